@@ -1,0 +1,117 @@
+"""azero learns to play a two-player board game from nothing but its rules."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from azero.champion import Champion
+
+__version__ = "0.1.0"
+
+CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
+CACHE_DAYS = 14.0  # an unused one is removed after so many days
+
+
+def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
+    """The champion of a run, ready to judge positions and to play: see `azero.champion.Champion`.
+
+    Args:
+        run: the run's name, such as ``"tictactoe"``.
+        checkpoints: the folder of all runs.
+        device: where the network is computed: auto, cpu or cuda.
+
+    Raises:
+        azero.config.UserError: there is no such run, or its champion cannot be read.
+    """
+    from azero import champion
+
+    return champion.load_champion(run, checkpoints, device)
+
+
+def _sources_digest() -> str:
+    """One digest of every Python file of this package.
+
+    Numba's disk cache looks only at the file of the function it loads, so a change in a helper of another file would go unseen.
+    """
+    package = Path(__file__).parent
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(package.rglob("*.py")):
+        digest.update(str(path.relative_to(package)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def _cache_parents() -> Iterator[Path]:
+    """Where compiled kernels may be kept, best first."""
+    try:
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azero" / "numba"
+    except RuntimeError:
+        pass  # this user has no home folder
+    import tempfile  # here, because it is slow to import and seldom needed
+
+    try:
+        yield Path(tempfile.gettempdir()) / f"azero-numba-{os.getuid() if hasattr(os, 'getuid') else 0}"
+    except OSError:
+        pass  # no temporary folder either
+
+
+def _private(folder: Path) -> bool:
+    """Whether nobody else can write there: the cache holds machine code, which is run."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = folder.lstat()
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
+def _make_cache(parent: Path, digest: str) -> Path | None:
+    """The folder for this version's kernels, marked as used now; None where it cannot be written or is not this user's own."""
+    folder = parent / digest
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.utime(folder)  # fails on a read-only disk, where the two folders may well exist
+        return folder if _private(parent) and _private(folder) and os.access(folder, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def _prune_caches(parent: Path, keep: Path) -> None:
+    """Remove other versions' kernels that have gone unused for long, or are beyond the newest few."""
+    try:
+        used = {Path(entry.path): entry.stat().st_mtime for entry in os.scandir(parent) if entry.is_dir(follow_symlinks=False)}
+    except OSError:
+        return
+    used.pop(keep, None)
+    oldest = time.time() - CACHE_DAYS * 86400
+    newest_first = sorted(used, key=lambda folder: used[folder], reverse=True)
+    for place, folder in enumerate(newest_first, start=2):
+        if place > CACHES_KEPT or used[folder] < oldest:
+            import shutil
+
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _set_cache_folder() -> None:
+    """Tell Numba where this version's compiled kernels are kept, unless the user has said so with NUMBA_CACHE_DIR."""
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    if chosen and chosen != os.environ.get("AZERO_NUMBA_CACHE_DIR"):
+        return  # the user's own; one of ours came from the process that started this one, perhaps another version of azero
+    digest = _sources_digest()
+    for parent in _cache_parents():
+        folder = _make_cache(parent, digest)
+        if folder is not None:
+            os.environ["NUMBA_CACHE_DIR"] = os.environ["AZERO_NUMBA_CACHE_DIR"] = str(folder)
+            if "numba" in sys.modules:  # it has read its environment already
+                sys.modules["numba"].config.CACHE_DIR = str(folder)
+            _prune_caches(parent, folder)
+            return
+    os.environ.pop("NUMBA_CACHE_DIR", None)
+
+
+_set_cache_folder()

@@ -1,0 +1,153 @@
+"""The champion of a run as a Python object: judge a position, find a move, play a game.
+
+    import azero
+    champion = azero.load_champion("tictactoe")
+    state = champion.position("4 0 8")  # moves from the start; champion.game knows the rules
+    print(champion.value(state), champion.policy(state), champion.best_move(state))
+    print(champion.play_game())
+
+Letters: A actions, S state words, C H W planes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from azero.config import Config, SearchConfig, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players import Player, make_player
+from azero.run import Run
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
+
+BATCH = 8  # rows of a network call; a position is judged in one of them, and rows are equal in all
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """One finished game.
+
+    Attributes:
+        moves: all plies, as the game names its actions.
+        outcome: for the player who moved first: 1.0 won, 0.0 draw, -1.0 lost.
+        board: the last position as text.
+    """
+
+    moves: list[str]
+    outcome: float
+    board: str
+
+    def __str__(self) -> str:
+        """The moves, the board and the result, a line or more each."""
+        result = "draw" if self.outcome == 0 else f"the {'first' if self.outcome > 0 else 'second'} player wins"
+        return f"{' '.join(self.moves)}\n{self.board}\n{result}"
+
+
+class Champion:
+    """A network and the search that it guides, for one game.
+
+    States are those of `game`: [S] uint64 vectors from `position`, or from `game.initial_state` and `game.step`.
+    Values lie in [-1, 1] and are meant for the player to move.
+
+    Attributes:
+        game: the rules.
+        player: PV-MCTS without noise, always the most visited move.
+    """
+
+    def __init__(self, game: Game, inference: Inference, search: SearchConfig) -> None:
+        """`inference` has rows for at least one position; `search` says how deep the champion looks."""
+        self.game = game
+        self.inference = inference
+        self.player: Player = make_player("pv_mcts", game, inference=inference, search=search)
+
+    def position(self, moves: str) -> np.ndarray:
+        """The state after some moves, written as the game names them with spaces between: `"4 0 8"`.
+
+        Raises:
+            UserError: no such move, or it is not legal there.
+        """
+        state = self.game.initial_state()
+        for ply, text in enumerate(moves.split()):
+            try:
+                action = self.game.parse_action(text)
+            except ValueError as mistake:
+                raise UserError(str(mistake)) from mistake
+            if self.game.is_terminal(state) or action not in self.game.legal_actions(state):
+                raise UserError(f"{text!r} is not legal after {' '.join(moves.split()[:ply]) or 'no moves'} in {self.game.name}.")
+            state = self.game.step(state, action)
+        return state
+
+    def value(self, state: np.ndarray) -> float:
+        """What the network expects of a position, in [-1, 1] for the player to move; of a finished game, its exact outcome."""
+        return self.game.outcome(state) if self.game.is_terminal(state) else self._infer(state)[1]
+
+    def policy(self, state: np.ndarray) -> np.ndarray:
+        """[A] float32: the network's probability of each move, before any search; 0 where a move is not legal."""
+        self._refuse_finished(state)
+        legal = self.game.legal_mask(state)
+        logits = np.where(legal, self._infer(state)[0], -np.inf)
+        weights = np.exp(logits - logits.max())
+        return (weights / weights.sum()).astype(np.float32)
+
+    def best_move(self, state: np.ndarray) -> int:
+        """The action that the search prefers."""
+        self._refuse_finished(state)
+        self.player.new_games(np.zeros(1, np.uint64))
+        return self._choose(self.player, state, 0)
+
+    def play_game(self, opponent: Player | None = None, *, moves_first: bool = True) -> PlayedGame:
+        """Play one game from the initial state.
+
+        Args:
+            opponent: any player of this game, such as `make_player("random", champion.game)`; by default the champion itself.
+            moves_first: whether the champion does.
+        """
+        champion_side = 0 if moves_first else 1
+        for player in (self.player, opponent):
+            if player is not None:
+                player.new_games(np.zeros(1, np.uint64))
+        state, actions = self.game.initial_state(), []
+        while not self.game.is_terminal(state):
+            own_move = opponent is None or self.game.to_play(state) == champion_side
+            player = self.player if own_move or opponent is None else opponent
+            actions.append(self._choose(player, state, len(actions)))
+            state = self.game.step(state, actions[-1])
+        outcome = self.game.outcome(state) * (1.0 if self.game.to_play(state) == 0 else -1.0)
+        return PlayedGame([self.game.action_name(action) for action in actions], outcome, self.game.format_state(state))
+
+    def _choose(self, player: Player, state: np.ndarray, ply: int) -> int:
+        return int(player.choose(state[None], np.zeros(1, np.int64), np.full(1, ply, np.int64))[0])
+
+    def _infer(self, state: np.ndarray) -> tuple[np.ndarray, float]:
+        """The network's logits [A] and value for one position."""
+        planes = np.zeros((self.inference.batch_size, *self.game.planes_shape), np.float32)
+        planes[0] = self.game.planes(state)
+        logits, values = self.inference.infer(planes)
+        return logits[0], float(values[0])
+
+    def _refuse_finished(self, state: np.ndarray) -> None:
+        if self.game.is_terminal(state):
+            raise UserError(f"This game of {self.game.name} is over; there is no move to choose.")
+
+
+def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
+    """The champion of a run; see `azero.load_champion`."""
+    from azero.network.inference import InferenceChoice, make_inference, resolve_device
+    from azero.network.model import unpack_network
+
+    opened = Run.read(Config(checkpoints=checkpoints, device=device), run)
+    loaded = unpack_network(opened.read_champion(), f"{run}'s champion")
+    game = make_game(loaded.game_name, **loaded.game_options)
+    choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(device), 0.0)
+    return Champion(game, make_inference(loaded.network, game, choice), search_of(opened))
+
+
+def search_of(run: Run) -> SearchConfig:
+    """The search of a run's own configuration, without noise."""
+    settings = {key.removeprefix("search."): value for key, value in run.state.config.items() if key.startswith("search.")}
+    return replace(SearchConfig(**settings), dirichlet_fraction=0.0)

@@ -1,0 +1,245 @@
+"""The configuration of a run: typed, checked, and the only source of every number a stage uses.
+
+The dataclasses below are Hydra's schema. Hydra refuses unknown keys and wrong types; `check` refuses values that cannot work,
+each with one sentence. A comment gives the value of the AlphaZero paper (Silver et al. 2018) or AlphaGo Zero (2017) where it has one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any
+
+
+class UserError(Exception):
+    """A mistake a person can mend. Its text is one sentence: what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class GameConfig:
+    """Which rules are played: a shipped game's name, or the path of a Python file that defines `make_game`."""
+
+    name: str = "tictactoe"
+    options: dict[str, Any] = field(default_factory=dict)  # board size and the like; the game itself checks them
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The residual policy/value network."""
+
+    blocks: int = 4  # residual blocks; AlphaZero 19
+    channels: int = 32  # AlphaZero 256
+    block: str = "residual"  # residual (He 2016: conv-BN-ReLU-conv-BN, add, ReLU) | pyramid (BN-conv-BN-ReLU-conv-BN, add)
+    head: str = "convolutional"  # convolutional (1x1 conv + dense, AlphaZero) | pooled (global average pooling + dense)
+    policy_output: str = "logits"  # logits (softmax over legal moves) | linear (legal outputs over their sum)
+    value_hidden: int = 64  # hidden units of the convolutional value head; AlphaZero 256
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """PV-MCTS: what one search does before one move."""
+
+    num_simulations: int = 20  # new simulations a move; AlphaZero 800
+    c_puct: float = 1.25  # exploration constant; AlphaZero 1.25
+    c_puct_base: float = 19652.0  # grows c_puct by ln((1 + visits + base) / base); 0 keeps it constant; AlphaZero 19652
+    puct_visits: str = "node"  # under the root sign: node (1 + children's visits) | children (first descent: first legal move)
+    fpu_mode: str = "absolute"  # absolute (unvisited q = fpu) | parent (unvisited q = parent's q - fpu)
+    fpu: float = 0.0
+    dirichlet_alpha: float = 1.0  # root noise; chess 0.3, shogi 0.15, Go 0.03 (about 10 / legal moves)
+    dirichlet_fraction: float = 0.25  # share of noise in the root's prior; AlphaZero 0.25; 0 for none
+    tree_reuse: bool = True  # keep the subtree of the move played
+
+
+@dataclass(frozen=True)
+class SelfplayConfig:
+    """Games of the champion against itself, one stage of a cycle."""
+
+    games: int = 500  # games a cycle; AlphaGo Zero 25,000 an iteration
+    temperature: float = 1.0  # exponent 1/temperature on visit counts while choosing a move
+    temperature_plies: int = 1_000_000  # plies at full temperature; AlphaGo Zero 30
+    temperature_decay_plies: int = 0  # then falls linearly to temperature_final over so many plies
+    temperature_final: float = 0.0
+    opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on
+    opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
+    concurrent_games: int = 0  # games in lock-step in one lane = the batch shape; 0 chooses
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The replay window and the optimizer."""
+
+    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games
+    epochs: float = 2.0  # passes over the window a cycle
+    batch_size: int = 256  # AlphaZero 4096
+    optimizer: str = "adamw"  # sgd | adam | adamw; AlphaZero sgd
+    lr: float = 0.002  # AlphaZero 0.2, then 0.02, 0.002, 0.0002
+    schedule: str = "constant"  # constant | cosine (one fall to 0 each cycle) | step
+    milestones: list[float] = field(default_factory=list)  # step: shares of the cycle after which lr is multiplied
+    decay_factor: float = 0.1  # step: by this
+    warmup_steps: int = 0
+    momentum: float = 0.9  # sgd; AlphaZero 0.9
+    weight_decay: float = 0.0001  # AlphaZero 0.0001
+    decay_biases: bool = False  # decay biases and batch norm too
+    policy_loss: str = "cross_entropy"  # cross_entropy | mse
+    mask_illegal: bool = True  # softmax of the loss over legal moves only
+    value_weight: float = 1.0  # weight of the value's squared error
+    symmetries: bool = True  # a random symmetry for every example drawn
+    clip_norm: float = 0.0  # largest gradient norm; 0 for none
+    start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaZero) | champion (AlphaGo Zero)
+    keep_optimizer: bool = True  # go on with the optimizer's moments
+    precision: str = "auto"  # auto | fp32 | bf16 (autocast)
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """The match of the candidate against the champion."""
+
+    games: int = 40  # in pairs with colours swapped; AlphaGo Zero 400; 0 promotes without a match (AlphaZero)
+    threshold: float = 0.5  # candidate's score, draws half, must be above it; AlphaGo Zero 0.55
+    temperature: float = 1.0  # moves of the match; 0 plays the most visited
+    temperature_plies: int = 1_000_000
+    temperature_decay_plies: int = 0
+    temperature_final: float = 0.0
+    opening_plies: int = 0  # random plies before both games of a pair
+    num_simulations: int = 0  # 0: as in self-play
+
+
+@dataclass(frozen=True)
+class InferenceConfig:
+    """How the network is computed on leaves."""
+
+    backend: str = "auto"  # auto | torch
+    precision: str = "auto"  # auto | fp32 | bf16
+    cache: int = 65_536  # evaluations remembered per lane and network (exact); 0 for none
+
+
+@dataclass(frozen=True)
+class Config:
+    """One run."""
+
+    game: GameConfig = field(default_factory=GameConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfplayConfig = field(default_factory=SelfplayConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    run: str | None = None  # name of the run's folder; by default the experiment's name
+    seed: int = 1
+    cycles: int = 10
+    minutes: float = 0.0  # wall-clock bound; 0 for none
+    device: str = "auto"  # auto | cpu | cuda
+    lanes: int = 0  # threads that play; 0: one a core
+    init_from: str | None = None  # a run whose champion is the first network
+    keep: int = 3  # candidates that lost and champions that were replaced, kept besides what is in use
+    accept_previous: bool = False  # when the champion's file is damaged, go back to the one before
+    checkpoints: str = "checkpoints"  # folder of all runs' networks and logs
+    data: str = "data"  # folder of all runs' self-play shards
+
+
+CHOICES = {
+    "network.block": ("residual", "pyramid"),
+    "network.head": ("convolutional", "pooled"),
+    "network.policy_output": ("logits", "linear"),
+    "search.puct_visits": ("node", "children"),
+    "search.fpu_mode": ("absolute", "parent"),
+    "train.optimizer": ("sgd", "adam", "adamw"),
+    "train.schedule": ("constant", "cosine", "step"),
+    "train.policy_loss": ("cross_entropy", "mse"),
+    "train.start_from": ("candidate", "champion"),
+    "train.precision": ("auto", "fp32", "bf16"),
+    "inference.backend": ("auto", "torch"),
+    "inference.precision": ("auto", "fp32", "bf16"),
+    "device": ("auto", "cpu", "cuda"),
+}
+
+# key: (lowest, highest), both allowed
+RANGES = {
+    "network.blocks": (0, 100),
+    "network.channels": (1, 4096),
+    "network.value_hidden": (1, 65536),
+    "search.num_simulations": (1, 1_000_000),
+    "search.c_puct": (0.0, 1000.0),
+    "search.c_puct_base": (0.0, 1e12),
+    "search.fpu": (-2.0, 2.0),
+    "search.dirichlet_alpha": (1e-3, 1000.0),
+    "search.dirichlet_fraction": (0.0, 1.0),
+    "selfplay.games": (1, 10_000_000),
+    "selfplay.temperature": (0.0, 100.0),
+    "selfplay.temperature_plies": (0, 1_000_000),
+    "selfplay.temperature_decay_plies": (0, 1_000_000),
+    "selfplay.temperature_final": (0.0, 100.0),
+    "selfplay.opening_fraction": (0.0, 1.0),
+    "selfplay.opening_plies": (0, 10_000),
+    "selfplay.concurrent_games": (0, 65_536),
+    "train.window": (1, 10**10),
+    "train.epochs": (1e-6, 1e6),
+    "train.batch_size": (2, 10**7),
+    "train.lr": (1e-12, 1000.0),
+    "train.decay_factor": (0.0, 1.0),
+    "train.warmup_steps": (0, 10**9),
+    "train.momentum": (0.0, 0.9999),
+    "train.weight_decay": (0.0, 1.0),
+    "train.value_weight": (0.0, 1000.0),
+    "train.clip_norm": (0.0, 1e9),
+    "evaluate.games": (0, 1_000_000),
+    "evaluate.threshold": (0.0, 1.0),
+    "evaluate.temperature": (0.0, 100.0),
+    "evaluate.temperature_plies": (0, 1_000_000),
+    "evaluate.temperature_decay_plies": (0, 1_000_000),
+    "evaluate.temperature_final": (0.0, 100.0),
+    "evaluate.opening_plies": (0, 10_000),
+    "evaluate.num_simulations": (0, 1_000_000),
+    "inference.cache": (0, 2**28),
+    "seed": (0, 2**63 - 1),
+    "cycles": (0, 1_000_000),
+    "minutes": (0.0, 1e7),
+    "lanes": (0, 1024),
+    "keep": (0, 1_000_000),
+}
+
+
+def flatten(config: Any, prefix: str = "") -> dict[str, Any]:
+    """Every leaf of a config by its dotted key, such as ``{"search.c_puct": 1.25}``."""
+    leaves: dict[str, Any] = {}
+    for part in fields(config):
+        value = getattr(config, part.name)
+        if is_dataclass(value):
+            leaves |= flatten(value, f"{prefix}{part.name}.")
+        else:
+            leaves[prefix + part.name] = value
+    return leaves
+
+
+def check(config: Config) -> None:
+    """Refuse a config that cannot work.
+
+    Raises:
+        UserError: names the key, its value and what is allowed.
+    """
+    leaves = flatten(config)
+    for key, allowed in CHOICES.items():
+        if leaves[key] not in allowed:
+            raise UserError(f"{key}={leaves[key]} is not one of: {', '.join(allowed)}.")
+    for key, (lowest, highest) in RANGES.items():
+        value = leaves[key]
+        if not (math.isfinite(value) and lowest <= value <= highest):
+            raise UserError(f"{key}={value} must lie between {lowest} and {highest}.")
+    check_together(config)
+
+
+def check_together(config: Config) -> None:
+    """Refuse values that are possible alone but not beside each other."""
+    train, selfplay, evaluate = config.train, config.selfplay, config.evaluate
+    if train.window < train.batch_size:
+        raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
+    if any(not 0.0 <= share <= 1.0 for share in train.milestones) or train.milestones != sorted(train.milestones):
+        raise UserError(f"train.milestones={train.milestones} must be rising shares of a cycle, each between 0 and 1.")
+    if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:
+        raise UserError("selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening.")
+    if evaluate.games % 2:
+        raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")
+    if evaluate.games and evaluate.temperature == 0 and evaluate.opening_plies == 0:
+        raise UserError(
+            "evaluate.temperature=0 without evaluate.opening_plies plays one game over and over; set either of them above 0."
+        )

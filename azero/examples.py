@@ -1,0 +1,129 @@
+"""From finished games to training examples: targets, planes, symmetries.
+
+Letters: N examples, T plies of a game, A actions, C H W planes, S state words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from azero.games.game import Game
+
+
+class GameRecord(NamedTuple):
+    """One finished game of T plies.
+
+    Attributes:
+        number: the game's number within its cycle.
+        states: [T, S] uint64, each before its ply.
+        to_play: [T] int8, who moves there: 0 for the first player, 1 for the other.
+        actions: [T] int32, what was played.
+        policy_target: [T, A] float32, the search's result; zeros where nothing was searched.
+        root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
+        searched: [T] bool; False for the plies of a random opening, which are no examples.
+        first_outcome: +1.0 the first player won, 0.0 a draw, -1.0 it lost.
+    """
+
+    number: int
+    states: np.ndarray
+    to_play: np.ndarray
+    actions: np.ndarray
+    policy_target: np.ndarray
+    root_value: np.ndarray
+    searched: np.ndarray
+    first_outcome: float
+
+
+class Examples(NamedTuple):
+    """N training rows.
+
+    Attributes:
+        states: [N, S] uint64.
+        policy_target: [N, A] float32, rows sum to 1.
+        value_target: [N] float32 in [-1, 1], for the player to move in that state.
+    """
+
+    states: np.ndarray
+    policy_target: np.ndarray
+    value_target: np.ndarray
+
+
+def examples_of(records: Sequence[GameRecord]) -> Examples:
+    """The searched plies of some games as training rows, in the games' and the plies' order.
+
+    The value target is the game's outcome, turned to the player who moves in the state.
+
+    Raises:
+        ValueError: no records at all, so that the shapes are unknown.
+    """
+    if not records:
+        raise ValueError("examples_of needs at least one game")
+    searched = [record.searched.astype(bool) for record in records]
+    return Examples(
+        np.concatenate([record.states[kept] for record, kept in zip(records, searched, strict=True)]),
+        np.concatenate([record.policy_target[kept] for record, kept in zip(records, searched, strict=True)]),
+        np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, searched, strict=True)]),
+    )
+
+
+def outcome_for_mover(record: GameRecord) -> np.ndarray:
+    """The game's outcome for the player to move at each ply, [T] float32: the one place where targets turn a sign."""
+    sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
+    return sign * np.float32(record.first_outcome) + np.float32(0)  # + 0: a draw is 0.0, never -0.0
+
+
+@njit(cache=True, nogil=True)
+def write_rows(rules: Any, states: np.ndarray, planes: np.ndarray, legal_mask: np.ndarray) -> None:
+    for row in range(states.shape[0]):
+        rules.planes(states[row], planes[row])
+        rules.legal_mask(states[row], legal_mask[row])
+
+
+def encode(game: Game, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What the network sees of some states, and which moves are allowed there.
+
+    Args:
+        game: the rules.
+        states: [N, S] uint64.
+
+    Returns:
+        planes [N, C, H, W] float32, from the view of the player to move, and legal_mask [N, A] bool, True = legal.
+    """
+    planes = np.empty((len(states), *game.planes_shape), np.float32)
+    legal_mask = np.empty((len(states), game.num_actions), np.bool_)
+    write_rows(game.rules, np.ascontiguousarray(states, np.uint64), planes, legal_mask)
+    return planes, legal_mask
+
+
+def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:
+    """Where a symmetry fetches from: gather tables for cells [symmetries, H*W] and actions [symmetries, A], int64.
+
+    A game's tables say where a thing goes (`table[k, a]`); gathering wants to know where it comes from, the inverse permutation.
+    """
+    return np.argsort(game.cell_symmetries, axis=1), np.argsort(game.action_symmetries, axis=1)
+
+
+def apply_symmetries(
+    game: Game, planes: np.ndarray, policy_target: np.ndarray, legal_mask: np.ndarray, which: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Turn every example by its own symmetry.
+
+    Args:
+        game: the rules, for their symmetries.
+        planes: [N, C, H, W].
+        policy_target: [N, A].
+        legal_mask: [N, A].
+        which: [N], the number of each row's symmetry.
+
+    Returns:
+        planes, policy_target and legal_mask, new arrays of the same shapes and types.
+    """
+    cells, actions = symmetry_sources(game)
+    flat = planes.reshape(*planes.shape[:2], -1)
+    turned = np.take_along_axis(flat, cells[which][:, None, :], axis=2).reshape(planes.shape)
+    from_action = actions[which]
+    return turned, np.take_along_axis(policy_target, from_action, axis=1), np.take_along_axis(legal_mask, from_action, axis=1)

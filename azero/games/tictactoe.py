@@ -1,0 +1,118 @@
+"""Tic-tac-toe: three in a row on 3 x 3.
+
+    0 1 2      action a = cell a = bit a of a word
+    3 4 5
+    6 7 8      state words: [0] stones of the player to move, [1] stones of the other
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cfunc, njit
+
+from azero.games import game as interface
+from azero.games.game import Game, Rules
+
+CELLS = 9
+FULL = np.uint64(0b111_111_111)
+LINES = np.array(
+    [0b000_000_111, 0b000_111_000, 0b111_000_000, 0b001_001_001, 0b010_010_010, 0b100_100_100, 0b100_010_001, 0b001_010_100],
+    np.uint64,
+)
+ONE = np.uint64(1)
+
+
+@njit(cache=True)
+def has_line(stones):
+    for line in LINES:
+        if stones & line == line:
+            return True
+    return False
+
+
+@njit(cache=True)
+def count_stones(stones):
+    count = 0
+    while stones:
+        stones &= stones - ONE
+        count += 1
+    return count
+
+
+@cfunc(interface.INITIAL, cache=True)
+def initial(state):
+    state[0] = 0
+    state[1] = 0
+
+
+@cfunc(interface.STEP, cache=True)
+def step(state, action, successor):
+    successor[0] = state[1]
+    successor[1] = state[0] | (ONE << np.uint64(action))
+
+
+@cfunc(interface.LEGAL_MASK, cache=True)
+def legal_mask(state, mask):
+    empty = FULL & ~(state[0] | state[1])
+    for cell in range(CELLS):
+        mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
+
+
+@cfunc(interface.IS_TERMINAL, cache=True)
+def is_terminal(state):
+    return (state[0] | state[1]) == FULL or has_line(state[1])
+
+
+@cfunc(interface.OUTCOME, cache=True)
+def outcome(state):
+    return -1.0 if has_line(state[1]) else 0.0  # only the side that has just moved can own a line
+
+
+@cfunc(interface.TO_PLAY, cache=True)
+def to_play(state):
+    return count_stones(state[0] | state[1]) & 1
+
+
+@cfunc(interface.WRITE_PLANES, cache=True)
+def planes(state, out):
+    for side in range(2):
+        for cell in range(CELLS):
+            out[side, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
+
+
+@cfunc(interface.EVALUATION_KEY, cache=True)
+def evaluation_key(state, key):
+    key[0] = state[0]
+    key[1] = state[1]
+
+
+def square_symmetries() -> np.ndarray:
+    """The eight symmetries of the square, [8, 9]: row k takes cell c to `row[c]`."""
+    cells = np.arange(CELLS).reshape(3, 3)
+    turned = [np.rot90(board, turns).ravel() for board in (cells, cells.T) for turns in range(4)]
+    return np.array([np.argsort(symmetry) for symmetry in turned])
+
+
+def format_state(state: np.ndarray) -> str:
+    """The board with X for the first player, O for the second; empty cells show their number."""
+    first, second = (state[0], state[1]) if count_stones(state[0] | state[1]) % 2 == 0 else (state[1], state[0])
+    marks = ["X" if int(first) >> c & 1 else "O" if int(second) >> c & 1 else str(c) for c in range(CELLS)]
+    return "\n".join(" ".join(marks[row : row + 3]) for row in (0, 3, 6))
+
+
+def make_game() -> Game:
+    """Tic-tac-toe. It has no options."""
+    symmetries = square_symmetries()
+    return Game(
+        name="tictactoe",
+        num_actions=CELLS,
+        planes_shape=(2, 3, 3),
+        state_words=2,
+        key_words=2,
+        max_plies=CELLS,
+        rules=Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        action_symmetries=symmetries,
+        cell_symmetries=symmetries,
+        format_state=format_state,
+        action_name=str,
+    )

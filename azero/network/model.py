@@ -1,0 +1,311 @@
+"""The residual policy/value network, its first weights, and its form on disk.
+
+Letters: B positions, A actions, C H W planes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from azero.config import NetworkConfig, UserError
+from azero.games.game import Game
+
+FORMAT = 1  # of packed networks
+POLICY_PLANES = 2  # of the convolutional policy head; AlphaGo Zero 2
+VALUE_PLANES = 1  # of the convolutional value head; AlphaGo Zero 1
+
+OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.train`
+
+
+def convolution(inputs: int, outputs: int, size: int = 3) -> nn.Conv2d:
+    """A convolution that keeps the board's size. It has no bias: the batch norm behind it has one, or it is published so."""
+    return nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False)
+
+
+def batch_norm(channels: int) -> nn.BatchNorm2d:
+    """A batch norm without the count of batches, which nothing reads and which would cost one more operation a layer and step."""
+    layer = nn.BatchNorm2d(channels)
+    layer.register_buffer("num_batches_tracked", None)
+    return layer
+
+
+class ResidualBlock(nn.Module):
+    """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.conv1 = convolution(channels, channels)
+        self.norm1 = batch_norm(channels)
+        self.conv2 = convolution(channels, channels)
+        self.norm2 = batch_norm(channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, channels, H, W] -> the same shape."""
+        inner = functional.relu(self.norm1(self.conv1(x)), inplace=True)
+        return functional.relu(self.norm2(self.conv2(inner)) + x, inplace=True)
+
+
+class PyramidBlock(nn.Module):
+    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017)."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.norm1 = batch_norm(channels)
+        self.conv1 = convolution(channels, channels)
+        self.norm2 = batch_norm(channels)
+        self.conv2 = convolution(channels, channels)
+        self.norm3 = batch_norm(channels)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, channels, H, W] -> the same shape."""
+        inner = functional.relu(self.norm2(self.conv1(self.norm1(x))), inplace=True)
+        return self.norm3(self.conv2(inner)) + x
+
+
+class ConvolutionalHead(nn.Module):
+    """1x1 convolution - BN - ReLU, then one dense layer, or two with `hidden` units between (AlphaGo Zero)."""
+
+    def __init__(self, channels: int, planes: int, cells: int, hidden: int, outputs: int) -> None:
+        super().__init__()
+        self.conv = convolution(channels, planes, size=1)
+        self.norm = batch_norm(planes)
+        self.hidden = nn.Linear(planes * cells, hidden) if hidden else None
+        self.output = nn.Linear(hidden or planes * cells, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, channels, H, W] -> [B, outputs]."""
+        flat = functional.relu(self.norm(self.conv(x))).flatten(1)
+        return self.output(flat if self.hidden is None else functional.relu(self.hidden(flat)))
+
+
+class PooledHead(nn.Module):
+    """Global average pooling, then one dense layer."""
+
+    def __init__(self, channels: int, outputs: int) -> None:
+        super().__init__()
+        self.output = nn.Linear(channels, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """[B, channels, H, W] -> [B, outputs]."""
+        return self.output(x.mean((2, 3)))
+
+
+class Network(nn.Module):
+    """Planes to a policy output and a value.
+
+    The tower is a stem and `config.blocks` blocks. With residual blocks the stem is conv - BN - ReLU; with pyramid blocks it is a
+    bare convolution, since each of them begins with a batch norm.
+    """
+
+    def __init__(self, config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> None:
+        super().__init__()
+        planes, height, width = planes_shape
+        channels, cells = config.channels, height * width
+        self.config = config
+        self.planes_shape = planes_shape
+        self.num_actions = num_actions
+        self.stem = convolution(planes, channels)
+        self.stem_norm = batch_norm(channels) if config.block == "residual" else None
+        block = ResidualBlock if config.block == "residual" else PyramidBlock
+        self.blocks = nn.ModuleList([block(channels) for _ in range(config.blocks)])
+        self.policy_head: ConvolutionalHead | PooledHead
+        self.value_head: ConvolutionalHead | PooledHead
+        if config.head == "convolutional":
+            self.policy_head = ConvolutionalHead(channels, POLICY_PLANES, cells, 0, num_actions)
+            self.value_head = ConvolutionalHead(channels, VALUE_PLANES, cells, config.value_hidden, 1)
+        else:
+            self.policy_head = PooledHead(channels, num_actions)
+            self.value_head = PooledHead(channels, 1)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Evaluate B positions.
+
+        Args:
+            planes: [B, C, H, W], from the view of the player to move.
+
+        Returns:
+            policy_output [B, A], logits or, with `policy_output=linear`, move weights as they are; and value [B] in [-1, 1],
+            for the player to move.
+        """
+        x = self.stem(planes)
+        if self.stem_norm is not None:
+            x = functional.relu(self.stem_norm(x), inplace=True)
+        for block in self.blocks:
+            x = block(x)
+        return self.policy_head(x), torch.tanh(self.value_head(x)).squeeze(1)
+
+
+def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
+    """A network with first weights that depend on `seed` alone, in evaluation mode."""
+    with torch.random.fork_rng(devices=[]):  # torch draws weights while layers are made; the caller's stream must not notice
+        network = Network(config, game.planes_shape, game.num_actions)
+    initialize(network, torch.Generator().manual_seed(seed))
+    return network.eval()
+
+
+@torch.no_grad()
+def initialize(network: Network, generator: torch.Generator) -> None:
+    """He initialisation (He et al. 2015): variance 2 / fan-in before a ReLU, 1 / fan-in at the two outputs, which have none.
+
+    Biases are 0; a batch norm begins as the identity.
+    """
+    outputs = {network.policy_head.output, network.value_head.output}
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            gain = 1.0 if module in outputs else 2.0
+            module.weight.normal_(0.0, math.sqrt(gain / module.weight[0].numel()), generator=generator)
+            if module.bias is not None:
+                module.bias.zero_()
+        elif isinstance(module, nn.BatchNorm2d):
+            module.weight.fill_(1.0)
+            module.bias.zero_()
+            assert module.running_mean is not None and module.running_var is not None
+            module.running_mean.zero_()
+            module.running_var.fill_(1.0)
+
+
+@dataclass(frozen=True)
+class LoadedNetwork:
+    """A network read from a file, on the CPU and in evaluation mode.
+
+    Attributes:
+        network: with its weights.
+        game_name: the game that it was made for, as in `game.name`.
+        game_options: that game's options.
+        config: its size and kind.
+        cycle: the cycle that made it; 0 is the random network.
+        train_steps: steps of the optimizer behind it, over all cycles.
+        optimizer_state: the optimizer's moments, or None.
+    """
+
+    network: Network
+    game_name: str
+    game_options: dict[str, Any]
+    config: NetworkConfig
+    cycle: int
+    train_steps: int
+    optimizer_state: OptimizerState | None
+
+
+def pack_network(
+    network: Network, *, game: Game, config: NetworkConfig, cycle: int, train_steps: int, optimizer_state: OptimizerState | None
+) -> bytes:
+    """A network as the bytes of a file: `torch.save` of tensors by name and one header in JSON. Equal networks give equal bytes.
+
+    Raises:
+        UserError: a weight or a moment is not finite.
+    """
+    tensors = {f"weights/{name}": tensor for name, tensor in network.state_dict().items()}
+    for parameter, moments in (optimizer_state or {"state": {}})["state"].items():
+        tensors |= {f"optimizer/{parameter}/{moment}": tensor for moment, tensor in moments.items()}
+    tensors = {name: packed_tensor(name, tensor) for name, tensor in tensors.items()}
+    header = {
+        "format": FORMAT,
+        "game": game.name,
+        "game_options": game.options,
+        "planes_shape": list(game.planes_shape),
+        "num_actions": game.num_actions,
+        "config": asdict(config),
+        "cycle": cycle,
+        "train_steps": train_steps,
+        "optimizer": optimizer_state["optimizer"] if optimizer_state else None,
+    }
+    buffer = io.BytesIO()
+    torch.save({"header": json.dumps(header, sort_keys=True), "tensors": tensors}, buffer)
+    return buffer.getvalue()
+
+
+def packed_tensor(name: str, tensor: Tensor) -> Tensor:
+    """A plain copy on the CPU: one layout and its own storage, so that equal values give equal bytes."""
+    plain = tensor.detach().to("cpu", copy=True).clone(memory_format=torch.contiguous_format)
+    if not bool(torch.isfinite(plain).all()):
+        raise UserError(f"The network holds a number that is not finite ({name}), so it is not saved; lower train.lr.")
+    return plain
+
+
+def unpack_network(data: bytes, name: str) -> LoadedNetwork:
+    """Read what `pack_network` wrote. Runs no code from the file.
+
+    Args:
+        data: the file's content.
+        name: the file's name, for the message.
+
+    Raises:
+        UserError: the content is no network.
+    """
+    try:
+        content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        return loaded_from(json.loads(content["header"]), content["tensors"])
+    except Exception as fault:  # a damaged file can raise nearly anything
+        reason = (str(fault).splitlines() or [""])[0][:120]
+        raise UserError(f"{name} is not a network of azero ({type(fault).__name__}: {reason}); give another file.") from fault
+
+
+def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNetwork:
+    """Build the network that a header describes and fill it. Raises ValueError, KeyError or TypeError for what does not fit."""
+    if header["format"] != FORMAT:
+        raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
+    config = NetworkConfig(**header["config"])
+    planes, height, width = (int(size) for size in header["planes_shape"])
+    with torch.random.fork_rng(devices=[]):
+        network = Network(config, (planes, height, width), int(header["num_actions"]))
+    fill_weights(network, {key.removeprefix("weights/"): tensor for key, tensor in tensors.items() if key.startswith("weights/")})
+    return LoadedNetwork(
+        network=network.eval(),
+        game_name=str(header["game"]),
+        game_options=dict(header["game_options"]),
+        config=config,
+        cycle=int(header["cycle"]),
+        train_steps=int(header["train_steps"]),
+        optimizer_state=moments_from(header["optimizer"], tensors),
+    )
+
+
+def moments_from(optimizer: str | None, tensors: dict[str, Tensor]) -> OptimizerState | None:
+    """The optimizer's state from its tensors, whose names are `optimizer/<parameter>/<moment>`."""
+    if optimizer is None:
+        return None
+    state: dict[str, dict[str, Tensor]] = {}
+    for key, tensor in tensors.items():
+        if key.startswith("optimizer/"):
+            _, parameter, moment = key.split("/")
+            state.setdefault(parameter, {})[moment] = tensor
+    return {"optimizer": optimizer, "state": state}
+
+
+@torch.no_grad()
+def fill_weights(network: Network, weights: dict[str, Tensor]) -> None:
+    """Copy weights and batch-norm statistics by name. Raises ValueError unless names, shapes and types are the network's own."""
+    own = network.state_dict()
+    if own.keys() != weights.keys():
+        raise ValueError(f"other layers: {', '.join(sorted(own.keys() ^ weights.keys())[:3])}")
+    for key, tensor in own.items():
+        if tensor.shape != weights[key].shape or tensor.dtype != weights[key].dtype:
+            raise ValueError(f"{key} is {list(weights[key].shape)}, not {list(tensor.shape)}")
+        tensor.copy_(weights[key])
+
+
+def check_fits(loaded: LoadedNetwork, game: Game) -> None:
+    """Refuse a network of another game.
+
+    Raises:
+        UserError: names both games.
+    """
+    theirs, ours = describe_game(loaded.game_name, loaded.game_options), describe_game(game.name, game.options)
+    network = loaded.network
+    if theirs != ours or (network.planes_shape, network.num_actions) != (game.planes_shape, game.num_actions):
+        raise UserError(f"The network plays {theirs}, but the game is {ours}; choose another network, or set game= to its game.")
+
+
+def describe_game(name: str, options: dict[str, Any]) -> str:
+    """A game's name with its options behind it, such as ``go(komi=7.5, size=9)``."""
+    listed = ", ".join(f"{key}={options[key]}" for key in sorted(options))
+    return f"{name}({listed})" if listed else name

@@ -1,0 +1,95 @@
+"""Agents by name: a batch of states to a batch of actions.
+
+Letters: B positions, G games, S state words.
+
+Players know no files and no paths: a program loads a network and hands its inference to `make_player`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
+
+from azero.config import UserError
+from azero.games.game import Game
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from azero.network.inference import Inference
+
+
+class Player(Protocol):
+    """Whoever chooses moves, for many games at once."""
+
+    name: str
+
+    def new_games(self, seeds: np.ndarray) -> None:
+        """Begin games 0 .. G - 1; game g draws its randomness from ``seeds[g]``, [G] uint64, and from nothing else."""
+
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+        """Return one legal action for each position.
+
+        Args:
+            states: [B, S] uint64, none of them terminal; the player moves for whichever side is to play.
+            games: [B] int64, the game of each row; no game twice.
+            plies: [B] int64, plies played so far in each game; only players whose temperature falls with the ply read it.
+
+        Returns:
+            [B] int64.
+        """
+
+
+# name: module whose `make(game, *, [inference], **options)` returns the player
+MODULES = {
+    "random": "azero.players.random_player",
+    "alpha_beta": "azero.players.alpha_beta",
+    "negamax": "azero.players.alpha_beta",
+    "uct": "azero.players.uct",
+    "policy": "azero.players.policy",
+    "pv_mcts": "azero.players.pv_mcts",
+}
+
+
+def make_player(name: str, game: Game, *, inference: Inference | None = None, **options: Any) -> Player:
+    """Return the player of that name.
+
+    Args:
+        name: one of `MODULES`.
+        game: the game it plays.
+        inference: its network; players without one ignore it.
+        options: what the player's `make` takes, such as ``num_simulations``.
+
+    Raises:
+        UserError: no such player, no such option, a value it refuses, or a network is missing.
+    """
+    if name not in MODULES:
+        raise UserError(f"player {name} is unknown; there are {', '.join(MODULES)}.")
+    make: Callable[..., Player] = importlib.import_module(MODULES[name]).make
+    parameters = inspect.signature(make).parameters
+    check_options(name, parameters, options)
+    if "inference" not in parameters:
+        return make(game, **options)
+    if inference is None:
+        raise UserError(f"player {name} needs a trained network; name a run whose champion it shall use.")
+    return make(game, inference=inference, **options)
+
+
+def check_options(name: str, parameters: Any, options: dict[str, Any]) -> None:
+    """Refuse an option that the player's `make` does not take."""
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return  # it checks them itself
+    known = [option for option in parameters if option not in ("game", "inference")]
+    for option in options:
+        if option not in known:
+            raise UserError(f"player {name} has no option {option}; it has {', '.join(known) or 'none'}.")
+
+
+def check_number(player: str, option: str, value: Any, lowest: float, highest: float, whole: bool = True) -> None:
+    """Refuse a number that is none, not whole where it must be, or out of range."""
+    kinds = (int,) if whole else (int, float)
+    if isinstance(value, bool) or not isinstance(value, kinds) or not lowest <= value <= highest:
+        kind = "a whole number" if whole else "a number"
+        raise UserError(f"player {player}: {option}={value} must be {kind} between {lowest:g} and {highest:g}.")

@@ -1,0 +1,60 @@
+"""A player that plays the network's favourite legal move, without any search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numba import njit
+
+from azero.games.game import Game, rules_at
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
+
+
+@njit(cache=True, nogil=True)
+def write_inputs(addresses: np.ndarray, states: np.ndarray, planes: np.ndarray, legal: np.ndarray) -> None:
+    """Write planes [B, C, H, W] and legal mask [B, A] of each of states [B, S]; further rows are left alone."""
+    rules = rules_at(addresses)
+    for row in range(states.shape[0]):
+        rules.planes(states[row], planes[row])
+        rules.legal_mask(states[row], legal[row])
+
+
+class PolicyPlayer:
+    """The raw policy: the same move for the same position always, the first of equals."""
+
+    def __init__(self, game: Game, inference: Inference) -> None:
+        self.name = "policy"
+        self.game = game
+        self.inference = inference
+        self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
+        self.legal = np.zeros((inference.batch_size, game.num_actions), np.bool_)
+
+    def new_games(self, seeds: np.ndarray) -> None:
+        """Begin games; nothing here is random."""
+
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+        """Return the legal action of the highest prior for each of states [B, S]."""
+        return self.policies(states).argmax(axis=1)
+
+    def policies(self, states: np.ndarray) -> np.ndarray:
+        """Return the prior of every action for states [B, S]: [B, A] float64, 0 where illegal."""
+        size = self.inference.batch_size
+        batches = [self.policies_of_batch(states[start : start + size]) for start in range(0, len(states), size)]
+        return np.concatenate(batches) if batches else np.empty((0, self.game.num_actions))
+
+    def policies_of_batch(self, states: np.ndarray) -> np.ndarray:
+        """Do the work of `policies` for at most one batch; the batch keeps its shape, rows beyond the states are not read."""
+        count = len(states)
+        write_inputs(self.game.rule_addresses, states, self.planes, self.legal)
+        logits, _ = self.inference.infer(self.planes)
+        masked = np.where(self.legal[:count], logits[:count].astype(np.float64), -np.inf)
+        weights = np.exp(masked - masked.max(axis=1, keepdims=True))
+        return weights / weights.sum(axis=1, keepdims=True)
+
+
+def make(game: Game, *, inference: Inference) -> PolicyPlayer:
+    """Return the player; it has no options beside its network."""
+    return PolicyPlayer(game, inference)

@@ -1,0 +1,90 @@
+"""Scores, their intervals and Elo differences. Pure functions.
+
+A match is a count of wins, draws and losses of one side; a draw is half a win. The interval supposes independent games: of
+deterministic players it means nothing, which is why matches count their distinct games.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+ELO_SCALE = 400.0  # an Elo difference of 400 is a score of 10 : 1
+ELO_LIMIT = 1200.0  # 1000 : 1; a larger difference cannot be told from a match
+
+
+def score(wins: int, draws: int, losses: int) -> float:
+    """Points over games, from 0 to 1.
+
+    Raises:
+        ValueError: there are no games, or a count is negative.
+    """
+    games = count_games(wins, draws, losses)
+    return (wins + draws / 2) / games
+
+
+def score_interval(wins: int, draws: int, losses: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Lower and upper limit of the expected score: Wilson's score interval (Wilson 1927) with the variance of a match with draws.
+
+    One game's points have the variance p (1 - p) - d / 4, where p is the expected score and d the share of draws. The limits are
+    the p at which the score found lies z standard errors away, p solving (score - p)^2 = z^2 (p (1 - p) - d / 4) / games.
+    d is not known; putting the share found in its place would call forty draws a certain 0.5, so its own lower Wilson limit
+    stands there. Without draws this is Wilson's interval.
+
+    Args:
+        wins: games won.
+        draws: games drawn.
+        losses: games lost.
+        confidence: how often the interval holds the truth, between 0 and 1.
+
+    Raises:
+        ValueError: there are no games, a count is negative, or the confidence is not between 0 and 1.
+    """
+    games = count_games(wins, draws, losses)
+    if not 0.0 < confidence < 1.0:
+        raise ValueError(f"confidence={confidence} must lie between 0 and 1")
+    weight = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / games
+    draw_share, _ = solve_wilson(draws / games, weight, 0.0)
+    return solve_wilson(score(wins, draws, losses), weight, draw_share)
+
+
+def solve_wilson(found: float, weight: float, draw_share: float) -> tuple[float, float]:
+    """Both p with (found - p)^2 = weight (p (1 - p) - draw_share / 4), kept within [0, 1]."""
+    centre = (2 * found + weight) / (2 * (1 + weight))
+    spread = centre * centre - (found * found + weight * draw_share / 4) / (1 + weight)
+    half = math.sqrt(max(0.0, spread))
+    return max(0.0, min(found, centre - half)), min(1.0, max(found, centre + half))
+
+
+def elo_difference(expected_score: float, limit: float = ELO_LIMIT) -> float:
+    """How many Elo points a side with that score is above the other: 400 log10(s / (1 - s)), kept within ±limit.
+
+    Args:
+        expected_score: from 0 to 1; 0 and 1 give -limit and +limit.
+        limit: the largest difference told; `math.inf` for none.
+
+    Raises:
+        ValueError: the score is not between 0 and 1.
+    """
+    if not 0.0 <= expected_score <= 1.0:
+        raise ValueError(f"a score of {expected_score} does not lie between 0 and 1")
+    if expected_score in (0.0, 1.0):
+        return math.copysign(limit, expected_score - 0.5)
+    return max(-limit, min(limit, ELO_SCALE * math.log10(expected_score / (1 - expected_score))))
+
+
+def elo_interval(wins: int, draws: int, losses: int, confidence: float = 0.95, limit: float = ELO_LIMIT) -> tuple[float, float]:
+    """`score_interval` in Elo points."""
+    lower, upper = score_interval(wins, draws, losses, confidence)
+    return elo_difference(lower, limit), elo_difference(upper, limit)
+
+
+def count_games(wins: int, draws: int, losses: int) -> int:
+    """All games of a match.
+
+    Raises:
+        ValueError: there are none, or a count is negative.
+    """
+    if min(wins, draws, losses) < 0 or wins + draws + losses == 0:
+        raise ValueError(f"{wins} wins, {draws} draws and {losses} losses are no match")
+    return wins + draws + losses

@@ -1,0 +1,94 @@
+"""The evaluation cache: what the network said of a position, remembered exactly.
+
+Letters: E entries, K key words, A actions. The key is what planes and legal mask read and nothing more, so a hit is the evaluation
+itself and never changes a game. A cache belongs to one network and one lane.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+PROBES = 4  # entries looked at; when all hold other positions, the first is replaced
+MIX_1, MIX_2, SHIFT = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(31)  # splitmix64's finalizer
+
+
+class EvaluationCache(NamedTuple):
+    """A bounded hash table with open addressing. E is a power of two, or 0 for no cache."""
+
+    used: np.ndarray  # [E] bool
+    keys: np.ndarray  # [E, K] uint64
+    prior: np.ndarray  # [E, A] float32, as in the tree
+    value: np.ndarray  # [E] float32, for the player to move
+    counts: np.ndarray  # [2] int64: positions asked for, found
+
+
+def make_cache(entries: int, key_words: int, num_actions: int) -> EvaluationCache:
+    """An empty cache of at least so many entries, rounded up to a power of two; 0 makes one that never hits."""
+    size = 1 << (entries - 1).bit_length() if entries > 0 else 0
+    return EvaluationCache(
+        used=np.zeros(size, np.bool_),
+        keys=np.zeros((size, key_words), np.uint64),
+        prior=np.zeros((size, num_actions), np.float32),
+        value=np.zeros(size, np.float32),
+        counts=np.zeros(2, np.int64),
+    )
+
+
+@njit(cache=True, nogil=True)
+def first_entry(cache, key):
+    mixed = np.uint64(0)
+    for word in key:
+        mixed = (mixed ^ word) * MIX_1
+        mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2
+        mixed ^= mixed >> SHIFT
+    return np.int64(mixed & np.uint64(cache.used.shape[0] - 1))
+
+
+@njit(cache=True, nogil=True)
+def holds(cache, entry, key):
+    if not cache.used[entry]:
+        return False
+    for word in range(key.shape[0]):
+        if cache.keys[entry, word] != key[word]:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def find(cache, key):
+    """The entry of a position, or -1."""
+    size = cache.used.shape[0]
+    if size == 0:
+        return -1
+    cache.counts[0] += 1
+    first = first_entry(cache, key)
+    for probe in range(PROBES):
+        entry = (first + probe) & (size - 1)
+        if holds(cache, entry, key):
+            cache.counts[1] += 1
+            return entry
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def remember(cache, key, prior, value):
+    """Store an evaluation."""
+    size = cache.used.shape[0]
+    if size == 0:
+        return
+    first = first_entry(cache, key)
+    target = first
+    for probe in range(PROBES):
+        entry = (first + probe) & (size - 1)
+        if not cache.used[entry] or holds(cache, entry, key):
+            target = entry
+            break
+    cache.used[target] = True
+    cache.value[target] = value
+    for word in range(key.shape[0]):
+        cache.keys[target, word] = key[word]
+    for action in range(prior.shape[0]):
+        cache.prior[target, action] = prior[action]

@@ -1,0 +1,195 @@
+"""A lane: many games of self-play in flight, each moved on by compiled code until it needs the network.
+
+Letters: B games in flight, P plies (at most), A actions, S state words.
+
+A game runs at its own pace: when its search is done it makes its move, keeps the subtree, and searches again, all inside one call.
+So the network's batch stays full although games and searches end at different times. A game's random numbers come from one stream
+seeded by its number: what it plays depends on the network, the settings and that seed only, never on its neighbours.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from azero.games.game import rules_at
+from azero.search.mcts import evaluate_root, simulate
+from azero.search.random_stream import next_below, next_float
+from azero.search.root import Temperature, add_noise, choose_action, policy_target, temperature_at
+from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
+
+IDLE, PLAYING, FINISHED = 0, 1, 2
+
+
+class Lane(NamedTuple):
+    """The games in flight and the record each one writes."""
+
+    status: np.ndarray  # [B] int8: IDLE, PLAYING or FINISHED
+    ply: np.ndarray  # [B] int64
+    stream: np.ndarray  # [B, 2] uint64
+    root_ready: np.ndarray  # [B] bool: the root's noise is in
+    states: np.ndarray  # [B, P, S] uint64, before each ply
+    to_play: np.ndarray  # [B, P] int8
+    actions: np.ndarray  # [B, P] int32
+    policy_target: np.ndarray  # [B, P, A] float32
+    root_value: np.ndarray  # [B, P] float32, mean value of the search for to_play
+    searched: np.ndarray  # [B, P] bool: False for random plies of an opening
+    first_outcome: np.ndarray  # [B] float32, for the player who moves first in the initial state
+
+
+class Policy(NamedTuple):
+    """How a lane's games are played, beyond the search itself."""
+
+    num_simulations: int
+    dirichlet_alpha: float
+    dirichlet_fraction: float
+    tree_reuse: bool
+    temperature: Temperature
+    opening_fraction: float
+    opening_plies: int
+
+
+class Scratch(NamedTuple):
+    """Buffers that kernels write to and nobody reads afterwards."""
+
+    key: np.ndarray  # [K] uint64
+    legal: np.ndarray  # [A] bool
+    prior: np.ndarray  # [A] float32
+    noise: np.ndarray  # [A] float64
+    successor: np.ndarray  # [S] uint64
+    new_index: np.ndarray  # [N] int32
+
+
+def make_lane(num_games: int, max_plies: int, num_actions: int, state_words: int) -> Lane:
+    """A lane of idle games."""
+    plies = (num_games, max_plies)
+    return Lane(
+        status=np.full(num_games, IDLE, np.int8),
+        ply=np.zeros(num_games, np.int64),
+        stream=np.zeros((num_games, 2), np.uint64),
+        root_ready=np.zeros(num_games, np.bool_),
+        states=np.zeros((*plies, state_words), np.uint64),
+        to_play=np.zeros(plies, np.int8),
+        actions=np.zeros(plies, np.int32),
+        policy_target=np.zeros((*plies, num_actions), np.float32),
+        root_value=np.zeros(plies, np.float32),
+        searched=np.zeros(plies, np.bool_),
+        first_outcome=np.zeros(num_games, np.float32),
+    )
+
+
+def make_scratch(num_actions: int, key_words: int, state_words: int, num_nodes: int) -> Scratch:
+    """Buffers for one lane."""
+    return Scratch(
+        key=np.zeros(key_words, np.uint64),
+        legal=np.zeros(num_actions, np.bool_),
+        prior=np.zeros(num_actions, np.float32),
+        noise=np.zeros(num_actions, np.float64),
+        successor=np.zeros(state_words, np.uint64),
+        new_index=np.zeros(num_nodes, np.int32),
+    )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def start_game(addresses, tree, lane, b, seed, policy, scratch):
+    """Begin a game in place b from a seed, with its random opening if it is to have one."""
+    rules = rules_at(addresses)
+    lane.status[b] = PLAYING
+    lane.ply[b] = 0
+    lane.stream[b, 0] = seed
+    lane.stream[b, 1] = 0
+    rules.initial(scratch.successor)
+    reset(rules, tree, b, scratch.successor)
+    if next_float(lane.stream[b]) < policy.opening_fraction:
+        play_opening(rules, tree, lane, b, 1 + next_below(lane.stream[b], policy.opening_plies), scratch)
+    prepare_search(tree, lane, b, policy)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def play_opening(rules, tree, lane, b, plies, scratch):
+    """Play uniformly random legal plies, stopping before one that would end the game."""
+    for _ in range(plies):
+        state = tree.states[b, ROOT]
+        rules.legal_mask(state, scratch.legal)
+        remaining = next_below(lane.stream[b], scratch.legal.sum())
+        action = 0
+        while remaining > 0 or not scratch.legal[action]:
+            remaining -= scratch.legal[action]
+            action += 1
+        rules.step(state, action, scratch.successor)
+        if rules.is_terminal(scratch.successor):
+            return
+        record_ply(tree, lane, b, action, False)
+        lane.root_value[b, lane.ply[b] - 1] = 0.0
+        lane.policy_target[b, lane.ply[b] - 1] = 0.0
+        reset(rules, tree, b, scratch.successor)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def record_ply(tree, lane, b, action, searched):
+    """Write the root and the action chosen there into the game's record."""
+    ply = lane.ply[b]
+    lane.states[b, ply] = tree.states[b, ROOT]
+    lane.to_play[b, ply] = tree.nodes[b, ROOT].to_play
+    lane.actions[b, ply] = action
+    lane.searched[b, ply] = searched
+    lane.ply[b] = ply + 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def prepare_search(tree, lane, b, policy):
+    tree.searches[b].simulations_left = policy.num_simulations
+    lane.root_ready[b] = False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def make_move(rules, tree, lane, b, policy, scratch):
+    """End a search: record the target, choose the move, and make its node the root. Marks the game FINISHED at its end."""
+    ply = lane.ply[b]
+    policy_target(tree, b, lane.policy_target[b, ply])
+    lane.root_value[b, ply] = tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
+    action = choose_action(tree, b, temperature_at(policy.temperature, ply), lane.stream[b])
+    record_ply(tree, lane, b, action, True)
+    child = tree.edges[b, ROOT, action].child
+    if child == UNVISITED:  # its node was forgotten when the tree was full
+        child = add_child(rules, tree, b, ROOT, action)
+    if tree.nodes[b, child].terminal:
+        lane.first_outcome[b] = tree.nodes[b, child].raw_value * (1.0 if tree.nodes[b, child].to_play == 0 else -1.0)
+        lane.status[b] = FINISHED
+        return
+    if policy.tree_reuse:
+        reroot(tree, b, child, policy.num_simulations + 1, scratch.new_index)
+    else:
+        scratch.successor[:] = tree.states[b, child]
+        reset(rules, tree, b, scratch.successor)
+    prepare_search(tree, lane, b, policy)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
+    """Move game b on until its search needs the network (its leaf waits in `leaf`) or the game is finished."""
+    while lane.status[b] == PLAYING:
+        if not tree.nodes[b, ROOT].expanded:
+            if evaluate_root(rules, tree, cache, b, scratch.key):
+                return
+        elif not lane.root_ready[b]:
+            add_noise(tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, lane.stream[b], scratch.noise)
+            lane.root_ready[b] = True
+        elif simulate(rules, tree, cache, b, puct, scratch.key):
+            return
+        else:
+            make_move(rules, tree, lane, b, policy, scratch)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def play_wave(addresses, tree, cache, lane, puct, policy, scratch):
+    """Move every game on that waits for nothing. Returns how many games are finished and wait to be collected."""
+    rules = rules_at(addresses)
+    finished = 0
+    for b in range(lane.status.shape[0]):
+        if lane.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:
+            play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch)
+        finished += lane.status[b] == FINISHED
+    return finished

@@ -1,0 +1,168 @@
+"""Monte Carlo tree search as three verbs, select, expand and backup, and the loop around them.
+
+Letters: B games, N nodes, A actions, R rows of one inference batch.
+
+The loop knows no noise, temperature or move; those live at the root (`root.py`). A game's simulations run until one needs the
+network; its leaf then waits in `leaf` while the other games go on, so every wave gives the network one full batch. Ends of the
+game and cached positions cost no evaluation and are backed up at once.
+"""
+
+from __future__ import annotations
+
+import math
+
+from numba import njit
+
+from azero.games.game import rules_at
+from azero.search.cache import find, remember
+from azero.search.puct import select_child
+from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def select(rules, tree, b, puct):
+    """Descend from the root along the best scores to a node that is new or terminal, creating it if needed."""
+    node = ROOT
+    while tree.nodes[b, node].expanded and not tree.nodes[b, node].terminal:
+        action = select_child(tree, b, node, puct)
+        child = tree.edges[b, node, action].child
+        if child == UNVISITED:
+            return add_child(rules, tree, b, node, action)
+        node = child
+    return node
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def expand(tree, b, node, prior, value):
+    """Give a node its evaluation: prior [A] (ILLEGAL or a probability) and value for its player to move."""
+    for action in range(prior.shape[0]):
+        tree.edges[b, node, action].prior = prior[action]
+    tree.nodes[b, node].raw_value = value
+    tree.nodes[b, node].expanded = True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def backup(tree, b, leaf, value):
+    """Add the leaf's value, meant for the player to move there, to every node and edge on the way to the root."""
+    node = leaf
+    while True:
+        tree.nodes[b, node].node_visits += 1
+        tree.nodes[b, node].value_sum += value
+        parent = tree.nodes[b, node].parent
+        if parent == NO_PARENT:
+            return
+        if tree.nodes[b, parent].to_play != tree.nodes[b, node].to_play:
+            value = -value  # the one place where a value changes its perspective
+        action = tree.nodes[b, node].parent_action
+        tree.edges[b, parent, action].child_visits += 1
+        tree.edges[b, parent, action].child_value_sum += value
+        node = parent
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def simulate(rules, tree, cache, b, puct, key):
+    """Run game b's simulations until one needs the network (True; its leaf waits in `leaf`) or none is left (False).
+
+    The root must be expanded. key: scratch, [K] uint64.
+    """
+    while tree.searches[b].simulations_left > 0:
+        leaf = select(rules, tree, b, puct)
+        if not tree.nodes[b, leaf].terminal and not expand_from_cache(rules, tree, cache, b, leaf, key):
+            tree.searches[b].leaf = leaf
+            return True
+        backup(tree, b, leaf, tree.nodes[b, leaf].raw_value)
+        tree.searches[b].simulations_left -= 1
+    return False
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def evaluate_root(rules, tree, cache, b, key):
+    """Expand an unexpanded root from the cache (False) or let it wait for the network (True). It is no simulation."""
+    if expand_from_cache(rules, tree, cache, b, ROOT, key):
+        backup(tree, b, ROOT, tree.nodes[b, ROOT].raw_value)
+        return False
+    tree.searches[b].leaf = ROOT
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def expand_from_cache(rules, tree, cache, b, node, key):
+    if cache.used.shape[0] == 0:
+        return False
+    rules.evaluation_key(tree.states[b, node], key)
+    entry = find(cache, key)
+    if entry < 0:
+        return False
+    expand(tree, b, node, cache.prior[entry], cache.value[entry])
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def softmax_over_legal(logits, legal, prior):
+    """prior [A]: softmax of the legal logits; ILLEGAL elsewhere."""
+    highest = -math.inf
+    for action in range(logits.shape[0]):
+        if legal[action] and logits[action] > highest:
+            highest = logits[action]
+    total = 0.0
+    for action in range(logits.shape[0]):
+        if legal[action]:
+            weight = math.exp(logits[action] - highest)
+            total += weight
+            prior[action] = weight
+        else:
+            prior[action] = -1.0
+    for action in range(logits.shape[0]):
+        if legal[action]:
+            prior[action] /= total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def write_rows(addresses, tree, planes, games):
+    """Write the planes of every waiting leaf, one row each, and its game to games [R] int64. Returns the number of rows.
+
+    At most R = planes.shape[0] leaves are taken; B <= R in self-play, and searches of more positions call again.
+    """
+    rules = rules_at(addresses)
+    rows = 0
+    for b in range(tree.searches.shape[0]):
+        if tree.searches[b].leaf != NO_LEAF and rows < planes.shape[0]:
+            rules.planes(tree.states[b, tree.searches[b].leaf], planes[rows])
+            games[rows] = b
+            rows += 1
+    return rows
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prior):
+    """Expand and back up the leaves of the first `rows` games with the network's answer.
+
+    logits: [R, A] float32. values: [R] float32, for the player to move at the leaf. legal, key, prior: scratch, [A] [K] [A].
+    """
+    rules = rules_at(addresses)
+    for row in range(rows):
+        b = games[row]
+        leaf = tree.searches[b].leaf
+        state = tree.states[b, leaf]
+        rules.legal_mask(state, legal)
+        softmax_over_legal(logits[row], legal, prior)
+        expand(tree, b, leaf, prior, values[row])
+        backup(tree, b, leaf, values[row])
+        tree.searches[b].leaf = NO_LEAF
+        if leaf != ROOT:
+            tree.searches[b].simulations_left -= 1
+        if cache.used.shape[0] > 0:
+            rules.evaluation_key(state, key)
+            remember(cache, key, prior, values[row])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def search_wave(addresses, tree, cache, games, puct, key):
+    """Move the searches of `games` [any] on until each waits for the network or is done. Returns how many wait."""
+    rules = rules_at(addresses)
+    waiting = 0
+    for b in games:
+        if tree.searches[b].leaf == NO_LEAF and (tree.nodes[b, ROOT].expanded or not evaluate_root(rules, tree, cache, b, key)):
+            simulate(rules, tree, cache, b, puct, key)
+        waiting += tree.searches[b].leaf != NO_LEAF
+    return waiting

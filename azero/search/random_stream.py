@@ -1,0 +1,43 @@
+"""The random numbers of the compiled kernels: splitmix64 over a counter, so that a stream is two words and never global.
+
+A stream is an array uint64 [2] = (seed, counter). The same seed gives the same numbers on every machine and thread.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_ONE = np.uint64(0xBF58476D1CE4E5B9)
+MIX_TWO = np.uint64(0x94D049BB133111EB)
+ONE = np.uint64(1)
+LOW_32_BITS = np.uint64(0xFFFFFFFF)
+
+
+@njit(cache=True, nogil=True)
+def next_uint64(stream: np.ndarray) -> np.uint64:
+    """Return the next 64 random bits of ``stream`` (uint64 [2] = seed, counter) and advance its counter."""
+    stream[1] += ONE
+    mixed = stream[0] + stream[1] * GOLDEN
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * MIX_ONE
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * MIX_TWO
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def next_float(stream: np.ndarray) -> float:
+    """Return the next number of ``stream``, uniform in [0, 1) with 53 random bits."""
+    return np.float64(next_uint64(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def next_below(stream: np.ndarray, n: int) -> int:
+    """Return the next number of ``stream``, uniform over 0 .. n - 1; ``n`` lies in 1 .. 2**31 - 1 (bias below n / 2**32)."""
+    high = next_uint64(stream) >> np.uint64(32)
+    return np.int64((high * np.uint64(n)) >> np.uint64(32))
+
+
+def new_stream(seed: int) -> np.ndarray:
+    """Return a stream uint64 [2] that starts at ``seed``, an integer taken modulo 2**64."""
+    return np.array([seed & 0xFFFFFFFFFFFFFFFF, 0], dtype=np.uint64)

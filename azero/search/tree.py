@@ -1,0 +1,192 @@
+"""The search tree: one record of arrays for many games at once.
+
+Letters: B games, N nodes, A actions, S state words.
+
+Every game owns row b of every array and fills its nodes in order of creation, so a child's index is always above its parent's.
+A node keeps its state: the search never replays moves. Statistics of an edge live in the parent's row, where selection reads them.
+Nodes and edges are arrays of small structures, because a descent reads all fields of one node together: measured, 2 to 3 cache
+lines a node instead of 15. From Python, `tree.edges["child_visits"][b, ROOT]` is an array as any other.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+ROOT = 0
+UNVISITED = -1  # child: no node yet for this action
+NO_PARENT = -1
+NO_LEAF = -1  # leaf: the game waits for no evaluation
+ILLEGAL = np.float32(-1.0)  # prior of an action that the rules forbid
+
+NODE = np.dtype(
+    [
+        ("parent", np.int32),  # NO_PARENT at the root
+        ("parent_action", np.int32),  # the action that led here
+        ("node_visits", np.int32),  # evaluation of the node itself included
+        ("value_sum", np.float32),  # sum of backed-up values, for to_play
+        ("raw_value", np.float32),  # the network's value or the exact outcome, for to_play
+        ("to_play", np.int8),  # 0 or 1
+        ("terminal", np.bool_),
+        ("expanded", np.bool_),  # the priors are known
+    ],
+    align=True,
+)
+EDGE = np.dtype(
+    [
+        ("prior", np.float32),  # ILLEGAL or a probability
+        ("child", np.int32),  # node index or UNVISITED
+        ("child_visits", np.int32),
+        ("child_value_sum", np.float32),  # for the player to move at the parent
+    ]
+)
+SEARCH = np.dtype(
+    [
+        ("num_nodes", np.int32),
+        ("leaf", np.int32),  # the node that waits for its evaluation, or NO_LEAF
+        ("simulations_left", np.int32),
+    ]
+)
+
+
+class Tree(NamedTuple):
+    """Search trees of B games."""
+
+    states: np.ndarray  # [B, N, S] uint64
+    nodes: np.ndarray  # [B, N] NODE
+    edges: np.ndarray  # [B, N, A] EDGE
+    searches: np.ndarray  # [B] SEARCH
+
+
+def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int) -> Tree:
+    """Empty trees; call `reset` for each game before its first search."""
+    tree = Tree(
+        states=np.zeros((num_games, num_nodes, state_words), np.uint64),
+        nodes=np.zeros((num_games, num_nodes), NODE),
+        edges=np.zeros((num_games, num_nodes, num_actions), EDGE),
+        searches=np.zeros(num_games, SEARCH),
+    )
+    tree.searches["leaf"] = NO_LEAF
+    return tree
+
+
+def nodes_needed(num_simulations: int, tree_reuse: bool) -> int:
+    """Nodes a game needs: the root and one a simulation, three times that when the subtree of the move played is kept.
+
+    What a kept subtree has beyond that is forgotten by `reroot`, oldest nodes staying.
+    """
+    return (3 if tree_reuse else 1) * num_simulations + 1
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def clear_node(tree, b, node):
+    """Make a new node of row b: no statistics, no children, priors unknown."""
+    tree.nodes[b, node].expanded = False
+    tree.nodes[b, node].terminal = False
+    tree.nodes[b, node].node_visits = 0
+    tree.nodes[b, node].value_sum = 0.0
+    for action in range(tree.edges.shape[2]):
+        tree.edges[b, node, action].prior = ILLEGAL
+        tree.edges[b, node, action].child = UNVISITED
+        tree.edges[b, node, action].child_visits = 0
+        tree.edges[b, node, action].child_value_sum = 0.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def describe_node(rules, tree, b, node):
+    """Read from the rules who moves at a node whose state is set, whether the game is over there, and with which value."""
+    state = tree.states[b, node]
+    tree.nodes[b, node].to_play = rules.to_play(state)
+    if rules.is_terminal(state):
+        tree.nodes[b, node].terminal = True
+        tree.nodes[b, node].raw_value = rules.outcome(state)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reset(rules, tree, b, state):
+    """Begin row b anew with `state` at the root, not yet evaluated."""
+    clear_node(tree, b, ROOT)
+    tree.nodes[b, ROOT].parent = NO_PARENT
+    tree.searches[b].num_nodes = 1
+    tree.searches[b].leaf = NO_LEAF
+    for word in range(tree.states.shape[2]):
+        tree.states[b, ROOT, word] = state[word]
+    describe_node(rules, tree, b, ROOT)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_child(rules, tree, b, parent, action):
+    """Create the node that `action` leads to; returns its index. The row must have room."""
+    child = tree.searches[b].num_nodes
+    tree.searches[b].num_nodes = child + 1
+    clear_node(tree, b, child)
+    tree.nodes[b, child].parent = parent
+    tree.nodes[b, child].parent_action = action
+    tree.edges[b, parent, action].child = child
+    rules.step(tree.states[b, parent], action, tree.states[b, child])
+    describe_node(rules, tree, b, child)
+    return child
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def move_node(tree, b, source, target):
+    """Copy everything but the links to other nodes."""
+    for word in range(tree.states.shape[2]):
+        tree.states[b, target, word] = tree.states[b, source, word]
+    tree.nodes[b, target].to_play = tree.nodes[b, source].to_play
+    tree.nodes[b, target].terminal = tree.nodes[b, source].terminal
+    tree.nodes[b, target].expanded = tree.nodes[b, source].expanded
+    tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
+    tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
+    tree.nodes[b, target].value_sum = tree.nodes[b, source].value_sum
+    tree.nodes[b, target].parent_action = tree.nodes[b, source].parent_action
+    for action in range(tree.edges.shape[2]):
+        tree.edges[b, target, action].prior = tree.edges[b, source, action].prior
+        tree.edges[b, target, action].child_visits = tree.edges[b, source, action].child_visits
+        tree.edges[b, target, action].child_value_sum = tree.edges[b, source, action].child_value_sum
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def reroot(tree, b, new_root, room, new_index):
+    """Keep the subtree of `new_root` as row b's tree, moved to the front, and leave `room` nodes free.
+
+    Nodes that do not fit are forgotten, latest created first; the statistics of their edges stay, and a later descent creates
+    them again. new_index: scratch, [N] int32. In-place moving is safe because a child's index is above its parent's.
+    """
+    most = tree.states.shape[1] - room
+    kept = 0
+    for node in range(new_root, tree.searches[b].num_nodes):
+        parent = tree.nodes[b, node].parent
+        inside = node == new_root or (parent >= new_root and new_index[parent] != UNVISITED)
+        new_index[node] = UNVISITED
+        if not inside or kept >= most:
+            continue
+        target = kept
+        kept += 1
+        new_index[node] = target
+        if target != node:
+            move_node(tree, b, node, target)
+        tree.nodes[b, target].parent = NO_PARENT if node == new_root else new_index[parent]
+        for action in range(tree.edges.shape[2]):
+            tree.edges[b, target, action].child = UNVISITED
+        if node != new_root:
+            tree.edges[b, new_index[parent], tree.nodes[b, target].parent_action].child = target
+    tree.searches[b].num_nodes = kept
+    tree.searches[b].leaf = NO_LEAF
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def find_state(tree, b, state):
+    """The most visited node of row b with that state, or -1."""
+    found = -1
+    for node in range(tree.searches[b].num_nodes):
+        same = True
+        for word in range(tree.states.shape[2]):
+            if tree.states[b, node, word] != state[word]:
+                same = False
+                break
+        if same and (found < 0 or tree.nodes[b, node].node_visits > tree.nodes[b, found].node_visits):
+            found = node
+    return found

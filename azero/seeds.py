@@ -1,0 +1,22 @@
+"""Where random numbers come from: a seed for every purpose, counted by (seed, cycle, stage, game), never by time or by worker."""
+
+from __future__ import annotations
+
+import numpy as np
+
+INITIALIZE, SELFPLAY, TRAIN, EVALUATE, OPENINGS, CORRECTNESS = range(6)
+
+
+def sequence(seed: int, cycle: int, stage: int, *more: int) -> np.random.SeedSequence:
+    """The source of every random number of a stage of a cycle."""
+    return np.random.SeedSequence([seed, cycle, stage, *more])
+
+
+def game_seeds(seed: int, cycle: int, stage: int, games: int) -> np.ndarray:
+    """[games] uint64: game g of a stage has seed g, however many games there are."""
+    return sequence(seed, cycle, stage).generate_state(games, np.uint64)
+
+
+def torch_seed(seed: int, cycle: int, stage: int) -> int:
+    """A seed for torch's generators, below 2**63."""
+    return int(sequence(seed, cycle, stage).generate_state(1, np.uint64)[0] >> np.uint64(1))

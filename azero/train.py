@@ -1,0 +1,130 @@
+"""Stage: recent examples make the next candidate.
+
+`python -m azero.train` runs this stage on the run's folder.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from azero.command_line import program
+from azero.config import Config
+from azero.examples import Examples
+from azero.fit import Progress, TrainResult, fit
+from azero.games import make_game
+from azero.metrics import Reporter
+from azero.network.inference import resolve_device, torch_threads
+from azero.network.model import check_fits, pack_network, unpack_network
+from azero.replay import Sampler, load_window
+from azero.run import Run, Stopped, StopSignal
+from azero.seeds import TRAIN, sequence
+from azero.stage import run_alone
+
+MOST_THREADS = 16
+SHOWN = {"loss/policy": "policy_loss", "loss/value": "value_loss"}  # figures beside the progress
+
+
+def training_threads() -> int:
+    """Threads to train with: as OMP_NUM_THREADS says, else one a core this process may use, 16 at most."""
+    wish = os.environ.get("OMP_NUM_THREADS", "")
+    return int(wish) if wish.isdigit() and int(wish) else min(MOST_THREADS, cores())
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
+    """Train on the newest examples, write the candidate, commit.
+
+    Interrupted, the stage is repeated from its start with the same seeds, so nothing is kept of it.
+
+    Raises:
+        Stopped: a stop was requested.
+        UserError: training met numbers that are not finite.
+    """
+    begin = time.perf_counter()
+    cycle, steps_before = run.state.cycle + 1, run.state.train_steps
+    game = make_game(config.game.name, **config.game.options)
+    examples = load_window(run, config.train.window, report.message)
+    from_champion = config.train.start_from == "champion"
+    loaded = unpack_network(run.read_champion() if from_champion else run.read_candidate(), config.train.start_from)
+    check_fits(loaded, game)
+    steps = Sampler(len(examples.states), config.train.batch_size, config.train.epochs, np.random.default_rng(0)).steps
+    with report.stage("train", cycle, config.cycles, steps, "steps") as progress, torch_threads(training_threads()):
+        result = fit(
+            loaded.network,
+            examples,
+            game,
+            config.train,
+            sequence(config.seed, cycle, TRAIN),
+            resolve_device(config.device),
+            tell(report, progress, stop, steps_before),
+            optimizer_state=loaded.optimizer_state if config.train.keep_optimizer else None,
+            steps_before=loaded.train_steps,
+        )
+    report_stage(report, cycle, run, examples, result)
+    train_steps = steps_before + result.steps
+    kept = result.optimizer_state if config.train.keep_optimizer else None
+    data = pack_network(
+        result.network, game=game, config=loaded.config, cycle=cycle, train_steps=train_steps, optimizer_state=kept
+    )
+    candidate = run.write_network("candidate", cycle, data)
+    elapsed = run.state.elapsed_seconds + time.perf_counter() - begin
+    run.commit(replace(run.state, stage="evaluate", candidate=candidate, train_steps=train_steps, elapsed_seconds=elapsed))
+
+
+def tell(report: Reporter, progress: Any, stop: StopSignal, steps_before: int) -> Progress:
+    """What `fit` calls after every step: it stops on request and passes figures on."""
+
+    def told(done: int, steps: int, figures: dict[str, float]) -> None:
+        if stop.requested:
+            raise Stopped
+        if figures:
+            report.train_scalars(steps_before + done, figures)
+            progress.update(done, **{name: figures[tag] for tag, name in SHOWN.items() if tag in figures})
+        else:
+            progress.update(done)
+
+    return told
+
+
+def report_stage(report: Reporter, cycle: int, run: Run, examples: Examples, result: TrainResult) -> None:
+    """The window and what came of it: how many examples, how old, how clear their targets."""
+    if result.skipped:
+        report.message(f"train: {result.skipped} of {result.steps} steps were not finite and were skipped.")
+    ages = [(cycle - shard.cycle, shard.examples) for shard in run.state.shards]
+    newest = sum(count for age, count in ages if age == 0)
+    scalars = {
+        "replay/window_examples": float(len(examples.states)),
+        "replay/window_age_cycles": mean_age(ages, len(examples.states)),
+        "replay/new_share": min(1.0, newest / len(examples.states)),
+        "train/steps_per_second": result.steps / max(result.seconds, 1e-9),
+    }
+    report.cycle_scalars(cycle, scalars)
+    report.histogram("replay/value_target", examples.value_target, cycle)
+    report.histogram("replay/largest_policy_target", examples.policy_target.max(axis=1), cycle)
+
+
+def mean_age(ages: list[tuple[int, int]], window: int) -> float:
+    """Mean age in cycles of the newest `window` examples, from (age, examples) of each shard, oldest first."""
+    total, left = 0.0, window
+    for age, count in reversed(ages):
+        total += age * min(count, left)
+        left -= min(count, left)
+    return total / window
+
+
+def main(config: Config, name: str) -> int:
+    """Run this stage alone on the run's folder."""
+    return run_alone("train", run_stage, config, name)
+
+
+if __name__ == "__main__":
+    program(main)

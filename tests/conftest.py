@@ -1,0 +1,71 @@
+"""What several test files share: azero for subprocesses, programs started as a user starts them, and one small trained run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
+TRAINED = ("cycles=5", "seed=1")
+
+RunProgram = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+class TrainedRun(NamedTuple):
+    """A finished run of tic-tac-toe. Tests read it; one that writes copies the folder first."""
+
+    folder: Path  # holds checkpoints/ and data/
+    name: str
+    output: str  # what the loop printed
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of all runs' networks and logs."""
+        return self.folder / "checkpoints"
+
+    @property
+    def data(self) -> Path:
+        """The folder of all runs' self-play games."""
+        return self.folder / "data"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let subprocesses import azero from this checkout, from any folder; workers beside each other compute on one thread each."""
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+@pytest.fixture(scope="session")
+def run_program() -> RunProgram:
+    """Start `python -m azero.<name>` with arguments, in a folder, and wait for it."""
+
+    def run(name: str, *arguments: str, folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", f"azero.{name}", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=timeout)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def trained_run(tmp_path_factory: pytest.TempPathFactory, run_program: RunProgram) -> TrainedRun:
+    """A small trained run, made once in a test session, whoever asks first; the other workers wait for it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    folder, output = shared / "trained", shared / "trained" / "output.txt"
+    with FileLock(shared / "trained.lock"):
+        if not output.exists():
+            folder.mkdir(exist_ok=True)
+            done = run_program("loop", *TRAINED, "run=trained", folder=folder)
+            assert done.returncode == 0, done.stderr
+            output.write_text(done.stdout)
+    return TrainedRun(folder, "trained", output.read_text())

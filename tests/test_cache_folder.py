@@ -1,0 +1,107 @@
+"""Importing azero tells Numba where compiled kernels are kept: a folder of this version's own, which may not be trusted to others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import azero
+
+PACKAGE = Path(azero.__file__).parent
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache home, and no folder chosen yet."""
+    for name in ("NUMBA_CACHE_DIR", "AZERO_NUMBA_CACHE_DIR"):
+        monkeypatch.setenv(name, "")  # put back afterwards
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    if "numba" in sys.modules:
+        monkeypatch.setattr(sys.modules["numba"].config, "CACHE_DIR", sys.modules["numba"].config.CACHE_DIR)
+    return tmp_path / "home"
+
+
+def chosen_folder() -> Path | None:
+    """The folder azero chooses now."""
+    azero._set_cache_folder()
+    chosen = os.environ.get("NUMBA_CACHE_DIR")
+    return Path(chosen) if chosen else None
+
+
+def test_the_folder_is_the_users_own_and_named_by_a_digest_of_the_sources(home: Path) -> None:
+    folder = chosen_folder()
+    assert folder == home / "azero" / "numba" / azero._sources_digest()
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_folder_the_user_chose_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
+    assert chosen_folder() == Path("/somewhere")
+    assert not home.exists()
+
+
+def test_a_folder_inherited_from_another_version_is_not_taken_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NUMBA_CACHE_DIR", "AZERO_NUMBA_CACHE_DIR"):
+        monkeypatch.setenv(name, "/of/another/version")
+    assert chosen_folder() == home / "azero" / "numba" / azero._sources_digest()
+
+
+def test_any_change_in_any_source_gives_another_folder(home: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy" / "azero"
+    shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-c", "import azero, os; print(os.environ['NUMBA_CACHE_DIR'])"]
+
+    def folder() -> str:
+        return subprocess.run(command, cwd=copy.parent, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    before = folder()
+    assert folder() == before
+    with (copy / "search" / "puct.py").open("a") as source:
+        source.write("# another helper\n")
+    assert folder() != before
+
+
+def test_unused_folders_and_those_beyond_the_newest_few_are_removed(home: Path) -> None:
+    parent = home / "azero" / "numba"
+    now = time.time()
+    for day in range(10):
+        (parent / f"version{day}").mkdir(parents=True)
+        (parent / f"version{day}" / "kernel.nbc").write_bytes(b"x")
+        os.utime(parent / f"version{day}", (now - 86400 * 4 * day, now - 86400 * 4 * day))
+    parent.chmod(0o700)
+    own = chosen_folder()
+    kept = {path.name for path in parent.iterdir()}
+    assert kept == {own.name if own else "", "version0", "version1", "version2", "version3"}
+
+
+def test_a_folder_in_which_others_can_write_is_not_used(home: Path, tmp_path: Path) -> None:
+    (home / "azero" / "numba").mkdir(parents=True)
+    (home / "azero" / "numba").chmod(0o777)
+    folder = chosen_folder()
+    assert folder is not None and folder.parent == tmp_path / f"azero-numba-{os.getuid()}"
+
+
+def test_a_home_that_cannot_be_written_does_no_harm(home: Path, tmp_path: Path) -> None:
+    home.write_text("a file, so that no folder can be made in it")
+    folder = chosen_folder()
+    assert folder is not None and folder.parent == tmp_path / f"azero-numba-{os.getuid()}"
+
+
+def test_nowhere_to_write_does_no_harm(home: Path, tmp_path: Path) -> None:
+    home.write_text("a file")
+    (tmp_path / f"azero-numba-{os.getuid()}").write_text("a file too")
+    assert chosen_folder() is None
+
+
+def test_importing_azero_does_not_import_numba() -> None:
+    command = [sys.executable, "-c", "import azero, sys; assert not {'numba', 'torch', 'numpy'} & sys.modules.keys()"]
+    subprocess.run(command, check=True, timeout=60, cwd=PACKAGE.parent)

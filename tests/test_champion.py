@@ -1,0 +1,110 @@
+"""The Python interface: values and moves of a champion, here of a random network in a run of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import azero
+from azero.champion import Champion
+from azero.config import Config, NetworkConfig, UserError
+from azero.games import make_game
+from azero.players import make_player
+from azero.run import Run
+
+SMALL = NetworkConfig(blocks=1, channels=4, value_hidden=4)
+
+
+@pytest.fixture(scope="module")
+def champion(tmp_path_factory: pytest.TempPathFactory) -> Champion:
+    """The champion of a run that has only been initialized."""
+    from azero.network.model import build_network, pack_network
+
+    folder = tmp_path_factory.mktemp("champion")
+    config = Config(network=SMALL, checkpoints=str(folder / "checkpoints"), data=str(folder / "data"))
+    game = make_game("tictactoe")
+    data = pack_network(build_network(SMALL, game, 3), game=game, config=SMALL, cycle=0, train_steps=0, optimizer_state=None)
+    with Run.open(config, "random", "test") as run:
+        run.commit(replace(run.state, champion=run.write_network("champion", 0, data), stage="selfplay"))
+    return azero.load_champion("random", str(folder / "checkpoints"), device="cpu")
+
+
+def test_a_policy_is_a_distribution_over_legal_moves(champion: Champion) -> None:
+    for moves in ("", "4", "4 0 8", "0 1 2 4 3 5 7"):
+        state = champion.position(moves)
+        policy, legal = champion.policy(state), champion.game.legal_mask(state)
+        assert policy.shape == (9,) and policy.sum() == pytest.approx(1.0, abs=1e-6)
+        assert (policy[legal] > 0).all() and (policy[~legal] == 0).all()
+
+
+def test_a_value_is_the_networks_for_the_player_to_move(champion: Champion) -> None:
+    state = champion.position("4 0")
+    planes = np.repeat(champion.game.planes(state)[None], champion.inference.batch_size, axis=0)
+    assert champion.value(state) == pytest.approx(float(champion.inference.infer(planes)[1][0]), abs=1e-6)
+
+
+def test_the_value_of_a_finished_game_is_its_outcome(champion: Champion) -> None:
+    assert champion.value(champion.position("0 3 1 4 2")) == -1.0  # the first player has three in a row; the second is to play
+    assert champion.value(champion.position("0 1 2 4 3 5 7 6 8")) == 0.0
+
+
+def test_the_search_finds_a_win_in_one_and_asks_twice_alike(champion: Champion) -> None:
+    state = champion.position("0 3 1 4")  # 2 wins
+    assert champion.best_move(state) == 2
+    assert champion.best_move(state) == 2
+
+
+def test_a_game_is_played_to_its_end(champion: Champion) -> None:
+    game = champion.play_game()
+    state = champion.position(" ".join(game.moves))
+    assert champion.game.is_terminal(state)
+    assert game.board == champion.game.format_state(state)
+    assert str(game).splitlines()[0] == " ".join(game.moves)
+    assert game == champion.play_game()
+
+
+@pytest.mark.parametrize("moves_first", [True, False])
+def test_the_outcome_is_told_for_the_first_player(champion: Champion, moves_first: bool) -> None:
+    class FirstFree:
+        """Always takes the first free cell, and so loses to a search."""
+
+        name = "first_free"
+
+        def new_games(self, seeds: np.ndarray) -> None:
+            """Nothing to begin."""
+
+        def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+            """The first legal action."""
+            return np.array([champion.game.legal_actions(state)[0] for state in states])
+
+    game = champion.play_game(FirstFree(), moves_first=moves_first)
+    state = champion.position(" ".join(game.moves))
+    winner = (len(game.moves) - 1) % 2 if champion.game.outcome(state) else None
+    assert game.outcome == {0: 1.0, 1: -1.0, None: 0.0}[winner]
+    assert ("first" if game.outcome > 0 else "second" if game.outcome < 0 else "draw") in str(game).splitlines()[-1]
+
+
+def test_any_player_can_be_the_opponent(champion: Champion) -> None:
+    game = champion.play_game(make_player("alpha_beta", champion.game))
+    assert game.outcome <= 0.0
+
+
+@pytest.mark.parametrize("moves, named", [("9", "'9'"), ("x", "'x'"), ("4 4", "'4'"), ("0 3 1 4 2 5", "'5'")])
+def test_a_move_that_cannot_be_is_named(champion: Champion, moves: str, named: str) -> None:
+    with pytest.raises(UserError, match=named):
+        champion.position(moves)
+
+
+@pytest.mark.parametrize("ask", [Champion.best_move, Champion.policy])
+def test_a_finished_game_has_no_move(champion: Champion, ask: Callable[[Champion, np.ndarray], object]) -> None:
+    with pytest.raises(UserError, match="over"):
+        ask(champion, champion.position("0 3 1 4 2"))
+
+
+def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path, champion: Champion) -> None:
+    with pytest.raises(UserError, match="nonsense"):
+        azero.load_champion("nonsense", str(tmp_path))

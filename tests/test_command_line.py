@@ -1,0 +1,180 @@
+"""What the command line accepts, what it answers, and with which exit status."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from azero.command_line import WRONG_INPUT, program
+from azero.config import Config, UserError
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAMS = ("loop", "initialize", "selfplay", "train", "evaluate", "correctness")
+
+
+class Call(NamedTuple):
+    """What a program did."""
+
+    status: int
+    out: str
+    err: str
+    runs: list[tuple[Config, str]]  # config and run name of each call of its main
+
+
+Start = Callable[..., Call]
+
+
+@pytest.fixture
+def start(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Start:
+    """Start a program whose main notes its config, with these arguments, in an empty folder."""
+
+    def run(*arguments: str, main: Callable[[Config, str], int | None] | None = None) -> Call:
+        runs: list[tuple[Config, str]] = []
+
+        def note(config: Config, name: str) -> int | None:
+            runs.append((config, name))
+            return main(config, name) if main else None
+
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.setenv("HYDRA_FULL_ERROR", "")  # put back afterwards
+        monkeypatch.setattr(sys, "argv", ["azero", *arguments])
+        with pytest.raises(SystemExit) as end:
+            program(note)
+        captured = capsys.readouterr()
+        return Call(int(end.value.code or 0), captured.out, captured.err, runs)
+
+    return run
+
+
+def assert_one_sentence(call: Call, *parts: str) -> None:
+    """The call was refused before any work, with one sentence that holds these parts."""
+    assert call.status == WRONG_INPUT
+    assert not call.runs
+    lines = call.err.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("azero: ") and lines[0].endswith("."), call.err
+    assert all(part in lines[0] for part in parts), lines[0]
+    assert not call.out.strip()
+
+
+def test_without_arguments_the_default_recipe_runs_in_its_own_folder(start: Start) -> None:
+    call = start()
+    assert call.status == 0
+    assert [name for _, name in call.runs] == ["tictactoe"]
+    assert call.runs[0][0].game.name == "tictactoe"
+
+
+def test_a_recipe_names_its_run_and_run_names_it_otherwise(start: Start) -> None:
+    assert start("experiment=smoke").runs[0][1] == "smoke"
+    assert start("experiment=smoke", "run=mine").runs[0][1] == "mine"
+
+
+def test_settings_reach_the_config(start: Start) -> None:
+    config = start("search.num_simulations=7", "train.milestones=[0.25,0.5]", "minutes=1.5", "device=cpu").runs[0][0]
+    assert (config.search.num_simulations, config.train.milestones, config.minutes, config.device) == (7, [0.25, 0.5], 1.5, "cpu")
+
+
+def test_the_status_of_main_is_the_exit_status(start: Start) -> None:
+    assert start(main=lambda config, name: 0).status == 0
+    assert start(main=lambda config, name: 1).status == 1
+    assert start(main=lambda config, name: 143).status == 143
+
+
+def test_a_mistake_found_by_main_is_one_sentence(start: Start) -> None:
+    def refuse(config: Config, name: str) -> int:
+        raise UserError("The folder is full; empty it.")
+
+    call = start(main=refuse)
+    assert (call.status, call.err) == (WRONG_INPUT, "azero: The folder is full; empty it.\n")
+
+
+def test_a_fault_of_azero_itself_keeps_its_traceback(start: Start) -> None:
+    def fail(config: Config, name: str) -> int:
+        raise ZeroDivisionError("a bug")
+
+    with pytest.raises(ZeroDivisionError):
+        start(main=fail)
+
+
+def test_hydra_writes_nothing(start: Start, tmp_path: Path) -> None:
+    start("experiment=smoke")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_multirun_gives_each_run_its_own_folder(start: Start, tmp_path: Path) -> None:
+    call = start("-m", "experiment=smoke", "seed=1,2", "search.c_puct=1.0,2.0")
+    assert call.status == 0
+    names = [name for _, name in call.runs]
+    assert len(set(names)) == 4 and all(name.startswith("smoke-") and "seed=" in name and "c_puct=" in name for name in names)
+    assert sorted((config.seed, config.search.c_puct) for config, _ in call.runs) == [(1, 1.0), (1, 2.0), (2, 1.0), (2, 2.0)]
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "multirun.yaml"]
+
+
+def test_a_multirun_fails_if_one_of_its_runs_does(start: Start) -> None:
+    def refuse_the_first(config: Config, name: str) -> int:
+        if config.seed == 1:
+            raise UserError("Not this one.")
+        return 0
+
+    call = start("-m", "seed=1,2", main=refuse_the_first)
+    assert call.status == WRONG_INPUT and len(call.runs) == 2
+
+
+@pytest.mark.parametrize(
+    "argument, parts",
+    [
+        ("nonsense=3", ["nonsense", "--cfg job"]),
+        ("+nonsense=3", ["nonsense"]),
+        ("search.nonsense=3", ["search.nonsense"]),
+        ("cycles=many", ["cycles", "many"]),
+        ("cycles=1.5", ["cycles", "1.5"]),
+        ("train.symmetries=perhaps", ["train.symmetries", "perhaps"]),
+        ("train.milestones=[a]", ["train.milestones"]),
+        ("search=3", ["search=3", "puct"]),
+        ("experiment=nonsense", ["experiment=nonsense", "smoke", "tictactoe", "published_tictactoe"]),
+        ("game=chess", ["game=chess", "tictactoe"]),
+        ("cycles", ["cycles", "key=value"]),
+        ("=3", ["=3", "key=value"]),
+        ("train.lr=nan", ["train.lr=nan"]),
+        ("train.lr=-inf", ["train.lr=-inf"]),
+        ("selfplay.games=0", ["selfplay.games=0"]),
+        ("train.window=100", ["train.window=100", "train.batch_size=256"]),
+        ("cycles=-1", ["cycles=-1"]),
+        ("seed=null", ["seed"]),
+        ("device=tpu", ["device=tpu", "cpu", "cuda"]),
+        ("hydra.nonsense=1", ["hydra.nonsense"]),
+        ("game.options=3", ["game.options"]),
+    ],
+)
+def test_a_wrong_argument_is_one_sentence(start: Start, argument: str, parts: list[str]) -> None:
+    assert_one_sentence(start(argument), *parts)
+
+
+@pytest.mark.parametrize("argument", ["seed=1,2", "seed=1,nonsense"])
+def test_several_values_without_multirun_are_refused(start: Start, argument: str) -> None:
+    assert_one_sentence(start(argument), "seed")
+
+
+def test_an_unknown_option_of_the_command_line_is_refused(start: Start) -> None:
+    call = start("--nonsense")
+    assert call.status != 0 and not call.runs and "Traceback" not in call.err
+
+
+def test_cfg_prints_every_setting_and_runs_nothing(start: Start) -> None:
+    call = start("--cfg", "job", "experiment=smoke", "seed=77")
+    assert call.status == 0 and not call.runs
+    assert "seed: 77" in call.out and "num_simulations:" in call.out
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_help_names_recipes_and_programs(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", f"azero.{name}", "--help"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "experiment: published_tictactoe, smoke, tictactoe" in done.stdout
+    assert "python -m azero.loop" in done.stdout and "num_simulations" in done.stdout
+    assert not list(tmp_path.iterdir())

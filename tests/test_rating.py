@@ -1,0 +1,95 @@
+"""Scores, intervals and Elo."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from azero.rating import ELO_LIMIT, elo_difference, elo_interval, score, score_interval
+
+matches = st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200)).filter(any)
+
+
+def test_a_draw_is_half_a_win() -> None:
+    assert score(2, 1, 1) == (2 + 0.5) / 4
+    assert score(0, 10, 0) == 0.5
+
+
+@pytest.mark.parametrize("match", [(0, 0, 0), (-1, 3, 0)])
+def test_no_games_are_no_match(match: tuple[int, int, int]) -> None:
+    for function in (score, score_interval, elo_interval):
+        with pytest.raises(ValueError, match="are no match"):
+            function(*match)
+
+
+def test_without_draws_the_interval_is_wilsons() -> None:
+    # Wilson for 81 of 263, a published example (Newcombe 1998, table I): 0.2553 to 0.3662
+    lower, upper = score_interval(81, 0, 182)
+    assert (round(lower, 4), round(upper, 4)) == (0.2553, 0.3662)
+
+
+def test_ten_wins_of_ten_leave_room_below_and_none_above() -> None:
+    lower, upper = score_interval(10, 0, 0)  # z^2 = 3.8415: 10 / (10 + 3.8415)
+    assert lower == pytest.approx(10 / 13.8415, abs=1e-4)
+    assert upper == 1.0
+
+
+def test_forty_draws_are_not_certain_but_narrower_than_twenty_wins_and_twenty_losses() -> None:
+    drawn, shared = score_interval(0, 40, 0), score_interval(20, 0, 20)
+    assert 0.03 < drawn[1] - 0.5 < 0.06 < 0.13 < shared[1] - 0.5 < 0.16
+
+
+@given(matches)
+def test_the_interval_holds_the_score_lies_within_bounds_and_is_mirrored_by_the_other_side(match: tuple[int, int, int]) -> None:
+    wins, draws, losses = match
+    lower, upper = score_interval(wins, draws, losses)
+    assert 0.0 <= lower <= score(*match) <= upper <= 1.0
+    assert (1 - upper, 1 - lower) == pytest.approx(score_interval(losses, draws, wins), abs=1e-12)
+
+
+@pytest.mark.parametrize("games", [20, 40])
+@pytest.mark.parametrize("draw_share", [0.0, 0.3, 0.6, 0.9, 0.98])
+def test_the_interval_holds_the_truth_about_as_often_as_it_says(games: int, draw_share: float) -> None:
+    """The exact chance, summed over every result a match can have; Wilson's own dips to 0.93 at twenty games."""
+    for share_of_rest in (0.1, 0.3, 0.5, 0.8):
+        win, loss = (1 - draw_share) * share_of_rest, (1 - draw_share) * (1 - share_of_rest)
+        truth, covered = win + draw_share / 2, 0.0
+        for wins, draws in itertools.product(range(games + 1), repeat=2):
+            losses = games - wins - draws
+            if losses < 0:
+                continue
+            lower, upper = score_interval(wins, draws, losses)
+            if lower <= truth <= upper:
+                ways = math.comb(games, wins) * math.comb(games - wins, draws)
+                covered += ways * win**wins * draw_share**draws * loss**losses
+        assert covered > 0.92
+
+
+def test_elo_of_known_scores() -> None:
+    assert elo_difference(0.5) == 0.0
+    assert elo_difference(10 / 11) == pytest.approx(400)
+    assert elo_difference(0.25) == pytest.approx(-190.85, abs=0.01)
+
+
+def test_elo_of_a_score_without_a_loss_is_the_limit() -> None:
+    assert elo_difference(1.0) == ELO_LIMIT
+    assert elo_difference(0.0) == -ELO_LIMIT
+    assert elo_difference(1.0, math.inf) == math.inf
+    assert elo_difference(0.0, math.inf) == -math.inf
+    assert elo_difference(0.99999) == ELO_LIMIT
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, math.nan])
+def test_a_score_outside_its_range_has_no_elo(wrong: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        elo_difference(wrong)
+
+
+@given(matches)
+def test_the_elo_interval_holds_the_elo_difference(match: tuple[int, int, int]) -> None:
+    lower, upper = elo_interval(*match)
+    assert -ELO_LIMIT <= lower <= elo_difference(score(*match)) <= upper <= ELO_LIMIT
