@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import sys
@@ -49,16 +50,12 @@ def _sources_digest() -> str:
 
 def _cache_parents() -> Iterator[Path]:
     """Where compiled kernels may be kept, best first."""
-    try:
+    with contextlib.suppress(RuntimeError):  # this user has no home folder
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azero" / "numba"
-    except RuntimeError:
-        pass  # this user has no home folder
     import tempfile  # here, because it is slow to import and seldom needed
 
-    try:
+    with contextlib.suppress(OSError):  # no temporary folder either
         yield Path(tempfile.gettempdir()) / f"azero-numba-{os.getuid() if hasattr(os, 'getuid') else 0}"
-    except OSError:
-        pass  # no temporary folder either
 
 
 def _private(folder: Path) -> bool:

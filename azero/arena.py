@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from azero.games.game import Game, rules_at
 from azero.players import Player
+from azero.search.kernels import kernel
 
 
 class MatchGame(NamedTuple):
@@ -37,7 +37,7 @@ class MatchResult:
     games: list[MatchGame]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def step_games(addresses, states, actions, running, to_play, outcomes):
     """Play one action in each running game: states [G, S] and to_play [G] move on; games that end leave `running` [G].
 

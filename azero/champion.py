@@ -2,7 +2,7 @@
 
     import azero
     champion = azero.load_champion("tictactoe")
-    state = champion.position("4 0 8")  # moves from the start; champion.game knows the rules
+    state = champion.position("0 4 8")  # moves from the start; champion.game knows the rules
     print(champion.value(state), champion.policy(state), champion.best_move(state))
     print(champion.play_game())
 
@@ -111,7 +111,8 @@ class Champion:
         for player in (self.player, opponent):
             if player is not None:
                 player.new_games(np.zeros(1, np.uint64))
-        state, actions = self.game.initial_state(), []
+        state = self.game.initial_state()
+        actions: list[int] = []
         while not self.game.is_terminal(state):
             own_move = opponent is None or self.game.to_play(state) == champion_side
             player = self.player if own_move or opponent is None else opponent

@@ -2,8 +2,8 @@
 
 Letters: A actions, C H W planes, S state words, K key words.
 
-Random games are played with the rules as plain Python, which stops at a wrong index or a wrong type, then looked at once more with
-the compiled rules. A finding names the law, says what happened and shows the board. Exit status 1 with findings, 0 without.
+Random games are played with the rules as plain Python, which stops at a wrong index or a wrong type, then looked at once more
+with the compiled rules. A finding names the law, says what happened and shows the board. Exit status 1 with findings, 0 without.
 """
 
 from __future__ import annotations
@@ -13,18 +13,32 @@ import ast
 import math
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, typeof, types
+from numba.core.ccallback import CFunc
 
 from azero.config import UserError
+from azero.games import game as interface
 from azero.games import make_game
 from azero.games.game import Game, Rules, rules_at
-from azero.role_exchange import Terminal, Turn, draw_fault, find_turn, turn_fault
+from azero.games.views import Terminal, Turn, draw_fault, find_turn, turn_fault
 
 WRONG_INPUT = 2
+# rule: the name of its signature in games/game.py
+SIGNATURES = {
+    "initial": "INITIAL",
+    "step": "STEP",
+    "legal_mask": "LEGAL_MASK",
+    "is_terminal": "IS_TERMINAL",
+    "outcome": "OUTCOME",
+    "to_play": "TO_PLAY",
+    "planes": "WRITE_PLANES",
+    "evaluation_key": "EVALUATION_KEY",
+}
 
 
 class RuleBroke(Exception):
@@ -209,7 +223,7 @@ class GameCheck:
     def __init__(self, game: Game, games: int, seed: int) -> None:
         self.game, self.games = game, games
         self.findings = Findings(game)
-        self.plain = PlainCaller(game, self.findings)
+        self.plain: PlainCaller  # made when the rules are known to be callable
         self.rng = np.random.default_rng(np.random.SeedSequence([seed]))
         self.by_key: dict[bytes, Look] = {}
         self.by_content: dict[bytes, Look] = {}
@@ -220,7 +234,10 @@ class GameCheck:
 
     def run(self) -> Findings:
         """Check everything and return what was found."""
-        self.check_record()
+        self.check_decorators()
+        if not self.findings:
+            self.plain = PlainCaller(self.game, self.findings)
+            self.check_record()
         if not self.findings:
             for _ in range(self.games):
                 try:
@@ -230,6 +247,15 @@ class GameCheck:
             self.check_movers()
             self.check_views()
         return self.findings
+
+    def check_decorators(self) -> None:
+        """Check that every rule is a cfunc of its own signature."""
+        for name, signature in SIGNATURES.items():
+            rule = getattr(self.game.rules, name)
+            if not isinstance(rule, CFunc):
+                self.findings.add("signatures", f"{name} is not compiled; write @cfunc(interface.{signature}) above it")
+            elif typeof(rule) != types.FunctionType(getattr(interface, signature)):
+                self.findings.add("signatures", f"{name} is compiled with another signature than interface.{signature}")
 
     def check_record(self) -> None:
         """Check what the `Game` record says: symmetries, names."""
@@ -263,12 +289,12 @@ class GameCheck:
         looks, actions = self.play_random()
         self.lengths.append(len(actions))
         self.movers.update(look.to_play for look in looks[:-1])
-        self.steps += zip(looks, looks[1:], strict=False)
+        self.steps += pairwise(looks)
         self.terminals += [look for look in looks if look.terminal]
         for look in looks:
             self.check_key(look)
         self.check_symmetry(looks, actions)
-        self.check_compiled(looks, actions)
+        self.check_compiled(looks)
 
     def play_random(self) -> tuple[list[Look], list[int]]:
         """Play one game with the plain rules; the list ends early where a law is broken."""
@@ -346,46 +372,42 @@ class GameCheck:
             if ply < len(actions):
                 mapped = self.plain.look(self.plain.step(mapped.state, int(action_map[actions[ply]])), ply + 1)
 
-    def check_compiled(self, looks: list[Look], actions: list[int]) -> None:
+    def check_compiled(self, looks: list[Look]) -> None:
         """Compare the compiled rules with the plain ones over the states of a game and all their successors."""
         if self.plain.broke:
-            return  # a rule that is wrong in plain Python could write anywhere once compiled
-        game, addresses = self.game, self.game.rule_addresses
-        state = np.full(game.state_words, 0xDEADBEEFDEADBEEF, np.uint64)
-        initial_compiled(addresses, state)
+            return  # what raises in plain Python could write anywhere once compiled
+        state = np.full(self.game.state_words, 0xDEADBEEFDEADBEEF, np.uint64)
+        initial_compiled(self.game.rule_addresses, state)
         if not np.array_equal(state, looks[0].state):
             self.differs("initial", looks[0].state)
         for look in looks:
-            given = look.state.copy()
-            mask, key = np.zeros(game.num_actions, np.bool_), np.zeros(game.key_words, np.uint64)
-            planes = np.zeros(game.planes_shape, np.float32)
-            to_play, terminal, outcome = look_compiled(addresses, given, mask, planes, key)
-            pairs = [
-                ("to_play", to_play, look.to_play),
-                ("is_terminal", terminal, look.terminal),
-                ("outcome", outcome, look.outcome),
-                ("planes", planes, look.planes),
-            ]
-            if look.mask is not None:
-                pairs += [("legal_mask", mask, look.mask), ("evaluation_key", key, look.key)]
-            for rule, compiled, plain in pairs:
+            for rule, compiled, plain in self.both_answers(look):
                 if not np.array_equal(compiled, plain):
                     self.differs(rule, look.state)
-            for action in np.flatnonzero(look.mask) if look.mask is not None else []:
-                step_compiled(addresses, given, int(action), state)
-                if not np.array_equal(state, self.plain.step(look.state, int(action))):
-                    self.differs("step", look.state)
-            if not np.array_equal(given, look.state):
-                self.findings.add(
-                    "law 1: a rule never writes to the state it reads",
-                    "a compiled rule changed the state it was given",
-                    look.state,
-                )
+
+    def both_answers(self, look: Look) -> Iterator[tuple[str, Any, Any]]:
+        """Yield for each rule what it says of a state compiled, and what it says in plain Python."""
+        game, addresses, given = self.game, self.game.rule_addresses, look.state.copy()
+        mask, key = np.zeros(game.num_actions, np.bool_), np.zeros(game.key_words, np.uint64)
+        planes = np.zeros(game.planes_shape, np.float32)
+        to_play, terminal, outcome = look_compiled(addresses, given, mask, planes, key)
+        yield "to_play", to_play, look.to_play
+        yield "is_terminal", terminal, look.terminal
+        yield "outcome", outcome, look.outcome
+        yield "planes", planes, look.planes
+        if look.mask is not None:
+            yield "legal_mask", mask, look.mask
+            yield "evaluation_key", key, look.key
+            for action in np.flatnonzero(look.mask).tolist():
+                successor = np.full(game.state_words, 0xDEADBEEFDEADBEEF, np.uint64)
+                step_compiled(addresses, given, action, successor)
+                yield "step", successor, self.plain.step(look.state, action)
+        yield "the state it was given, after every rule", given, look.state
 
     def differs(self, rule: str, state: np.ndarray) -> None:
         """Note that a compiled rule and its plain twin disagree."""
         self.findings.add(
-            "the compiled rules and the plain ones are the same", f"{rule} compiled differs from {rule} in plain Python", state
+            "the compiled rules and the plain ones are the same", f"compiled and in plain Python differ: {rule}", state
         )
 
     def check_movers(self) -> None:
@@ -446,7 +468,8 @@ def summary(check: GameCheck) -> str:
     lengths = [length for length in check.lengths if length]
     return (
         f"{count} random games: first player wins {shares[0]:.1%}, draws {shares[1]:.1%}, second player wins {shares[2]:.1%}; "
-        f"{min(lengths, default=0)} to {max(lengths, default=0)} plies (max_plies {check.game.max_plies}); {len(check.by_content)} positions."
+        f"{min(lengths, default=0)} to {max(lengths, default=0)} plies (max_plies {check.game.max_plies}); "
+        f"{len(check.by_content)} positions."
     )
 
 
@@ -492,6 +515,24 @@ def parse_settings(settings: Sequence[str]) -> tuple[int, int, dict[str, Any]]:
     return games, seed, options
 
 
+def load_game(name: str, options: dict[str, Any]) -> Game:
+    """Return the game of that name.
+
+    Raises:
+        UserError: also when the game's own file raises.
+    """
+    try:
+        game = make_game(name, **options)
+    except UserError:
+        raise
+    except Exception as error:
+        said = " ".join(str(error).split())
+        raise UserError(f"{name} cannot be loaded, mend it first: {type(error).__name__}: {said[:300]}") from error
+    if not isinstance(game, Game):
+        raise UserError(f"make_game of {name} must return a Game; see azero/games/game.py.")
+    return game
+
+
 def check_game(game: Game, games: int = 200, seed: int = 1) -> GameCheck:
     """Check a game; ``findings`` of the result is empty when it keeps the laws."""
     check = GameCheck(game, games, seed)
@@ -509,7 +550,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parsed = parser.parse_args(arguments)
     try:
         games, seed, options = parse_settings(parsed.settings)
-        game = make_game(parsed.game, **options)
+        game = load_game(parsed.game, options)
     except UserError as mistake:
         print(f"azero: {mistake}", file=sys.stderr)
         return WRONG_INPUT

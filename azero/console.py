@@ -184,7 +184,7 @@ def live_progress(console: Console, name: str, cycle: int, cycles: int, total: f
     columns = (
         TextColumn(f"[bold]{cycle_title(cycle, cycles)}[/bold][cyan]{TITLES.get(name, name)}"),
         BarColumn(bar_width=24),
-        TextColumn("{task.fields[note]}"),
+        TextColumn("{task.fields[note]}", markup=False),
     )
     started = time.monotonic()
 
@@ -195,7 +195,7 @@ def live_progress(console: Console, name: str, cycle: int, cycles: int, total: f
         return "  ".join(parts if left is None else [*parts, f"{format_seconds(left)} left"])
 
     with RichProgress(*columns, console=console._rich, transient=True, refresh_per_second=8) as rich_progress:
-        task = rich_progress.add_task(name, total=total or 1.0, note="")
+        task = rich_progress.add_task(name, total=total or 1.0, note=note(SilentProgress()))
 
         class LiveProgress(SilentProgress):
             redrawn = 0.0

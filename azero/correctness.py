@@ -2,9 +2,9 @@
 
 Letters: P positions, A actions.
 
-Eleven fixed positions whose right replies are known; all 4,520 unfinished positions against their exact values; and every game that
-an opponent can play against each player. A player is asked once for each position, a fresh game each time, and the answers are all
-that the figures rest on. Exit status 0 exactly when the champion's search is right in all eleven positions.
+Eleven fixed positions whose right replies are known; all 4,520 unfinished positions against their exact values; and every game
+that an opponent can play against each player. A player is asked once for each position, a fresh game each time, and the figures
+rest on these answers alone. Exit status 0 exactly when the champion's search is right in all eleven positions.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from azero.config import Config, UserError
 if TYPE_CHECKING:
     from azero.games.game import Game
     from azero.players import Player
+    from azero.players.policy import PolicyPlayer
     from azero.search.solvers import Solution
 
 # moves played so far: the replies that keep the game drawn; cells row by row
@@ -350,7 +351,7 @@ def rich_table(rows: Rows) -> Any:
 # The program
 
 
-def load_players(config: Config, name: str, game: Game) -> tuple[Player, Player]:
+def load_players(config: Config, name: str, game: Game) -> tuple[Player, PolicyPlayer]:
     """Return the champion of a run with its search (temperature 0) and without it.
 
     Raises:
@@ -359,6 +360,7 @@ def load_players(config: Config, name: str, game: Game) -> tuple[Player, Player]
     from azero.network.inference import InferenceChoice, make_inference, resolve_device
     from azero.network.model import check_fits, unpack_network
     from azero.players import make_player
+    from azero.players.policy import PolicyPlayer
     from azero.run import Run
 
     run = Run.read(config, name)
@@ -367,7 +369,7 @@ def load_players(config: Config, name: str, game: Game) -> tuple[Player, Player]
     choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(config.device), 0.0)
     inference = make_inference(loaded.network, game, choice)
     search = make_player("pv_mcts", game, inference=inference, search=config.search, temperature=0.0)
-    return search, make_player("policy", game, inference=inference)
+    return search, PolicyPlayer(game, inference)
 
 
 def main(config: Config, name: str) -> int:

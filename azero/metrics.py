@@ -43,9 +43,9 @@ TRAIN_GROUPS = ("loss", "train")
 
 LAYOUT: dict[str, tuple[Chart, ...]] = {
     "start here": (
-        Chart("right in 11 fixed positions", ("correctness/fixed_search", "correctness/fixed_policy")),
+        Chart("right of 11 positions: search, policy", ("correctness/fixed_search", "correctness/fixed_policy")),
         Chart(
-            "share of positions played perfectly",
+            "perfect in all positions: search, policy",
             ("correctness/keeps_value_search", "correctness/keeps_value_policy"),
         ),
         Chart(

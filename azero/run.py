@@ -114,7 +114,8 @@ class Run:
             raise RuntimeError(f"run {self.name} was opened for reading")
         champions = _ending_with(state.champion, state.champions)
         candidates = _ending_with(state.candidate, state.candidates)
-        state = replace(state, champions=champions, candidates=candidates)
+        steps_before = self.state.train_steps if state.candidate != self.state.candidate else state.train_steps_before
+        state = replace(state, champions=champions, candidates=candidates, train_steps_before=steps_before)
         gone = ({*self.state.retired} | self.state.files()) - state.files() - {entry.file for entry in state.quarantine}
         state = replace(state, retired=sorted(file for file in gone if self.paths.of(file).exists()))
         self._folder.replace(self.paths.state, format_state(state))
@@ -201,8 +202,9 @@ class Run:
         """Commit that the candidate is damaged: the one before it (or the champion) stands in, and training comes next again."""
         assert self.state.candidate is not None
         before = [entry for entry in self.state.candidates if entry != self.state.candidate]
-        stage = "train" if self.state.stage == "evaluate" else self.state.stage
-        state = replace(self.state, candidates=before, candidate=before[-1] if before else self.state.champion, stage=stage)
+        state = replace(self.state, candidates=before, candidate=before[-1] if before else self.state.champion)
+        if state.stage == "evaluate":
+            state = replace(state, stage="train", train_steps=state.train_steps_before)
         self._set_aside(state, self.state.candidate, damage.reason)
 
     def drop_shard(self, shard: ShardEntry, damage: DamagedFile) -> None:

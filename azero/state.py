@@ -66,6 +66,7 @@ class State:
         shards: self-play games of finished self-play stages, oldest first.
         partial: finished games of the self-play stage under way, when it was interrupted.
         train_steps: optimizer steps since the beginning.
+        train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.
         elapsed_seconds: time spent on finished stages.
         history: one small record for each finished cycle.
@@ -87,6 +88,7 @@ class State:
     shards: list[ShardEntry] = field(default_factory=list)
     partial: list[ShardEntry] = field(default_factory=list)
     train_steps: int = 0
+    train_steps_before: int = 0
     inference: dict[str, Any] | None = None
     elapsed_seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)

@@ -51,7 +51,7 @@ def faults(rows: list[dict[str, Any]]) -> list[str]:
             found.append(f"{name}: has {sorted(set(row) ^ COLUMNS)} too much or too little.")
         elif row["value"] is not None and not (row["commit"] and row["device"] and row["date"]):
             found.append(f"{name}: a measured value needs its commit, device and date.")
-    ids = [row.get("id") for row in rows]
+    ids = [str(row.get("id")) for row in rows]
     found += [f"{name}: stands there twice." for name in sorted({name for name in ids if ids.count(name) > 1})]
     return found
 

@@ -39,10 +39,9 @@ class TrainedRun(NamedTuple):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let subprocesses import azero from this checkout, from any folder; workers beside each other compute on one thread each."""
+    """Let subprocesses import azero from this checkout, from any folder, and compute on one thread: others work beside them."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Importing azero tells Numba where compiled kernels are kept: a folder of this version's own, which may not be trusted to others."""
+"""Importing azero tells Numba where compiled kernels are kept: a folder of this version's own, safe from other users."""
 
 from __future__ import annotations
 

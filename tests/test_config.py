@@ -110,7 +110,12 @@ def test_an_override_beats_the_recipe_and_the_recipe_beats_the_default() -> None
 
 def test_the_published_recipe_is_the_published_one() -> None:
     config = compose("experiment=published_tictactoe")
-    assert (config.network.blocks, config.network.channels, config.network.block, config.network.head) == (16, 128, "pyramid", "pooled")
+    assert (config.network.blocks, config.network.channels, config.network.block, config.network.head) == (
+        16,
+        128,
+        "pyramid",
+        "pooled",
+    )
     assert (config.network.policy_output, config.train.policy_loss, config.train.mask_illegal) == ("linear", "mse", False)
     assert (config.search.num_simulations, config.search.c_puct, config.search.c_puct_base) == (19, 1.0, 0.0)
     assert (config.search.dirichlet_fraction, config.search.puct_visits) == (0.0, "children")

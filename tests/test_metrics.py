@@ -367,3 +367,12 @@ def test_the_policy_picture_shows_marks_heat_and_right_moves() -> None:
     assert red > green  # and of a wrong one
     assert cell_colour(0, 4, 0.9, 0.5)[2] < cell_colour(0, 5, 0.9, 0.5)[2]  # warmer where likelier
     assert cell_colour(1, 1, 0.2, 0.8) == cell_colour(0, 4, 0.2, 0.8) != cell_colour(0, 1, 0.2, 0.8)  # the dot of a right move
+
+
+def test_the_screenshot_says_what_is_missing(tmp_path: Path) -> None:
+    script = Path(__file__).resolve().parent.parent / "scripts" / "screenshot.py"
+    command = [sys.executable, str(script), str(tmp_path), str(tmp_path / "page.png")]
+    result = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)})
+    assert result.returncode == 2
+    (sentence,) = result.stderr.splitlines()
+    assert "no Chromium" in sentence

@@ -1,6 +1,6 @@
 """Every command and every line of Python in the README works as printed.
 
-The commands run in a folder that looks like a checkout after set-up: its `.venv/bin/python` starts this test's interpreter, and adds
+The commands run in a folder that looks like a checkout after set-up: `.venv/bin/python` starts this test's interpreter and adds
 toy sizes to the settings, so that each takes seconds. What is printed is what is run.
 """
 
@@ -18,7 +18,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text()
-TOY = "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16 train.epochs=1 evaluate.games=4"
+TOY = (
+    "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16 train.epochs=1"
+    " evaluate.games=4 device=cpu"
+)
 # Commands whose status says something about the player, which is not trained here.
 STATUSES = {"python -m azero.correctness": {0, 1}}
 
@@ -82,7 +85,9 @@ def test_every_command_runs(checkout: Path) -> None:
     assert {"tictactoe", "smoke", "second", "by_hand"} <= runs
 
 
-def test_the_python_interface_works(trained_run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_python_interface_works(
+    trained_run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     (block,) = blocks("python")
     assert len(block.splitlines()) == 5
     monkeypatch.chdir(trained_run.folder)
@@ -95,7 +100,7 @@ def test_the_python_interface_works(trained_run: Any, monkeypatch: pytest.Monkey
 
 def test_every_file_the_readme_names_is_there() -> None:
     named = set(re.findall(r"\]\(([^)#:]+)\)", README))
-    named |= {name for name in re.findall(r"`((?:azero|conf|scripts|\.ci)/[\w./]*)`", README)}
+    named |= set(re.findall(r"`((?:azero|conf|scripts|\.ci)/[\w./]*)`", README))
     assert named
     assert not [name for name in sorted(named) if not (ROOT / name).exists()]
 
@@ -103,7 +108,8 @@ def test_every_file_the_readme_names_is_there() -> None:
 def test_the_source_map_names_every_module() -> None:
     table = README.split("## Source map")[1]
     for path in sorted((ROOT / "azero").glob("*.py")):
-        assert f"`azero/{path.name}`" in table or f"`{path.name}`" in table or path.name == "__init__.py", path.name
+        named = f"`azero/{path.name}`" in table or f"`{path.name}`" in table
+        assert named or path.name == "__init__.py", path.name
     for path in sorted((ROOT / "azero").glob("*/")):
         assert path.name in {"__pycache__", "conf"} or f"`azero/{path.name}/`" in table, path.name
 

@@ -133,7 +133,8 @@ def run_stage(run: Run) -> None:
         run.commit(replace(state, stage="train", shards=[*state.shards, run.write_shard(cycle, 0, data, 10, 150)]))
     elif state.stage == "train":
         data = content("train", run.read_candidate(), *(run.read_file(shard) for shard in state.shards))
-        run.commit(replace(state, stage="evaluate", candidate=run.write_network("candidate", cycle, data)))
+        candidate = run.write_network("candidate", cycle, data)
+        run.commit(replace(run.state, stage="evaluate", candidate=candidate, train_steps=state.train_steps + 10))
     else:
         data = run.read_candidate()
         promoted = run.write_network("champion", cycle, data) if cycle != 2 else state.champion
@@ -323,7 +324,7 @@ def test_a_damaged_candidate_is_made_again_and_the_end_is_the_same(config: Confi
             with pytest.raises(UserError):
                 Run.read(config, "toy").read_candidate()  # a reader changes nothing
             run.read_candidate()
-            assert run.state.stage == "train" and run.state.candidate.cycle == 1
+            assert run.state.stage == "train" and run.state.candidate.cycle == 1 and run.state.train_steps == 10
 
     stormy = finish(config, watch=watch)
     assert damaged == [entry.file for entry in stormy.quarantine]

@@ -106,7 +106,9 @@ def test_a_folder_of_something_else_is_not_touched(run_program: RunProgram, tmp_
         (["init_from=another"], ["init_from None → another"]),
     ],
 )
-def test_settings_that_cannot_fit_a_run_are_named(folder: Path, run_program: RunProgram, settings: list[str], parts: list[str]) -> None:
+def test_settings_that_cannot_fit_a_run_are_named(
+    folder: Path, run_program: RunProgram, settings: list[str], parts: list[str]
+) -> None:
     before = content(folder)
     assert_refused(run_program("loop", "run=trained", *settings, folder=folder), *parts)
     assert content(folder) == before
@@ -126,7 +128,9 @@ def test_a_champion_of_another_game_is_refused(folder: Path, run_program: RunPro
 
 
 def test_a_champion_of_another_shape_is_refused(folder: Path, run_program: RunProgram) -> None:
-    assert_refused(run_program("loop", "run=new", "init_from=trained", "network.channels=8", folder=folder), "init_from=trained", "network")
+    assert_refused(
+        run_program("loop", "run=new", "init_from=trained", "network.channels=8", folder=folder), "init_from=trained", "network"
+    )
 
 
 def test_a_run_to_start_from_that_is_not_there_is_answered_with_those_that_are(folder: Path, run_program: RunProgram) -> None:

@@ -31,12 +31,13 @@ def has_line(stones):
 
 
 @njit(cache=True)
-def count_stones(stones):
-    count = 0
-    while stones:
-        stones &= stones - ONE
-        count += 1
-    return count
+def parity(stones):
+    """1 for an odd number of stones, else 0: halves are folded onto each other until one bit is left."""
+    stones ^= stones >> np.uint64(8)
+    stones ^= stones >> np.uint64(4)
+    stones ^= stones >> np.uint64(2)
+    stones ^= stones >> ONE
+    return np.int64(stones & ONE)
 
 
 @cfunc(interface.INITIAL, cache=True)
@@ -55,7 +56,8 @@ def step(state, action, successor):
 def legal_mask(state, mask):
     empty = FULL & ~(state[0] | state[1])
     for cell in range(CELLS):
-        mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
+        mask[cell] = empty & ONE != 0
+        empty >>= ONE
 
 
 @cfunc(interface.IS_TERMINAL, cache=True)
@@ -70,14 +72,17 @@ def outcome(state):
 
 @cfunc(interface.TO_PLAY, cache=True)
 def to_play(state):
-    return count_stones(state[0] | state[1]) & 1
+    return parity(state[0] | state[1])
 
 
 @cfunc(interface.WRITE_PLANES, cache=True)
 def planes(state, out):
     for side in range(2):
-        for cell in range(CELLS):
-            out[side, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
+        stones = state[side]
+        for row in range(3):
+            for column in range(3):
+                out[side, row, column] = np.float32(stones & ONE)
+                stones >>= ONE
 
 
 @cfunc(interface.EVALUATION_KEY, cache=True)
@@ -95,7 +100,7 @@ def square_symmetries() -> np.ndarray:
 
 def format_state(state: np.ndarray) -> str:
     """The board with X for the first player, O for the second; empty cells show their number."""
-    first, second = (state[0], state[1]) if count_stones(state[0] | state[1]) % 2 == 0 else (state[1], state[0])
+    first, second = (state[0], state[1]) if parity(state[0] | state[1]) == 0 else (state[1], state[0])
     marks = ["X" if int(first) >> c & 1 else "O" if int(second) >> c & 1 else str(c) for c in range(CELLS)]
     return "\n".join(" ".join(marks[row : row + 3]) for row in (0, 3, 6))
 

@@ -23,7 +23,7 @@ class AlphaBetaPlayer:
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
         """Return the first of the best moves for each of states [B, S]."""
         actions, values = np.empty(len(states), np.int64), np.empty(len(states))
-        best_moves(self.game.rule_addresses, states, self.depth, self.game.num_actions, actions, values)
+        best_moves(self.game.rule_addresses, np.ascontiguousarray(states), self.depth, self.game.num_actions, actions, values)
         return actions
 
 

@@ -48,7 +48,7 @@ class PolicyPlayer:
     def policies_of_batch(self, states: np.ndarray) -> np.ndarray:
         """Do the work of `policies` for at most one batch; the batch keeps its shape, rows beyond the states are not read."""
         count = len(states)
-        write_inputs(self.game.rule_addresses, states, self.planes, self.legal)
+        write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
         logits, _ = self.inference.infer(self.planes)
         masked = np.where(self.legal[:count], logits[:count].astype(np.float64), -np.inf)
         weights = np.exp(masked - masked.max(axis=1, keepdims=True))

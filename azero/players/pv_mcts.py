@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numba import njit
 
 from azero.config import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
 from azero.search.cache import make_cache
+from azero.search.kernels import kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
@@ -23,7 +23,7 @@ from azero.search.tree import ROOT, find_state, make_tree, nodes_needed, reroot,
 GREEDY = Temperature(0.0, 0, 0, 0.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def start_searches(addresses, tree, states, games, started, num_simulations, tree_reuse, new_index):
     """Put states [B, S] at the roots of `games` [B], keeping what the game's tree already knows of them."""
     rules = rules_at(addresses)
@@ -38,7 +38,7 @@ def start_searches(addresses, tree, states, games, started, num_simulations, tre
         tree.searches[b].simulations_left = num_simulations
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def choose_actions(tree, games, plies, schedule, streams, actions):
     """actions [B]: a move for each game by its root's visit counts and its ply's temperature."""
     for row in range(games.shape[0]):

@@ -36,7 +36,7 @@ class RandomPlayer:
         """Return one legal action for each of states [B, S]."""
         actions = np.empty(len(states), np.int64)
         with self.streams.of(games) as streams:
-            random_moves(self.game.rule_addresses, states, streams, self.game.num_actions, actions)
+            random_moves(self.game.rule_addresses, np.ascontiguousarray(states), streams, self.game.num_actions, actions)
         return actions
 
 

@@ -37,7 +37,7 @@ class UctPlayer:
         with self.streams.of(games) as streams:
             search_positions(
                 self.game.rule_addresses,
-                states,
+                np.ascontiguousarray(states),
                 streams,
                 self.num_simulations,
                 self.exploration,

@@ -17,11 +17,13 @@ from azero.games.game import rules_at
 
 BEST_POSSIBLE = 1.0  # no outcome is better, so the search of a position stops at a move that reaches it
 NOTHING_YET = -np.inf
-ROOT = np.int64(0)  # the first row; not a plain 0: a literal argument would make Numba compile what takes it twice
+
+# The first row. Not a plain 0: a literal argument would make Numba compile every function that takes it twice.
+ROOT: Any = np.int64(0)
 
 
 class Line(NamedTuple):
-    """The line of play being searched: row d belongs to the position d plies below the root. Values are for its player to move."""
+    """The line of play being searched; row d belongs to the position d plies below the root, values to its player to move."""
 
     states: np.ndarray  # [D + 1, S] uint64
     legal: np.ndarray  # [D + 1, A] bool

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from azero.search.kernels import kernel
 
 PROBES = 4  # entries looked at; when all hold other positions, the first is replaced
 MIX_1, MIX_2, SHIFT = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(31)  # splitmix64's finalizer
@@ -37,7 +38,7 @@ def make_cache(entries: int, key_words: int, num_actions: int) -> EvaluationCach
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def first_entry(cache, key):
     mixed = np.uint64(0)
     for word in key:
@@ -47,7 +48,7 @@ def first_entry(cache, key):
     return np.int64(mixed & np.uint64(cache.used.shape[0] - 1))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def holds(cache, entry, key):
     if not cache.used[entry]:
         return False
@@ -57,7 +58,7 @@ def holds(cache, entry, key):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find(cache, key):
     """The entry of a position, or -1."""
     size = cache.used.shape[0]
@@ -73,7 +74,7 @@ def find(cache, key):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def remember(cache, key, prior, value):
     """Store an evaluation."""
     size = cache.used.shape[0]

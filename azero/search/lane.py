@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from azero.games.game import rules_at
+from azero.search.kernels import kernel
 from azero.search.mcts import evaluate_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.root import Temperature, add_noise, choose_action, policy_target, temperature_at
@@ -92,7 +92,7 @@ def make_scratch(num_actions: int, key_words: int, state_words: int, num_nodes: 
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def start_game(addresses, tree, lane, b, seed, policy, scratch):
     """Begin a game in place b from a seed, with its random opening if it is to have one."""
     rules = rules_at(addresses)
@@ -107,7 +107,7 @@ def start_game(addresses, tree, lane, b, seed, policy, scratch):
     prepare_search(tree, lane, b, policy)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def play_opening(rules, tree, lane, b, plies, scratch):
     """Play uniformly random legal plies, stopping before one that would end the game."""
     for _ in range(plies):
@@ -127,7 +127,7 @@ def play_opening(rules, tree, lane, b, plies, scratch):
         reset(rules, tree, b, scratch.successor)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def record_ply(tree, lane, b, action, searched):
     """Write the root and the action chosen there into the game's record."""
     ply = lane.ply[b]
@@ -138,13 +138,13 @@ def record_ply(tree, lane, b, action, searched):
     lane.ply[b] = ply + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def prepare_search(tree, lane, b, policy):
     tree.searches[b].simulations_left = policy.num_simulations
     lane.root_ready[b] = False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def make_move(rules, tree, lane, b, policy, scratch):
     """End a search: record the target, choose the move, and make its node the root. Marks the game FINISHED at its end."""
     ply = lane.ply[b]
@@ -167,7 +167,7 @@ def make_move(rules, tree, lane, b, policy, scratch):
     prepare_search(tree, lane, b, policy)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
     """Move game b on until its search needs the network (its leaf waits in `leaf`) or the game is finished."""
     while lane.status[b] == PLAYING:
@@ -183,7 +183,7 @@ def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
             make_move(rules, tree, lane, b, policy, scratch)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def play_wave(addresses, tree, cache, lane, puct, policy, scratch):
     """Move every game on that waits for nothing. Returns how many games are finished and wait to be collected."""
     rules = rules_at(addresses)

@@ -11,15 +11,14 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
-
 from azero.games.game import rules_at
 from azero.search.cache import find, remember
+from azero.search.kernels import kernel, part
 from azero.search.puct import select_child
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def select(rules, tree, b, puct):
     """Descend from the root along the best scores to a node that is new or terminal, creating it if needed."""
     node = ROOT
@@ -32,7 +31,7 @@ def select(rules, tree, b, puct):
     return node
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def expand(tree, b, node, prior, value):
     """Give a node its evaluation: prior [A] (ILLEGAL or a probability) and value for its player to move."""
     for action in range(prior.shape[0]):
@@ -41,7 +40,7 @@ def expand(tree, b, node, prior, value):
     tree.nodes[b, node].expanded = True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def backup(tree, b, leaf, value):
     """Add the leaf's value, meant for the player to move there, to every node and edge on the way to the root."""
     node = leaf
@@ -59,7 +58,7 @@ def backup(tree, b, leaf, value):
         node = parent
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def simulate(rules, tree, cache, b, puct, key):
     """Run game b's simulations until one needs the network (True; its leaf waits in `leaf`) or none is left (False).
 
@@ -75,7 +74,7 @@ def simulate(rules, tree, cache, b, puct, key):
     return False
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def evaluate_root(rules, tree, cache, b, key):
     """Expand an unexpanded root from the cache (False) or let it wait for the network (True). It is no simulation."""
     if expand_from_cache(rules, tree, cache, b, ROOT, key):
@@ -85,7 +84,7 @@ def evaluate_root(rules, tree, cache, b, key):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def expand_from_cache(rules, tree, cache, b, node, key):
     if cache.used.shape[0] == 0:
         return False
@@ -97,7 +96,7 @@ def expand_from_cache(rules, tree, cache, b, node, key):
     return True
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def softmax_over_legal(logits, legal, prior):
     """prior [A]: softmax of the legal logits; ILLEGAL elsewhere."""
     highest = -math.inf
@@ -117,7 +116,7 @@ def softmax_over_legal(logits, legal, prior):
             prior[action] /= total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def write_rows(addresses, tree, planes, games):
     """Write the planes of every waiting leaf, one row each, and its game to games [R] int64. Returns the number of rows.
 
@@ -133,7 +132,7 @@ def write_rows(addresses, tree, planes, games):
     return rows
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prior):
     """Expand and back up the leaves of the first `rows` games with the network's answer.
 
@@ -156,7 +155,7 @@ def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prio
             remember(cache, key, prior, values[row])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def search_wave(addresses, tree, cache, games, puct, key):
     """Move the searches of `games` [any] on until each waits for the network or is done. Returns how many wait."""
     rules = rules_at(addresses)

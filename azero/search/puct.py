@@ -9,9 +9,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba import njit
-
 from azero.config import SearchConfig
+from azero.search.kernels import part
 
 
 class Puct(NamedTuple):
@@ -35,7 +34,7 @@ def make_puct(config: SearchConfig) -> Puct:
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def exploration(puct, child_visits_sum):
     """c(s) * sqrt(visits(s)), the part of the score that all children share."""
     visits = child_visits_sum + puct.extra_visits
@@ -45,7 +44,7 @@ def exploration(puct, child_visits_sum):
     return c * math.sqrt(visits)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def select_child(tree, b, node, puct):
     """The legal action with the greatest score at an expanded node; of equal ones the first."""
     visits = tree.nodes[b, node].node_visits

@@ -35,7 +35,7 @@ def next_float(stream: np.ndarray) -> float:
 def next_below(stream: np.ndarray, n: int) -> int:
     """Return the next number of ``stream``, uniform over 0 .. n - 1; ``n`` lies in 1 .. 2**31 - 1 (bias below n / 2**32)."""
     high = next_uint64(stream) >> np.uint64(32)
-    return np.int64((high * np.uint64(n)) >> np.uint64(32))
+    return int(np.int64((high * np.uint64(n)) >> np.uint64(32)))
 
 
 def new_stream(seed: int) -> np.ndarray:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from numba import njit
-
+from azero.search.kernels import kernel
 from azero.search.random_stream import next_float
 from azero.search.tree import ROOT
 
@@ -23,7 +22,7 @@ class Temperature(NamedTuple):
     final: float
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def temperature_at(schedule, ply):
     """The temperature at a ply, counted from 0 at the start of the game."""
     if ply < schedule.plies:
@@ -34,14 +33,14 @@ def temperature_at(schedule, ply):
     return schedule.initial + (schedule.final - schedule.initial) * (past + 1) / (schedule.decay_plies + 1)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def next_normal(stream):
     """A standard normal number (Box and Muller 1958)."""
     radius = math.sqrt(-2.0 * math.log(1.0 - next_float(stream)))
     return radius * math.cos(2.0 * math.pi * next_float(stream))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def next_gamma(stream, shape):
     """A gamma number of scale 1 (Marsaglia and Tsang 2000; for shape < 1 with their boost u ** (1 / shape))."""
     boost = 1.0
@@ -57,7 +56,7 @@ def next_gamma(stream, shape):
             return boost * d * v
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def add_noise(tree, b, alpha, fraction, stream, noise):
     """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise. noise: scratch, [A] float64."""
     if fraction == 0.0:
@@ -75,7 +74,7 @@ def add_noise(tree, b, alpha, fraction, stream, noise):
             tree.edges[b, ROOT, action].prior = (1.0 - fraction) * prior + fraction * noise[action] / total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def policy_target(tree, b, out):
     """out [A] float32: the root's visit counts over their sum. Temperature never touches it."""
     total = 0
@@ -85,7 +84,7 @@ def policy_target(tree, b, out):
         out[action] = tree.edges[b, ROOT, action].child_visits / total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def choose_action(tree, b, temperature, stream):
     """An action with probability proportional to the root's visit counts ** (1 / temperature); 0 takes the first most visited."""
     best, most = 0, 0
@@ -105,7 +104,7 @@ def choose_action(tree, b, temperature, stream):
     return best  # rounding left a sliver
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def weight(count, most, temperature):
     """(count / most) ** (1 / temperature): divided first, so that a small temperature does not overflow."""
     return (count / most) ** (1.0 / temperature) if count > 0 else 0.0

@@ -36,7 +36,7 @@ class Solution:
         return ~self.terminal
 
     def keeps_value(self, positions: np.ndarray, actions: np.ndarray) -> np.ndarray:
-        """Tell for each pair of a position's row and an action whether the move keeps the exact value; an illegal one does not."""
+        """Tell for each pair of a position's row and an action whether the move keeps the exact value; no illegal one does."""
         return np.asarray(self.action_value[positions, actions] == self.value[positions])
 
 

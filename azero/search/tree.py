@@ -13,7 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from azero.search.kernels import kernel, part
 
 ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
@@ -80,7 +81,7 @@ def nodes_needed(num_simulations: int, tree_reuse: bool) -> int:
     return (3 if tree_reuse else 1) * num_simulations + 1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def clear_node(tree, b, node):
     """Make a new node of row b: no statistics, no children, priors unknown."""
     tree.nodes[b, node].expanded = False
@@ -94,7 +95,7 @@ def clear_node(tree, b, node):
         tree.edges[b, node, action].child_value_sum = 0.0
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def describe_node(rules, tree, b, node):
     """Read from the rules who moves at a node whose state is set, whether the game is over there, and with which value."""
     state = tree.states[b, node]
@@ -104,7 +105,7 @@ def describe_node(rules, tree, b, node):
         tree.nodes[b, node].raw_value = rules.outcome(state)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def reset(rules, tree, b, state):
     """Begin row b anew with `state` at the root, not yet evaluated."""
     clear_node(tree, b, ROOT)
@@ -116,7 +117,7 @@ def reset(rules, tree, b, state):
     describe_node(rules, tree, b, ROOT)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@part
 def add_child(rules, tree, b, parent, action):
     """Create the node that `action` leads to; returns its index. The row must have room."""
     child = tree.searches[b].num_nodes
@@ -130,7 +131,7 @@ def add_child(rules, tree, b, parent, action):
     return child
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def move_node(tree, b, source, target):
     """Copy everything but the links to other nodes."""
     for word in range(tree.states.shape[2]):
@@ -148,7 +149,7 @@ def move_node(tree, b, source, target):
         tree.edges[b, target, action].child_value_sum = tree.edges[b, source, action].child_value_sum
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def reroot(tree, b, new_root, room, new_index):
     """Keep the subtree of `new_root` as row b's tree, moved to the front, and leave `room` nodes free.
 
@@ -177,7 +178,7 @@ def reroot(tree, b, new_root, room, new_index):
     tree.searches[b].leaf = NO_LEAF
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel
 def find_state(tree, b, state):
     """The most visited node of row b with that state, or -1."""
     found = -1

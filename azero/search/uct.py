@@ -18,7 +18,8 @@ from azero.games.game import rules_at
 from azero.search.random_stream import next_below
 
 NOT_EXPANDED = -1
-ROOT = np.int64(0)  # not a plain 0: a literal argument would make Numba compile every function that takes it twice
+# Not a plain 0: a literal argument would make Numba compile every function that takes it twice.
+ROOT: Any = np.int64(0)
 
 
 class UctTree(NamedTuple):
@@ -83,7 +84,7 @@ def new_roots(num_simulations: int) -> Roots:
 @njit(cache=True, nogil=True, error_model="numpy")
 def pick_legal(legal: np.ndarray, stream: np.ndarray) -> int:
     """Return one of the legal actions of the mask [A], all equally likely."""
-    count = np.int64(0)
+    count: Any = np.int64(0)
     for action in range(legal.shape[0]):
         count += legal[action]
     wanted = next_below(stream, count)

@@ -3,8 +3,8 @@
 Letters: A actions, C H W planes, S state words.
 
 When the mover changes, planes that are meant for the mover must turn: what was "mine" is "the opponent's" now. `find_turn` learns
-from random games which plane becomes which. With that, `draw_fault` looks for a way to exchange the sides in the state's words and
-asks the rules about final boards with the sides exchanged: a board that is lost for both was a draw.
+from random games which plane becomes which. With that, `draw_fault` looks for a way to exchange the sides in the state's words
+and asks the rules about final boards with the sides exchanged: a board that is lost for both was a draw.
 """
 
 from __future__ import annotations
@@ -135,8 +135,10 @@ def turn_fault(steps: Sequence[tuple[Seen, Seen]], turn: Turn | None) -> Fault |
     if turn.is_identity:
         return absolute_view(steps)
     stays = spread(steps, changes=False)
-    if stays and sum(changed_cells(*step, turn) for step in stays) < sum(changed_cells(*step, None) for step in stays):
-        worst = max(stays, key=lambda step: changed_cells(*step, None) - changed_cells(*step, turn))
+    if stays and sum(changed_cells(step[0], step[1], turn) for step in stays) < sum(
+        changed_cells(step[0], step[1], None) for step in stays
+    ):
+        worst = max(stays, key=lambda step: changed_cells(step[0], step[1], None) - changed_cells(step[0], step[1], turn))
         text = "planes turn to the other side's view although to_play says that the same side moves again"
         return Fault(text, (worst[0].state, worst[1].state))
     return None
@@ -170,7 +172,7 @@ Ask = Callable[[np.ndarray], "Terminal | None"]
 
 
 def exchanges(state_words: int) -> Iterator[Exchange]:
-    """Yield ways to exchange the sides in a state's words: two words swapped, two pairs swapped, or stones kept beside all stones."""
+    """Yield ways to exchange the sides in a state's words: one or two pairs swapped, or own stones kept beside all stones."""
     pairs = list(combinations(range(min(state_words, 8)), 2))
 
     def swapped(*chosen: tuple[int, int]) -> Exchange:
@@ -217,8 +219,8 @@ def shows_role(looks: Sequence[Seen]) -> bool:
     """Tell whether some plane says which player is to move: then the two roles may well differ (komi, other goals)."""
     planes = np.stack([look.planes for look in looks])
     movers = np.array([look.to_play for look in looks])
-    numbers_shown = planes[:, is_uniform(planes), 0, 0]  # [positions, uniform planes]
-    return any(not set(shown[movers == 0]) & set(shown[movers == 1]) for shown in numbers_shown.T)
+    shown_numbers = planes[:, is_uniform(planes), 0, 0]  # [positions, uniform planes]
+    return any(not set(shown[movers == 0]) & set(shown[movers == 1]) for shown in shown_numbers.T)
 
 
 def draw_fault(ask: Ask, steps: Sequence[tuple[Seen, Seen]], terminals: Sequence[Seen], turn: Turn) -> Fault | None:
@@ -259,4 +261,4 @@ def draw_fault(ask: Ask, steps: Sequence[tuple[Seen, Seen]], terminals: Sequence
 def same_mask(ask: Ask, exchange: Exchange, look: Seen) -> bool:
     """Tell whether the legal mask stays when the sides are exchanged."""
     other = ask(exchange(look.state))
-    return other is not None and np.array_equal(other.mask, look.mask)
+    return other is not None and look.mask is not None and np.array_equal(other.mask, look.mask)

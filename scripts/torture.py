@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""Kill a real run at random moments, again and again, and see that it ends as if nobody had.
+
+usage: torture.py [--rounds 20] [--seed 1] [--folder FOLDER] [key=value ...]
+
+One run of toy size is left in peace. Another, with the same seed, is killed in each round, three times in four with SIGKILL, else
+with SIGTERM, and resumed by the same command; when it ends before the rounds do, it begins anew. Every run that ends must have
+the digest of the undisturbed one: the same games, weights and champion history. Exit status 0 if so, 1 if not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from azero.config import Config  # noqa: E402
+from azero.run import Run, State, run_digest  # noqa: E402
+
+# Computed everywhere in fp32, because 'auto' times what is fastest, and two runs may find different answers.
+TOY = [
+    *(
+        "run=toy",
+        "cycles=4",
+        "device=cpu",
+        "lanes=2",
+        "inference.backend=torch",
+        "inference.precision=fp32",
+        "train.precision=fp32",
+    ),
+    *("network.blocks=1", "network.channels=8", "search.num_simulations=12", "selfplay.games=96", "selfplay.concurrent_games=16"),
+    *("train.epochs=2", "train.batch_size=32", "train.window=1000", "evaluate.games=16", "keep=1"),
+]
+END_SECONDS = 10.0  # a run that got SIGTERM has so long to save what is finished
+
+
+class Process:
+    """`python -m azero.loop` on the toy run of a folder."""
+
+    def __init__(self, folder: Path, overrides: list[str]) -> None:
+        """Start it; its output is added to `output.txt`."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = folder
+        with (folder / "output.txt").open("a") as output:
+            command = [sys.executable, "-m", "azero.loop", *TOY, *overrides]
+            command += [f"checkpoints={folder / 'checkpoints'}", f"data={folder / 'data'}"]
+            self.child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+
+    def has_begun(self) -> bool:
+        """Whether it holds the lock."""
+        try:
+            return bool(json.loads((self.folder / "data/toy/run.lock.json").read_bytes())["pid"] == self.child.pid)
+        except (OSError, ValueError):
+            return False
+
+    def wait_until_begun(self) -> None:
+        """Wait until it holds the lock, or has ended."""
+        while not self.has_begun() and self.child.poll() is None:
+            time.sleep(0.01)
+
+    def kill(self, number: int) -> int:
+        """Send a signal and wait for the end. Returns the exit status, negative for a signal that was not handled.
+
+        Raises:
+            subprocess.TimeoutExpired: it did not end in time, and was killed.
+        """
+        self.child.send_signal(number)
+        try:
+            return self.child.wait(END_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.child.kill()
+            self.child.wait()
+            raise
+
+
+def state_of(folder: Path) -> State | None:
+    """What the run of a folder has committed."""
+    config = Config(checkpoints=str(folder / "checkpoints"), data=str(folder / "data"))
+    return Run.read(config, "toy").state if (folder / "checkpoints/toy/state.json").exists() else None
+
+
+def finish(folder: Path, overrides: list[str]) -> tuple[str, float]:
+    """Let the run of a folder end in peace: (its digest, seconds since it held the lock)."""
+    process = Process(folder, overrides)
+    process.wait_until_begun()
+    begin = time.monotonic()
+    if status := process.child.wait():
+        raise SystemExit(f"The run ended with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
+    state = state_of(folder)
+    assert state is not None
+    return run_digest(state), time.monotonic() - begin
+
+
+def disturb(folder: Path, overrides: list[str], seconds: float, choice: random.Random) -> tuple[bool, str]:
+    """Run and kill at a random moment: (whether the run had ended before, what happened)."""
+    process = Process(folder, overrides)
+    if choice.random() < 0.9:
+        process.wait_until_begun()
+        moment = choice.uniform(0, seconds)
+    else:
+        moment = choice.uniform(0, 2)  # while Python is still importing
+    number = signal.SIGTERM if choice.random() < 0.25 else signal.SIGKILL
+    try:
+        status = process.child.wait(moment)
+    except subprocess.TimeoutExpired:
+        status = process.kill(number)
+    allowed = {0, -number, 128 + number}
+    if status not in allowed:
+        raise SystemExit(f"{number.name} ended the run with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
+    state = state_of(folder)
+    where = f"before {state.stage} of cycle {state.cycle + 1} was committed" if state else "before anything was committed"
+    return status == 0, "it ended" if status == 0 else f"{number.name} after {moment:.2f} s, {where}"
+
+
+def torture(folder: Path, rounds: int, seed: int, overrides: list[str]) -> bool:
+    """Make both runs and print their digests. Returns whether all are equal."""
+    finish(folder / "warm-up", [*overrides, "cycles=1"])  # compiles; the moments are drawn from a run that need not
+    expected, seconds = finish(folder / "undisturbed", overrides)
+    print(f"undisturbed  {expected}  in {seconds:.1f} s", flush=True)
+    choice = random.Random(seed)
+    digests = []
+    place = folder / "disturbed-1"
+    for number in range(1, rounds + 1):
+        ended, what = disturb(place, overrides, seconds, choice)
+        print(f"round {number:3}  {what}", flush=True)
+        if ended:
+            digests.append(finish(place, overrides)[0])
+            print(f"disturbed    {digests[-1]}", flush=True)
+            place = folder / f"disturbed-{len(digests) + 1}"
+    digests.append(finish(place, overrides)[0])
+    print(f"disturbed    {digests[-1]}\nundisturbed  {expected}")
+    print("equal" if set(digests) == {expected} else "DIFFERENT")
+    return set(digests) == {expected}
+
+
+def main() -> int:
+    """Parse the arguments and go."""
+    parser = argparse.ArgumentParser(description="Kill a real run at random moments and compare its end with an undisturbed one.")
+    parser.add_argument("--rounds", type=int, default=20, help="how often it is killed")
+    parser.add_argument("--seed", type=int, default=1, help="of the random moments")
+    parser.add_argument("--folder", type=Path, help="where the runs are made and kept; by default a temporary folder")
+    parser.add_argument("overrides", nargs="*", help="settings of both runs, key=value")
+    arguments = parser.parse_args()
+    if arguments.folder:
+        return 0 if torture(arguments.folder.resolve(), arguments.rounds, arguments.seed, arguments.overrides) else 1
+    with tempfile.TemporaryDirectory() as folder:
+        return 0 if torture(Path(folder), arguments.rounds, arguments.seed, arguments.overrides) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,378 @@
+"""check_game finds each fault that is planted in a small game file, and nothing in games that are right."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from azero.check_game import check_game, main, parse_settings, report
+from azero.config import UserError
+from azero.games import make_game
+
+# A game file of a user who starts from tic-tac-toe and changes one thing.
+HEAD = """
+from dataclasses import replace
+import numpy as np
+from numba import cfunc, njit
+from azero.games import game as interface
+from azero.games import tictactoe
+from azero.games.tictactoe import CELLS, FULL, ONE, has_line
+
+@njit
+def count_stones(stones):
+    count = 0
+    while stones:
+        stones &= stones - ONE
+        count += 1
+    return count
+"""
+TAIL = """
+def make_game():
+    game = tictactoe.make_game()
+    changed = {name: rule for name, rule in globals().items() if name in game.rules._fields}
+    return replace(game, name="changed", rules=game.rules._replace(**changed), **CHANGES)
+"""
+
+FAULTS = {
+    "a rule that changes the state it reads": (
+        "step changed the state it was given",
+        """
+        @cfunc(interface.STEP)
+        def step(state, action, successor):
+            state[0] |= ONE << np.uint64(action)
+            successor[0] = state[1]
+            successor[1] = state[0]
+        """,
+    ),
+    "a mask that is not symmetric": (
+        "the legal mask of the mirror image is not the mirror image",
+        """
+        @cfunc(interface.LEGAL_MASK)
+        def legal_mask(state, mask):
+            empty = FULL & ~(state[0] | state[1])
+            for cell in range(CELLS):
+                mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
+            mask[8] = mask[8] and not mask[0]
+        """,
+    ),
+    "planes of fixed sides instead of the mover's view": (
+        "planes do not turn with the mover",
+        """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            second = count_stones(state[0] | state[1]) & 1
+            for cell in range(CELLS):
+                out[0, cell // 3, cell % 3] = np.float32((state[second] >> np.uint64(cell)) & ONE)
+                out[1, cell // 3, cell % 3] = np.float32((state[1 - second] >> np.uint64(cell)) & ONE)
+        """,
+    ),
+    "a draw scored as a loss": (
+        "a final board is lost for whichever side is to play",
+        """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0
+        """,
+    ),
+    "a draw scored as a win": (
+        "a final board is won for whichever side is to play",
+        """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0 if has_line(state[1]) else 1.0
+        """,
+    ),
+    "a draw scored as a loss where both sides' lines are looked at": (
+        "a final board is lost for whichever side is to play",
+        """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return 1.0 if has_line(state[0]) else -1.0
+        """,
+    ),
+    "an outcome beyond 1": (
+        "outcome is -2.0",
+        """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -2.0 if has_line(state[1]) else 0.0
+        """,
+    ),
+    "an outcome that depends on where the line is": (
+        "the outcome differs between a game and its mirror image",
+        """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0 if has_line(state[1] & np.uint64(0b111_111_011)) else 0.0
+        """,
+    ),
+    "an empty mask before the end": (
+        "the legal mask is empty before the end",
+        """
+        @cfunc(interface.LEGAL_MASK)
+        def legal_mask(state, mask):
+            empty = FULL & ~(state[0] | state[1])
+            if count_stones(empty) < 2:
+                empty = np.uint64(0)
+            for cell in range(CELLS):
+                mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
+        """,
+    ),
+    "a game longer than it says": ("the game is not over after max_plies = 7 plies", "CHANGES = {'max_plies': 7}"),
+    "compiled rules that differ from plain ones": (
+        "compiled and in plain Python differ: outcome",
+        """
+        LOSS = 1.0
+
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -LOSS if has_line(state[1]) else 0.0  # Numba keeps the number it saw
+
+        LOSS = 0.5
+        """,
+    ),
+    "planes that are not written everywhere": (
+        "planes leaves elements as they were",
+        """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            for side in range(2):
+                for cell in range(CELLS):
+                    if (state[side] >> np.uint64(cell)) & ONE:
+                        out[side, cell // 3, cell % 3] = 1.0
+        """,
+    ),
+    "a key that leaves something out": (
+        "evaluation_key is equal for two states with different planes",
+        """
+        @cfunc(interface.EVALUATION_KEY)
+        def evaluation_key(state, key):
+            key[0] = state[0]
+            key[1] = 0
+        """,
+    ),
+    "a key that holds more than is read": (
+        "evaluation_key differs for two states with equal planes",
+        """
+        @cfunc(interface.INITIAL)
+        def initial(state):
+            for word in range(3):
+                state[word] = 0
+
+        @cfunc(interface.STEP)
+        def step(state, action, successor):
+            successor[0] = state[1]
+            successor[1] = state[0] | (ONE << np.uint64(action))
+            successor[2] = state[2] * np.uint64(10) + np.uint64(action)
+
+        @cfunc(interface.EVALUATION_KEY)
+        def evaluation_key(state, key):
+            for word in range(3):
+                key[word] = state[word]
+
+        CHANGES = {"state_words": 3, "key_words": 3}
+        """,
+    ),
+    "a rule that raises": (
+        "legal_mask raised in plain Python: IndexError",
+        """
+        @cfunc(interface.LEGAL_MASK)
+        def legal_mask(state, mask):
+            empty = FULL & ~(state[0] | state[1])
+            for cell in range(CELLS + 1):
+                mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
+        """,
+    ),
+    "one side that always moves": (
+        "player 1 never moves",
+        """
+        @cfunc(interface.TO_PLAY)
+        def to_play(state):
+            return 0
+        """,
+    ),
+    "a second player who moves first": (
+        "to_play of the initial state is 1",
+        """
+        @cfunc(interface.TO_PLAY)
+        def to_play(state):
+            return 1 - count_stones(state[0] | state[1]) & 1
+        """,
+    ),
+    "a mover who does not fit the planes": (
+        "planes turn to the other side's view although to_play says",
+        """
+        @cfunc(interface.TO_PLAY)
+        def to_play(state):
+            return (count_stones(state[0] | state[1]) >> 1) & 1
+        """,
+    ),
+    "a third player": (
+        "to_play is 2, neither 0 nor 1",
+        """
+        @cfunc(interface.TO_PLAY)
+        def to_play(state):
+            return count_stones(state[0] | state[1]) % 3
+        """,
+    ),
+    "a symmetry of the actions that is none of the board": (
+        "mirror image",
+        "CHANGES = {'action_symmetries': tictactoe.square_symmetries()[[0, 2, 1, 3, 4, 5, 6, 7]]}",
+    ),
+    "a symmetry that is no permutation": (
+        "each row must be a permutation",
+        "CHANGES = {'action_symmetries': np.zeros((8, 9), np.int64)}",
+    ),
+    "a rule without a decorator": (
+        "outcome is not compiled; write @cfunc(interface.OUTCOME)",
+        """
+        def outcome(state):
+            return 0.0
+        """,
+    ),
+    "a rule of another signature": (
+        "to_play is compiled with another signature than interface.TO_PLAY",
+        """
+        @cfunc(interface.IS_TERMINAL)
+        def to_play(state):
+            return False
+        """,
+    ),
+    "two actions of one name": ("are both written 'x'", "CHANGES = {'action_name': lambda action: 'x'}"),
+    "names that cannot be read back": ("cannot be read back", "CHANGES = {'action_name': lambda action: 'ABCDEFGHI'[action]}"),
+}
+
+SOUND = {
+    "words of fixed sides": """
+        @cfunc(interface.STEP)
+        def step(state, action, successor):
+            side = count_stones(state[0] | state[1]) & 1
+            successor[1 - side] = state[1 - side]
+            successor[side] = state[side] | (ONE << np.uint64(action))
+
+        @cfunc(interface.IS_TERMINAL)
+        def is_terminal(state):
+            return (state[0] | state[1]) == FULL or has_line(state[0]) or has_line(state[1])
+
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            side = count_stones(state[0] | state[1]) & 1
+            return -1.0 if has_line(state[1 - side]) else 0.0
+
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            side = count_stones(state[0] | state[1]) & 1
+            for cell in range(CELLS):
+                out[0, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
+                out[1, cell // 3, cell % 3] = np.float32((state[1 - side] >> np.uint64(cell)) & ONE)
+        """,
+    "one plane of 1 and -1": """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            for cell in range(CELLS):
+                own, other = (state[0] >> np.uint64(cell)) & ONE, (state[1] >> np.uint64(cell)) & ONE
+                out[0, cell // 3, cell % 3] = np.float32(own) - np.float32(other)
+
+        CHANGES = {"planes_shape": (1, 3, 3)}
+        """,
+    "a full board won by the second player, whose role the planes show": """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0 if has_line(state[1]) else 1.0
+
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            for side in range(2):
+                for cell in range(CELLS):
+                    out[side, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
+            out[2] = np.float32(count_stones(state[0] | state[1]) & 1)
+
+        CHANGES = {"planes_shape": (3, 3, 3)}
+        """,
+    "stones without owners, where who fills a line wins": """
+        @cfunc(interface.STEP)
+        def step(state, action, successor):
+            successor[0] = state[0] | (ONE << np.uint64(action))
+            successor[1] = 0
+
+        @cfunc(interface.IS_TERMINAL)
+        def is_terminal(state):
+            return has_line(state[0])
+
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0
+        """,
+}
+
+
+def write_game(folder: Path, body: str) -> str:
+    """Write a game file and return its path."""
+    path = folder / "changed.py"
+    path.write_text(HEAD + "CHANGES = {}\n" + textwrap.dedent(body) + TAIL)
+    return str(path)
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found(fault: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    finding, body = FAULTS[fault]
+    assert main([write_game(tmp_path, body), "games=100"]) == 1
+    output = capsys.readouterr().out
+    assert finding in output
+    assert "1." in output and "Nothing wrong" not in output
+
+
+@pytest.mark.parametrize("variant", SOUND)
+def test_nothing_is_found_in_a_sound_variant(variant: str, tmp_path: Path) -> None:
+    check = check_game(make_game(write_game(tmp_path, SOUND[variant])), games=100)
+    assert not check.findings, report(check)
+
+
+def test_a_finding_shows_the_board_and_the_law(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main([write_game(tmp_path, FAULTS["a draw scored as a loss"][1])])
+    output = capsys.readouterr().out
+    assert "law 3" in output
+    assert any(set(line.split()) == {"X", "O"} for line in output.splitlines())
+
+
+def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tictactoe", "games=50", "seed=2"]) == 0
+    output = capsys.readouterr().out
+    assert "50 random games: first player wins" in output
+    assert "Nothing wrong found." in output
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    game = make_game("tictactoe")
+    assert report(check_game(game, 20, seed=5)) == report(check_game(game, 20, seed=5))
+    assert report(check_game(game, 20, seed=5)) != report(check_game(game, 20, seed=6))
+
+
+@pytest.mark.parametrize("arguments", [["chess"], ["tictactoe", "size=4"], ["tictactoe", "games=0"], ["tictactoe", "games"]])
+def test_a_wrong_command_line_gets_one_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("azero: ") and captured.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("text, said", [("x = (", "SyntaxError"), ("def make_game():\n    return 3\n", "must return a Game")])
+def test_a_file_that_is_no_game_gets_one_sentence(
+    text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "broken.py").write_text(text)
+    assert main([str(tmp_path / "broken.py")]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+
+
+def test_settings_are_numbers_words_and_options() -> None:
+    assert parse_settings(["games=3", "size=5", "komi=7.5", "wrap=true", "name=x"]) == (
+        3,
+        1,
+        {"size": 5, "komi": 7.5, "wrap": True, "name": "x"},
+    )
+    with pytest.raises(UserError, match="seed=-1"):
+        parse_settings(["seed=-1"])

@@ -1,0 +1,177 @@
+"""The correctness table: its figures by other means, and what a small trained network must reach."""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from azero.config import UserError
+from azero.correctness import (
+    FIXED_POSITIONS,
+    Questions,
+    alpha_beta_figures,
+    check_champion,
+    exhaustive_play,
+    fixed_states,
+    mean_figures,
+    print_table,
+    table_text,
+    uct_figures,
+)
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players import make_player
+
+if TYPE_CHECKING:
+    from conftest import RunProgram, TrainedRun
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def questions(game: Game) -> Questions:
+    return Questions(game)
+
+
+def test_the_right_replies_are_those_that_keep_the_draw(questions: Questions) -> None:
+    solution = questions.solution
+    for row, right in zip(questions.fixed, FIXED_POSITIONS.values(), strict=True):
+        assert solution.value[row] == 0.0
+        assert set(np.flatnonzero(solution.action_value[row] == 0.0).tolist()) == right
+
+
+def test_the_fixed_positions_are_eleven_and_map_onto_each_other_by_symmetry(game: Game) -> None:
+    assert len(FIXED_POSITIONS) == 11
+    assert fixed_states(game).shape == (11, 2)
+    for symmetry, (moves, right) in itertools.product(game.action_symmetries, FIXED_POSITIONS.items()):
+        mapped = tuple(int(symmetry[move]) for move in moves)
+        same = FIXED_POSITIONS.get(mapped) or FIXED_POSITIONS[mapped[2], mapped[1], mapped[0]]
+        assert {int(symmetry[action]) for action in right} == same
+
+
+def test_alpha_beta_is_perfect(questions: Questions) -> None:
+    figures = alpha_beta_figures(questions)
+    assert figures.perfect and figures.fixed == 11
+    assert figures.keeps_value == 1.0
+    assert (figures.losses_first, figures.losses_second) == (0, 0)
+
+
+def every_line(game: Game, state: np.ndarray, moves: dict[bytes, int], side: int) -> Iterator[float]:
+    """The result for `side` of every game the opponent can make, by plain recursion."""
+    if game.is_terminal(state):
+        yield game.outcome(state) * (1 if game.to_play(state) == side else -1)
+        return
+    own = game.to_play(state) == side
+    for action in [moves[state.tobytes()]] if own else game.legal_actions(state):
+        yield from every_line(game, game.step(state, action), moves, side)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_exhaustive_play_counts_what_plain_recursion_counts(side: int, game: Game, questions: Questions) -> None:
+    moves = questions.ask(make_player("random", game), seed=3)
+    by_state = {state.tobytes(): int(move) for state, move in zip(questions.solution.states, moves, strict=True)}
+    results = list(every_line(game, game.initial_state(), by_state, side))
+    lost = sum(result < 0 for result in results)
+    assert exhaustive_play(questions.solution, moves, side) == (lost, len(results))
+    assert lost > 0
+
+
+def test_a_player_s_answers_do_not_depend_on_when_it_is_asked(questions: Questions, game: Game) -> None:
+    player = make_player("uct", game, num_simulations=20)
+    first = questions.ask(player, seed=1)
+    np.testing.assert_array_equal(questions.ask(player, seed=1), first)
+    assert (questions.ask(player, seed=2) != first).any()
+    assert (first[questions.solution.terminal] == -1).all()
+
+
+def test_uct_is_good_but_not_perfect_and_better_with_more_simulations(questions: Questions) -> None:
+    few, many = uct_figures(questions, runs=4, num_simulations=10), uct_figures(questions, runs=4, num_simulations=100)
+    assert few.keeps_value < many.keeps_value < 1.0
+    assert many.keeps_value > 0.97
+    assert few.losses_second > many.losses_second > 0
+
+
+def test_a_mean_is_taken_of_every_figure(questions: Questions, game: Game) -> None:
+    one = questions.judge("one", questions.ask(make_player("random", game), seed=1))
+    two = questions.judge("two", questions.ask(make_player("random", game), seed=2))
+    mean = mean_figures("mean", [one, two])
+    assert mean.fixed == (one.fixed + two.fixed) / 2
+    assert mean.keeps_value == pytest.approx((one.keeps_value + two.keeps_value) / 2)
+    assert mean.losses_first == (one.losses_first + two.losses_first) / 2
+    assert mean.games_second == (one.games_second + two.games_second) / 2
+
+
+def test_the_table_has_a_column_for_each_position_and_a_row_for_each_player(questions: Questions, game: Game) -> None:
+    random = questions.judge("random", questions.ask(make_player("random", game)))
+    text = table_text([alpha_beta_figures(questions), random, uct_figures(questions, runs=3, num_simulations=10)])
+    header, perfect, worst, mean, _, _, kept, *_ = text.splitlines()
+    assert header.split() == ["right", "after", *"012345678", "048", "246", "of", "11"]
+    assert perfect.split() == ["alpha-beta", *["yes"] * 11, "11"]
+    assert set(worst.split()[1:-1]) == {"yes", "no"}
+    assert all(cell.endswith("%") for cell in mean.split()[2:-1])
+    assert kept.split() == ["alpha-beta", "4,520", "(100", "%)", "0", "of", "101", "0", "of", "681"]
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_the_table_is_plain_where_the_output_is_no_terminal_and_coloured_on_one(questions: Questions) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    table = [alpha_beta_figures(questions)]
+    plain, terminal = io.StringIO(), Terminal()
+    print_table(table, stream=plain)
+    print_table(table, stream=terminal)
+    assert "\x1b" not in plain.getvalue()
+    assert "alpha-beta" in terminal.getvalue()
+
+
+def test_another_game_has_no_table() -> None:
+    from pathlib import Path
+
+    other = make_game(str(Path(__file__).parent / "games" / "double_move.py"))
+    with pytest.raises(UserError, match="there is no table for double_move"):
+        Questions(other)
+
+
+def test_the_search_of_an_untrained_network_is_judged_and_its_scalars_are_named(game: Game, questions: Questions) -> None:
+    class Uniform:
+        batch_size = 256
+
+        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return np.zeros((256, 9), np.float32), np.zeros(256, np.float32)
+
+    inference: Any = Uniform()
+    search = make_player("pv_mcts", game, inference=inference, num_simulations=20, temperature=0.0)
+    figures = check_champion(search, make_player("policy", game, inference=inference), game, questions)
+    # A policy without knowledge takes the first legal move; the search sees wins and threats even so.
+    assert figures.policy.fixed == sum(min(set(range(9)) - set(moves)) in right for moves, right in FIXED_POSITIONS.items())
+    assert 0.5 < figures.policy.keeps_value < 0.7 < figures.search.keeps_value < 1.0
+    assert figures.scalars() == {
+        "correctness/fixed_search": figures.search.fixed,
+        "correctness/fixed_policy": figures.policy.fixed,
+        "correctness/keeps_value_search": figures.search.keeps_value,
+        "correctness/keeps_value_policy": figures.policy.keeps_value,
+    }
+
+
+def test_a_small_trained_network_answers_all_fixed_positions_right(trained_run: TrainedRun, run_program: RunProgram) -> None:
+    done = run_program("correctness", f"run={trained_run.name}", folder=trained_run.folder)
+    rows = {line.split()[0]: line for line in done.stdout.splitlines() if line}
+    assert rows["alpha-beta"] and "PV-MCTS" in rows and "UCT" in rows
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "PV-MCTS" in done.stdout and " no" not in next(line for line in done.stdout.splitlines() if line.startswith("PV-MCTS"))
+
+
+def test_a_run_that_is_not_there_gets_one_sentence(tmp_path: Any, run_program: RunProgram) -> None:
+    done = run_program("correctness", "run=nowhere", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith("azero: ") and "nowhere" in done.stderr and "Traceback" not in done.stderr

@@ -1,0 +1,120 @@
+"""Finished games to training examples: whose value a target is, what the planes show, and where symmetries take things."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from azero.examples import Examples, GameRecord, apply_symmetries, encode, examples_of
+from azero.games import make_game
+from azero.games.game import Game
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+def play(game: Game, actions: list[int], searched: list[bool] | None = None, number: int = 0) -> GameRecord:
+    """A record of that game whose policy targets are the moves played."""
+    state = game.initial_state()
+    states, to_play = [], []
+    for action in actions:
+        states.append(state)
+        to_play.append(game.to_play(state))
+        state = game.step(state, action)
+    outcome = game.outcome(state) * (1.0 if game.to_play(state) == 0 else -1.0)
+    kept = np.array([True] * len(actions) if searched is None else searched)
+    return GameRecord(
+        number=number,
+        states=np.array(states),
+        to_play=np.array(to_play, np.int8),
+        actions=np.array(actions, np.int32),
+        policy_target=np.eye(9, dtype=np.float32)[actions] * kept[:, None],
+        root_value=np.zeros(len(actions), np.float32),
+        searched=kept,
+        first_outcome=outcome,
+    )
+
+
+def test_the_winner_learns_one_and_the_loser_minus_one(game: Game) -> None:
+    first_wins = play(game, [0, 3, 1, 4, 2])  # X X X / O O
+    second_wins = play(game, [0, 3, 1, 4, 8, 5])  # O completes 3 4 5
+    draw = play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])
+    assert [record.first_outcome for record in (first_wins, second_wins, draw)] == [1.0, -1.0, 0.0]
+    assert examples_of([first_wins]).value_target.tolist() == [1, -1, 1, -1, 1]
+    assert examples_of([second_wins]).value_target.tolist() == [-1, 1, -1, 1, -1, 1]
+    assert examples_of([draw]).value_target.tolist() == [0.0] * 9
+    assert not np.signbit(examples_of([draw]).value_target).any()
+
+
+def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
+    record = GameRecord(
+        number=0,
+        states=np.zeros((4, 1), np.uint64),
+        to_play=np.array([0, 0, 1, 0], np.int8),  # the first side moves twice
+        actions=np.zeros(4, np.int32),
+        policy_target=np.ones((4, 1), np.float32),
+        root_value=np.zeros(4, np.float32),
+        searched=np.ones(4, bool),
+        first_outcome=1.0,
+    )
+    assert examples_of([record]).value_target.tolist() == [1, 1, -1, 1]
+
+
+def test_plies_of_an_opening_are_no_examples_but_count_for_the_outcome(game: Game) -> None:
+    record = play(game, [0, 3, 1, 4, 2], searched=[False, False, True, True, True])
+    examples = examples_of([record])
+    assert examples.value_target.tolist() == [1, -1, 1]
+    assert examples.policy_target.argmax(axis=1).tolist() == [1, 4, 2]
+    assert np.array_equal(examples.states, record.states[2:])
+
+
+def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
+    examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
+    assert isinstance(examples, Examples)
+    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,)]
+    assert [column.dtype for column in examples] == [np.uint64, np.float32, np.float32]
+    assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
+
+
+def test_no_games_are_refused() -> None:
+    with pytest.raises(ValueError):
+        examples_of([])
+
+
+def test_planes_and_masks_are_the_rules_own(game: Game) -> None:
+    record = play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8])
+    planes, legal_mask = encode(game, record.states)
+    assert planes.dtype == np.float32 and legal_mask.dtype == np.bool_
+    for row, state in enumerate(record.states):
+        assert np.array_equal(planes[row], game.planes(state))
+        assert np.array_equal(legal_mask[row], game.legal_mask(state))
+
+
+def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Game) -> None:
+    record = play(game, [1, 4, 0, 2, 6])
+    planes, legal_mask = encode(game, record.states)
+    for number in range(len(game.action_symmetries)):
+        which = np.full(len(planes), number)
+        turned = apply_symmetries(game, planes, record.policy_target, legal_mask, which)
+        mirror = play(game, game.action_symmetries[number][record.actions].tolist())
+        expected_planes, expected_mask = encode(game, mirror.states)
+        assert np.array_equal(turned[0], expected_planes)
+        assert np.array_equal(turned[1], mirror.policy_target)
+        assert np.array_equal(turned[2], expected_mask)
+
+
+def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
+    """A quarter turn and a mirror, by hand: X on 0 and O on 1 of the top row."""
+    state = game.step(game.step(game.initial_state(), 0), 1)
+    planes, legal_mask = encode(game, np.stack([state] * 8))
+    target = np.tile(np.eye(9, dtype=np.float32)[2], (8, 1))
+    turned_planes, turned_target, turned_mask = apply_symmetries(game, planes, target, legal_mask, np.arange(8))
+    corners = [
+        (int(p[0].argmax()), int(p[1].argmax()), int(t.argmax())) for p, t in zip(turned_planes, turned_target, strict=True)
+    ]
+    assert set(corners) == {(0, 1, 2), (2, 1, 0), (2, 5, 8), (8, 5, 2), (8, 7, 6), (6, 7, 8), (6, 3, 0), (0, 3, 6)}
+    assert corners[0] == (0, 1, 2)
+    for (mine, other, _), mask in zip(corners, turned_mask, strict=True):
+        assert np.flatnonzero(~mask).tolist() == sorted((mine, other))

@@ -1,0 +1,385 @@
+"""Training: losses by hand, schedules, weight decay, the guard against what is not finite, and equal bits from equal seeds."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from azero.batches import Batch
+from azero.config import NetworkConfig, TrainConfig, UserError
+from azero.examples import Examples
+from azero.fit import Ledger, Trainer, fit, learning_rate, make_optimizer, policy_loss_of, resolve_precision
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.inference import torch_threads
+from azero.network.model import Network, build_network, pack_network, unpack_network
+
+SMALL = NetworkConfig(blocks=1, channels=8)
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    with torch_threads(1):
+        yield
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def examples(game: Game) -> Examples:
+    """64 distinct positions with sharp targets."""
+    rng = np.random.default_rng(1)
+    found: dict[bytes, np.ndarray] = {}
+    state = game.initial_state()
+    while len(found) < 64:
+        found[state.tobytes()] = state
+        state = game.step(state, int(rng.choice(game.legal_actions(state))))
+        state = game.initial_state() if game.is_terminal(state) else state
+    states = np.array(list(found.values()))
+    moves = [int(rng.choice(game.legal_actions(state))) for state in states]
+    return Examples(states, np.eye(9, dtype=np.float32)[moves], rng.choice([-1, 0, 1], 64).astype(np.float32))
+
+
+def same(one: Network, other: Network) -> bool:
+    """Whether two networks are equal in every bit of weights and statistics."""
+    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+
+
+def batch_of(policy_target: list[float], legal: list[bool]) -> Batch:
+    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([policy_target]), torch.zeros(1), torch.tensor([legal]))
+
+
+# --- losses, by hand ---
+
+
+def test_cross_entropy_by_hand() -> None:
+    """Logits ln 1, ln 2, ln 5 are 1/8, 2/8, 5/8; legal are the first two, so 1/3 and 2/3."""
+    output = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
+    batch = batch_of([0.25, 0.75, 0.0], [True, True, False])
+    masked, log_policy = policy_loss_of(output, batch, TrainConfig(), linear=False)
+    assert masked.item() == pytest.approx(-0.25 * math.log(1 / 3) - 0.75 * math.log(2 / 3))
+    assert log_policy.exp()[0].tolist() == pytest.approx([1 / 3, 2 / 3, 0])
+    unmasked, _ = policy_loss_of(output, batch, TrainConfig(mask_illegal=False), linear=False)
+    assert unmasked.item() == pytest.approx(-0.25 * math.log(1 / 8) - 0.75 * math.log(2 / 8))
+
+
+def test_squared_error_of_a_linear_output_by_hand() -> None:
+    """Errors 0.25, -0.25 and 1: mean over three actions, or with the illegal one left out of the sum."""
+    output = torch.tensor([[0.5, 0.5, 1.0]])
+    batch = batch_of([0.25, 0.75, 0.0], [True, True, False])
+    unmasked, _ = policy_loss_of(output, batch, TrainConfig(policy_loss="mse", mask_illegal=False), linear=True)
+    assert unmasked.item() == pytest.approx((0.0625 + 0.0625 + 1) / 3)
+    masked, _ = policy_loss_of(output, batch, TrainConfig(policy_loss="mse"), linear=True)
+    assert masked.item() == pytest.approx((0.0625 + 0.0625) / 3)
+
+
+def test_squared_error_of_logits_is_that_of_probabilities() -> None:
+    output = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
+    batch = batch_of([0.25, 0.75, 0.0], [True, True, False])
+    loss, _ = policy_loss_of(output, batch, TrainConfig(policy_loss="mse"), linear=False)
+    assert loss.item() == pytest.approx(((1 / 3 - 1 / 4) ** 2 + (2 / 3 - 3 / 4) ** 2) / 3)
+
+
+def test_illegal_moves_get_no_gradient_when_masked() -> None:
+    output = torch.zeros(1, 3, requires_grad=True)
+    for linear, policy_loss in ((False, "cross_entropy"), (False, "mse"), (True, "mse")):
+        loss, _ = policy_loss_of(
+            output, batch_of([1.0, 0.0, 0.0], [True, True, False]), TrainConfig(policy_loss=policy_loss), linear
+        )
+        (gradient,) = torch.autograd.grad(loss, output)
+        assert gradient[0, 2] == 0 and gradient[0, 0] < 0
+
+
+def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> None:
+    """At a learning rate near 0 nothing changes, so the loss told is that of the first network in training mode."""
+    network = build_network(SMALL, game, 1)
+    config = TrainConfig(batch_size=64, epochs=1, lr=1e-12, symmetries=False, value_weight=0.5, weight_decay=0.0)
+    result = fit(network, examples, game, config, 1, "cpu")
+    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
+    legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
+    with torch.no_grad():
+        logits, value = copy.deepcopy(network).train()(planes)
+    target, outcome = torch.from_numpy(examples.policy_target), torch.from_numpy(examples.value_target)
+    policy = logits.masked_fill(~legal, -math.inf).softmax(1)
+    policy_loss = -(policy[target.bool()].log()).mean().item()
+    value_loss = ((value - outcome) ** 2).mean().item()
+    assert result.scalars["loss/policy"] == pytest.approx(policy_loss, rel=1e-4)
+    assert result.scalars["loss/value"] == pytest.approx(value_loss, rel=1e-4)
+    assert result.scalars["loss/total"] == pytest.approx(policy_loss + 0.5 * value_loss, rel=1e-4)
+    assert result.scalars["train/value_error"] == pytest.approx((value - outcome).abs().mean().item(), rel=1e-4)
+    assert result.scalars["train/target_entropy"] == 0.0
+    assert result.scalars["train/policy_entropy"] == pytest.approx(torch.special.entr(policy).sum(1).mean().item(), rel=1e-4)
+    assert result.scalars["train/policy_agreement"] == pytest.approx((policy.argmax(1) == target.argmax(1)).float().mean().item())
+
+
+def test_a_linear_policy_with_cross_entropy_is_refused(game: Game, examples: Examples) -> None:
+    network = build_network(replace(SMALL, policy_output="linear"), game, 1)
+    with pytest.raises(UserError, match=r"train\.policy_loss=mse"):
+        fit(network, examples, game, TrainConfig(batch_size=8), 1, "cpu")
+
+
+# --- schedules, decay, optimizers ---
+
+
+def test_schedules() -> None:
+    def rates(**settings: Any) -> list[float]:
+        return [learning_rate(TrainConfig(lr=1.0, **settings), step, 8) for step in range(8)]
+
+    assert rates() == [1.0] * 8
+    assert rates(schedule="step", milestones=[0.5, 0.75], decay_factor=0.5) == [1, 1, 1, 1, 0.5, 0.5, 0.25, 0.25]
+    assert rates(schedule="cosine")[::2] == pytest.approx([1, (1 + math.sqrt(0.5)) / 2, 0.5, (1 - math.sqrt(0.5)) / 2])
+    assert rates(warmup_steps=4) == [0.25, 0.5, 0.75, 1, 1, 1, 1, 1]
+    assert learning_rate(TrainConfig(lr=1.0, warmup_steps=4), 0, 8, steps_before=2) == 0.75
+
+
+def test_the_published_schedule() -> None:
+    """100 epochs of 50 steps: 0.001 for 50, 0.0005 for 25, 0.00025 for 25."""
+    config = TrainConfig(lr=0.001, schedule="step", milestones=[0.5, 0.75], decay_factor=0.5)
+    epochs = [{learning_rate(config, 50 * epoch + step, 5000) for step in range(50)} for epoch in range(100)]
+    assert epochs == [{0.001}] * 50 + [{0.0005}] * 25 + [{0.00025}] * 25
+
+
+@pytest.mark.parametrize("decay_biases", [False, True])
+def test_weight_decay_acts_on_kernels_and_on_the_rest_only_if_asked(game: Game, decay_biases: bool) -> None:
+    """A gradient of 0 leaves the decay alone: sgd takes lr * decay * weight, adamw likewise."""
+    for name in ("sgd", "adamw"):
+        network = build_network(SMALL, game, 1)
+        for parameter in network.parameters():
+            parameter.data.fill_(2.0)
+            parameter.grad = torch.zeros_like(parameter)
+        make_optimizer(network, TrainConfig(optimizer=name, lr=0.1, weight_decay=0.5, decay_biases=decay_biases)).step()
+        for parameter in network.parameters():
+            expected = 2.0 - 0.1 * 0.5 * 2.0 if parameter.ndim > 1 or decay_biases else 2.0
+            assert parameter.flatten()[0].item() == pytest.approx(expected)
+
+
+def test_decay_of_adam_is_in_the_gradient(game: Game) -> None:
+    """Adam divides a gradient by its own size, so L2 in the gradient moves a weight by lr whatever the decay is."""
+    for decay in (0.001, 0.1):
+        network = build_network(SMALL, game, 1)
+        for parameter in network.parameters():
+            parameter.data.fill_(2.0)
+            parameter.grad = torch.zeros_like(parameter)
+        make_optimizer(network, TrainConfig(optimizer="adam", lr=0.1, weight_decay=decay)).step()
+        assert network.stem.weight.flatten()[0].item() == pytest.approx(1.9, abs=1e-4)
+
+
+def test_clipping_bounds_the_gradient(game: Game, examples: Examples) -> None:
+    """One step of sgd without momentum moves all weights together by lr times the clipped norm."""
+    for clip_norm in (0.01, 0.1):
+        network = build_network(SMALL, game, 1)
+        config = TrainConfig(
+            optimizer="sgd", momentum=0.0, weight_decay=0.0, lr=1.0, clip_norm=clip_norm, batch_size=64, epochs=1
+        )
+        result = fit(network, examples, game, config, 1, "cpu")
+        assert result.scalars["train/gradient_norm"] > 0.1
+        pairs = zip(network.parameters(), result.network.parameters(), strict=True)
+        moved = math.sqrt(sum(float(((new - old) ** 2).sum().detach()) for old, new in pairs))
+        assert moved == pytest.approx(clip_norm, rel=1e-3)
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_a_small_network_learns_64_positions_by_heart(game: Game, examples: Examples, optimizer: str, precision: str) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16), game, 1)
+    config = TrainConfig(
+        optimizer=optimizer,
+        lr=0.05 if optimizer == "sgd" else 0.01,
+        batch_size=64,
+        epochs=150,
+        schedule="cosine",
+        symmetries=False,
+        precision=precision,
+    )
+    result = fit(network, examples, game, config, 1, "cpu")
+    assert result.steps == 150 and result.precision == precision
+    assert result.scalars["loss/policy"] < 0.1 and result.scalars["loss/value"] < 0.05
+    assert result.scalars["train/policy_agreement"] == 1.0
+    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
+    with torch.no_grad():
+        logits, value = result.network(planes)  # in evaluation mode: batch norm's statistics were learned as well
+    legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
+    moves = logits.masked_fill(~legal, -math.inf).argmax(1).numpy()
+    assert (moves == examples.policy_target.argmax(1)).mean() > 0.95
+    assert np.abs(value.numpy() - examples.value_target).mean() < 0.2
+
+
+def test_the_published_kind_learns_by_squared_error(game: Game, examples: Examples) -> None:
+    network = build_network(NetworkConfig(blocks=2, channels=32, block="pyramid", head="pooled", policy_output="linear"), game, 1)
+    config = TrainConfig(
+        optimizer="adam", policy_loss="mse", mask_illegal=False, lr=0.003, batch_size=64, epochs=250, symmetries=False
+    )
+    result = fit(network, examples, game, config, 1, "cpu")
+    assert result.scalars["loss/policy"] < 0.01 and result.scalars["loss/value"] < 0.05
+
+
+# --- equal seeds, equal bits ---
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_training_again_gives_equal_bits_and_leaves_the_first_network_alone(
+    game: Game, examples: Examples, optimizer: str
+) -> None:
+    network = build_network(SMALL, game, 1)
+    before = copy.deepcopy(network)
+    config = TrainConfig(optimizer=optimizer, batch_size=16, epochs=3)
+    one, other, third = (fit(network, examples, game, config, seed, "cpu").network for seed in (7, 7, 8))
+    assert same(one, other) and not same(one, third)
+    assert same(network, before) and not network.training
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_moments_go_through_a_file_without_a_trace(game: Game, examples: Examples, optimizer: str) -> None:
+    config = TrainConfig(optimizer=optimizer, batch_size=16, epochs=2)
+    first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
+    data = pack_network(
+        first.network, game=game, config=SMALL, cycle=1, train_steps=first.steps, optimizer_state=first.optimizer_state
+    )
+    loaded = unpack_network(data, "file")
+    on = [
+        fit(start, examples, game, config, 2, "cpu", optimizer_state=state).network
+        for start, state in (
+            (first.network, first.optimizer_state),
+            (loaded.network, loaded.optimizer_state),
+            (loaded.network, None),
+        )
+    ]
+    assert same(on[0], on[1])
+    assert not same(on[1], on[2])  # without moments it is another training
+
+
+def test_moments_of_another_optimizer_or_network_are_left(game: Game, examples: Examples) -> None:
+    config = TrainConfig(optimizer="adam", batch_size=16)
+    network = build_network(SMALL, game, 1)
+    state = fit(network, examples, game, config, 1, "cpu").optimizer_state
+    fresh = fit(network, examples, game, replace(config, optimizer="sgd"), 1, "cpu").network
+    assert same(fresh, fit(network, examples, game, replace(config, optimizer="sgd"), 1, "cpu", optimizer_state=state).network)
+    bigger = build_network(NetworkConfig(blocks=2, channels=8), game, 1)
+    assert not Trainer(bigger, config, "cpu", state).went_on
+    assert Trainer(network, config, "cpu", state).went_on
+
+
+def test_progress_hears_of_every_step_and_may_stop_it(game: Game, examples: Examples) -> None:
+    heard: list[tuple[int, int, dict[str, float]]] = []
+    config = TrainConfig(batch_size=16, epochs=10)
+    fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu", lambda *told: heard.append(told))
+    assert [done for done, _, _ in heard] == list(range(1, 41)) and {steps for _, steps, _ in heard} == {40}
+    with_figures = [figures for _, _, figures in heard if figures]
+    assert len(with_figures) == 20 and all(figures["train/lr"] == config.lr for figures in with_figures)
+
+    def stop(done: int, steps: int, figures: dict[str, float]) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu", stop)
+
+
+# --- what is not finite ---
+
+
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("clip_norm", [0.0, 1.0])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_step_that_is_not_finite_changes_nothing(game: Game, optimizer: str, clip_norm: float, first: bool) -> None:
+    """NaN and infinity in planes, policy or value: weights, moments and batch-norm statistics keep every bit."""
+    trainer = Trainer(build_network(SMALL, game, 1), TrainConfig(optimizer=optimizer, clip_norm=clip_norm), "cpu", None)
+    ledger = Ledger(100, "cpu")
+    generator = torch.Generator().manual_seed(1)
+    planes = torch.rand(16, 2, 3, 3, generator=generator)
+    target = torch.softmax(torch.rand(16, 9, generator=generator), 1)
+    good = Batch(planes, target, torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool))
+    if not first:
+        trainer.step(good, 0.01, ledger)
+
+    def snapshot() -> tuple[list[torch.Tensor], dict[str, dict[str, torch.Tensor]]]:
+        return [tensor.clone() for tensor in trainer.network.state_dict().values()], trainer.moments()["state"]
+
+    weights, moments = snapshot()
+    for number in (math.nan, math.inf):
+        for field in ("planes", "policy_target", "value_target"):
+            bad = getattr(good, field).clone()
+            bad.view(-1)[3] = number
+            trainer.step(good._replace(**{field: bad}), 0.01, ledger)
+    after, after_moments = snapshot()
+    assert all(torch.equal(one, other) for one, other in zip(weights, after, strict=True))
+    for name, kept in moments.items():
+        for key, tensor in kept.items():
+            assert torch.equal(tensor, after_moments[name][key])
+    assert ledger.skipped_steps() == 6
+    trainer.step(good, 0.01, ledger)
+    after, _ = snapshot()
+    assert all(bool(torch.isfinite(tensor).all()) for tensor in after)
+    assert not torch.equal(after[0], weights[0])
+    figures = ledger.look(5)
+    assert all(math.isfinite(value) for value in figures.values())  # bad steps are in no mean
+
+
+def test_training_goes_on_over_single_bad_examples(game: Game, examples: Examples) -> None:
+    value_target = examples.value_target.copy()
+    value_target[5] = np.nan
+    config = TrainConfig(batch_size=4, epochs=3)
+    result = fit(build_network(SMALL, game, 1), examples._replace(value_target=value_target), game, config, 1, "cpu")
+    assert result.skipped == 3 and result.steps == 48
+    assert all(bool(torch.isfinite(tensor).all()) for tensor in result.network.state_dict().values())
+
+
+def test_eight_bad_steps_in_a_row_stop_the_training(game: Game, examples: Examples) -> None:
+    heard: list[int] = []
+    nothing = examples._replace(value_target=np.full(64, np.nan, np.float32))
+    with pytest.raises(UserError, match=r"8 steps in a row.*train\.lr"):
+        fit(
+            build_network(SMALL, game, 1),
+            nothing,
+            game,
+            TrainConfig(batch_size=4),
+            1,
+            "cpu",
+            lambda done, *rest: heard.append(done),
+        )
+    assert heard == [1, 2, 3, 4, 5, 6, 7]
+
+
+def test_a_learning_rate_that_explodes_is_stopped(game: Game, examples: Examples) -> None:
+    config = TrainConfig(batch_size=16, epochs=50, lr=1000.0, optimizer="sgd", momentum=0.99, weight_decay=1.0)
+    with pytest.raises(UserError, match="not finite"):
+        fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
+
+
+# --- precision ---
+
+
+def test_auto_precision_is_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.fit.has_matrix_units", lambda: False)
+    assert resolve_precision("auto", "cpu", 256) == "fp32"
+    monkeypatch.setattr("azero.fit.has_matrix_units", lambda: True)
+    assert resolve_precision("auto", "cpu", 256) == "bf16"
+    assert resolve_precision("auto", "cpu", 32) == "fp32"
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+    assert resolve_precision("auto", "cuda", 32) == "bf16"
+    assert resolve_precision("fp32", "cuda", 32) == "fp32" and resolve_precision("bf16", "cpu", 32) == "bf16"
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+def test_training_on_a_gpu_learns_repeats_and_guards(game: Game, examples: Examples, optimizer: str) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16), game, 1)
+    config = TrainConfig(optimizer=optimizer, lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
+    one, other = (fit(network, examples, game, config, 1, "cuda") for _ in range(2))
+    assert one.scalars["train/policy_agreement"] > 0.95 and same(one.network, other.network)
+    value_target = examples.value_target.copy()
+    value_target[5] = np.nan
+    bad = fit(network, examples._replace(value_target=value_target), game, replace(config, batch_size=4, epochs=3), 1, "cuda")
+    assert bad.skipped == 3
+    with pytest.raises(UserError):
+        fit(network, examples._replace(value_target=value_target * np.nan), game, config, 1, "cuda")

@@ -1,0 +1,157 @@
+"""The network: its first weights, its shapes, and its form on disk."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from azero.config import NetworkConfig, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.model import Network, PyramidBlock, ResidualBlock, build_network, check_fits, pack_network, unpack_network
+
+KINDS = [
+    NetworkConfig(blocks=2, channels=8, block=block, head=head, policy_output=output)
+    for block in ("residual", "pyramid")
+    for head in ("convolutional", "pooled")
+    for output in ("logits", "linear")
+]
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+def pack(network: Network, game: Game, **changes: Any) -> bytes:
+    settings: dict[str, Any] = {"cycle": 3, "train_steps": 70, "optimizer_state": None}
+    return pack_network(network, game=game, config=network.config, **(settings | changes))
+
+
+@pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
+def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(game: Game, config: NetworkConfig) -> None:
+    network = build_network(config, game, 1)
+    planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
+    policy, value = network(planes)
+    assert policy.shape == (5, 9) and value.shape == (5,)
+    assert value.abs().max() <= 1
+    again = unpack_network(pack(network, game), "file").network
+    assert all(torch.equal(one, other) for one, other in zip(again(planes), (policy, value), strict=True))
+
+
+def test_first_weights_have_the_variance_of_he(game: Game) -> None:
+    network = build_network(NetworkConfig(blocks=1, channels=128, value_hidden=512), game, 1)
+    block = network.blocks[0]
+    assert isinstance(block, ResidualBlock)
+    hidden = network.value_head.hidden
+    assert isinstance(hidden, torch.nn.Linear)
+    # 128 inputs x 9 taps = fan-in 1152 and 147,456 weights, so the sample variance is within 1.5 % or so
+    assert block.conv1.weight.var().item() == pytest.approx(2 / 1152, rel=0.02)
+    assert block.conv1.weight.mean().item() == pytest.approx(0, abs=4 * math.sqrt(2 / 1152 / 147_456))
+    assert hidden.weight.var().item() == pytest.approx(2 / 9, rel=0.1)
+    assert network.value_head.output.weight.var().item() == pytest.approx(1 / 512, rel=0.3)  # no ReLU follows
+    assert hidden.bias.abs().max() == 0
+
+
+def test_equal_seeds_give_equal_networks_and_touch_no_global_stream(game: Game) -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    one, other, third = (pack(build_network(NetworkConfig(), game, seed), game) for seed in (7, 7, 8))
+    assert one == other != third
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_a_pyramid_block_is_the_published_one() -> None:
+    """BN - conv - BN - ReLU - conv - BN plus identity, no ReLU at its end: with a last scale of 0 only x is left."""
+    block = PyramidBlock(4).eval()
+    x = torch.randn(2, 4, 3, 3, generator=torch.Generator().manual_seed(1))
+    inner = torch.relu(block.norm2(block.conv1(block.norm1(x))))
+    assert torch.equal(block(x), block.norm3(block.conv2(inner)) + x)
+    block.norm3.weight.data.zero_()
+    assert torch.equal(block(x), x)
+    assert (block(x) < 0).any()
+
+
+def test_the_published_network_has_a_bare_stem_and_one_dense_layer_a_head(game: Game) -> None:
+    network = build_network(NetworkConfig(blocks=16, channels=128, block="pyramid", head="pooled"), game, 1)
+    assert network.stem_norm is None
+    convolutions = 2 * 9 * 128 + 32 * 128 * 128 * 9
+    batch_norms = 16 * 3 * 2 * 128
+    heads = 128 * 9 + 9 + 128 + 1
+    assert sum(parameter.numel() for parameter in network.parameters()) == convolutions + batch_norms + heads
+
+
+def test_packing_is_a_function_of_the_content(game: Game) -> None:
+    network = build_network(NetworkConfig(), game, 1)
+    moments = {
+        "optimizer": "adamw",
+        "state": {name: {"exp_avg": torch.ones_like(p), "step": torch.tensor(70.0)} for name, p in network.named_parameters()},
+    }
+    data = pack(network, game, optimizer_state=moments)
+    loaded = unpack_network(data, "file")
+    assert (loaded.cycle, loaded.train_steps, loaded.game_name, loaded.config) == (3, 70, "tictactoe", network.config)
+    assert loaded.optimizer_state is not None and loaded.optimizer_state["optimizer"] == "adamw"
+    assert pack(loaded.network, game, optimizer_state=loaded.optimizer_state) == data
+    channels_last = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    assert pack(channels_last, game, optimizer_state=moments) == data
+
+
+@pytest.mark.parametrize("part", ["stem.weight", "blocks.0.norm1.running_var", "moment"])
+@pytest.mark.parametrize("number", [math.nan, math.inf])
+def test_what_is_not_finite_is_never_packed(game: Game, part: str, number: float) -> None:
+    network = build_network(NetworkConfig(blocks=1, channels=4), game, 1)
+    moment = torch.zeros(3)
+    target = moment if part == "moment" else network.state_dict()[part]
+    target.view(-1)[1] = number
+    with pytest.raises(UserError, match="not finite"):
+        pack(network, game, optimizer_state={"optimizer": "adam", "state": {"stem.weight": {"exp_avg": moment}}})
+
+
+def test_what_is_no_network_is_refused_by_name(game: Game) -> None:
+    data = pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)
+    foreign = torch.nn.Linear(2, 2).state_dict()
+    import io
+
+    buffer = io.BytesIO()
+    torch.save(foreign, buffer)
+    for content in (b"", b"not a network", data[:1000], data[:-1], buffer.getvalue()):
+        with pytest.raises(UserError, match=r"candidate/000003\.pt is not a network"):
+            unpack_network(content, "candidate/000003.pt")
+
+
+def test_a_hostile_file_runs_nothing(game: Game, tmp_path: Any) -> None:
+    import io
+    import os
+
+    class Hostile:
+        def __reduce__(self) -> Any:
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    buffer = io.BytesIO()
+    torch.save({"header": Hostile(), "tensors": {}}, buffer)
+    with pytest.raises(UserError):
+        unpack_network(buffer.getvalue(), "file")
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_network_of_other_size_than_its_header_says_is_refused(game: Game) -> None:
+    small = build_network(NetworkConfig(blocks=1, channels=4), game, 1)
+    lying = pack_network(
+        small, game=game, config=NetworkConfig(blocks=1, channels=8), cycle=0, train_steps=0, optimizer_state=None
+    )
+    with pytest.raises(UserError, match="is not a network"):
+        unpack_network(lying, "file")
+
+
+def test_a_network_of_another_game_does_not_fit(game: Game) -> None:
+    loaded = unpack_network(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game), "file")
+    check_fits(loaded, game)
+    other = dataclasses.replace(game, name="go", options={"size": 9})
+    with pytest.raises(UserError, match=r"plays tictactoe, but the game is go\(size=9\)"):
+        check_fits(loaded, other)
+    with pytest.raises(UserError):
+        check_fits(loaded, dataclasses.replace(game, num_actions=10))

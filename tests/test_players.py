@@ -1,0 +1,178 @@
+"""Every player by name: legal moves, its own randomness only, and stronger than the one below."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from azero.config import UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players import MODULES, Player, make_player
+from azero.players.policy import PolicyPlayer
+from azero.search.solvers import solve
+
+WITHOUT_NETWORK = ["random", "alpha_beta", "uct"]
+
+
+class FakeInference:
+    """Favours the action of the highest number, whatever the position."""
+
+    def __init__(self, batch_size: int, num_actions: int = 9) -> None:
+        self.batch_size, self.num_actions = batch_size, num_actions
+        self.batches: list[np.ndarray] = []
+
+    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        assert planes.shape == (self.batch_size, 2, 3, 3) and planes.dtype == np.float32
+        self.batches.append(planes.copy())
+        logits = np.tile(np.arange(self.num_actions, dtype=np.float32), (self.batch_size, 1))
+        return logits, np.zeros(self.batch_size, np.float32)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+def some_states(game: Game, count: int = 300) -> np.ndarray:
+    """Unfinished positions, spread over the game."""
+    solution = solve(game)
+    rows = np.flatnonzero(solution.unfinished)
+    return solution.states[rows[:: len(rows) // count]]
+
+
+def ask(player: Player, states: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
+    """One move for each state, each in a game of its own."""
+    count = len(states)
+    player.new_games(np.arange(count, dtype=np.uint64) if seeds is None else seeds)
+    return player.choose(states, np.arange(count), np.zeros(count, np.int64))
+
+
+def play_games(game: Game, first: Player, second: Player, games: int) -> tuple[int, int, int]:
+    """Wins, draws and losses of `first`, which moves first in even games, in so many games at once."""
+    for salt, player in enumerate((first, second)):
+        player.new_games(np.arange(games, dtype=np.uint64) * np.uint64(2) + np.uint64(salt))
+    states = np.stack([game.initial_state()] * games)
+    score = np.zeros(games)
+    running = np.ones(games, np.bool_)
+    for ply in range(game.max_plies):
+        for which, player in enumerate((first, second)):
+            mine = np.flatnonzero(running & ((np.arange(games) + ply) % 2 == which))
+            if not len(mine):
+                continue
+            actions = player.choose(states[mine], mine, np.full(len(mine), ply))
+            for g, action in zip(mine, actions.tolist(), strict=True):
+                states[g] = game.step(states[g], action)
+                if game.is_terminal(states[g]):
+                    running[g] = False
+                    score[g] = game.outcome(states[g]) * (-1 if which == 0 else 1)  # the outcome is for the one who did not move
+    assert not running.any()
+    return int((score > 0).sum()), int((score == 0).sum()), int((score < 0).sum())
+
+
+@pytest.mark.parametrize("name", WITHOUT_NETWORK)
+def test_every_move_is_legal(name: str, game: Game) -> None:
+    states = some_states(game)
+    actions = ask(make_player(name, game), states)
+    assert actions.shape == (len(states),) and actions.dtype == np.int64
+    assert all(game.legal_mask(state)[action] for state, action in zip(states, actions, strict=True))
+
+
+@pytest.mark.parametrize("name", WITHOUT_NETWORK)
+def test_a_move_depends_on_its_game_s_seed_and_on_no_other_game(name: str, game: Game) -> None:
+    states = some_states(game)
+    seeds = np.random.default_rng(7).integers(0, 2**63, len(states)).astype(np.uint64)
+    player = make_player(name, game)
+    together = ask(player, states, seeds)
+    np.testing.assert_array_equal(ask(player, states, seeds), together)
+    backwards = ask(player, states[::-1], seeds[::-1])
+    np.testing.assert_array_equal(backwards[::-1], together)
+    alone = [int(ask(player, states[row : row + 1], seeds[row : row + 1])[0]) for row in range(0, len(states), 50)]
+    assert alone == together[::50].tolist()
+
+
+def test_other_seeds_give_other_random_moves_and_a_game_s_moves_go_on(game: Game) -> None:
+    player = make_player("random", game)
+    states = np.stack([game.initial_state()] * 500)
+    first = ask(player, states, np.arange(500, dtype=np.uint64))
+    second = player.choose(states, np.arange(500), np.ones(500, np.int64))
+    assert (first != second).mean() > 0.8  # the stream goes on: 8 of 9 moves differ
+    assert (ask(player, states, np.arange(500, 1000, dtype=np.uint64)) != first).mean() > 0.8
+    assert ((np.bincount(first, minlength=9) - 500 / 9) ** 2 / (500 / 9)).sum() < 32  # chi square, 8 degrees: once in 10,000
+
+
+def test_uct_beats_random_and_a_bigger_uct_beats_a_smaller_one(game: Game) -> None:
+    wins, _, losses = play_games(game, make_player("uct", game, num_simulations=50), make_player("random", game), 200)
+    assert wins > 150 > 20 > losses
+    big, small = make_player("uct", game, num_simulations=400), make_player("uct", game, num_simulations=10)
+    wins, _, losses = play_games(game, big, small, 200)
+    assert wins > 3 * losses and wins > 60
+
+
+def test_alpha_beta_beats_random_never_loses_and_beats_its_smaller_self(game: Game) -> None:
+    wins, _, losses = play_games(game, make_player("alpha_beta", game), make_player("random", game), 200)
+    assert wins > 150 and losses == 0
+    assert play_games(game, make_player("alpha_beta", game), make_player("uct", game, num_simulations=100), 200)[2] == 0
+    wins, _, losses = play_games(game, make_player("alpha_beta", game, depth=2), make_player("random", game), 200)
+    assert wins > 100 > losses
+
+
+def test_policy_plays_the_favourite_legal_move_in_batches_of_one_shape(game: Game) -> None:
+    inference = FakeInference(batch_size=64)
+    states = some_states(game)
+    actions = ask(make_player("policy", game, inference=inference), states)
+    assert actions.tolist() == [max(game.legal_actions(state)) for state in states]
+    assert len(inference.batches) == -(-len(states) // 64)
+    np.testing.assert_array_equal(inference.batches[0][5], game.planes(states[5]))
+
+
+def test_the_policies_are_a_softmax_over_legal_moves(game: Game) -> None:
+    state = game.step(game.step(game.initial_state(), 8), 0)
+    player = PolicyPlayer(game, FakeInference(batch_size=4))
+    weights = np.exp(np.arange(9.0)) * [0, 1, 1, 1, 1, 1, 1, 1, 0]
+    np.testing.assert_allclose(player.policies(state[None])[0], weights / weights.sum())
+
+
+def test_policy_asks_nothing_of_no_positions(game: Game) -> None:
+    inference = FakeInference(batch_size=4)
+    player = make_player("policy", game, inference=inference)
+    assert player.choose(np.zeros((0, 2), np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)).shape == (0,)
+    assert inference.batches == []
+
+
+def test_negamax_is_another_name_of_alpha_beta(game: Game) -> None:
+    assert ask(make_player("negamax", game), game.initial_state()[None]).tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    "name, options, sentence",
+    [
+        ("stockfish", {}, "player stockfish is unknown; there are random, alpha_beta"),
+        ("uct", {"simulations": 5}, "has no option simulations; it has num_simulations, exploration, expansion_threshold"),
+        ("uct", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
+        ("uct", {"num_simulations": 2.5}, "num_simulations=2.5 must be a whole number"),
+        ("uct", {"exploration": float("nan")}, "exploration=nan must be a number"),
+        ("uct", {"expansion_threshold": 0}, "expansion_threshold=0"),
+        ("alpha_beta", {"depth": -1}, "depth=-1"),
+        ("random", {"seed": 1}, "has no option seed; it has none"),
+        ("policy", {}, "needs a trained network"),
+        ("pv_mcts", {}, "needs a trained network"),
+    ],
+)
+def test_a_wrong_player_gets_one_sentence(name: str, options: dict[str, Any], sentence: str, game: Game) -> None:
+    with pytest.raises(UserError) as refused:
+        make_player(name, game, **options)
+    assert sentence in str(refused.value)
+
+
+def test_every_name_has_a_module() -> None:
+    assert set(MODULES) == {"random", "alpha_beta", "negamax", "uct", "policy", "pv_mcts"}
+
+
+def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:
+    player = make_player("random", game)
+    player.new_games(np.zeros(2, np.uint64))
+    with pytest.raises(ValueError, match="game 2 has no seed"):
+        player.choose(game.initial_state()[None], np.array([2]), np.zeros(1, np.int64))

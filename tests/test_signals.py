@@ -1,0 +1,100 @@
+"""The first signal asks, the second one ends, and no request goes unanswered for long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from azero.signals import StopSignal
+
+PROGRAM = """
+import signal, sys, time
+import azero.signals
+azero.signals.GRACE_SECONDS = float(sys.argv[1])
+with azero.signals.StopSignal() as stop:
+    {before}
+    print("ready", flush=True)
+    while True:
+        time.sleep(0.01)
+        if stop.requested:
+            print("asked", flush=True)
+            {after}
+"""
+
+
+def start(before: str = "pass", after: str = "pass", grace: float = 60.0) -> subprocess.Popen[bytes]:
+    """A program that is ready for signals."""
+    command = [sys.executable, "-c", PROGRAM.format(before=before, after=after), str(grace)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE)
+    assert process.stdout and process.stdout.readline() == b"ready\n"
+    return process
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_first_signal_asks_and_gives_the_exit_status(number: signal.Signals, status: int) -> None:
+    with start(after="sys.exit(stop.exit_code)") as process:
+        process.send_signal(number)
+        assert process.wait(10) == status
+
+
+def test_the_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> None:
+    with start(after="time.sleep(60)") as process:
+        process.send_signal(signal.SIGINT)
+        assert process.stdout and process.stdout.readline() == b"asked\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_program_that_does_not_answer_is_ended_when_the_grace_is_over() -> None:
+    with start(after="time.sleep(60)", grace=0.3) as process:
+        begin = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
+        assert time.monotonic() - begin > 0.25
+
+
+@pytest.mark.parametrize(
+    "before", ["stop.end_at_once()", "signal.raise_signal(signal.SIGTERM); print('ready'); stop.end_at_once()"]
+)
+def test_with_nothing_left_to_save_the_first_signal_ends(before: str) -> None:
+    command = [sys.executable, "-c", PROGRAM.format(before=before, after="time.sleep(60)"), "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        if before == "stop.end_at_once()":
+            assert process.stdout and process.stdout.readline() == b"ready\n"
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 143
+
+
+def test_signals_are_given_back() -> None:
+    before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
+    with StopSignal() as stop:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert stop.requested and stop.exit_code == 143
+    assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
+    assert not any(isinstance(thread, threading.Timer) and not thread.finished.is_set() for thread in threading.enumerate())
+
+
+def test_without_a_signal_nothing_is_requested() -> None:
+    with StopSignal() as stop:
+        pass
+    assert not stop.requested and stop.exit_code == 0
+
+
+def test_outside_the_main_thread_nothing_is_watched_and_nothing_breaks() -> None:
+    seen: list[bool] = []
+
+    def enter() -> None:
+        with StopSignal() as stop:
+            seen.append(stop.requested)
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert seen == [False]

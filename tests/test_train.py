@@ -1,0 +1,203 @@
+"""The train stage: from the window and a network to a committed candidate, the same one each time."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from azero import initialize, train
+from azero.config import Config, NetworkConfig, TrainConfig, UserError
+from azero.examples import GameRecord
+from azero.games import make_game
+from azero.games.game import Game
+from azero.metrics import NullReporter
+from azero.network.inference import torch_threads
+from azero.network.model import unpack_network
+from azero.replay import write_games
+from azero.run import Run, Stopped, StopSignal
+
+SETTINGS = TrainConfig(batch_size=16, epochs=2, window=200)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    with torch_threads(1):
+        yield
+
+
+class Told(NullReporter):
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.cycle: dict[str, float] = {}
+        self.train: dict[int, dict[str, float]] = {}
+        self.messages: list[str] = []
+
+    def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
+        self.cycle |= scalars
+
+    def train_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
+        self.train[step] = dict(scalars)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+
+def random_games(game: Game, count: int, seed: int = 1) -> list[GameRecord]:
+    """Finished games of random moves, whose policy targets are those moves."""
+    rng = np.random.default_rng(seed)
+    records = []
+    for number in range(count):
+        states, actions, state = [], [], game.initial_state()
+        while not game.is_terminal(state):
+            states.append(state)
+            actions.append(int(rng.choice(game.legal_actions(state))))
+            state = game.step(state, actions[-1])
+        plies = len(actions)
+        outcome = game.outcome(state) * (1.0 if game.to_play(state) == 0 else -1.0)
+        to_play = (np.arange(plies) % 2).astype(np.int8)
+        target = np.eye(9, dtype=np.float32)[actions]
+        value = np.zeros(plies, np.float32)
+        searched = np.ones(plies, bool)
+        records.append(
+            GameRecord(number, np.array(states), to_play, np.array(actions, np.int32), target, value, searched, outcome)
+        )
+    return records
+
+
+def config_in(folder: Path, settings: TrainConfig = SETTINGS) -> Config:
+    return Config(
+        checkpoints=str(folder / "checkpoints"),
+        data=str(folder / "data"),
+        network=NetworkConfig(blocks=1, channels=8),
+        train=settings,
+        device="cpu",
+        seed=3,
+    )
+
+
+def begin(run: Run, game: Game, config: Config, cycles: int = 1) -> None:
+    """A first network, and games of some cycles, so that train comes next."""
+    initialize.run_stage(config, run, NullReporter(), StopSignal())
+    for cycle in range(1, cycles + 1):
+        shards = write_games(run, cycle, random_games(game, 20, seed=cycle), game.name)
+        run.commit(replace(run.state, cycle=cycle - 1, stage="train", shards=[*run.state.shards, *shards]))
+
+
+def trained(folder: Path, game: Game, settings: TrainConfig = SETTINGS, cycles: int = 1) -> tuple[bytes, Told, Run]:
+    """The candidate's file after one train stage in a new run, what was told, and the run, closed."""
+    config, told = config_in(folder, settings), Told()
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config, cycles)
+        train.run_stage(config, run, told, StopSignal())
+        assert run.state.candidate is not None
+        return run.read_file(run.state.candidate), told, run
+
+
+def test_the_stage_commits_a_candidate_and_what_it_cost(tmp_path: Path, game: Game) -> None:
+    data, told, run = trained(tmp_path, game)
+    loaded = unpack_network(data, "candidate")
+    examples = sum(shard.examples for shard in run.state.shards)
+    steps = round(min(200, examples) * 2 / 16)
+    assert run.state.stage == "evaluate" and run.state.champion is not None and run.state.champion.cycle == 0
+    assert (loaded.cycle, loaded.train_steps, run.state.train_steps) == (1, steps, steps)
+    assert loaded.optimizer_state is not None and loaded.optimizer_state["optimizer"] == "adamw"
+    assert told.cycle["replay/window_examples"] == min(200, examples) and told.cycle["replay/window_age_cycles"] == 0
+    assert sorted(told.train) == list(told.train) and list(told.train)[-1] == steps
+    assert {"loss/policy", "loss/value", "loss/total", "train/lr", "train/policy_entropy"} <= told.train[steps].keys()
+
+
+def test_the_same_run_trains_the_same_file_byte_for_byte(tmp_path: Path, game: Game) -> None:
+    one, _, _ = trained(tmp_path / "one", game, cycles=2)
+    other, _, _ = trained(tmp_path / "other", game, cycles=2)
+    assert one == other
+
+
+def test_an_interrupted_stage_keeps_nothing_and_repeated_ends_as_if_undisturbed(tmp_path: Path, game: Game) -> None:
+    expected, _, _ = trained(tmp_path / "undisturbed", game)
+    config = config_in(tmp_path / "disturbed")
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config)
+        before, stop = run.state, StopSignal()
+        stop.requested = True
+        with pytest.raises(Stopped):
+            train.run_stage(config, run, NullReporter(), stop)
+        assert run.state == before
+    with Run.open(config, "toy", "test") as run:
+        train.run_stage(config, run, NullReporter(), StopSignal())
+        assert run.state.candidate is not None and run.read_file(run.state.candidate) == expected
+
+
+@pytest.mark.parametrize("keep_optimizer", [True, False])
+def test_the_next_cycle_goes_on_from_the_candidate_or_the_champion(tmp_path: Path, game: Game, keep_optimizer: bool) -> None:
+    """Trained for a while, a network answers its own examples better than the random champion trained for the same while."""
+    errors = {}
+    for start_from in ("candidate", "champion"):
+        settings = replace(SETTINGS, start_from=start_from, keep_optimizer=keep_optimizer, epochs=6, lr=0.01)
+        config, told = config_in(tmp_path / start_from, settings), Told()
+        with Run.open(config, "toy", "test") as run:
+            begin(run, game, config)
+            for _ in range(3):
+                train.run_stage(config, run, told, StopSignal())
+                run.commit(replace(run.state, stage="train", cycle=run.state.cycle + 1))
+            assert run.state.candidate is not None
+            state = unpack_network(run.read_file(run.state.candidate), "candidate").optimizer_state
+            assert (state is not None) == keep_optimizer
+            steps = run.state.train_steps
+            errors[start_from] = told.train[steps]["loss/total"]
+    assert errors["candidate"] < errors["champion"]
+
+
+def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(tmp_path: Path, game: Game) -> None:
+    config = config_in(tmp_path, replace(SETTINGS, optimizer="sgd", lr=1000.0, momentum=0.99, weight_decay=1.0, epochs=30))
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config)
+        before = run.state
+        with pytest.raises(UserError, match="not finite"):
+            train.run_stage(config, run, NullReporter(), StopSignal())
+        assert run.state == before
+
+
+def test_a_damaged_candidate_is_named_and_the_champion_stands_in(tmp_path: Path, game: Game) -> None:
+    config, told = config_in(tmp_path), Told()
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config)
+        train.run_stage(config, run, told, StopSignal())
+        run.commit(replace(run.state, stage="train", cycle=1))
+        assert run.state.candidate is not None
+        damaged = run.state.candidate
+        run.paths.of(damaged.file).write_bytes(b"damaged")
+        train.run_stage(config, run, told, StopSignal())
+        assert run.state.stage == "evaluate" and run.state.candidate != damaged
+        assert [entry.file for entry in run.state.quarantine] == [damaged.file]
+
+
+def test_the_age_of_the_window_is_the_mean_over_its_examples() -> None:
+    assert train.mean_age([(2, 100), (1, 100), (0, 100)], 300) == 1.0
+    assert train.mean_age([(2, 100), (1, 100), (0, 100)], 150) == pytest.approx(50 / 150)
+    assert train.mean_age([(0, 10)], 10) == 0.0
+
+
+def test_threads_are_as_wished_or_one_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    assert train.training_threads() == 3
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert train.training_threads() == min(16, len(os.sched_getaffinity(0)))
+
+
+def test_the_stage_gives_the_thread_count_back(tmp_path: Path, game: Game) -> None:
+    torch.set_num_threads(2)
+    trained(tmp_path, game)
+    assert torch.get_num_threads() == 2
