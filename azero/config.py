@@ -83,6 +83,7 @@ class TrainConfig:
     policy_loss: str = "cross_entropy"  # cross_entropy | mse
     mask_illegal: bool = True  # softmax of the loss over legal moves only
     value_weight: float = 1.0  # weight of the value's squared error
+    merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
     start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaZero) | champion (AlphaGo Zero)

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -143,6 +143,15 @@ class Questions:
         moves[self.rows] = player.choose(self.states, np.arange(len(self.rows)), self.plies)
         return moves
 
+    def ask_fixed(self, player: Player, runs: int) -> np.ndarray:
+        """Return whether the player was right: [runs, 11] bool, the fixed positions asked about so many times."""
+        rows = np.tile(self.fixed, runs)
+        places = np.searchsorted(self.rows, rows)
+        player.new_games(np.random.SeedSequence([runs]).generate_state(len(rows), np.uint64))
+        moves = player.choose(self.states[places], np.arange(len(rows)), self.plies[places])
+        replies = list(FIXED_POSITIONS.values())
+        return np.array([move in replies[k % len(replies)] for k, move in enumerate(moves)]).reshape(runs, -1)
+
     def judge(self, name: str, moves: np.ndarray) -> PlayerFigures:
         """Return the figures of a player that plays ``moves`` [P]."""
         replies = FIXED_POSITIONS.values()
@@ -231,7 +240,7 @@ def alpha_beta_figures(questions: Questions) -> PlayerFigures:
 
 
 def uct_figures(questions: Questions, runs: int = UCT_RUNS, num_simulations: int = UCT_SIMULATIONS) -> PlayerFigures:
-    """Return the mean figures of plain UCT over ``runs`` runs, seeded 0 .. runs - 1."""
+    """Return the mean figures of plain UCT: the fixed positions over ``runs`` runs, all positions over a tenth of them."""
     from azero.players import make_player
 
     def one_run(seed: int) -> PlayerFigures:
@@ -239,7 +248,9 @@ def uct_figures(questions: Questions, runs: int = UCT_RUNS, num_simulations: int
         return questions.judge("", questions.ask(player, seed))
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:  # the kernels let go of the interpreter lock
-        return mean_figures(f"UCT {num_simulations}", list(pool.map(one_run, range(runs))))
+        everywhere = mean_figures(f"UCT {num_simulations}", list(pool.map(one_run, range(max(1, runs // 10)))))
+    right = questions.ask_fixed(make_player("uct", questions.game, num_simulations=num_simulations), runs)
+    return replace(everywhere, right=tuple(right.mean(axis=0).tolist()))
 
 
 def mean_figures(name: str, figures: Sequence[PlayerFigures]) -> PlayerFigures:

@@ -14,7 +14,7 @@ import numpy as np
 
 from azero.command_line import program
 from azero.config import Config
-from azero.examples import Examples
+from azero.examples import Examples, merge_equal
 from azero.fit import Progress, TrainResult, fit
 from azero.games import make_game
 from azero.metrics import Reporter
@@ -53,6 +53,9 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
     examples = load_window(run, config.train.window, report.message)
+    in_window = len(examples.states)
+    if config.train.merge_equal:
+        examples = merge_equal(examples)
     from_champion = config.train.start_from == "champion"
     loaded = unpack_network(run.read_champion() if from_champion else run.read_candidate(), config.train.start_from)
     check_fits(loaded, game)
@@ -69,7 +72,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
             optimizer_state=loaded.optimizer_state if config.train.keep_optimizer else None,
             steps_before=loaded.train_steps,
         )
-    report_stage(report, cycle, run, examples, result)
+    report_stage(report, cycle, run, examples, in_window, result)
     train_steps = steps_before + result.steps
     kept = result.optimizer_state if config.train.keep_optimizer else None
     data = pack_network(
@@ -95,16 +98,17 @@ def tell(report: Reporter, progress: Any, stop: StopSignal, steps_before: int) -
     return told
 
 
-def report_stage(report: Reporter, cycle: int, run: Run, examples: Examples, result: TrainResult) -> None:
+def report_stage(report: Reporter, cycle: int, run: Run, examples: Examples, in_window: int, result: TrainResult) -> None:
     """The window and what came of it: how many examples, how old, how clear their targets."""
     if result.skipped:
         report.message(f"train: {result.skipped} of {result.steps} steps were not finite and were skipped.")
     ages = [(cycle - shard.cycle, shard.examples) for shard in run.state.shards]
     newest = sum(count for age, count in ages if age == 0)
     scalars = {
-        "replay/window_examples": float(len(examples.states)),
-        "replay/window_age_cycles": mean_age(ages, len(examples.states)),
-        "replay/new_share": min(1.0, newest / len(examples.states)),
+        "replay/window_examples": float(in_window),
+        "replay/trained_examples": float(len(examples.states)),
+        "replay/window_age_cycles": mean_age(ages, in_window),
+        "replay/new_share": min(1.0, newest / in_window),
         "train/steps_per_second": result.steps / max(result.seconds, 1e-9),
     }
     report.cycle_scalars(cycle, scalars)

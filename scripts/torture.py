@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import signal
 import subprocess
@@ -40,6 +41,7 @@ TOY = [
     *("network.blocks=1", "network.channels=8", "search.num_simulations=12", "selfplay.games=96", "selfplay.concurrent_games=16"),
     *("train.epochs=2", "train.batch_size=32", "train.window=1000", "evaluate.games=16", "keep=1"),
 ]
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}  # training with more threads crawls on a machine that is busy
 END_SECONDS = 10.0  # a run that got SIGTERM has so long to save what is finished
 
 
@@ -53,7 +55,7 @@ class Process:
         with (folder / "output.txt").open("a") as output:
             command = [sys.executable, "-m", "azero.loop", *TOY, *overrides]
             command += [f"checkpoints={folder / 'checkpoints'}", f"data={folder / 'data'}"]
-            self.child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
+            self.child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=ENVIRONMENT)
 
     def has_begun(self) -> bool:
         """Whether it holds the lock."""
@@ -89,19 +91,19 @@ def state_of(folder: Path) -> State | None:
 
 
 def finish(folder: Path, overrides: list[str]) -> tuple[str, float]:
-    """Let the run of a folder end in peace: (its digest, seconds since it held the lock)."""
+    """Let the run of a folder end in peace: (its digest, seconds from the lock to the last commit)."""
     process = Process(folder, overrides)
     process.wait_until_begun()
-    begin = time.monotonic()
+    begin = time.time()
     if status := process.child.wait():
         raise SystemExit(f"The run ended with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
     state = state_of(folder)
     assert state is not None
-    return run_digest(state), time.monotonic() - begin
+    return run_digest(state), (folder / "checkpoints/toy/state.json").stat().st_mtime - begin
 
 
-def disturb(folder: Path, overrides: list[str], seconds: float, choice: random.Random) -> tuple[bool, str]:
-    """Run and kill at a random moment: (whether the run had ended before, what happened)."""
+def disturb(folder: Path, overrides: list[str], seconds: float, choice: random.Random) -> str:
+    """Run and kill at a random moment, mostly in the first `seconds` after it held the lock: what happened."""
     process = Process(folder, overrides)
     if choice.random() < 0.9:
         process.wait_until_begun()
@@ -113,32 +115,35 @@ def disturb(folder: Path, overrides: list[str], seconds: float, choice: random.R
         status = process.child.wait(moment)
     except subprocess.TimeoutExpired:
         status = process.kill(number)
-    allowed = {0, -number, 128 + number}
-    if status not in allowed:
+    if status not in (0, -number, 128 + number):
         raise SystemExit(f"{number.name} ended the run with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
-    state = state_of(folder)
-    where = f"before {state.stage} of cycle {state.cycle + 1} was committed" if state else "before anything was committed"
-    return status == 0, "it ended" if status == 0 else f"{number.name} after {moment:.2f} s, {where}"
+    return "it ended" if status == 0 else f"{number.name} after {moment:.2f} s"
+
+
+def where(state: State | None) -> str:
+    """How far a run has come."""
+    return f"{state.cycle} cycles done, {state.stage} is next" if state else "nothing committed"
 
 
 def torture(folder: Path, rounds: int, seed: int, overrides: list[str]) -> bool:
     """Make both runs and print their digests. Returns whether all are equal."""
     finish(folder / "warm-up", [*overrides, "cycles=1"])  # compiles; the moments are drawn from a run that need not
     expected, seconds = finish(folder / "undisturbed", overrides)
-    print(f"undisturbed  {expected}  in {seconds:.1f} s", flush=True)
+    state = state_of(folder / "undisturbed")
+    assert state is not None
+    cycles = state.cycle
+    print(f"undisturbed  {expected}  {cycles} cycles in {seconds:.1f} s", flush=True)
     choice = random.Random(seed)
-    digests = []
-    place = folder / "disturbed-1"
+    digests: list[str] = []
     for number in range(1, rounds + 1):
-        ended, what = disturb(place, overrides, seconds, choice)
-        print(f"round {number:3}  {what}", flush=True)
-        if ended:
+        place = folder / f"disturbed-{len(digests) + 1}"
+        what = disturb(place, overrides, seconds, choice)
+        state = state_of(place)
+        print(f"round {number:3}  {what}; {where(state)}", flush=True)
+        if number == rounds or (state and state.cycle == cycles):
             digests.append(finish(place, overrides)[0])
             print(f"disturbed    {digests[-1]}", flush=True)
-            place = folder / f"disturbed-{len(digests) + 1}"
-    digests.append(finish(place, overrides)[0])
-    print(f"disturbed    {digests[-1]}\nundisturbed  {expected}")
-    print("equal" if set(digests) == {expected} else "DIFFERENT")
+    print(f"undisturbed  {expected}\n{'equal' if set(digests) == {expected} else 'DIFFERENT'}")
     return set(digests) == {expected}
 
 

@@ -52,7 +52,7 @@ def test_first_weights_have_the_variance_of_he(game: Game) -> None:
     # 128 inputs x 9 taps = fan-in 1152 and 147,456 weights, so the sample variance is within 1.5 % or so
     assert block.conv1.weight.var().item() == pytest.approx(2 / 1152, rel=0.02)
     assert block.conv1.weight.mean().item() == pytest.approx(0, abs=4 * math.sqrt(2 / 1152 / 147_456))
-    assert hidden.weight.var().item() == pytest.approx(2 / 9, rel=0.1)
+    assert hidden.weight.var().item() == pytest.approx(2 / (32 * 9), rel=0.02)
     assert network.value_head.output.weight.var().item() == pytest.approx(1 / 512, rel=0.3)  # no ReLU follows
     assert hidden.bias.abs().max() == 0
 

@@ -59,8 +59,8 @@ def write_program(path: Path, text: str) -> None:
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """This checkout after set-up, with runs of its own."""
-    for name in ("azero", "conf", "scripts", "tests", "pyproject.toml", "constraints.txt", "README.md"):
+    """This checkout after set-up, with runs of its own. azero itself is on the path, where its kernels are compiled already."""
+    for name in ("scripts", "tests", "pyproject.toml", "constraints.txt", "README.md"):
         (tmp_path / name).symlink_to(ROOT / name)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)

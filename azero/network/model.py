@@ -19,10 +19,11 @@ from azero.config import NetworkConfig, UserError
 from azero.games.game import Game
 
 FORMAT = 1  # of packed networks
-POLICY_PLANES = 2  # of the convolutional policy head; AlphaGo Zero 2
-VALUE_PLANES = 1  # of the convolutional value head; AlphaGo Zero 1
+# Most planes of a convolutional head. AlphaGo Zero has 2 for the policy and 1 for the value; measured on all positions of
+# tic-tac-toe with 4 blocks x 32 channels: one epoch, two seeds: 83 % of raw moves right with 32 planes, 75 % with 2 and 1.
+HEAD_PLANES = 32
 
-OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.train`
+OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.fit`
 
 
 def convolution(inputs: int, outputs: int, size: int = 3) -> nn.Conv2d:
@@ -119,8 +120,9 @@ class Network(nn.Module):
         self.policy_head: ConvolutionalHead | PooledHead
         self.value_head: ConvolutionalHead | PooledHead
         if config.head == "convolutional":
-            self.policy_head = ConvolutionalHead(channels, POLICY_PLANES, cells, 0, num_actions)
-            self.value_head = ConvolutionalHead(channels, VALUE_PLANES, cells, config.value_hidden, 1)
+            head_planes = min(channels, HEAD_PLANES)
+            self.policy_head = ConvolutionalHead(channels, head_planes, cells, 0, num_actions)
+            self.value_head = ConvolutionalHead(channels, head_planes, cells, config.value_hidden, 1)
         else:
             self.policy_head = PooledHead(channels, num_actions)
             self.value_head = PooledHead(channels, 1)

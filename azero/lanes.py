@@ -1,0 +1,214 @@
+"""Lanes: threads that play self-play games with one network, many games in flight in each.
+
+Kernels and inference release the GIL, so two lanes use two cores, and on a GPU one lane's tree work hides behind another's inference.
+A game depends on its number alone, so neither the count of lanes nor an interruption changes what is played.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from azero.config import Config, SearchConfig, SelfplayConfig
+from azero.console import Progress
+from azero.examples import GameRecord
+from azero.games.game import Game
+from azero.network.inference import Inference
+from azero.search.cache import EvaluationCache, make_cache
+from azero.search.lane import FINISHED, IDLE, Lane, Policy, make_lane, make_scratch, play_wave, start_game
+from azero.search.mcts import absorb, write_rows
+from azero.search.puct import make_puct
+from azero.search.root import Temperature
+from azero.search.tree import make_tree, nodes_needed
+from azero.signals import StopSignal
+
+
+@dataclass
+class LaneFigures:
+    """What one lane did, for the report."""
+
+    games: int = 0
+    plies: int = 0
+    simulations: int = 0
+    evaluations: int = 0
+    rows: int = 0  # rows of all batches, used or not
+    cache_asked: int = 0
+    cache_found: int = 0
+
+    def add(self, other: LaneFigures) -> None:
+        """Sum up."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+
+@dataclass
+class GameQueue:
+    """Hands out the numbers of games still to be played, to lanes in any thread."""
+
+    numbers: Iterator[int]
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def take(self) -> int | None:
+        """The next number, or None when all games are handed out."""
+        with self.lock:
+            return next(self.numbers, None)
+
+
+def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
+    """How self-play games are played."""
+    return Policy(
+        num_simulations=search.num_simulations,
+        dirichlet_alpha=float(search.dirichlet_alpha),
+        dirichlet_fraction=float(search.dirichlet_fraction),
+        tree_reuse=search.tree_reuse,
+        temperature=Temperature(
+            float(selfplay.temperature),
+            selfplay.temperature_plies,
+            selfplay.temperature_decay_plies,
+            float(selfplay.temperature_final),
+        ),
+        opening_fraction=float(selfplay.opening_fraction),
+        opening_plies=max(1, selfplay.opening_plies),
+    )
+
+
+class SelfplayLane:
+    """One thread's games, arrays, and view of the network."""
+
+    def __init__(self, game: Game, inference: Inference, search: SearchConfig, policy: Policy, cache: EvaluationCache) -> None:
+        """Arrays for as many games in flight as the inference batch has rows."""
+        size = inference.batch_size
+        num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
+        self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
+        self.puct = make_puct(search)
+        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
+        self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
+        self.scratch = make_scratch(game.num_actions, game.key_words, game.state_words, num_nodes)
+        self.planes = np.zeros((size, *game.planes_shape), np.float32)
+        self.row_games = np.zeros(size, np.int64)
+        self.numbers = np.zeros(size, np.int64)
+        self.figures = LaneFigures()
+
+    def play(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None], stop: StopSignal) -> None:
+        """Play games from the queue until it is empty or a stop is requested; each finished one goes to `deliver`."""
+        for place in range(len(self.numbers)):
+            self.start_next(place, queue, seeds)
+        while not stop.requested and (self.lane.status != IDLE).any():
+            self.play_on(queue, seeds, deliver)
+            self.evaluate_leaves()
+        self.figures.cache_asked, self.figures.cache_found = (int(count) for count in self.cache.counts)
+
+    def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
+        """Move every game to its next evaluation; games that end are delivered and replaced at once."""
+        while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.puct, self.policy, self.scratch):
+            for place in np.flatnonzero(self.lane.status == FINISHED):
+                record = record_of(self.lane, place, int(self.numbers[place]))
+                self.figures.games += 1
+                self.figures.plies += len(record.actions)
+                self.figures.simulations += int(record.searched.sum()) * self.policy.num_simulations
+                deliver(record)
+                self.start_next(place, queue, seeds)
+
+    def start_next(self, place: int, queue: GameQueue, seeds: np.ndarray) -> None:
+        number = queue.take()
+        if number is None:
+            self.lane.status[place] = IDLE
+            return
+        self.numbers[place] = number
+        start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], self.policy, self.scratch)
+
+    def evaluate_leaves(self) -> None:
+        """One batch through the network."""
+        rows = write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games)
+        if rows == 0:
+            return
+        logits, values = self.inference.infer(self.planes)
+        scratch = self.scratch
+        absorb(
+            *(self.game.rule_addresses, self.tree, self.cache, self.row_games, rows, logits, values),
+            *(scratch.legal, scratch.key, scratch.prior),
+        )
+        self.figures.evaluations += rows
+        self.figures.rows += len(self.planes)
+
+
+def record_of(lane: Lane, place: int, number: int) -> GameRecord:
+    """A copy of the record of the finished game in that place."""
+    plies = int(lane.ply[place])
+    return GameRecord(
+        number=number,
+        states=lane.states[place, :plies].copy(),
+        to_play=lane.to_play[place, :plies].copy(),
+        actions=lane.actions[place, :plies].copy(),
+        policy_target=lane.policy_target[place, :plies].copy(),
+        root_value=lane.root_value[place, :plies].copy(),
+        searched=lane.searched[place, :plies].copy(),
+        first_outcome=float(lane.first_outcome[place]),
+    )
+
+
+def play_games(
+    game: Game,
+    inferences: Sequence[Inference],
+    config: Config,
+    numbers: Sequence[int],
+    seeds: np.ndarray,
+    progress: Progress,
+    stop: StopSignal,
+) -> tuple[list[GameRecord], LaneFigures]:
+    """Play the games of those numbers, one lane for each inference, and return those that finished, by number.
+
+    Args:
+        game: the rules.
+        inferences: one for each lane.
+        config: `search`, `selfplay` and `inference.cache` are read.
+        numbers: games to play; each is replayed exactly from `seeds[number]`.
+        seeds: [games] uint64.
+        progress: told of every finished game.
+        stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
+    """
+    policy = make_policy(config.search, config.selfplay)
+    queue = GameQueue(iter(numbers))
+    records: list[GameRecord] = []
+    failures: list[BaseException] = []
+    total = LaneFigures()
+    begin = time.perf_counter()
+
+    def run_lane(lane: SelfplayLane) -> None:
+        try:
+            lane.play(queue, seeds, records.append, stop)
+        except BaseException as failure:  # told in the main thread
+            failures.append(failure)
+            queue.numbers = iter(())
+
+    lanes = [
+        SelfplayLane(game, inference, config.search, policy, make_cache(config.inference.cache, game.key_words, game.num_actions))
+        for inference in inferences
+    ]
+    threads = [threading.Thread(target=run_lane, args=(lane,), daemon=True) for lane in lanes]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        threads[0].join(0.1) if threads[0].is_alive() else time.sleep(0.02)
+        progress.update(len(records), **live_figures(lanes, time.perf_counter() - begin))
+    if failures:
+        raise failures[0]
+    for lane in lanes:
+        total.add(lane.figures)
+    return sorted(records, key=lambda record: record.number), total
+
+
+def live_figures(lanes: Sequence[SelfplayLane], seconds: float) -> dict[str, float]:
+    """What a person watching wants to know."""
+    total = LaneFigures()
+    for lane in lanes:
+        total.add(lane.figures)
+    return {
+        "games_per_second": total.games / max(seconds, 1e-9),
+        "simulations_per_second": total.simulations / max(seconds, 1e-9),
+        "batch_fill": total.evaluations / max(total.rows, 1),
+    }

@@ -1,0 +1,108 @@
+"""The search once more in plain Python: nodes are objects, the rules are the plain twins, the arithmetic stands as in the papers.
+
+`test_mcts.py` holds the compiled search to it, visit for visit. Numbers that the tree stores as float32 are rounded here too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from azero.config import SearchConfig
+from azero.games.game import Game
+
+Network = Callable[[np.ndarray], tuple[np.ndarray, np.float32]]  # state -> logits [A], value for the player to move
+
+
+class Node:
+    """One position."""
+
+    def __init__(self, game: Game, state: np.ndarray) -> None:
+        rules = game.rules.plain()
+        self.state = state
+        self.to_play = int(rules.to_play(state))
+        self.terminal = bool(rules.is_terminal(state))
+        self.value = float(rules.outcome(state)) if self.terminal else 0.0
+        self.priors: dict[int, float] = {}
+        self.children: dict[int, Node] = {}
+        self.visits = 0
+        self.value_sum = np.float32(0)
+        self.edge_visits: dict[int, int] = {}
+        self.edge_value_sum: dict[int, np.float32] = {}
+
+
+class PlainSearch:
+    """One tree."""
+
+    def __init__(self, game: Game, network: Network, config: SearchConfig) -> None:
+        self.game, self.network, self.config = game, network, config
+        self.evaluations = 0
+
+    def run(self, state: np.ndarray, num_simulations: int) -> Node:
+        """Search from a state; returns the root."""
+        root = Node(self.game, state)
+        self.evaluate(root)
+        self.back_up([root], [], root.value)
+        self.simulate(root, num_simulations)
+        return root
+
+    def simulate(self, root: Node, num_simulations: int) -> None:
+        for _ in range(num_simulations):
+            path, actions, node = [root], [], root
+            while node.priors and not node.terminal:
+                action = max(node.priors, key=lambda a: (self.puct(node, a), -a))
+                actions.append(action)
+                if action not in node.children:
+                    node.children[action] = Node(self.game, self.step(node.state, action))
+                node = node.children[action]
+                path.append(node)
+            if not node.terminal:
+                self.evaluate(node)
+            self.back_up(path, actions, node.value)
+
+    def puct(self, node: Node, action: int) -> float:
+        """q + c * P * sqrt(N) / (1 + n)."""
+        n = node.edge_visits.get(action, 0)
+        total = node.visits - 1 + (self.config.puct_visits == "node")
+        c = self.config.c_puct
+        if self.config.c_puct_base:
+            c += math.log((1 + total + self.config.c_puct_base) / self.config.c_puct_base)
+        if n:
+            q = float(node.edge_value_sum[action]) / n
+        elif self.config.fpu_mode == "parent":
+            q = float(node.value_sum) / node.visits - self.config.fpu
+        else:
+            q = self.config.fpu
+        return q + c * math.sqrt(total) * node.priors[action] / (1 + n)
+
+    def evaluate(self, node: Node) -> None:
+        """Priors are the softmax over legal actions."""
+        self.evaluations += 1
+        logits, value = self.network(node.state)
+        mask = np.zeros(self.game.num_actions, np.bool_)
+        self.game.rules.plain().legal_mask(node.state, mask)
+        legal = [int(action) for action in np.flatnonzero(mask)]
+        highest = max(float(logits[action]) for action in legal)
+        weights = {action: np.float32(math.exp(float(logits[action]) - highest)) for action in legal}
+        total = sum(math.exp(float(logits[action]) - highest) for action in legal)
+        node.priors = {action: float(np.float32(float(weight) / total)) for action, weight in weights.items()}
+        node.value = float(np.float32(value))
+
+    def back_up(self, path: list[Node], actions: list[int], value: float) -> None:
+        """The sign turns where the mover differs."""
+        path[-1].visits += 1
+        path[-1].value_sum = np.float32(path[-1].value_sum + np.float32(value))
+        for parent, child, action in zip(path[-2::-1], path[:0:-1], actions[::-1], strict=True):
+            if parent.to_play != child.to_play:
+                value = -value
+            parent.edge_visits[action] = parent.edge_visits.get(action, 0) + 1
+            parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
+            parent.visits += 1
+            parent.value_sum = np.float32(parent.value_sum + np.float32(value))
+
+    def step(self, state: np.ndarray, action: int) -> np.ndarray:
+        successor = np.zeros_like(state)
+        self.game.rules.plain().step(state, action, successor)
+        return successor

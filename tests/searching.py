@@ -1,0 +1,44 @@
+"""What the tests of the search share: a fake network and one way to search a position with the compiled kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from azero.config import SearchConfig
+from azero.games.game import Game
+from azero.players.pv_mcts import PvMcts
+
+
+def hashed(state: np.ndarray, num_actions: int, sharpness: float = 3.0) -> tuple[np.ndarray, np.float32]:
+    """An answer that looks random and depends on the state alone: logits [A] and a value in [-0.5, 0.5)."""
+    rng = np.random.default_rng([int(word) for word in state])
+    return (rng.random(num_actions) * sharpness).astype(np.float32), np.float32(rng.random() - 0.5)
+
+
+class FakeInference:
+    """Answers by a function of the planes' bytes; counts what it is asked."""
+
+    def __init__(self, game: Game, answer=None, batch_size: int = 8) -> None:
+        self.game, self.batch_size, self.calls = game, batch_size, 0
+        self.answer = answer or (lambda planes: hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions))
+
+    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.calls += 1
+        answers = [self.answer(row) for row in planes]
+        return np.stack([logits for logits, _ in answers]), np.array([value for _, value in answers], np.float32)
+
+
+def searched(game: Game, states: list[np.ndarray], config: SearchConfig, inference=None, cache: int = 0) -> PvMcts:
+    """A player that has just searched these states, one in each of its games."""
+    player = PvMcts(game, inference or FakeInference(game), config, cache=cache)
+    player.new_games(np.arange(len(states), dtype=np.uint64))
+    player.think(np.stack(states), np.arange(len(states)))
+    return player
+
+
+def after(game: Game, *actions: int) -> np.ndarray:
+    """The state after these actions."""
+    state = game.initial_state()
+    for action in actions:
+        state = game.step(state, action)
+    return state

@@ -1,0 +1,196 @@
+"""The compiled search against its plain twin, and against positions whose right move can be seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from azero.config import SearchConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.search.tree import ROOT
+from plain_mcts import Node, PlainSearch
+from searching import FakeInference, after, hashed, searched
+
+GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
+CONFIGS = {
+    "default": SearchConfig(),
+    "constant c": SearchConfig(c_puct=2.0, c_puct_base=0.0),
+    "fast growing c": SearchConfig(c_puct=0.5, c_puct_base=5.0),
+    "children only under the root sign": SearchConfig(puct_visits="children", c_puct_base=0.0),
+    "fpu below the parent": SearchConfig(fpu_mode="parent", fpu=0.3),
+    "pessimistic fpu": SearchConfig(fpu=-1.0),
+}
+
+
+def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    states: list[np.ndarray] = []
+    while len(states) < count:
+        state = game.initial_state()
+        while not game.is_terminal(state):
+            states.append(state)
+            state = game.step(state, int(rng.choice(game.legal_actions(state))))
+    return states[:count]
+
+
+def planes_network(game: Game):
+    """The plain twin's network, the same as FakeInference's."""
+    return lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), game.num_actions)
+
+
+@pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move"])
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
+def test_compiled_search_equals_the_plain_twin_visit_for_visit(name: str, config: SearchConfig) -> None:
+    game = make_game(name)
+    config = replace(config, num_simulations=60, tree_reuse=False)
+    states = random_states(game, 24, seed=3)
+    player = searched(game, states, config)
+    for b, state in enumerate(states):
+        root = PlainSearch(game, planes_network(game), config).run(state, 60)
+        assert_same_tree(player.tree, b, ROOT, root)
+
+
+def assert_same_tree(tree, b: int, index: int, node: Node) -> None:
+    assert tree.nodes["node_visits"][b, index] == node.visits
+    assert tree.nodes["value_sum"][b, index] == node.value_sum
+    for action in range(tree.edges.shape[2]):
+        edge = tree.edges[b, index, action]
+        assert edge["child_visits"] == node.edge_visits.get(action, 0)
+        assert edge["child_value_sum"] == node.edge_value_sum.get(action, np.float32(0))
+        if action in node.children:
+            assert_same_tree(tree, b, edge["child"], node.children[action])
+
+
+def uniform(game: Game) -> FakeInference:
+    """A network that knows nothing."""
+    return FakeInference(game, lambda planes: (np.zeros(game.num_actions, np.float32), np.float32(0)))
+
+
+def mistaken(game: Game, favourite: int) -> FakeInference:
+    """A network that wants one action above all and thinks that whoever moves is losing."""
+    logits = np.zeros(game.num_actions, np.float32)
+    logits[favourite] = 3.0
+    return FakeInference(game, lambda planes: (logits, np.float32(-0.5)))
+
+
+def best_and_value(game: Game, moves: tuple[int, ...], inference: FakeInference, num_simulations: int = 400) -> tuple[int, float]:
+    """The most visited action and the root's value for its player to move."""
+    player = searched(game, [after(game, *moves)], SearchConfig(num_simulations=num_simulations, c_puct_base=0.0), inference)
+    return int(player.visit_counts(np.array([0]))[0].argmax()), float(player.root_values(np.array([0]))[0])
+
+
+# The mover wins at once, though the network advises another move and calls the position lost.
+WIN_AT_DEPTH_1 = {
+    "X": ((0, 3, 1, 4), 2, 8),  #     X X 2     2 completes 0 1 2
+    #                                 O O 5
+    #                                 6 7 8
+    "O": ((0, 3, 1, 4, 8), 5, 7),  #  X X 2     5 completes 3 4 5
+    #                                 O O 5
+    #                                 6 7 X
+}
+
+# The mover has no win, and the other side has two: whatever it does, it loses at depth 2.
+LOSS_AT_DEPTH_2 = {
+    "O": (0, 4, 1, 8, 3),  #          X X 2     X threatens 2 (0 1 2) and 6 (0 3 6)
+    #                                 X O 5
+    #                                 6 7 O
+    "X": (4, 0, 5, 1, 7, 3),  #       O O 2     O threatens 2 (0 1 2) and 6 (0 3 6)
+    #                                 O X X
+    #                                 6 X 8
+}
+
+# One move makes two threats; the other side stops one, the mover completes the other: a win at depth 3.
+WIN_AT_DEPTH_3 = {
+    "X": ((0, 4, 8, 2), 6, 1),  #     X 1 O     6 stops 2 4 6 and threatens 3 (0 3 6) and 7 (6 7 8)
+    #                                 3 O 5
+    #                                 6 7 X
+    "O": ((4, 1, 5, 3, 7), 0, 8),  #  0 O 2     0 threatens 2 (0 1 2) and 6 (0 3 6)
+    #                                 O X X
+    #                                 6 X 8
+}
+
+
+@pytest.mark.parametrize(("moves", "winning", "advised"), WIN_AT_DEPTH_1.values(), ids=WIN_AT_DEPTH_1)
+def test_a_win_at_depth_1_is_found_against_the_networks_advice(moves: tuple[int, ...], winning: int, advised: int) -> None:
+    game = make_game("tictactoe")
+    action, value = best_and_value(game, moves, mistaken(game, advised))
+    assert action == winning
+    assert value > 0.8
+
+
+@pytest.mark.parametrize("moves", LOSS_AT_DEPTH_2.values(), ids=LOSS_AT_DEPTH_2)
+def test_a_loss_at_depth_2_is_seen_by_the_side_to_move(moves: tuple[int, ...]) -> None:
+    game = make_game("tictactoe")
+    _, value = best_and_value(game, moves, uniform(game))
+    assert value < -0.8
+
+
+@pytest.mark.parametrize(("moves", "winning", "advised"), WIN_AT_DEPTH_3.values(), ids=WIN_AT_DEPTH_3)
+def test_a_win_at_depth_3_is_found_against_the_networks_advice(moves: tuple[int, ...], winning: int, advised: int) -> None:
+    game = make_game("tictactoe")
+    action, value = best_and_value(game, moves, mistaken(game, advised), num_simulations=1000)
+    assert action == winning
+    assert value > 0.8
+
+
+def test_ends_of_the_game_cost_no_evaluation() -> None:
+    # X X O
+    # O O X     X plays 8 and the game is a draw: the root is evaluated, and that is all
+    # X O 8
+    game = make_game("tictactoe")
+    inference = uniform(game)
+    player = searched(game, [after(game, 0, 2, 1, 3, 5, 4, 6, 7)], SearchConfig(num_simulations=50), inference)
+    assert inference.calls == 1
+    assert player.visit_counts(np.array([0]))[0].tolist() == [0, 0, 0, 0, 0, 0, 0, 0, 50]
+    assert player.root_values(np.array([0]))[0] == 0.0
+
+
+def test_a_cache_changes_nothing_but_the_number_of_evaluations() -> None:
+    game = make_game("tictactoe")
+    config = SearchConfig(num_simulations=80)
+    states = random_states(game, 20, seed=5)
+    without, with_cache = FakeInference(game), FakeInference(game)
+    plain = searched(game, states, config, without)
+    cached = searched(game, states, config, with_cache, cache=4096)
+    everyone = np.arange(20)
+    assert (plain.visit_counts(everyone) == cached.visit_counts(everyone)).all()
+    assert (plain.root_values(everyone) == cached.root_values(everyone)).all()
+    assert with_cache.calls < without.calls
+
+
+def test_more_positions_than_rows_are_searched_the_same() -> None:
+    game = make_game("tictactoe")
+    states = random_states(game, 20, seed=6)
+    config = SearchConfig(num_simulations=30)
+    everyone = np.arange(20)
+    narrow = searched(game, states, config, FakeInference(game, batch_size=3)).visit_counts(everyone)
+    wide = searched(game, states, config, FakeInference(game, batch_size=64)).visit_counts(everyone)
+    assert (narrow == wide).all()
+
+
+def test_a_reused_tree_goes_on_from_its_visits() -> None:
+    """After 0 and 4 the tree of the first search knows the position; 30 new simulations come on top of what it knew."""
+    game = make_game("tictactoe")
+    player = searched(game, [after(game)], SearchConfig(num_simulations=300), uniform(game))
+    known = player.tree.edges[0, ROOT, 0]["child"]
+    grandchild = player.tree.edges[0, known, 4]["child"]
+    before = int(player.tree.nodes[0, grandchild]["node_visits"])
+    counts_before = player.tree.edges["child_visits"][0, grandchild].copy()
+    assert before > 2
+    player.think(after(game, 0, 4)[None], np.array([0]))
+    assert player.tree.nodes[0, ROOT]["node_visits"] == before + 300
+    assert (player.visit_counts(np.array([0]))[0] >= counts_before).all()
+
+
+def test_a_full_tree_forgets_its_latest_nodes_and_searches_on() -> None:
+    game = make_game("tictactoe")
+    config = SearchConfig(num_simulations=40)
+    player = searched(game, [after(game)], config, uniform(game))
+    for moves in ((), (), (), (0,), (0, 4), (0, 4), (0, 4)):
+        player.think(after(game, *moves)[None], np.array([0]))
+        assert player.tree.searches[0]["num_nodes"] <= player.num_nodes
+        assert player.visit_counts(np.array([0]))[0].sum() >= 40
