@@ -33,9 +33,12 @@ class Clock:
         return time.perf_counter() - self.begin
 
     def has_time_for(self, stage: str) -> bool:
-        """Whether a stage that takes as long as last time would end within the bound. Before a cycle's first stage, the whole cycle."""
+        """Whether a stage that takes as long as last time would end within the bound. Before a cycle's first stage, the whole cycle.
+
+        `initialize` always has time: a run without a network would have nothing to show.
+        """
         needed = sum(self.last.values()) if stage == "selfplay" else self.last.get(stage, 0.0)
-        return self.elapsed + needed < self.bound
+        return stage == "initialize" or self.elapsed + needed < self.bound
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
@@ -92,7 +95,7 @@ def finish_run(config: Config, run: Run, report: Reporter) -> None:
 
 def main(config: Config, name: str) -> int:
     """Run or resume the run of that name. Returns the exit status."""
-    with Run.open(config, name, "azero.loop") as run, StopSignal() as stop, Reporter.open(run) as report:
+    with StopSignal() as stop, Run.open(config, name, "azero.loop") as run, Reporter.open(run) as report:
         if run.state.cycle >= config.cycles and run.state.stage == "selfplay":
             report.message(f"Run {name} has finished its {run.state.cycle} cycles already.")
         elif run.state.stage != "initialize":
@@ -102,6 +105,7 @@ def main(config: Config, name: str) -> int:
         except Stopped:
             report.message("Stopped; the same command goes on from here.")
             return stop.exit_code
+        stop.end_at_once()
         finish_run(config, run, report)
     return 0
 

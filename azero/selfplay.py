@@ -34,7 +34,7 @@ def batch_rows(config: Config) -> int:
     """
     if config.selfplay.concurrent_games:
         return config.selfplay.concurrent_games
-    return min(256, max(16, 1 << (config.selfplay.games // 4).bit_length() - 1))
+    return min(256, max(16, 1 << max(1, config.selfplay.games // 4).bit_length() - 1))
 
 
 def ensure_choice(run: Run, config: Config, game: Game, network: Network, report: Reporter) -> InferenceChoice:

@@ -17,7 +17,7 @@ def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
     Raises:
         UserError: another stage comes next.
     """
-    with Run.open(config, run_name, f"azero.{name}") as run, StopSignal() as stop, Reporter.open(run) as report:
+    with StopSignal() as stop, Run.open(config, run_name, f"azero.{name}") as run, Reporter.open(run) as report:
         if run.state.stage != name:
             raise UserError(f"In run {run_name} the stage {run.state.stage} comes next, not {name}; run python -m azero.{run.state.stage}.")
         try:

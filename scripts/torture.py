@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 """Kill a real run at random moments, again and again, and see that it ends as if nobody had.
 
-usage: torture.py [--rounds 20] [--seed 1] [--folder FOLDER] [key=value ...]
+usage: torture.py [--rounds 20] [--seed 1] [--sigterm 0] [--folder FOLDER] [key=value ...]
 
-One run of toy size is left in peace. Another, with the same seed, is killed in each round, three times in four with SIGKILL, else
-with SIGTERM, and resumed by the same command; when it ends before the rounds do, it begins anew. Every run that ends must have
-the digest of the undisturbed one: the same games, weights and champion history. Exit status 0 if so, 1 if not.
+One run of toy size is left in peace. Another, with the same seed, is killed with SIGKILL in each round and resumed by the same
+command; when it ends before the rounds do, another begins. Every run that ends must have the digest of the undisturbed one: the
+same games, weights and champion history. Exit status 0 if so, 1 if not.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -102,22 +103,21 @@ def finish(folder: Path, overrides: list[str]) -> tuple[str, float]:
     return run_digest(state), (folder / "checkpoints/toy/state.json").stat().st_mtime - begin
 
 
-def disturb(folder: Path, overrides: list[str], seconds: float, choice: random.Random) -> str:
-    """Run and kill at a random moment, mostly in the first `seconds` after it held the lock: what happened."""
+def disturb(folder: Path, overrides: list[str], seconds: float, number: signal.Signals, choice: random.Random) -> str | None:
+    """Run and kill at a random moment, mostly in the first `seconds` after it held the lock: what happened; None if it ended."""
     process = Process(folder, overrides)
     if choice.random() < 0.9:
         process.wait_until_begun()
         moment = choice.uniform(0, seconds)
     else:
         moment = choice.uniform(0, 2)  # while Python is still importing
-    number = signal.SIGTERM if choice.random() < 0.25 else signal.SIGKILL
     try:
         status = process.child.wait(moment)
     except subprocess.TimeoutExpired:
         status = process.kill(number)
     if status not in (0, -number, 128 + number):
         raise SystemExit(f"{number.name} ended the run with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
-    return "it ended" if status == 0 else f"{number.name} after {moment:.2f} s"
+    return f"{number.name} after {moment:.2f} s" if status else None
 
 
 def where(state: State | None) -> str:
@@ -125,22 +125,30 @@ def where(state: State | None) -> str:
     return f"{state.cycle} cycles done, {state.stage} is next" if state else "nothing committed"
 
 
-def torture(folder: Path, rounds: int, seed: int, overrides: list[str]) -> bool:
-    """Make both runs and print their digests. Returns whether all are equal."""
+def torture(folder: Path, rounds: int, seed: int, overrides: list[str], sigterm: float = 0.0) -> bool:
+    """Make the runs and print their digests. Returns whether all are equal.
+
+    Args:
+        folder: where they are made.
+        rounds: how often a run is killed; one that ended before its moment came is no round.
+        seed: of the random moments.
+        overrides: settings of all runs.
+        sigterm: share of the rounds that use SIGTERM instead of SIGKILL.
+    """
     finish(folder / "warm-up", [*overrides, "cycles=1"])  # compiles; the moments are drawn from a run that need not
     expected, seconds = finish(folder / "undisturbed", overrides)
-    state = state_of(folder / "undisturbed")
-    assert state is not None
-    cycles = state.cycle
-    print(f"undisturbed  {expected}  {cycles} cycles in {seconds:.1f} s", flush=True)
+    last = where(state_of(folder / "undisturbed"))
+    print(f"undisturbed  {expected}  {last} after {seconds:.1f} s", flush=True)
     choice = random.Random(seed)
     digests: list[str] = []
-    for number in range(1, rounds + 1):
+    done = 0
+    while done < rounds:
         place = folder / f"disturbed-{len(digests) + 1}"
-        what = disturb(place, overrides, seconds, choice)
-        state = state_of(place)
-        print(f"round {number:3}  {what}; {where(state)}", flush=True)
-        if number == rounds or (state and state.cycle == cycles):
+        number = signal.SIGTERM if choice.random() < sigterm else signal.SIGKILL
+        if what := disturb(place, overrides, seconds, number, choice):
+            done += 1
+            print(f"round {done:3}  {what}; {where(state_of(place))}", flush=True)
+        if done == rounds or where(state_of(place)) == last:
             digests.append(finish(place, overrides)[0])
             print(f"disturbed    {digests[-1]}", flush=True)
     print(f"undisturbed  {expected}\n{'equal' if set(digests) == {expected} else 'DIFFERENT'}")
@@ -152,13 +160,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Kill a real run at random moments and compare its end with an undisturbed one.")
     parser.add_argument("--rounds", type=int, default=20, help="how often it is killed")
     parser.add_argument("--seed", type=int, default=1, help="of the random moments")
+    parser.add_argument("--sigterm", type=float, default=0.0, help="share of the rounds that use SIGTERM instead of SIGKILL")
     parser.add_argument("--folder", type=Path, help="where the runs are made and kept; by default a temporary folder")
-    parser.add_argument("overrides", nargs="*", help="settings of both runs, key=value")
-    arguments = parser.parse_args()
-    if arguments.folder:
-        return 0 if torture(arguments.folder.resolve(), arguments.rounds, arguments.seed, arguments.overrides) else 1
-    with tempfile.TemporaryDirectory() as folder:
-        return 0 if torture(Path(folder), arguments.rounds, arguments.seed, arguments.overrides) else 1
+    parser.add_argument("overrides", nargs="*", help="settings of all runs, key=value")
+    given = parser.parse_args()
+    with contextlib.ExitStack() as stack:
+        folder = given.folder.resolve() if given.folder else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        return 0 if torture(folder, given.rounds, given.seed, given.overrides, given.sigterm) else 1
 
 
 if __name__ == "__main__":

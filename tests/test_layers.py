@@ -17,7 +17,7 @@ LAYERS = [
     {"loop"},
     {"cycle_report"},
     {"initialize", "selfplay", "train", "evaluate", "correctness", "check_game", "champion"},
-    {"stage", "fit"},
+    {"stage", "fit", "lanes"},
     {"arena"},
     {"examples", "replay", "metrics", "batches"},
     {"run", "rating", "console", "metrics_csv", "event_files", "drawing"},

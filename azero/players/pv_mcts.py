@@ -13,7 +13,7 @@ from azero.config import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
 from azero.search.cache import make_cache
-from azero.search.kernels import kernel
+from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
@@ -27,6 +27,7 @@ GREEDY = Temperature(0.0, 0, 0, 0.0)
 def start_searches(addresses, tree, states, games, started, num_simulations, tree_reuse, new_index):
     """Put states [B, S] at the roots of `games` [B], keeping what the game's tree already knows of them."""
     rules = rules_at(addresses)
+    tree, states = borrowed(tree), borrowed(states)
     for row in range(games.shape[0]):
         b = games[row]
         known = find_state(tree, b, states[row]) if tree_reuse and started[b] else -1

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import rules_at
-from azero.search.kernels import kernel
+from azero.search.kernels import borrowed, kernel
 from azero.search.mcts import evaluate_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.root import Temperature, add_noise, choose_action, policy_target, temperature_at
@@ -96,6 +96,7 @@ def make_scratch(num_actions: int, key_words: int, state_words: int, num_nodes: 
 def start_game(addresses, tree, lane, b, seed, policy, scratch):
     """Begin a game in place b from a seed, with its random opening if it is to have one."""
     rules = rules_at(addresses)
+    tree, lane, scratch = borrowed(tree), borrowed(lane), borrowed(scratch)
     lane.status[b] = PLAYING
     lane.ply[b] = 0
     lane.stream[b, 0] = seed
@@ -187,6 +188,7 @@ def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
 def play_wave(addresses, tree, cache, lane, puct, policy, scratch):
     """Move every game on that waits for nothing. Returns how many games are finished and wait to be collected."""
     rules = rules_at(addresses)
+    tree, cache, lane, scratch = borrowed(tree), borrowed(cache), borrowed(lane), borrowed(scratch)
     finished = 0
     for b in range(lane.status.shape[0]):
         if lane.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:

@@ -13,7 +13,7 @@ import math
 
 from azero.games.game import rules_at
 from azero.search.cache import find, remember
-from azero.search.kernels import kernel, part
+from azero.search.kernels import borrowed, kernel, part
 from azero.search.puct import select_child
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
 
@@ -123,6 +123,7 @@ def write_rows(addresses, tree, planes, games):
     At most R = planes.shape[0] leaves are taken; B <= R in self-play, and searches of more positions call again.
     """
     rules = rules_at(addresses)
+    tree, planes = borrowed(tree), borrowed(planes)
     rows = 0
     for b in range(tree.searches.shape[0]):
         if tree.searches[b].leaf != NO_LEAF and rows < planes.shape[0]:
@@ -139,6 +140,7 @@ def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prio
     logits: [R, A] float32. values: [R] float32, for the player to move at the leaf. legal, key, prior: scratch, [A] [K] [A].
     """
     rules = rules_at(addresses)
+    tree, cache, logits = borrowed(tree), borrowed(cache), borrowed(logits)
     for row in range(rows):
         b = games[row]
         leaf = tree.searches[b].leaf
@@ -159,6 +161,7 @@ def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prio
 def search_wave(addresses, tree, cache, games, puct, key):
     """Move the searches of `games` [any] on until each waits for the network or is done. Returns how many wait."""
     rules = rules_at(addresses)
+    tree, cache = borrowed(tree), borrowed(cache)
     waiting = 0
     for b in games:
         if tree.searches[b].leaf == NO_LEAF and (tree.nodes[b, ROOT].expanded or not evaluate_root(rules, tree, cache, b, key)):

@@ -66,8 +66,8 @@ def add_noise(tree, b, alpha, fraction, stream, noise):
         if tree.edges[b, ROOT, action].prior >= 0.0:
             noise[action] = next_gamma(stream, alpha)
             total += noise[action]
-    if total <= 0.0:
-        return  # every number underflowed, possible only for a tiny alpha
+    if total < 1e-300:
+        return  # every number underflowed or lost its digits, possible only for a tiny alpha
     for action in range(tree.edges.shape[2]):
         prior = tree.edges[b, ROOT, action].prior
         if prior >= 0.0:

@@ -1,0 +1,173 @@
+"""Matches: pairs swap colours and share openings, games are counted, and the better player wins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from azero.arena import MatchGame, MatchResult, play_match, random_opening, summarize
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players import Player, make_player
+from searching import after
+
+SEEDS = np.arange(100, 200, dtype=np.uint64)
+OPENINGS = np.random.SeedSequence(7)
+
+
+@pytest.fixture(scope="module", params=["tictactoe", str(Path(__file__).parent / "games" / "double_move.py")], ids=["tictactoe", "double_move"])
+def game(request: pytest.FixtureRequest) -> Game:
+    return make_game(request.param)
+
+
+class Scripted:
+    """Plays by a rule of the legal actions; remembers what it was asked and with which seeds."""
+
+    name = "scripted"
+
+    def __init__(self, game: Game, rule: Callable[[list[int]], int]) -> None:
+        self.game, self.rule = game, rule
+        self.seeds = np.zeros(0, np.uint64)
+        self.asked: list[tuple[int, int, int]] = []  # game, ply, side to move
+
+    def new_games(self, seeds: np.ndarray) -> None:
+        self.seeds = seeds
+
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+        rows = zip(states, games.tolist(), plies.tolist(), strict=True)
+        self.asked += [(number, ply, self.game.to_play(state)) for state, number, ply in rows]
+        return np.array([self.rule(self.game.legal_actions(state)) for state in states])
+
+
+def assert_plays_by_the_rules(game: Game, result: MatchResult) -> None:
+    for played in result.games:
+        state = game.initial_state()
+        for action in played.actions:
+            assert not game.is_terminal(state)
+            assert action in game.legal_actions(state)
+            state = game.step(state, action)
+        assert game.is_terminal(state)
+        first_outcome = game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
+        assert played.outcome == first_outcome * (1 if played.first == 0 else -1)
+
+
+def test_games_of_a_pair_share_their_opening_and_swap_colours(game: Game) -> None:
+    players = (make_player("random", game), make_player("random", game))
+    result = play_match(game, players, SEEDS[:40], 3, OPENINGS)
+    assert [played.number for played in result.games] == list(range(40))
+    assert [played.first for played in result.games] == [0, 1] * 20
+    openings = [tuple(played.actions[: played.opening_plies]) for played in result.games]
+    assert openings[0::2] == openings[1::2]
+    assert all(len(opening) == 3 for opening in openings)
+    assert len(set(openings)) > 10
+    assert_plays_by_the_rules(game, result)
+
+
+def test_a_player_is_asked_for_its_own_side_after_the_opening_only(game: Game) -> None:
+    lowest, highest = Scripted(game, min), Scripted(game, max)
+    result = play_match(game, (lowest, highest), SEEDS[:6], 2, OPENINGS)
+    for which, player in enumerate((lowest, highest)):
+        assert player.asked
+        for number, ply, side in player.asked:
+            assert side == (0 if result.games[number].first == which else 1)
+            assert ply >= result.games[number].opening_plies
+    asked = sorted((number, ply) for number, ply, _ in lowest.asked + highest.asked)
+    assert asked == [(played.number, ply) for played in result.games for ply in range(2, len(played.actions))]
+
+
+def test_players_draw_from_streams_of_their_own(game: Game) -> None:
+    one, other = Scripted(game, min), Scripted(game, max)
+    play_match(game, (one, other), SEEDS[:6])
+    assert not set(one.seeds.tolist()) & {int(seed) for seed, mine in zip(other.seeds, one.seeds, strict=True) if seed == mine}
+    assert len(one.seeds) == len(other.seeds) == 6
+
+
+def test_two_deterministic_players_without_openings_play_two_distinct_games(game: Game) -> None:
+    result = play_match(game, (Scripted(game, min), Scripted(game, max)), SEEDS[:10])
+    assert result.distinct == 2
+    assert result.games[0].actions == result.games[2].actions != result.games[1].actions
+
+
+def test_the_same_moves_with_colours_swapped_are_another_game(game: Game) -> None:
+    result = play_match(game, (Scripted(game, min), Scripted(game, min)), SEEDS[:10])
+    assert len({tuple(played.actions) for played in result.games}) == 1
+    assert result.distinct == 2
+    assert result.wins == result.losses == 5  # whoever moves first does the same
+
+
+def test_openings_make_games_distinct(game: Game) -> None:
+    result = play_match(game, (Scripted(game, min), Scripted(game, max)), SEEDS[:20], 4, OPENINGS)
+    assert result.distinct > 10
+
+
+def test_a_match_is_the_same_again_and_other_seeds_play_another(game: Game) -> None:
+    def match(seeds: np.ndarray, openings: np.random.SeedSequence) -> list[MatchGame]:
+        return play_match(game, (make_player("random", game), make_player("random", game)), seeds, 2, openings).games
+
+    one = match(SEEDS[:20], np.random.SeedSequence(7))
+    assert match(SEEDS[:20], np.random.SeedSequence(7)) == one
+    assert match(SEEDS[20:40], np.random.SeedSequence(7)) != one
+    other = match(SEEDS[:20], np.random.SeedSequence(8))
+    assert [played.actions[:2] for played in other] != [played.actions[:2] for played in one]
+
+
+def test_a_game_of_a_long_match_is_that_of_a_short_one(game: Game) -> None:
+    def match(games: int) -> list[MatchGame]:
+        players = (make_player("random", game), make_player("random", game))
+        return play_match(game, players, SEEDS[:games], 2, np.random.SeedSequence(7)).games
+
+    assert match(40)[:10] == match(10)
+
+
+def test_wins_draws_and_losses_are_player_0_s() -> None:
+    outcomes = [1.0, 0.0, -1.0, -1.0, 1.0, -1.0]
+    games = [MatchGame(g, g % 2, 0, [g // 2], outcome) for g, outcome in enumerate(outcomes)]
+    result = summarize(games)
+    assert (result.wins, result.draws, result.losses, result.distinct) == (2, 1, 3, 6)
+
+
+def test_the_outcome_follows_the_player_and_not_the_colour() -> None:
+    """Lowest cell against lowest cell: X takes 0 2 4 6 and wins on the line 2 4 6, whoever X is."""
+    game = make_game("tictactoe")
+    result = play_match(game, (Scripted(game, min), Scripted(game, min)), SEEDS[:2])
+    assert [played.actions for played in result.games] == [[0, 1, 2, 3, 4, 5, 6]] * 2
+    assert [(played.first, played.outcome) for played in result.games] == [(0, 1.0), (1, -1.0)]
+
+
+def test_alpha_beta_never_loses_to_random_and_draws_with_itself() -> None:
+    game = make_game("tictactoe")
+    perfect = make_player("alpha_beta", game)
+    against_random = play_match(game, (perfect, make_player("random", game)), SEEDS)
+    assert against_random.losses == 0 and against_random.wins > 70
+    as_player_1 = play_match(game, (make_player("random", game), perfect), SEEDS)
+    assert as_player_1.wins == 0 and as_player_1.losses > 70
+    with_itself = play_match(game, (perfect, make_player("alpha_beta", game)), SEEDS[:10])
+    assert (with_itself.wins, with_itself.draws, with_itself.losses, with_itself.distinct) == (0, 10, 0, 2)
+
+
+def test_an_opening_ends_before_the_game_does(game: Game) -> None:
+    for seed in range(200):
+        opening = random_opening(game, 9, np.random.default_rng(seed))
+        assert 1 <= len(opening) <= 8
+        assert not game.is_terminal(after(game, *opening))
+    assert random_opening(game, 0, np.random.default_rng(0)) == []
+
+
+def test_finished_games_are_told_and_telling_may_stop_the_match(game: Game) -> None:
+    told: list[int] = []
+    players: tuple[Player, Player] = (make_player("random", game), make_player("random", game))
+    play_match(game, players, SEEDS[:20], watch=told.append)
+    assert told == sorted(told) and told[-1] == 20 and told[0] == 0
+
+    class Enough(Exception):
+        pass
+
+    def stop(finished: int) -> None:
+        if finished:
+            raise Enough
+
+    with pytest.raises(Enough):
+        play_match(game, players, SEEDS[:20], watch=stop)

@@ -1,0 +1,244 @@
+"""Lanes: whatever their number, their neighbours and the cache, a game's number decides what is played."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig
+from azero.console import SilentProgress
+from azero.examples import GameRecord
+from azero.games import make_game
+from azero.games.game import Game
+from azero.lanes import GameQueue, LaneFigures, make_policy, play_games
+from azero.search.root import Temperature
+from azero.seeds import SELFPLAY, game_seeds
+from azero.signals import StopSignal
+from searching import FakeInference
+
+DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
+SEARCH = SearchConfig(num_simulations=12)
+CONFIG = Config(search=SEARCH, inference=InferenceConfig(cache=0))
+SEEDS = game_seeds(1, 1, SELFPLAY, 200)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+def played(
+    game: Game,
+    numbers: Sequence[int] = range(30),
+    lanes: int = 1,
+    rows: int = 8,
+    config: Config = CONFIG,
+    seeds: np.ndarray = SEEDS,
+) -> tuple[list[GameRecord], LaneFigures]:
+    inferences = [FakeInference(game, batch_size=rows) for _ in range(lanes)]
+    return play_games(game, inferences, config, numbers, seeds, SilentProgress(), StopSignal())
+
+
+def assert_same(left: Sequence[GameRecord], right: Sequence[GameRecord]) -> None:
+    """Bit for bit."""
+    assert [record.number for record in left] == [record.number for record in right]
+    for one, other in zip(left, right, strict=True):
+        for name, a, b in zip(GameRecord._fields, one, other, strict=True):
+            np.testing.assert_array_equal(a, b, err_msg=f"game {one.number}: {name}", strict=True)
+
+
+def assert_valid(game: Game, record: GameRecord) -> None:
+    """Its actions, played by the rules, give all that it says."""
+    plies = len(record.actions)
+    assert record.states.shape == (plies, game.state_words) and record.policy_target.shape == (plies, game.num_actions)
+    state = game.initial_state()
+    for ply, action in enumerate(record.actions.tolist()):
+        assert not game.is_terminal(state)
+        assert (record.states[ply] == state).all()
+        assert record.to_play[ply] == game.to_play(state)
+        legal = game.legal_mask(state)
+        assert legal[action]
+        target = record.policy_target[ply]
+        if record.searched[ply]:
+            assert target.sum() == pytest.approx(1.0, abs=1e-6)
+            assert (target[~legal] == 0).all() and target[action] > 0
+            assert -1.0 <= record.root_value[ply] <= 1.0
+        else:
+            assert not target.any() and record.root_value[ply] == 0.0
+        state = game.step(state, action)
+    assert game.is_terminal(state)
+    assert record.first_outcome == game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
+    assert record.searched[-1]  # an opening never ends a game
+
+
+@pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"search": replace(SEARCH, tree_reuse=False)},
+        {"selfplay": SelfplayConfig(opening_fraction=0.5, opening_plies=4)},
+        {"inference": InferenceConfig(cache=64)},
+        {"selfplay": SelfplayConfig(temperature_plies=2), "search": replace(SEARCH, dirichlet_fraction=0.0)},
+    ],
+    ids=["default", "tree anew", "openings", "small cache", "greedy"],
+)
+def test_records_are_what_the_rules_say(name: str, changes: dict[str, Any]) -> None:
+    game = make_game(name)
+    records, figures = played(game, config=replace(CONFIG, **changes))
+    assert [record.number for record in records] == list(range(30))
+    for record in records:
+        assert_valid(game, record)
+    assert figures.games == 30
+    assert figures.plies == sum(len(record.actions) for record in records)
+    assert figures.simulations == 12 * sum(int(record.searched.sum()) for record in records)
+    assert 0 < figures.evaluations <= figures.rows
+
+
+@pytest.mark.parametrize("lanes", [2, 3])
+def test_the_number_of_lanes_changes_nothing(game: Game, lanes: int) -> None:
+    assert_same(played(game, lanes=lanes)[0], played(game, lanes=1)[0])
+
+
+def test_the_number_of_games_in_flight_changes_nothing(game: Game) -> None:
+    assert_same(played(game, rows=3)[0], played(game, rows=50)[0])
+
+
+def test_other_seeds_play_other_games(game: Game) -> None:
+    one, other = played(game)[0], played(game, seeds=game_seeds(2, 1, SELFPLAY, 200))[0]
+    assert [record.actions.tolist() for record in one] != [record.actions.tolist() for record in other]
+    assert len({tuple(record.actions.tolist()) for record in one}) > 20
+
+
+def test_some_numbers_alone_replay_the_same_games(game: Game) -> None:
+    some = [3, 7, 8, 21, 29]
+    everything = played(game)[0]
+    assert_same(played(game, numbers=some, lanes=2)[0], [everything[number] for number in some])
+
+
+def test_a_cache_changes_no_game_and_saves_evaluations(game: Game) -> None:
+    plain, without = played(game)
+    for entries in (8, 4096):
+        cached, figures = played(game, config=replace(CONFIG, inference=InferenceConfig(cache=entries)))
+        assert_same(cached, plain)
+        assert figures.evaluations < without.evaluations
+        assert figures.evaluations == figures.cache_asked - figures.cache_found
+    assert without.cache_asked == 0
+
+
+def test_openings_are_not_searched_and_stay_within_bounds(game: Game) -> None:
+    config = replace(CONFIG, selfplay=SelfplayConfig(opening_fraction=0.5, opening_plies=3))
+    records = played(game, numbers=range(200), rows=64, config=config)[0]
+    lengths = [int((~record.searched).sum()) for record in records]
+    assert set(lengths) == {0, 1, 2, 3}
+    assert 0.3 < np.mean([length > 0 for length in lengths]) < 0.7
+    for record, length in zip(records, lengths, strict=True):
+        assert not record.searched[:length].any() and record.searched[length:].all()
+
+
+def test_a_tree_anew_each_ply_has_whole_simulations_in_its_targets(game: Game) -> None:
+    """12 visits a search: every target is a multiple of a twelfth. A kept tree has more visits than that."""
+    anew = played(game, config=replace(CONFIG, search=replace(SEARCH, tree_reuse=False)))[0]
+    kept = played(game)[0]
+
+    def twelfths(records: Sequence[GameRecord]) -> bool:
+        targets = np.concatenate([record.policy_target for record in records]) * 12
+        return bool((np.abs(targets - targets.round()) < 1e-5).all())
+
+    assert twelfths(anew)
+    assert not twelfths(kept)
+
+
+class StopAfter(FakeInference):
+    """Asks for a stop in its k-th batch."""
+
+    def __init__(self, game: Game, stop: StopSignal, batches: int) -> None:
+        super().__init__(game, batch_size=8)
+        self.stop, self.batches = stop, batches
+
+    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.stop.requested = self.calls >= self.batches
+        return super().infer(planes)
+
+
+def test_a_stop_keeps_finished_games_and_drops_the_others(game: Game) -> None:
+    everything = {record.number: record for record in played(game)[0]}
+    stop = StopSignal()
+    records, figures = play_games(game, [StopAfter(game, stop, 150)], CONFIG, range(30), SEEDS, SilentProgress(), stop)
+    assert 0 < len(records) < 30
+    assert figures.games == len(records)
+    assert_same(records, [everything[record.number] for record in records])
+
+
+def test_a_stop_before_the_first_wave_plays_nothing(game: Game) -> None:
+    stop = StopSignal()
+    stop.requested = True
+    assert play_games(game, [FakeInference(game)], CONFIG, range(30), SEEDS, SilentProgress(), stop)[0] == []
+
+
+class Failing(FakeInference):
+    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self.calls == 3:
+            raise MemoryError("no memory for the batch")
+        return super().infer(planes)
+
+
+def test_a_failing_inference_raises_in_the_main_thread_and_no_lane_is_left(game: Game) -> None:
+    threads = threading.active_count()
+    with pytest.raises(MemoryError, match="no memory for the batch"):
+        play_games(game, [FakeInference(game), Failing(game)], CONFIG, range(200), SEEDS, SilentProgress(), StopSignal())
+    assert threading.active_count() == threads
+
+
+def test_more_lanes_than_games_are_no_harm(game: Game) -> None:
+    assert_same(played(game, numbers=[0, 1], lanes=3)[0], played(game, numbers=[0, 1])[0])
+    assert played(game, numbers=[])[0] == []
+
+
+class Noted(SilentProgress):
+    """Remembers every update."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[float] = []
+
+    def update(self, done: float, **figures: float | str) -> None:
+        super().update(done, **figures)
+        self.told.append(done)
+
+
+def test_progress_ends_at_the_number_of_games(game: Game) -> None:
+    progress = Noted()
+    play_games(game, [FakeInference(game)], CONFIG, range(30), SEEDS, progress, StopSignal())
+    assert progress.told == sorted(progress.told) and progress.told[-1] == 30
+    assert {"games_per_second", "simulations_per_second", "batch_fill"} <= progress.figures.keys()
+
+
+def test_a_queue_hands_each_number_out_once() -> None:
+    queue, taken = GameQueue(iter(range(500))), list[int]()
+
+    def take_all() -> None:
+        while (number := queue.take()) is not None:
+            taken.append(number)
+
+    threads = [threading.Thread(target=take_all) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(taken) == list(range(500))
+    assert queue.take() is None
+
+
+def test_the_policy_of_a_lane_is_the_config_s() -> None:
+    search = SearchConfig(num_simulations=7, dirichlet_alpha=0.3, dirichlet_fraction=0.1, tree_reuse=False)
+    selfplay = SelfplayConfig(
+        temperature=0.9, temperature_plies=5, temperature_decay_plies=3, temperature_final=0.1, opening_fraction=0.2, opening_plies=6
+    )
+    assert make_policy(search, selfplay) == (7, 0.3, 0.1, False, Temperature(0.9, 5, 3, 0.1), 0.2, 6)

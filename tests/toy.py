@@ -1,0 +1,92 @@
+"""A run of toy size, one way to advance it in this process, and what a test can ask it to do in the middle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from azero import loop
+from azero.config import Config, EvaluateConfig, InferenceConfig, NetworkConfig, SearchConfig, SelfplayConfig, TrainConfig
+from azero.metrics import NullReporter
+from azero.run import Run, State, StopSignal, run_digest
+
+NAME = "toy"
+
+
+def toy_config(folder: Path, **changes: Any) -> Config:
+    """Two cycles, about a second each. Everywhere fp32: 'auto' times what is fastest, and two runs may find different answers."""
+    toy = Config(
+        network=NetworkConfig(blocks=1, channels=8),
+        search=SearchConfig(num_simulations=8),
+        selfplay=SelfplayConfig(games=40, concurrent_games=16),
+        train=TrainConfig(epochs=1.0, batch_size=32, window=400, precision="fp32"),
+        evaluate=EvaluateConfig(games=8),
+        inference=InferenceConfig(backend="torch", precision="fp32"),
+        run=NAME,
+        seed=3,
+        cycles=2,
+        device="cpu",
+        lanes=1,
+        checkpoints=str(folder / "checkpoints"),
+        data=str(folder / "data"),
+    )
+    return replace(toy, **changes)
+
+
+class Told(NullReporter):
+    """Remembers what it is told."""
+
+    def __init__(self) -> None:
+        self.scalars: dict[int, dict[str, float]] = {}  # by cycle, then by tag
+        self.messages: list[str] = []
+        self.texts: dict[str, str] = {}
+        self.ended: list[int] = []
+
+    def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
+        self.scalars.setdefault(cycle, {}).update(scalars)
+
+    def message(self, text: str) -> None:
+        self.messages.append(text)
+
+    def text(self, tag: str, text: str, step: int) -> None:
+        self.texts[tag] = text
+
+    def end_cycle(self, cycle: int) -> None:
+        self.ended.append(cycle)
+
+
+class StopInside(StopSignal):
+    """Requests a stop when it has been looked at so many times while a stage of a cycle comes next."""
+
+    def __init__(self, run: Run, cycle: int, stage: str, looks: int) -> None:
+        self._run, self._where, self._looks = run, (cycle - 1, stage), looks
+        super().__init__()
+
+    @property
+    def requested(self) -> bool:  # type: ignore[override]
+        """A look."""
+        if (self._run.state.cycle, self._run.state.stage) == self._where:
+            self._looks -= 1
+        return self._looks < 0
+
+    @requested.setter
+    def requested(self, value: bool) -> None:
+        pass
+
+
+def advance(config: Config, until: str | None = None, report: NullReporter | None = None) -> State:
+    """Go on with the toy run to its end, or until a stage comes next; returns what is committed."""
+    report = report or NullReporter()
+    with Run.open(config, NAME, "test") as run:
+        if until is None:
+            loop.run_cycles(config, run, report, StopSignal())
+        while until is not None and run.state.stage != until:
+            loop.run_stage(config, run, report, StopSignal())
+        return run.state
+
+
+def digest_of(config: Config) -> str:
+    """The digest of the toy run as it stands."""
+    return run_digest(Run.read(config, NAME).state)
