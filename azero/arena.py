@@ -87,9 +87,8 @@ def play_match(
         watch: told of the number of finished games after each ply; may raise to stop the match.
     """
     num_games = len(seeds)
-    openings = [
-        random_opening(game, opening_plies, np.random.default_rng(child)) for child in (openings_seed or np.random.SeedSequence(0)).spawn(num_games // 2)
-    ]
+    source = openings_seed or np.random.SeedSequence(0)
+    openings = [random_opening(game, opening_plies, np.random.default_rng(child)) for child in source.spawn(num_games // 2)]
     for player, salt in zip(players, (0, 1), strict=True):
         player.new_games(seeds ^ np.uint64(salt))
     first = np.arange(num_games) % 2  # the player who moves first in each game

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable
 from dataclasses import is_dataclass
 from pathlib import Path
@@ -96,11 +97,18 @@ def program(main: Callable[[Config, str], int | None]) -> None:
     try:
         hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(task)()
     except Exception as failure:
-        if type(failure).__module__.split(".")[0] not in ("hydra", "omegaconf"):
+        if not comes_from_hydra(failure):
             raise
         print(f"azero: {sentence(failure)}", file=sys.stderr)
         statuses.append(WRONG_INPUT)
     sys.exit(max(statuses, default=0))
+
+
+def comes_from_hydra(failure: Exception) -> bool:
+    """Whether Hydra or OmegaConf raised it, as an exception of theirs or as a plain one out of their code."""
+    frames = list(traceback.walk_tb(failure.__traceback__))
+    origins = (type(failure).__module__, str(frames[-1][0].f_globals.get("__name__")) if frames else "")
+    return any(origin.split(".")[0] in ("hydra", "omegaconf") for origin in origins)
 
 
 def sentence(failure: Exception) -> str:
@@ -118,4 +126,6 @@ def sentence(failure: Exception) -> str:
         return f"{key} is no setting; --cfg job prints all settings there are."
     if "parsing override" in text:
         return f"{text.rstrip('.')}; settings are written key=value."
-    return f"{key}: {text.rstrip('.')}." if key else text
+    if "Ambiguous value" in text:
+        return f"{text.rstrip('.')}; several values need -m, and a list is written [1,2]."
+    return f"{key}: {text.rstrip('.')}." if key else f"{text.rstrip('.')}."

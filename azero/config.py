@@ -1,7 +1,7 @@
 """The configuration of a run: typed, checked, and the only source of every number a stage uses.
 
 The dataclasses below are Hydra's schema. Hydra refuses unknown keys and wrong types; `check` refuses values that cannot work,
-each with one sentence. A comment gives the value of the AlphaZero paper (Silver et al. 2018) or AlphaGo Zero (2017) where it has one.
+each with one sentence. Comments give the values of AlphaZero (Silver et al. 2018) and AlphaGo Zero (2017) where they have one.
 """
 
 from __future__ import annotations
@@ -234,10 +234,14 @@ def check_together(config: Config) -> None:
     train, selfplay, evaluate = config.train, config.selfplay, config.evaluate
     if train.window < train.batch_size:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
+    if config.network.policy_output == "linear" and train.policy_loss == "cross_entropy":
+        raise UserError("network.policy_output=linear learns by squared error only; set train.policy_loss=mse.")
     if any(not 0.0 <= share <= 1.0 for share in train.milestones) or train.milestones != sorted(train.milestones):
         raise UserError(f"train.milestones={train.milestones} must be rising shares of a cycle, each between 0 and 1.")
     if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:
-        raise UserError("selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening.")
+        raise UserError(
+            "selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening."
+        )
     if evaluate.games % 2:
         raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")
     if evaluate.games and evaluate.temperature == 0 and evaluate.opening_plies == 0:

@@ -120,8 +120,10 @@ def figures_of(result: MatchResult) -> dict[str, Any]:
 
 def report_match(report: Reporter, game: Game, cycle: int, result: MatchResult, record: dict[str, Any]) -> None:
     """Scalars of the gate and one game of the match as text."""
-    keys = ("score", "score_low", "score_high")
-    report.cycle_scalars(cycle, {f"evaluate/{key}": float(record[key]) for key in keys} | {"evaluate/distinct": float(result.distinct)})
+    keys = ("score", "score_low", "score_high", "distinct")
+    report.cycle_scalars(
+        cycle, {f"evaluate/{key}": float(record[key]) for key in keys} | {"evaluate/distinct": float(result.distinct)}
+    )
     report.text("evaluate/game", game_text(game, result.games[0].actions), cycle)
 
 

@@ -73,16 +73,14 @@ def examples_of(records: Sequence[GameRecord]) -> Examples:
 def merge_equal(examples: Examples) -> Examples:
     """One example for each distinct state, with the mean of its targets, in the order of the states' words.
 
-    A position met a thousand times then counts as much as one met once, and its targets are as clear as a thousand games make them.
+    A position met a thousand times then counts as much as one met once, with targets as clear as a thousand games make them.
     """
     states, which, counts = np.unique(examples.states, axis=0, return_inverse=True, return_counts=True)
     policy = np.zeros((len(states), examples.policy_target.shape[1]))
     value = np.zeros(len(states))
     np.add.at(policy, which.ravel(), examples.policy_target)
     np.add.at(value, which.ravel(), examples.value_target)
-    return Examples(
-        states, (policy / counts[:, None]).astype(np.float32), (value / counts).astype(np.float32)
-    )
+    return Examples(states, (policy / counts[:, None]).astype(np.float32), (value / counts).astype(np.float32))
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

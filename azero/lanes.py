@@ -1,7 +1,7 @@
 """Lanes: threads that play self-play games with one network, many games in flight in each.
 
-Kernels and inference release the GIL, so two lanes use two cores, and on a GPU one lane's tree work hides behind another's inference.
-A game depends on its number alone, so neither the count of lanes nor an interruption changes what is played.
+Kernels and inference release the GIL, so two lanes use two cores, and on a GPU one lane's tree work hides behind another's
+inference. A game depends on its number alone, so neither the count of lanes nor an interruption changes what is played.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class SelfplayLane:
     def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
         """Move every game to its next evaluation; games that end are delivered and replaced at once."""
         while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.puct, self.policy, self.scratch):
-            for place in np.flatnonzero(self.lane.status == FINISHED):
+            for place in np.flatnonzero(self.lane.status == FINISHED).tolist():
                 record = record_of(self.lane, place, int(self.numbers[place]))
                 self.figures.games += 1
                 self.figures.plies += len(record.actions)

@@ -33,7 +33,7 @@ class Clock:
         return time.perf_counter() - self.begin
 
     def has_time_for(self, stage: str) -> bool:
-        """Whether a stage that takes as long as last time would end within the bound. Before a cycle's first stage, the whole cycle.
+        """Whether a stage that takes as long as last time would end in time; before a cycle's first stage, the whole cycle.
 
         `initialize` always has time: a run without a network would have nothing to show.
         """
@@ -83,6 +83,7 @@ def finish_run(config: Config, run: Run, report: Reporter) -> None:
         from azero.cycle_report import report_run
 
         report_run(config, run.name)
+    assert run.state.champion is not None
     again = f"python -m azero.loop run={run.name}"
     report.message(
         f"{run.state.cycle} cycles in {run.state.elapsed_seconds:.0f} s. "

@@ -44,7 +44,9 @@ def ensure_choice(run: Run, config: Config, game: Game, network: Network, report
     planes = positions_to_time(game, batch_rows(config), config.seed)
     choice = choose_inference(network, game, config.inference, resolve_device(config.device), batch_rows(config), planes)
     run.commit(replace(run.state, inference=asdict(choice)))
-    report.message(f"inference: {choice.backend} {choice.precision} on {choice.device}, {choice.evaluations_per_second:,.0f} evaluations/s")
+    report.message(
+        f"inference: {choice.backend} {choice.precision} on {choice.device}, {choice.evaluations_per_second:,.0f} evaluations/s"
+    )
     return choice
 
 

@@ -19,7 +19,9 @@ def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
     """
     with StopSignal() as stop, Run.open(config, run_name, f"azero.{name}") as run, Reporter.open(run) as report:
         if run.state.stage != name:
-            raise UserError(f"In run {run_name} the stage {run.state.stage} comes next, not {name}; run python -m azero.{run.state.stage}.")
+            raise UserError(
+                f"In run {run_name} the stage {run.state.stage} comes next, not {name}; run python -m azero.{run.state.stage}."
+            )
         try:
             stage(config, run, report, stop)
         except Stopped:

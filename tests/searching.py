@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from azero.config import SearchConfig
@@ -15,10 +17,13 @@ def hashed(state: np.ndarray, num_actions: int, sharpness: float = 3.0) -> tuple
     return (rng.random(num_actions) * sharpness).astype(np.float32), np.float32(rng.random() - 0.5)
 
 
+Answer = Callable[[np.ndarray], tuple[np.ndarray, np.float32]]  # planes -> logits [A], value
+
+
 class FakeInference:
     """Answers by a function of the planes' bytes; counts what it is asked."""
 
-    def __init__(self, game: Game, answer=None, batch_size: int = 8) -> None:
+    def __init__(self, game: Game, answer: Answer | None = None, batch_size: int = 8) -> None:
         self.game, self.batch_size, self.calls = game, batch_size, 0
         self.answer = answer or (lambda planes: hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions))
 
@@ -28,7 +33,9 @@ class FakeInference:
         return np.stack([logits for logits, _ in answers]), np.array([value for _, value in answers], np.float32)
 
 
-def searched(game: Game, states: list[np.ndarray], config: SearchConfig, inference=None, cache: int = 0) -> PvMcts:
+def searched(
+    game: Game, states: list[np.ndarray], config: SearchConfig, inference: FakeInference | None = None, cache: int = 0
+) -> PvMcts:
     """A player that has just searched these states, one in each of its games."""
     player = PvMcts(game, inference or FakeInference(game), config, cache=cache)
     player.new_games(np.arange(len(states), dtype=np.uint64))

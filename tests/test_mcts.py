@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from plain_mcts import Network, Node, PlainSearch
+from searching import FakeInference, after, hashed, searched
 
 from azero.config import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.tree import ROOT
-from plain_mcts import Node, PlainSearch
-from searching import FakeInference, after, hashed, searched
+from azero.search.tree import ROOT, Tree
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
 CONFIGS = {
@@ -37,7 +37,7 @@ def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
     return states[:count]
 
 
-def planes_network(game: Game):
+def planes_network(game: Game) -> Network:
     """The plain twin's network, the same as FakeInference's."""
     return lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), game.num_actions)
 
@@ -54,7 +54,7 @@ def test_compiled_search_equals_the_plain_twin_visit_for_visit(name: str, config
         assert_same_tree(player.tree, b, ROOT, root)
 
 
-def assert_same_tree(tree, b: int, index: int, node: Node) -> None:
+def assert_same_tree(tree: Tree, b: int, index: int, node: Node) -> None:
     assert tree.nodes["node_visits"][b, index] == node.visits
     assert tree.nodes["value_sum"][b, index] == node.value_sum
     for action in range(tree.edges.shape[2]):

@@ -66,8 +66,8 @@ def function_at(signature: Any) -> Any:
     function_type = types.FunctionType(signature)
 
     @intrinsic
-    def at(_typing_context, _address):  # type: ignore[no-untyped-def]
-        def generate(context, builder, _signature, arguments):  # type: ignore[no-untyped-def]
+    def at(_typing_context, _address):
+        def generate(context, builder, _signature, arguments):
             function = cgutils.create_struct_proxy(function_type)(context, builder)
             function.c_addr = builder.inttoptr(arguments[0], cgutils.voidptr_t)
             function.py_addr = cgutils.get_null_value(cgutils.voidptr_t)
@@ -90,7 +90,7 @@ evaluation_key_at = function_at(EVALUATION_KEY)
 
 
 @njit(cache=True, nogil=True)
-def rules_at(addresses):  # type: ignore[no-untyped-def]
+def rules_at(addresses):
     """The rules whose cfuncs stand at `Game.rule_addresses`, for the beginning of a kernel that Python calls.
 
     Passing `Rules` themselves from Python costs 100 microseconds a call, because Numba looks every function up anew.
@@ -120,7 +120,7 @@ class Game:
         key_words: K.
         max_plies: no game is longer.
         rules: the compiled rules.
-        action_symmetries: [symmetries, A] int64; `action_symmetries[k, a]` is where symmetry k takes action a. Row 0 is the identity.
+        action_symmetries: [symmetries, A] int64; `action_symmetries[k, a]` is where symmetry k takes a. Row 0 is the identity.
         cell_symmetries: [symmetries, H*W] int64; likewise for the cells of a plane, row by row.
         format_state: a state as text, several lines, with coordinates.
         action_name: an action as people write it.

@@ -1,8 +1,8 @@
 """Tic-tac-toe: three in a row on 3 x 3.
 
-    0 1 2      action a = cell a = bit a of a word
-    3 4 5
-    6 7 8      state words: [0] stones of the player to move, [1] stones of the other
+0 1 2      action a = cell a = bit a of a word
+3 4 5
+6 7 8      state words: [0] stones of the player to move, [1] stones of the other
 """
 
 from __future__ import annotations

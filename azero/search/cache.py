@@ -1,6 +1,6 @@
 """The evaluation cache: what the network said of a position, remembered exactly.
 
-Letters: E entries, K key words, A actions. The key is what planes and legal mask read and nothing more, so a hit is the evaluation
+Letters: E entries, K key words, A actions. The key is what planes and legal mask read, nothing more, so a hit is the evaluation
 itself and never changes a game. A cache belongs to one network and one lane.
 """
 

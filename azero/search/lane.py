@@ -2,7 +2,7 @@
 
 Letters: B games in flight, P plies (at most), A actions, S state words.
 
-A game runs at its own pace: when its search is done it makes its move, keeps the subtree, and searches again, all inside one call.
+A game runs at its own pace: when its search is done it makes its move, keeps the subtree, and searches again, all in one call.
 So the network's batch stays full although games and searches end at different times. A game's random numbers come from one stream
 seeded by its number: what it plays depends on the network, the settings and that seed only, never on its neighbours.
 """

@@ -1,7 +1,7 @@
 """PUCT, the score that chooses a child (Silver et al. 2018, "Search"):
 
-    q(s, a) + c(s) * prior(s, a) * sqrt(visits(s)) / (1 + visits(s, a))
-    c(s) = c_puct + ln((1 + visits(s) + c_puct_base) / c_puct_base)
+q(s, a) + c(s) * prior(s, a) * sqrt(visits(s)) / (1 + visits(s, a))
+c(s) = c_puct + ln((1 + visits(s) + c_puct_base) / c_puct_base)
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def next_gamma(stream, shape):
 
 @kernel
 def add_noise(tree, b, alpha, fraction, stream, noise):
-    """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise. noise: scratch, [A] float64."""
+    """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise. noise: scratch, [A]."""
     if fraction == 0.0:
         return
     total = 0.0

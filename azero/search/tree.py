@@ -3,9 +3,9 @@
 Letters: B games, N nodes, A actions, S state words.
 
 Every game owns row b of every array and fills its nodes in order of creation, so a child's index is always above its parent's.
-A node keeps its state: the search never replays moves. Statistics of an edge live in the parent's row, where selection reads them.
-Nodes and edges are arrays of small structures, because a descent reads all fields of one node together: measured, 2 to 3 cache
-lines a node instead of 15. From Python, `tree.edges["child_visits"][b, ROOT]` is an array as any other.
+A node keeps its state: the search never replays moves. Statistics of an edge live in the parent's row, where selection reads it.
+Nodes and edges are arrays of small structures, because a descent reads all fields of one node together (measured: 348 ns a
+simulation, 571 with an array for each field). From Python, `tree.edges["child_visits"][b, ROOT]` is an array as any other.
 """
 
 from __future__ import annotations

@@ -1,0 +1,185 @@
+"""The evaluate stage: a match decides, the threshold must be passed, and promotion copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from azero import evaluate, loop
+from azero.arena import MatchGame, MatchResult, summarize
+from azero.config import Config, EvaluateConfig, SearchConfig, SelfplayConfig
+from azero.games import make_game
+from azero.network.inference import InferenceChoice
+from azero.run import Run, State, Stopped, StopSignal
+from toy import NAME, StopInside, Told, advance, toy_config
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Iterator[Config]:
+    """A toy run whose first candidate waits for its match."""
+    config = toy_config(tmp_path)
+    advance(config, until="evaluate")
+    yield config
+
+
+def match_of(wins: int, draws: int, losses: int) -> MatchResult:
+    outcomes = [1.0] * wins + [0.0] * draws + [-1.0] * losses
+    return summarize([MatchGame(g, g % 2, 0, [g], outcome) for g, outcome in enumerate(outcomes)])
+
+
+def evaluated(config: Config, report: Told | None = None) -> State:
+    """Run the stage."""
+    with Run.open(config, NAME, "test") as run:
+        evaluate.run_stage(config, run, report or Told(), StopSignal())
+        return run.state
+
+
+@pytest.mark.parametrize(
+    ("counts", "threshold", "promoted"),
+    [
+        ((4, 0, 4), 0.5, False),  # a score of exactly the threshold is not above it
+        ((4, 1, 3), 0.5, True),  # 4.5 of 8
+        ((0, 8, 0), 0.5, False),
+        ((1, 7, 0), 0.5, True),  # draws count half: 4.5 of 8
+        ((4, 0, 4), 0.55, False),
+        ((11, 0, 9), 0.55, False),  # 11 of 20 is 0.55
+        ((11, 1, 8), 0.55, True),
+        ((0, 0, 8), 0.0, False),
+        ((0, 1, 7), 0.0, True),
+        ((8, 0, 0), 1.0, False),  # nothing is above 1
+    ],
+)
+def test_the_candidate_is_promoted_strictly_above_the_threshold(
+    config: Config, monkeypatch: pytest.MonkeyPatch, counts: tuple[int, int, int], threshold: float, promoted: bool
+) -> None:
+    monkeypatch.setattr("azero.evaluate.play_gate", lambda *of: match_of(*counts))
+    before = Run.read(config, NAME).state
+    report = Told()
+    state = evaluated(replace(config, evaluate=EvaluateConfig(games=8, threshold=threshold)), report)
+    assert (state.cycle, state.stage) == (1, "selfplay")
+    assert before.champion and before.candidate and state.champion and state.candidate == before.candidate
+    record = state.history[-1]
+    assert record["promoted"] == promoted and report.scalars[1]["evaluate/promoted"] == float(promoted)
+    assert (record["wins"], record["draws"], record["losses"]) == counts
+    assert record["score"] == pytest.approx((counts[0] + counts[1] / 2) / sum(counts))
+    if promoted:  # a copy, so that either file may go without the other
+        assert state.champion.file == "champion/000001.pt" and state.champion.sha256 == before.candidate.sha256
+        assert [entry.cycle for entry in state.champions] == [0, 1]
+    else:
+        assert state.champion == before.champion
+    assert record["champion"] == state.champion.sha256
+
+
+def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*of: object) -> None:
+        raise AssertionError("a match was played")
+
+    monkeypatch.setattr("azero.evaluate.play_match", refuse)
+    state = evaluated(replace(config, evaluate=EvaluateConfig(games=0)))
+    assert state.champion and state.candidate and state.champion.sha256 == state.candidate.sha256
+    assert state.history[-1]["promoted"] and state.history[-1]["elo_chain"] == 0.0
+    assert "score" not in state.history[-1]
+
+
+def test_elo_sums_over_promotions_only(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """6 of 8 is 400 log10(3) = 190.8 Elo; a candidate that lost adds nothing."""
+    results = iter([match_of(6, 0, 2), match_of(2, 0, 6), match_of(6, 0, 2)])
+    monkeypatch.setattr("azero.evaluate.play_gate", lambda *of: next(results))
+    advance(replace(config, cycles=3))
+    chain = [record["elo_chain"] for record in Run.read(config, NAME).state.history]
+    assert chain == pytest.approx([190.85, 190.85, 381.70], abs=0.01)
+
+
+def test_a_real_match_is_counted_reported_and_the_same_again(config: Config) -> None:
+    with Run.open(config, NAME, "test") as run:
+        networks = (run.read_candidate(), run.read_champion())
+        assert run.state.inference is not None
+        choice = InferenceChoice(**run.state.inference)
+        game = make_game("tictactoe")
+        results = [evaluate.play_gate(config, networks, game, 1, choice, Told(), StopSignal()) for _ in range(2)]
+        swapped = evaluate.play_gate(config, networks[::-1], game, 1, choice, Told(), StopSignal())
+        next_cycle = evaluate.play_gate(config, networks, game, 2, choice, Told(), StopSignal())
+    assert results[0] == results[1]
+    assert results[0].games not in (swapped.games, next_cycle.games)
+    assert results[0].wins + results[0].draws + results[0].losses == 8
+    report = Told()
+    record = evaluated(config, report).history[-1]
+    assert (record["wins"], record["draws"], record["losses"], record["distinct"]) == (
+        *(results[0].wins, results[0].draws, results[0].losses),
+        results[0].distinct,
+    )
+    told = report.scalars[1]
+    assert told["evaluate/score"] == record["score"]
+    assert told["evaluate/score_low"] <= told["evaluate/score"] <= told["evaluate/score_high"]
+    assert "evaluate/game" in report.texts
+
+
+def test_a_match_has_no_noise_and_its_own_number_of_simulations() -> None:
+    search = SearchConfig(num_simulations=20, dirichlet_fraction=0.25, c_puct=2.0)
+    assert evaluate.match_search(Config(search=search)) == replace(search, dirichlet_fraction=0.0)
+    own = evaluate.match_search(Config(search=search, evaluate=EvaluateConfig(num_simulations=7)))
+    assert own == replace(search, dirichlet_fraction=0.0, num_simulations=7)
+
+
+def test_noise_of_self_play_does_not_change_a_match(config: Config) -> None:
+    def games(noise: float) -> list[MatchGame]:
+        noisy = replace(config, search=replace(config.search, dirichlet_fraction=noise))
+        with Run.open(noisy, NAME, "test") as run:
+            assert run.state.inference is not None
+            networks = (run.read_candidate(), run.read_champion())
+            choice = InferenceChoice(**run.state.inference)
+            return evaluate.play_gate(noisy, networks, make_game("tictactoe"), 1, choice, Told(), StopSignal()).games
+
+    assert games(0.0) == games(1.0)
+
+
+def test_a_network_scores_half_against_itself(config: Config) -> None:
+    """Openings and streams are shared by a pair, so at temperature 0 what one wins as X it loses as O."""
+    greedy = replace(config, evaluate=EvaluateConfig(games=20, temperature=0.0, opening_plies=2))
+    with Run.open(greedy, NAME, "test") as run:
+        assert run.state.inference is not None
+        networks = (run.read_champion(), run.read_champion())
+        choice = InferenceChoice(**run.state.inference)
+        result = evaluate.play_gate(greedy, networks, make_game("tictactoe"), 1, choice, Told(), StopSignal())
+    assert result.wins == result.losses
+    for even, odd in zip(result.games[0::2], result.games[1::2], strict=True):
+        assert even.actions == odd.actions and even.outcome == -odd.outcome
+
+
+def test_a_damaged_candidate_is_made_again(config: Config, tmp_path: Path) -> None:
+    expected = advance(toy_config(tmp_path / "undisturbed", cycles=1))
+    run = Run.read(config, NAME)
+    candidate = run.state.candidate
+    assert candidate is not None
+    run.paths.of(candidate.file).write_bytes(b"something else")
+    report = Told()
+    state = evaluated(config, report)
+    assert (state.cycle, state.stage) == (0, "train") and state.history == []
+    assert report.messages[-1] == "The candidate was damaged; it is made again."
+    state = advance(replace(config, cycles=1))
+    assert state.candidate and expected.candidate and state.candidate.sha256 == expected.candidate.sha256
+    assert [(record["score"], record["champion"]) for record in state.history] == [
+        (record["score"], record["champion"]) for record in expected.history
+    ]
+    assert [entry.file for entry in state.quarantine] == [candidate.file]
+
+
+def test_a_stopped_match_is_played_again_from_its_start(config: Config) -> None:
+    with Run.open(config, NAME, "test") as run:
+        before = run.state
+        with pytest.raises(Stopped):
+            loop.run_cycles(config, run, Told(), StopInside(run, 1, "evaluate", 4))
+        assert run.state == before
+
+
+def test_old_networks_and_shards_outside_the_window_are_removed(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, cycles=3, keep=0, evaluate=EvaluateConfig(games=0), selfplay=SelfplayConfig(games=60))
+    state = advance(config)
+    paths = Run.read(config, NAME).paths
+    there = {str(path.relative_to(paths.folder)) for path in paths.folder.rglob("*.pt")}
+    assert there == {"champion/000003.pt", "candidate/000003.pt"}
+    assert [shard.cycle for shard in state.shards] == [3] or sum(shard.examples for shard in state.shards[1:]) < 400
+    assert {path.name for path in paths.data.glob("*.pickle")} == {shard.file for shard in state.shards}

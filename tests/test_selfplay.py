@@ -1,0 +1,176 @@
+"""The self-play stage: from a champion to a committed shard, the same one however often it was interrupted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from azero import loop, selfplay
+from azero.config import Config, InferenceConfig, SelfplayConfig
+from azero.examples import GameRecord
+from azero.games import make_game
+from azero.games.game import Game
+from azero.lanes import LaneFigures
+from azero.network.inference import InferenceChoice
+from azero.replay import load_games
+from azero.run import Run, ShardEntry, Stopped, StopSignal
+from toy import NAME, StopInside, Told, advance, toy_config
+
+CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> list[ShardEntry]:
+    """The shards of the first stage."""
+    return advance(toy_config(tmp_path_factory.mktemp("undisturbed")), until="train").shards
+
+
+def stop_in_the_middle(config: Config, looks: int) -> int:
+    """Play a while; returns how many games are committed."""
+    with Run.open(config, NAME, "test") as run:
+        with pytest.raises(Stopped):
+            loop.run_cycles(config, run, Told(), StopInside(run, 1, "selfplay", looks))
+        assert run.state.stage == "selfplay" and run.state.shards == []
+        return sum(part.games for part in run.state.partial)
+
+
+@pytest.mark.parametrize(
+    ("games", "rows"), [(1, 16), (3, 16), (64, 16), (127, 16), (128, 32), (500, 64), (1024, 256), (10_000_000, 256)]
+)
+def test_a_batch_has_a_row_for_a_quarter_of_the_games_between_16_and_256(games: int, rows: int) -> None:
+    assert selfplay.batch_rows(Config(selfplay=SelfplayConfig(games=games))) == rows
+    assert selfplay.batch_rows(Config(selfplay=SelfplayConfig(games=games, concurrent_games=7))) == 7
+
+
+def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.selfplay.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
+    assert selfplay.lane_count(Config(lanes=4), 1000, CHOICE) == 4
+    assert selfplay.lane_count(Config(lanes=4), 40, CHOICE) == 3  # 16 + 16 + 8
+    assert selfplay.lane_count(Config(lanes=4), 0, CHOICE) == 1
+    assert selfplay.lane_count(Config(lanes=0), 1000, CHOICE) == 6  # one a core
+    assert selfplay.lane_count(Config(lanes=0), 1000, replace(CHOICE, device="cuda")) == 2
+
+
+def test_positions_for_timing_are_of_real_games(game: Game) -> None:
+    planes = selfplay.positions_to_time(game, 50, seed=1)
+    assert planes.shape == (50, 2, 3, 3) and planes.dtype == np.float32
+    own, other = planes[:, 0].sum(axis=(1, 2)), planes[:, 1].sum(axis=(1, 2))
+    assert ((own == other) | (own + 1 == other)).all()  # the side that has moved last has as many stones or one more
+    assert (planes.sum(axis=1) <= 1).all()
+    assert len(np.unique(planes, axis=0)) > 30
+
+
+def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Path, game: Game) -> None:
+    config = toy_config(tmp_path)
+    report = Told()
+    state = advance(config, until="train", report=report)
+    assert (state.cycle, state.stage, state.partial) == (0, "train", [])
+    run = Run.read(config, NAME)
+    records = load_games(run.read_file(state.shards[0]), "shard")
+    assert [record.number for record in records] == list(range(40))
+    assert state.shards[0].examples == sum(int(record.searched.sum()) for record in records)
+    told = report.scalars[1]
+    assert told["selfplay/first_wins"] + told["selfplay/draws"] + told["selfplay/second_wins"] == pytest.approx(1.0)
+    assert told["selfplay/game_length"] == pytest.approx(np.mean([len(record.actions) for record in records]))
+
+
+def test_the_backend_is_chosen_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = toy_config(tmp_path)
+    chosen = advance(config, until="train").inference
+    assert chosen is not None and (chosen["backend"], chosen["precision"], chosen["batch_size"]) == ("torch", "fp32", 16)
+
+    def refuse(*of: object) -> None:
+        raise AssertionError("chosen again")
+
+    monkeypatch.setattr("azero.selfplay.choose_inference", refuse)
+    assert advance(replace(config, cycles=1, inference=InferenceConfig()), until="evaluate").inference == chosen
+    with Run.open(config, NAME, "test") as run:
+        loop.run_stage(config, run, Told(), StopSignal())
+        loop.run_stage(config, run, Told(), StopSignal())
+        assert (run.state.cycle, run.state.stage, run.state.inference) == (1, "train", chosen)
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_an_interrupted_stage_keeps_finished_games_and_ends_with_the_same_shard(
+    tmp_path: Path, undisturbed: list[ShardEntry], lanes: int
+) -> None:
+    config = toy_config(tmp_path, lanes=lanes)
+    kept = [stop_in_the_middle(config, looks) for looks in (40 * lanes, 20 * lanes)]
+    assert 0 < kept[0] <= kept[1] < 40
+    assert advance(config, until="train").shards == undisturbed
+
+
+def test_a_stop_before_any_game_has_ended_keeps_nothing(tmp_path: Path, undisturbed: list[ShardEntry]) -> None:
+    config = toy_config(tmp_path)
+    assert stop_in_the_middle(config, 0) == 0
+    assert advance(config, until="train").shards == undisturbed
+
+
+def test_a_damaged_partial_shard_is_played_again(tmp_path: Path, undisturbed: list[ShardEntry]) -> None:
+    config = toy_config(tmp_path)
+    assert stop_in_the_middle(config, 40) > 0
+    run = Run.read(config, NAME)
+    run.paths.of(run.state.partial[0].file).write_bytes(b"something else")
+    report = Told()
+    state = advance(config, until="train", report=report)
+    assert state.shards == undisturbed
+    assert len(state.quarantine) == 1 and any("kept aside" in text for text in report.messages)
+
+
+def test_fewer_games_after_an_interruption_leave_out_the_others(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    kept = stop_in_the_middle(config, 40)
+    fewer = replace(config, selfplay=SelfplayConfig(games=4, concurrent_games=16))
+    state = advance(fewer, until="train")
+    assert kept > 0 and [shard.games for shard in state.shards] == [4]
+    records = load_games(Run.read(fewer, NAME).read_file(state.shards[0]), "shard")
+    assert [record.number for record in records] == [0, 1, 2, 3]
+
+
+def record(number: int, actions: list[int], outcome: float, searched: list[bool], targets: list[list[float]]) -> GameRecord:
+    """A game as far as the report reads it."""
+    plies = len(actions)
+    target = np.zeros((plies, 9), np.float32)
+    for ply, row in enumerate(targets):
+        target[ply, : len(row)] = row
+    states, to_play = np.zeros((plies, 2), np.uint64), (np.arange(plies) % 2).astype(np.int8)
+    value = np.zeros(plies, np.float32)
+    return GameRecord(number, states, to_play, np.array(actions, np.int32), target, value, np.array(searched), outcome)
+
+
+def test_the_report_is_worked_by_hand(game: Game) -> None:
+    # X wins 0 1 2 in 5 plies, twice the same game; O wins 0 3 6 in 6, its first ply a random opening; entropy of 1/2 1/2: ln 2
+    first = [0, 3, 1, 4, 2]
+    second = [1, 0, 2, 3, 4, 6]
+    sure, even = [1.0], [0.5, 0.5]
+    records = [
+        record(0, first, 1.0, [True] * 5, [even, sure, sure, sure, sure]),
+        record(1, first, 1.0, [True] * 5, [even, even, sure, sure, sure]),
+        record(2, second, -1.0, [False] + [True] * 5, [[], even, sure, sure, sure, sure]),
+        record(3, second[::-1], 0.0, [True] * 6, [even, sure, sure, sure, sure, sure]),
+    ]
+    figures = LaneFigures(games=4, plies=22, simulations=400, evaluations=300, rows=600, cache_asked=50, cache_found=20)
+    report = Told()
+    selfplay.report_games(report, game, 7, records, figures, seconds=2.0)
+    told = report.scalars[7]
+    assert told.pop("selfplay/target_entropy") == pytest.approx(5 / 21 * np.log(2), rel=1e-6)
+    assert told == {
+        "selfplay/games_per_second": 2.0,
+        "selfplay/simulations_per_second": 200.0,
+        "selfplay/batch_fill": 0.5,
+        "selfplay/cache_hits": 0.4,
+        "selfplay/game_length": 5.5,
+        "selfplay/first_wins": 0.5,
+        "selfplay/draws": 0.25,
+        "selfplay/second_wins": 0.25,
+        "selfplay/distinct_games": 3.0,
+    }
+    assert report.texts["selfplay/game"] == "0 3 1 4 2\n\nX X X\nO O 5\n6 7 8"
