@@ -18,7 +18,11 @@ SEEDS = np.arange(100, 200, dtype=np.uint64)
 OPENINGS = np.random.SeedSequence(7)
 
 
-@pytest.fixture(scope="module", params=["tictactoe", str(Path(__file__).parent / "games" / "double_move.py")], ids=["tictactoe", "double_move"])
+@pytest.fixture(
+    scope="module",
+    params=["tictactoe", str(Path(__file__).parent / "games" / "double_move.py")],
+    ids=["tictactoe", "double_move"],
+)
 def game(request: pytest.FixtureRequest) -> Game:
     return make_game(request.param)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +17,24 @@ from azero.run import Run, State, Stopped, StopSignal
 from toy import NAME, StopInside, Told, advance, toy_config
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a toy run whose first candidate waits for its match."""
+    folder = tmp_path_factory.mktemp("trained")
+    advance(toy_config(folder), until="evaluate")
+    return folder
+
+
 @pytest.fixture
-def config(tmp_path: Path) -> Iterator[Config]:
-    """A toy run whose first candidate waits for its match."""
-    config = toy_config(tmp_path)
-    advance(config, until="evaluate")
-    yield config
+def config(trained: Path, tmp_path: Path) -> Config:
+    """A copy of it."""
+    shutil.copytree(trained, tmp_path, dirs_exist_ok=True)
+    return toy_config(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)  # it decides nothing
 
 
 def match_of(wins: int, draws: int, losses: int) -> MatchResult:

@@ -33,6 +33,11 @@ def game() -> Game:
     return make_game("tictactoe")
 
 
+@pytest.fixture(scope="module", params=["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
+def either_game(request: pytest.FixtureRequest) -> Game:
+    return make_game(request.param)
+
+
 def played(
     game: Game,
     numbers: Sequence[int] = range(30),
@@ -77,7 +82,6 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     assert record.searched[-1]  # an opening never ends a game
 
 
-@pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
 @pytest.mark.parametrize(
     "changes",
     [
@@ -89,8 +93,8 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     ],
     ids=["default", "tree anew", "openings", "small cache", "greedy"],
 )
-def test_records_are_what_the_rules_say(name: str, changes: dict[str, Any]) -> None:
-    game = make_game(name)
+def test_records_are_what_the_rules_say(either_game: Game, changes: dict[str, Any]) -> None:
+    game = either_game
     records, figures = played(game, config=replace(CONFIG, **changes))
     assert [record.number for record in records] == list(range(30))
     for record in records:
@@ -239,6 +243,11 @@ def test_a_queue_hands_each_number_out_once() -> None:
 def test_the_policy_of_a_lane_is_the_config_s() -> None:
     search = SearchConfig(num_simulations=7, dirichlet_alpha=0.3, dirichlet_fraction=0.1, tree_reuse=False)
     selfplay = SelfplayConfig(
-        temperature=0.9, temperature_plies=5, temperature_decay_plies=3, temperature_final=0.1, opening_fraction=0.2, opening_plies=6
+        temperature=0.9,
+        temperature_plies=5,
+        temperature_decay_plies=3,
+        temperature_final=0.1,
+        opening_fraction=0.2,
+        opening_plies=6,
     )
     assert make_policy(search, selfplay) == (7, 0.3, 0.1, False, Temperature(0.9, 5, 3, 0.1), 0.2, 6)

@@ -40,8 +40,20 @@ def chosen(
 
 
 def test_the_config_names_the_constants() -> None:
-    assert make_puct(SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)) == (2, 7, 1, False, -1)
-    assert make_puct(SearchConfig(c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3)) == (1, 0, 0, True, 0.3)
+    assert make_puct(SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)) == (
+        2,
+        7,
+        1,
+        False,
+        -1,
+    )
+    assert make_puct(SearchConfig(c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3)) == (
+        1,
+        0,
+        0,
+        True,
+        0.3,
+    )
 
 
 def test_a_constant_c_grows_with_the_root_of_the_visits_alone() -> None:

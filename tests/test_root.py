@@ -179,7 +179,7 @@ def test_pure_noise_has_the_mean_and_variance_of_a_dirichlet_distribution(alpha:
     variance = (1 / k) * (1 - 1 / k) / (k * alpha + 1)
     np.testing.assert_allclose(noise.mean(axis=0), 1 / k, atol=5 * (variance / DRAWS) ** 0.5)
     np.testing.assert_allclose(noise.var(axis=0), variance, rtol=0.05)
-    correlations = np.corrcoef(noise.T)[np.triu_indices(k, 1)]
+    correlations = np.asarray(np.corrcoef(noise.T))[np.triu_indices(k, 1)]
     np.testing.assert_allclose(correlations, -1 / (k - 1), atol=0.03)
 
 

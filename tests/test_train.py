@@ -190,11 +190,12 @@ def test_the_age_of_the_window_is_the_mean_over_its_examples() -> None:
     assert train.mean_age([(0, 10)], 10) == 0.0
 
 
-def test_threads_are_as_wished_or_one_a_core(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_as_wished_or_as_many_as_the_work_pays_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    assert train.training_threads() == 3
+    assert train.training_threads(10**13) == 3
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert train.training_threads() == min(16, len(os.sched_getaffinity(0)))
+    assert train.training_threads(10**13) == min(16, len(os.sched_getaffinity(0)))
+    assert train.training_threads(1000) == 1
 
 
 def test_the_stage_gives_the_thread_count_back(tmp_path: Path, game: Game) -> None:

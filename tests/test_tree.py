@@ -62,7 +62,7 @@ def copy_of(tree: Tree) -> Tree:
 class Kept(NamedTuple):
     """All that a node says, without indices of other nodes."""
 
-    index: int
+    place: int
     state: tuple[int, ...]
     node: tuple[Any, ...]
     edges: list[tuple[Any, ...]]
@@ -94,7 +94,7 @@ def by_path(tree: Tree, b: int, root: int = ROOT) -> dict[tuple[int, ...], Kept]
     return found
 
 
-def without_index(kept: dict[tuple[int, ...], Kept]) -> dict[tuple[int, ...], tuple[Any, ...]]:
+def without_place(kept: dict[tuple[int, ...], Kept]) -> dict[tuple[int, ...], tuple[Any, ...]]:
     return {path: node[1:] for path, node in kept.items()}
 
 
@@ -199,7 +199,7 @@ def test_reroot_keeps_the_subtree_of_any_node_and_nothing_else(grown: Tree) -> N
         for new_root in range(grown.searches["num_nodes"][b]):
             after_move = rerooted(grown, b, new_root, room=0)
             kept = by_path(after_move, b)
-            assert without_index(kept) == without_index(by_path(grown, b, new_root))
+            assert without_place(kept) == without_place(by_path(grown, b, new_root))
             assert after_move.searches[b]["num_nodes"] == len(kept)
             assert after_move.searches[b]["leaf"] == NO_LEAF
             assert after_move.nodes["parent"][b, ROOT] == NO_PARENT
@@ -217,11 +217,11 @@ def test_when_room_is_short_the_latest_nodes_are_forgotten_and_their_edges_keep_
     for new_root in (ROOT, child):
         whole = by_path(grown, 0, new_root)
         for most in (1, 2, 3, len(whole) // 2, len(whole) - 1, len(whole)):
-            oldest = sorted(whole, key=lambda path: whole[path].index)[:most]
+            oldest = sorted(whole, key=lambda path: whole[path].place)[:most]
             after_move = rerooted(grown, 0, new_root, room=num_nodes - most)
             kept = by_path(after_move, 0)
-            assert without_index(kept) == without_index({path: whole[path] for path in oldest})
-            assert sorted(kept, key=lambda path: kept[path].index) == oldest
+            assert without_place(kept) == without_place({path: whole[path] for path in oldest})
+            assert sorted(kept, key=lambda path: kept[path].place) == oldest
             assert after_move.searches[0]["num_nodes"] == most
 
 

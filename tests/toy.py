@@ -65,7 +65,7 @@ class StopInside(StopSignal):
         super().__init__()
 
     @property
-    def requested(self) -> bool:  # type: ignore[override]
+    def requested(self) -> bool:
         """A look."""
         if (self._run.state.cycle, self._run.state.stage) == self._where:
             self._looks -= 1
