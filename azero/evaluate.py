@@ -64,7 +64,7 @@ def play_gate(
             if stop.requested:
                 raise Stopped
 
-        return play_match(
+        result = play_match(
             game,
             (player(candidate, "candidate"), player(champion, "champion")),
             seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games),
@@ -72,6 +72,10 @@ def play_gate(
             seeds.sequence(config.seed, cycle, seeds.OPENINGS),
             watch,
         )
+        achieved = score(result.wins, result.draws, result.losses)
+        verdict = "promoted" if achieved > evaluate.threshold else "champion stays"
+        progress.update(evaluate.games, score=achieved, gate=verdict)
+    return result
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:

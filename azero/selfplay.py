@@ -14,7 +14,7 @@ import numpy as np
 
 from azero.command_line import program
 from azero.config import Config
-from azero.examples import GameRecord
+from azero.examples import GameRecord, examples_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.lanes import LaneFigures, play_games
@@ -23,6 +23,7 @@ from azero.network.inference import InferenceChoice, choose_inference, make_infe
 from azero.network.model import Network, unpack_network
 from azero.replay import load_partial, write_games, write_partial
 from azero.run import Run, Stopped, StopSignal
+from azero.search.kernels import compiled_before
 from azero.seeds import SELFPLAY, game_seeds
 from azero.stage import run_alone
 
@@ -74,6 +75,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     game = make_game(config.game.name, **config.game.options)
     champion = unpack_network(run.read_champion(), "champion").network
     choice = ensure_choice(run, config, game, champion, report)
+    if not compiled_before():
+        report.message("Compiling the rules and the search, once for this version and machine; about a quarter of a minute.")
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
@@ -121,7 +124,9 @@ def report_games(
         },
     )
     report.histogram("selfplay/policy_target_entropy", entropy, cycle)
-    report.histogram("selfplay/root_value", np.concatenate([record.root_value for record in records])[searched], cycle)
+    root_value = np.concatenate([record.root_value for record in records])[searched]
+    report.histogram("selfplay/root_value", root_value, cycle)
+    report.histogram("selfplay/value_error", root_value - examples_of(records).value_target, cycle)
     report.text("selfplay/game", game_text(game, records[0].actions.tolist()), cycle)
 
 

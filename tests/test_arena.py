@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from searching import after
 
 from azero.arena import MatchGame, MatchResult, play_match, random_opening, summarize
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player
-from searching import after
 
 SEEDS = np.arange(100, 200, dtype=np.uint64)
 OPENINGS = np.random.SeedSequence(7)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import evaluate, loop
 from azero.arena import MatchGame, MatchResult, summarize
@@ -14,7 +15,6 @@ from azero.config import Config, EvaluateConfig, SearchConfig, SelfplayConfig
 from azero.games import make_game
 from azero.network.inference import InferenceChoice
 from azero.run import Run, State, Stopped, StopSignal
-from toy import NAME, StopInside, Told, advance, toy_config
 
 
 @pytest.fixture(scope="module")

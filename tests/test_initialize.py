@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from toy import NAME, Told, advance, toy_config
 
 from azero import initialize
 from azero.config import Config, GameConfig, NetworkConfig, UserError
 from azero.games import make_game
 from azero.network.model import LoadedNetwork, unpack_network
 from azero.run import Run, StopSignal
-from toy import NAME, Told, advance, toy_config
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from searching import FakeInference
 
 from azero.config import SearchConfig
 from azero.games import make_game
@@ -17,7 +18,6 @@ from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
 from azero.search.root import Temperature
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, Tree, make_tree, nodes_needed
-from searching import FakeInference
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
 PLAIN = Policy(

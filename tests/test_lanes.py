@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from searching import FakeInference
 
 from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig
 from azero.console import SilentProgress
@@ -20,7 +21,6 @@ from azero.lanes import GameQueue, LaneFigures, make_policy, play_games
 from azero.search.root import Temperature
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal
-from searching import FakeInference
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SEARCH = SearchConfig(num_simulations=12)

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import evaluate, initialize, loop, selfplay, train
 from azero.config import Config, EvaluateConfig, SelfplayConfig, TrainConfig, UserError
 from azero.loop import Clock
 from azero.metrics import NullReporter
 from azero.run import Run, Stopped, StopSignal, run_digest
-from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 STAGES = {"initialize": initialize, "selfplay": selfplay, "train": train, "evaluate": evaluate}
 
@@ -25,6 +25,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures that decide nothing, and take most of a toy run's time, are left out; one test puts them back."""
     monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
     monkeypatch.setattr("azero.cycle_report.report_run", lambda *of: None)
+    monkeypatch.setattr("azero.network.inference.TIMING_SECONDS", 0.01)
 
 
 @pytest.fixture(scope="module")

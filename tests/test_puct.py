@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from trees import root_with
 
 from azero.config import SearchConfig
 from azero.search.kernels import kernel
 from azero.search.puct import Puct, exploration, make_puct, select_child
 from azero.search.tree import ROOT
-from trees import root_with
 
 CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
 

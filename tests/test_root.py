@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from trees import root_with
 
 from azero.search.kernels import kernel
 from azero.search.random_stream import new_stream
 from azero.search.root import Temperature, add_noise, choose_action, next_gamma, next_normal, policy_target, temperature_at
 from azero.search.tree import ILLEGAL, ROOT, Tree
-from trees import root_with
 
 DRAWS = 40_000
 

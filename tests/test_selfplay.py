@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop, selfplay
 from azero.config import Config, InferenceConfig, SelfplayConfig
@@ -17,7 +18,6 @@ from azero.lanes import LaneFigures
 from azero.network.inference import InferenceChoice
 from azero.replay import load_games
 from azero.run import Run, ShardEntry, Stopped, StopSignal
-from toy import NAME, StopInside, Told, advance, toy_config
 
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 

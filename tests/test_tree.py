@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from searching import FakeInference, after, searched
 
 from azero.config import SearchConfig
 from azero.games import make_game
@@ -28,7 +29,6 @@ from azero.search.tree import (
     reroot,
     reset,
 )
-from searching import FakeInference, after, searched
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
 

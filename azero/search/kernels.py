@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -15,6 +16,11 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 # Called from kernels only and written into them: passing rules and tree costs some forty machine words a call (measured: 581 to
 # 353 ns a simulation).
 part = njit(inline="always", error_model="numpy")
+
+
+def compiled_before() -> bool:
+    """Whether this version's search lies compiled on the disk already."""
+    return any(Path(config.CACHE_DIR).glob("search_*/lane.play_wave-*.nbi"))
 
 
 def _borrowed(_typing_context: Any, argument: Any) -> Any:
