@@ -139,11 +139,12 @@ class Champion:
 def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
     """The champion of a run; see `azero.load_champion`."""
     from azero.network.inference import InferenceChoice, make_inference, resolve_device
-    from azero.network.model import unpack_network
+    from azero.network.model import check_fits, unpack_network
 
     opened = Run.read(Config(checkpoints=checkpoints, device=device), run)
     loaded = unpack_network(opened.read_champion(), f"{run}'s champion")
-    game = make_game(loaded.game_name, **loaded.game_options)
+    game = make_game(opened.state.config["game.name"], **opened.state.config["game.options"])  # the name may be a file's path
+    check_fits(loaded, game)
     choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(device), 0.0)
     return Champion(game, make_inference(loaded.network, game, choice), search_of(opened))
 

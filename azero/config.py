@@ -163,7 +163,7 @@ RANGES = {
     "search.c_puct": (0.0, 1000.0),
     "search.c_puct_base": (0.0, 1e12),
     "search.fpu": (-2.0, 2.0),
-    "search.dirichlet_alpha": (1e-3, 1000.0),
+    "search.dirichlet_alpha": (0.01, 1000.0),
     "search.dirichlet_fraction": (0.0, 1.0),
     "selfplay.games": (1, 10_000_000),
     "selfplay.temperature": (0.0, 100.0),

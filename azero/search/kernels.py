@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
-from numba import config, njit, types
+from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
@@ -19,8 +20,9 @@ part = njit(inline="always", error_model="numpy")
 
 
 def compiled_before() -> bool:
-    """Whether this version's search lies compiled on the disk already."""
-    return any(Path(config.CACHE_DIR).glob("search_*/lane.play_wave-*.nbi"))
+    """Whether this version's search lies compiled on the disk already, in the folder that `azero/__init__.py` names."""
+    folder = os.environ.get("NUMBA_CACHE_DIR")
+    return folder is not None and any(Path(folder).glob("search_*/lane.play_wave-*.nbi"))
 
 
 def _borrowed(_typing_context: Any, argument: Any) -> Any:
