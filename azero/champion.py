@@ -11,7 +11,7 @@ Letters: A actions, S state words, C H W planes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from azero.config import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player
-from azero.run import Run
+from azero.run import Run, search_of
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -147,9 +147,3 @@ def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "aut
     check_fits(loaded, game)
     choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(device), 0.0)
     return Champion(game, make_inference(loaded.network, game, choice), search_of(opened))
-
-
-def search_of(run: Run) -> SearchConfig:
-    """The search of a run's own configuration, without noise."""
-    settings = {key.removeprefix("search."): value for key, value in run.state.config.items() if key.startswith("search.")}
-    return replace(SearchConfig(**settings), dirichlet_fraction=0.0)

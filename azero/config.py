@@ -61,7 +61,7 @@ class SelfplayConfig:
     temperature_final: float = 0.0
     opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on
     opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
-    concurrent_games: int = 0  # games in lock-step in one lane = the batch shape; 0 chooses
+    concurrent_games: int = 0  # games in flight in one lane = rows of a batch; 0 chooses
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class TrainConfig:
     """The replay window and the optimizer."""
 
     window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games
-    epochs: float = 2.0  # passes over the window a cycle
+    epochs: float = 2.0  # passes over the window a cycle, after merge_equal
     batch_size: int = 256  # AlphaZero 4096
     optimizer: str = "adamw"  # sgd | adam | adamw; AlphaZero sgd
     lr: float = 0.002  # AlphaZero 0.2, then 0.02, 0.002, 0.0002
@@ -130,7 +130,7 @@ class Config:
     cycles: int = 10
     minutes: float = 0.0  # wall-clock bound; 0 for none
     device: str = "auto"  # auto | cpu | cuda
-    lanes: int = 0  # threads that play; 0: one a core
+    lanes: int = 0  # threads that play; 0: one a core, two on a GPU
     init_from: str | None = None  # a run whose champion is the first network
     keep: int = 3  # candidates that lost and champions that were replaced, kept besides what is in use
     accept_previous: bool = False  # when the champion's file is damaged, go back to the one before
@@ -236,6 +236,8 @@ def check_together(config: Config) -> None:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
     if config.network.policy_output == "linear" and train.policy_loss == "cross_entropy":
         raise UserError("network.policy_output=linear learns by squared error only; set train.policy_loss=mse.")
+    if train.schedule == "step" and not train.milestones:
+        raise UserError("train.schedule=step never falls without train.milestones; set them, such as [0.5,0.75].")
     if any(not 0.0 <= share <= 1.0 for share in train.milestones) or train.milestones != sorted(train.milestones):
         raise UserError(f"train.milestones={train.milestones} must be rising shares of a cycle, each between 0 and 1.")
     if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:

@@ -362,8 +362,10 @@ def rich_table(rows: Rows) -> Any:
 # The program
 
 
-def load_players(config: Config, name: str, game: Game) -> tuple[Player, PolicyPlayer]:
+def load_players(config: Config, name: str, game: Game, asked: Sequence[str] = ()) -> tuple[Player, PolicyPlayer]:
     """Return the champion of a run with its search (temperature 0) and without it.
+
+    The search is the run's own, as its state.json has it, but for settings that were ``asked`` for, such as "num_simulations".
 
     Raises:
         UserError: no such run, no champion yet, a damaged file, or a champion of another game.
@@ -372,15 +374,25 @@ def load_players(config: Config, name: str, game: Game) -> tuple[Player, PolicyP
     from azero.network.model import check_fits, unpack_network
     from azero.players import make_player
     from azero.players.policy import PolicyPlayer
-    from azero.run import Run
+    from azero.run import Run, search_of
 
     run = Run.read(config, name)
     loaded = unpack_network(run.read_champion(), f"{name}'s champion")
     check_fits(loaded, game)
     choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(config.device), 0.0)
     inference = make_inference(loaded.network, game, choice)
-    search = make_player("pv_mcts", game, inference=inference, search=config.search, temperature=0.0)
+    settings = search_of(run)
+    settings = replace(settings, **{key: getattr(config.search, key) for key in asked})
+    search = make_player("pv_mcts", game, inference=inference, search=settings, temperature=0.0)
     return search, PolicyPlayer(game, inference)
+
+
+def asked_of_search() -> list[str]:
+    """Return the settings of search.* that the command line names."""
+    from hydra.core.hydra_config import HydraConfig
+
+    keys = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
+    return [key.removeprefix("search.") for key in keys if key.startswith("search.")]
 
 
 def main(config: Config, name: str) -> int:
@@ -389,7 +401,7 @@ def main(config: Config, name: str) -> int:
 
     game = make_game(config.game.name, **config.game.options)
     refuse_without_table(game)
-    table = full_table(*load_players(config, name, game), game)
+    table = full_table(*load_players(config, name, game, asked_of_search()), game)
     print_table(table)
     return 0 if table[1].perfect else 1
 

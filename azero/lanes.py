@@ -99,7 +99,7 @@ class SelfplayLane:
             self.start_next(place, queue, seeds)
         while not stop.requested and (self.lane.status != IDLE).any():
             self.play_on(queue, seeds, deliver)
-            self.evaluate_leaves()
+            self.infer_leaves()
         self.figures.cache_asked, self.figures.cache_found = (int(count) for count in self.cache.counts)
 
     def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
@@ -121,7 +121,7 @@ class SelfplayLane:
         self.numbers[place] = number
         start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], self.policy, self.scratch)
 
-    def evaluate_leaves(self) -> None:
+    def infer_leaves(self) -> None:
         """One batch through the network."""
         rows = write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games)
         if rows == 0:

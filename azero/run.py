@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from azero.config import Config, UserError, flatten
+from azero.config import Config, SearchConfig, UserError, flatten
 from azero.disk import DamagedFile, Disk, read_checked
 from azero.folder import Folder, Paths, names_of_runs, paths_of
 from azero.signals import Stopped, StopSignal
@@ -306,3 +306,9 @@ def git_commit() -> str:
 
 def _ending_with(entry: FileEntry | None, entries: list[FileEntry]) -> list[FileEntry]:
     return list(entries) if entry is None or entries[-1:] == [entry] else [*entries, entry]
+
+
+def search_of(run: Run) -> SearchConfig:
+    """The search of a run's own configuration, without noise."""
+    settings = {key.removeprefix("search."): value for key, value in run.state.config.items() if key.startswith("search.")}
+    return replace(SearchConfig(**settings), dirichlet_fraction=0.0)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from azero.command_line import compose
 from azero.config import UserError
 from azero.correctness import (
     FIXED_POSITIONS,
@@ -18,6 +19,7 @@ from azero.correctness import (
     check_champion,
     exhaustive_play,
     fixed_states,
+    load_players,
     mean_figures,
     print_table,
     table_text,
@@ -26,6 +28,7 @@ from azero.correctness import (
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import make_player
+from azero.players.pv_mcts import PvMcts
 
 if TYPE_CHECKING:
     from conftest import RunProgram, TrainedRun
@@ -175,3 +178,13 @@ def test_a_run_that_is_not_there_gets_one_sentence(tmp_path: Any, run_program: R
     done = run_program("correctness", "run=nowhere", folder=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith("azero: ") and "nowhere" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_the_champion_is_judged_with_its_runs_own_search_unless_another_is_asked_for(trained_run: TrainedRun) -> None:
+    config = compose("search.num_simulations=3", f"checkpoints={trained_run.checkpoints}", f"data={trained_run.data}")
+    game = make_game("tictactoe")
+    own, _ = load_players(config, trained_run.name, game)
+    asked, _ = load_players(config, trained_run.name, game, ["num_simulations"])
+    assert isinstance(own, PvMcts)
+    assert isinstance(asked, PvMcts)
+    assert (own.search.num_simulations, asked.search.num_simulations) == (20, 3)

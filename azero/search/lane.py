@@ -15,7 +15,7 @@ import numpy as np
 
 from azero.games.game import rules_at
 from azero.search.kernels import borrowed, kernel
-from azero.search.mcts import evaluate_root, simulate
+from azero.search.mcts import expand_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.root import Temperature, add_noise, choose_action, policy_target, temperature_at
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
@@ -173,7 +173,7 @@ def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
     """Move game b on until its search needs the network (its leaf waits in `leaf`) or the game is finished."""
     while lane.status[b] == PLAYING:
         if not tree.nodes[b, ROOT].expanded:
-            if evaluate_root(rules, tree, cache, b, scratch.key):
+            if expand_root(rules, tree, cache, b, scratch.key):
                 return
         elif not lane.root_ready[b]:
             add_noise(tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, lane.stream[b], scratch.noise)

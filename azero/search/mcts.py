@@ -75,7 +75,7 @@ def simulate(rules, tree, cache, b, puct, key):
 
 
 @part
-def evaluate_root(rules, tree, cache, b, key):
+def expand_root(rules, tree, cache, b, key):
     """Expand an unexpanded root from the cache (False) or let it wait for the network (True). It is no simulation."""
     if expand_from_cache(rules, tree, cache, b, ROOT, key):
         backup(tree, b, ROOT, tree.nodes[b, ROOT].raw_value)
@@ -164,7 +164,7 @@ def search_wave(addresses, tree, cache, games, puct, key):
     tree, cache = borrowed(tree), borrowed(cache)
     waiting = 0
     for b in games:
-        if tree.searches[b].leaf == NO_LEAF and (tree.nodes[b, ROOT].expanded or not evaluate_root(rules, tree, cache, b, key)):
+        if tree.searches[b].leaf == NO_LEAF and (tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)):
             simulate(rules, tree, cache, b, puct, key)
         waiting += tree.searches[b].leaf != NO_LEAF
     return waiting
