@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import traceback
 from collections.abc import Callable
-from dataclasses import is_dataclass
+from dataclasses import dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,55 @@ def compose(*overrides: str) -> Config:
         return to_config(hydra.compose("config", overrides=list(overrides)))
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What a person typed behind a program's name.
+
+    Attributes:
+        overrides: as typed, such as ("experiment=smoke", "seed=3"); those of one run where several were asked for.
+        default_name: the name of a run that is given none with these overrides.
+    """
+
+    overrides: tuple[str, ...] = ()
+    default_name: str = ""
+
+    def again(self, name: str, **settings: object) -> str:
+        """The arguments, quoted for a shell, that ask for the same but for some settings.
+
+        Args:
+            name: the run's name.
+            settings: those that differ.
+        """
+        changed = {"run", *settings}
+        kept = [override for override in self.overrides if override.lstrip("+~").partition("=")[0] not in changed]
+        named = [] if name == self.default_name else [f"run={hydra_text(name)}"]
+        return shlex.join([*kept, *named, *(f"{key}={value}" for key, value in settings.items())])
+
+
+def hydra_text(text: str) -> str:
+    """A value as Hydra reads it: in quotes if it could be taken for something else than the text."""
+    return text if re.fullmatch(r"[\w.+-]+", text) and text.lower() not in ("null", "true", "false") else f"'{text}'"
+
+
+def asked_of_hydra() -> Asked:
+    """What Hydra was asked for in this process."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return Asked(tuple(HydraConfig.get().overrides.task), recipe_name())
+
+
+def recipe_name() -> str:
+    """The name of a run that is given none: its experiment's."""
+    from hydra.core.hydra_config import HydraConfig
+
+    return clean_name(HydraConfig.get().runtime.choices.get("experiment") or "default")
+
+
+def clean_name(name: str) -> str:
+    """A name without what a folder's name had better not hold."""
+    return re.sub(r"[^\w.=,+-]", "_", name)
+
+
 def run_name(config: Config) -> str:
     """The name of the run's folder: `run=`, else the experiment's name, in a multirun with the overrides behind it."""
     from hydra.core.hydra_config import HydraConfig
@@ -69,16 +119,17 @@ def run_name(config: Config) -> str:
     if config.run:
         return config.run
     hydra_config = HydraConfig.get()
-    name = hydra_config.runtime.choices.get("experiment") or "default"
+    name = recipe_name()
     if hydra_config.mode and hydra_config.mode.name == "MULTIRUN" and hydra_config.job.override_dirname:
         name += "-" + hydra_config.job.override_dirname
-    return re.sub(r"[^\w.=,+-]", "_", name)
+    return clean_name(name)
 
 
-def program(main: Callable[[Config, str], int | None]) -> None:
+def program(main: Callable[..., int | None], *, tell_asked: bool = False) -> None:
     """Run `main(config, run name)` with the command line's config and exit with its status (None is 0).
 
-    A UserError, or a config that Hydra refuses, is printed as one sentence and exits with WRONG_INPUT.
+    With `tell_asked` it is `main(config, run name, asked)`. A UserError, or a config that Hydra refuses, is printed as one sentence
+    and exits with WRONG_INPUT.
     """
     import hydra
 
@@ -87,7 +138,8 @@ def program(main: Callable[[Config, str], int | None]) -> None:
     def task(composed: Any) -> None:
         try:
             config = to_config(composed)
-            statuses.append(main(config, run_name(config)) or 0)
+            more = (asked_of_hydra(),) if tell_asked else ()
+            statuses.append(main(config, run_name(config), *more) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             print(f"azero: {mistake}", file=sys.stderr)
             statuses.append(WRONG_INPUT)

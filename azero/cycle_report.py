@@ -7,7 +7,16 @@ from functools import lru_cache
 import numpy as np
 
 from azero.config import Config
-from azero.correctness import FIXED_POSITIONS, Questions, check_champion, fixed_states, full_table, load_players, print_table
+from azero.correctness import (
+    FIXED_POSITIONS,
+    CorrectnessFigures,
+    Questions,
+    check_champion,
+    fixed_states,
+    full_table,
+    load_players,
+    print_table,
+)
 from azero.drawing import policy_picture
 from azero.games import make_game
 from azero.games.game import Game
@@ -22,12 +31,24 @@ def questions_of(name: str) -> Questions:
 
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
-    """Scalars of the champion's right answers, and a picture of its policy on the fixed positions."""
+    """Scalars of the champion's right answers, and a picture of its policy on the fixed positions.
+
+    The scalars come last: where they stand, the report is whole.
+    """
     game = make_game(config.game.name, **config.game.options)
     search, policy = load_players(config, run_name, game)
     figures = check_champion(search, policy, game, questions_of(game.name))
-    report.cycle_scalars(cycle, figures.scalars())
     report.image("correctness/policy", draw_fixed_positions(game, policy), cycle)
+    report.cycle_scalars(cycle, figures.scalars() | losses_of(figures))
+
+
+def losses_of(figures: CorrectnessFigures) -> dict[str, float]:
+    """Games lost, of every game that an opponent can make of the champion, by tag."""
+    return {
+        f"correctness/losses_{side}_{name}": getattr(player, f"losses_{side}")
+        for name, player in (("search", figures.search), ("policy", figures.policy))
+        for side in ("first", "second")
+    }
 
 
 def draw_fixed_positions(game: Game, policy: PolicyPlayer) -> np.ndarray:

@@ -5,23 +5,24 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from typing import Any
 
 from azero import seeds
-from azero.arena import MatchResult, play_match
+from azero.arena import MatchGame, MatchResult, play_match
 from azero.command_line import program
 from azero.config import Config, SearchConfig
+from azero.console import Progress
 from azero.games import make_game
 from azero.games.game import Game
+from azero.inference_choice import ensure_choice
 from azero.metrics import Reporter
 from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
-from azero.network.model import unpack_network
+from azero.network.model import check_fits, unpack_network
 from azero.players import pv_mcts
 from azero.rating import elo_difference, score, score_interval
 from azero.run import Run, Stopped, StopSignal
-from azero.selfplay import ensure_choice, game_text
+from azero.selfplay import game_text
 from azero.stage import run_alone
 
 
@@ -37,18 +38,24 @@ def play_gate(
     game: Game,
     cycle: int,
     choice: InferenceChoice,
-    report: Reporter,
+    progress: Progress,
     stop: StopSignal,
 ) -> MatchResult:
-    """The match of (candidate, champion), the candidate as player 0."""
+    """The match of (candidate, champion), the candidate as player 0.
+
+    Raises:
+        Stopped: a stop was requested.
+        UserError: a network does not fit the rules.
+    """
     evaluate = config.evaluate
     candidate, champion = networks
 
     def player(data: bytes, name: str) -> pv_mcts.PvMcts:
-        network = unpack_network(data, name).network
+        loaded = unpack_network(data, name)
+        check_fits(loaded, game)
         return pv_mcts.make(
             game,
-            make_inference(network, game, choice),
+            make_inference(loaded.network, game, choice),
             search=match_search(config),
             temperature=evaluate.temperature,
             temperature_plies=evaluate.temperature_plies,
@@ -57,14 +64,13 @@ def play_gate(
             cache=config.inference.cache,
         )
 
-    with report.stage("evaluate", cycle, config.cycles, evaluate.games, "games") as progress, one_thread_a_lane(choice):
+    def watch(finished: int) -> None:
+        progress.update(finished)
+        if stop.requested:
+            raise Stopped
 
-        def watch(finished: int) -> None:
-            progress.update(finished)
-            if stop.requested:
-                raise Stopped
-
-        result = play_match(
+    with one_thread_a_lane():
+        return play_match(
             game,
             (player(candidate, "candidate"), player(champion, "champion")),
             seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games),
@@ -72,63 +78,76 @@ def play_gate(
             seeds.sequence(config.seed, cycle, seeds.OPENINGS),
             watch,
         )
-        achieved = score(result.wins, result.draws, result.losses)
-        verdict = "promoted" if achieved > evaluate.threshold else "champion stays"
-        progress.update(evaluate.games, score=achieved, gate=verdict)
-    return result
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
-    """Play the match, promote the candidate if its score is above the threshold, and finish the cycle. Promotion copies."""
-    begin = time.perf_counter()
+    """Play the match, promote the candidate if its score is above the threshold, and finish the cycle. Promotion copies.
+
+    A damaged candidate is told, and leaves the run before its training.
+
+    Raises:
+        Stopped: a stop was requested; the match is played again from its start.
+        UserError: a network does not fit the rules.
+    """
     cycle = run.state.cycle + 1
     game = make_game(config.game.name, **config.game.options)
     networks = (run.read_candidate(), run.read_champion())
     if run.state.stage != "evaluate":
+        report.cut_back(run)
         report.message("The candidate was damaged; it is made again.")
         return
-    record: dict[str, Any] = {"cycle": cycle, "games": config.evaluate.games}
-    promoted = True
-    elo = float(run.state.history[-1]["elo_chain"]) if run.state.history else 0.0
+    record: dict[str, Any] = {"cycle": cycle, "games": config.evaluate.games, "promoted": True}
     if config.evaluate.games:
-        choice = ensure_choice(run, config, game, unpack_network(networks[1], "champion").network, report)
-        result = play_gate(config, networks, game, cycle, choice, report, stop)
-        record |= figures_of(result)
-        promoted = record["score"] > config.evaluate.threshold
-        elo += elo_difference(record["score"]) if promoted else 0.0
-        report_match(report, game, cycle, result, record)
+        record |= hold_match(config, run, networks, game, report, stop)
+    promoted = bool(record["promoted"])
+    elo = float(run.state.history[-1]["elo_chain"]) if run.state.history else 0.0
+    elo += elo_difference(record["score"]) if promoted and config.evaluate.games else 0.0
     champion = run.write_network("champion", cycle, networks[0]) if promoted else run.state.champion
     assert champion is not None
-    record |= {"promoted": promoted, "champion": champion.sha256, "elo_chain": elo}
+    record |= {"champion": champion.sha256, "elo_chain": elo}
     report.cycle_scalars(cycle, {"evaluate/promoted": float(promoted), "evaluate/elo_chain": elo})
-    run.commit(
-        replace(
-            run.state,
-            cycle=cycle,
-            stage="selfplay",
-            champion=champion,
-            history=[*run.state.history, record],
-            elapsed_seconds=run.state.elapsed_seconds + time.perf_counter() - begin,
-        )
-    )
+    history = [*run.state.history, record]
+    run.commit(replace(run.state, cycle=cycle, stage="selfplay", champion=champion, history=history))
     run.clean()
 
 
-def figures_of(result: MatchResult) -> dict[str, Any]:
-    """The match as the run's history keeps it."""
+def hold_match(
+    config: Config, run: Run, networks: tuple[bytes, bytes], game: Game, report: Reporter, stop: StopSignal
+) -> dict[str, Any]:
+    """Play the match of (candidate, champion), tell it, and return it as the run's history keeps it, the decision with it."""
+    cycle, games = run.state.cycle + 1, config.evaluate.games
+    champion = unpack_network(networks[1], "champion")
+    check_fits(champion, game)
+    choice = ensure_choice(run, config, game, champion.network, report)
+    with report.stage("evaluate", cycle, config.cycles, games, "games") as progress:
+        result = play_gate(config, networks, game, cycle, choice, progress, stop)
+        record = figures_of(result, config.evaluate.threshold)
+        progress.update(games, score=record["score"], gate="promoted" if record["promoted"] else "champion stays")
+    report_match(report, game, cycle, result, record)
+    return record
+
+
+def figures_of(result: MatchResult, threshold: float) -> dict[str, Any]:
+    """The match as the run's history keeps it; the candidate is promoted if its score is above the threshold."""
     counts = (result.wins, result.draws, result.losses)
     low, high = score_interval(*counts)
-    figures = dict(zip(("wins", "draws", "losses"), counts, strict=True))
-    return figures | {"distinct": result.distinct, "score": score(*counts), "score_low": low, "score_high": high}
+    figures: dict[str, Any] = dict(zip(("wins", "draws", "losses"), counts, strict=True))
+    figures |= {"distinct": result.distinct, "score": score(*counts), "score_low": low, "score_high": high}
+    return figures | {"promoted": figures["score"] > threshold}
 
 
 def report_match(report: Reporter, game: Game, cycle: int, result: MatchResult, record: dict[str, Any]) -> None:
-    """Scalars of the gate and one game of the match as text."""
-    keys = ("score", "score_low", "score_high", "distinct")
-    report.cycle_scalars(
-        cycle, {f"evaluate/{key}": float(record[key]) for key in keys} | {"evaluate/distinct": float(result.distinct)}
-    )
-    report.text("evaluate/game", game_text(game, result.games[0].actions), cycle)
+    """Scalars of the match and one of its games as text."""
+    keys = ("score", "score_low", "score_high", "wins", "draws", "losses", "distinct")
+    report.cycle_scalars(cycle, {f"evaluate/{key}": float(record[key]) for key in keys})
+    report.text("evaluate/game", match_game_text(game, result.games[0]), cycle)
+
+
+def match_game_text(game: Game, played: MatchGame) -> str:
+    """A game of the candidate (player 0) against the champion as a person reads it."""
+    names = ("candidate", "champion") if played.first == 0 else ("champion", "candidate")
+    first_outcome = played.outcome if played.first == 0 else -played.outcome
+    return game_text(game, played.actions, first_outcome, played.opening_plies, names)
 
 
 def main(config: Config, name: str) -> int:

@@ -39,15 +39,34 @@ class EventFolder:
     """
 
     def __init__(self, path: Path, keep: Callable[[int, str], bool]) -> None:
-        """Cut back what is there to the values for which `keep(step, tag)`; the first write opens a new file."""
+        """Cut back what is there to the values for which `keep(step, tag)`."""
         self.path = path
         self._last_step: dict[str, int] = {}
+        self._last_text: dict[str, bytes] = {}
         self._file: Any = None
         self._retry_at = -math.inf
-        for place in sorted(path.glob("*tfevents*")):
+        self.cut(keep)
+
+    def cut(self, keep: Callable[[int, str], bool]) -> None:
+        """Cut back what is there to the values for which `keep(step, tag)`; the next write opens a new file."""
+        self.close()
+        self._last_step, self._last_text = {}, {}
+        for place in sorted(self.path.glob("*tfevents*")):
             if place.suffix != TEMPORARY:
                 with contextlib.suppress(OSError, UserError):
                     self._cut(place, keep)
+
+    def write_text_if_other(self, step: int, value: Any) -> None:
+        """Write a text if it differs from its tag's last one; at the same step it takes the place of that.
+
+        Raises:
+            OSError: see `write`.
+        """
+        if self._last_text.get(value.tag) == value.SerializeToString():
+            return
+        if step <= self._last_step.get(value.tag, -1):
+            self.cut(lambda other, tag: tag != value.tag or other < step)
+        self.write(step, [value])
 
     def write(self, step: int, values: list[Any]) -> None:
         """Append one event with those of the values whose tag has no such step yet; nothing happens soon after a failure.
@@ -65,7 +84,7 @@ class EventFolder:
         except OSError:
             self._drop()
             raise
-        self._last_step.update({value.tag: step for value in new})
+        self._remember(step, new)
 
     def close(self) -> None:
         """Close the file; a later write opens a new one."""
@@ -97,11 +116,16 @@ class EventFolder:
             if place.stat().st_size == 0:
                 place.unlink()
 
+    def _remember(self, step: int, values: list[Any]) -> None:
+        """Note what stands in the files, in the order in which it does."""
+        self._last_step.update({value.tag: max(step, self._last_step.get(value.tag, -1)) for value in values})
+        self._last_text.update({value.tag: value.SerializeToString() for value in values if value.HasField("tensor")})
+
     def _cut(self, place: Path, keep: Callable[[int, str], bool]) -> None:
         kept, whole = bytearray(), place.read_bytes()
         for event in read_events(whole):
             values = [value for value in event.summary.value if keep(event.step, value.tag)]
-            self._last_step.update({value.tag: max(event.step, self._last_step.get(value.tag, -1)) for value in values})
+            self._remember(event.step, values)
             if values or event.file_version:
                 shortened = len(values) < len(event.summary.value)
                 if shortened:

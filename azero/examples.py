@@ -6,12 +6,12 @@ Letters: N examples, T plies of a game, A actions, C H W planes, S state words.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from azero.games.game import Game
+from azero.games.inputs import write_inputs
 
 
 class GameRecord(NamedTuple):
@@ -89,13 +89,6 @@ def outcome_for_mover(record: GameRecord) -> np.ndarray:
     return sign * np.float32(record.first_outcome) + np.float32(0)  # + 0: a draw is 0.0, never -0.0
 
 
-@njit(cache=True, nogil=True)
-def write_rows(rules: Any, states: np.ndarray, planes: np.ndarray, legal_mask: np.ndarray) -> None:
-    for row in range(states.shape[0]):
-        rules.planes(states[row], planes[row])
-        rules.legal_mask(states[row], legal_mask[row])
-
-
 def encode(game: Game, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """What the network sees of some states, and which moves are allowed there.
 
@@ -108,7 +101,7 @@ def encode(game: Game, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     planes = np.empty((len(states), *game.planes_shape), np.float32)
     legal_mask = np.empty((len(states), game.num_actions), np.bool_)
-    write_rows(game.rules, np.ascontiguousarray(states, np.uint64), planes, legal_mask)
+    write_inputs(game.rule_addresses, np.ascontiguousarray(states, np.uint64), planes, legal_mask)
     return planes, legal_mask
 
 
@@ -118,25 +111,3 @@ def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:
     A game's tables say where a thing goes (`table[k, a]`); gathering wants to know where it comes from, the inverse permutation.
     """
     return np.argsort(game.cell_symmetries, axis=1), np.argsort(game.action_symmetries, axis=1)
-
-
-def apply_symmetries(
-    game: Game, planes: np.ndarray, policy_target: np.ndarray, legal_mask: np.ndarray, which: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Turn every example by its own symmetry.
-
-    Args:
-        game: the rules, for their symmetries.
-        planes: [N, C, H, W].
-        policy_target: [N, A].
-        legal_mask: [N, A].
-        which: [N], the number of each row's symmetry.
-
-    Returns:
-        planes, policy_target and legal_mask, new arrays of the same shapes and types.
-    """
-    cells, actions = symmetry_sources(game)
-    flat = planes.reshape(*planes.shape[:2], -1)
-    turned = np.take_along_axis(flat, cells[which][:, None, :], axis=2).reshape(planes.shape)
-    from_action = actions[which]
-    return turned, np.take_along_axis(policy_target, from_action, axis=1), np.take_along_axis(legal_mask, from_action, axis=1)

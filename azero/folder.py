@@ -3,7 +3,7 @@
     checkpoints/<run>/state.json            the commit point: what it does not name does not exist
                       champion/000012.pt    networks
                       candidate/000013.pt
-                      tensorboard/ config.yaml metrics.csv ratings.csv
+                      tensorboard/ config.yaml metrics.csv
                       run.lock run.lock.json
     data/<run>/000012-000.pickle            games of cycle 12
                000013-partial-000.pickle    finished games of a self-play stage that was interrupted
@@ -60,11 +60,6 @@ class Paths:
     def metrics_csv(self) -> Path:
         """One row for each cycle."""
         return self.folder / "metrics.csv"
-
-    @property
-    def ratings_csv(self) -> Path:
-        """Ratings of the run's networks."""
-        return self.folder / "ratings.csv"
 
     @property
     def quarantine(self) -> Path:

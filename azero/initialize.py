@@ -12,6 +12,7 @@ from azero.config import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.metrics import Reporter
+from azero.network.inference import resolve_device
 from azero.network.model import build_network, check_fits, pack_network, unpack_network
 from azero.run import Run, StopSignal
 from azero.seeds import INITIALIZE, torch_seed
@@ -37,7 +38,12 @@ def first_network(config: Config, game: Game) -> bytes:
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
-    """Write the first network as champion and candidate, commit."""
+    """Write the first network as champion and candidate, commit.
+
+    Raises:
+        UserError: the device that the run is to use is not there, or `first_network` refused.
+    """
+    resolve_device(config.device)  # no network is made here, but a run that cannot go on shall not begin
     game = make_game(config.game.name, **config.game.options)
     data = first_network(config, game)
     champion = run.write_network("champion", 0, data)

@@ -6,6 +6,7 @@ inference. A game depends on its number alone, so neither the count of lanes nor
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -47,15 +48,28 @@ class LaneFigures:
 
 @dataclass
 class GameQueue:
-    """Hands out the numbers of games still to be played, to lanes in any thread."""
+    """Hands out the numbers of games still to be played, to lanes in any thread.
+
+    Attributes:
+        numbers: those not handed out yet.
+        deadline: `time.perf_counter()` from which on no game is handed out, but for a first one.
+        abandoned: a lane has failed; the others end after the wave in hand.
+    """
 
     numbers: Iterator[int]
+    deadline: float = math.inf
+    abandoned: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
+    handed_out: int = 0
 
     def take(self) -> int | None:
-        """The next number, or None when all games are handed out."""
+        """The next number, or None when all games are handed out, time is up, or a lane has failed."""
         with self.lock:
-            return next(self.numbers, None)
+            if self.abandoned or (self.handed_out and time.perf_counter() >= self.deadline):
+                return None
+            number = next(self.numbers, None)
+            self.handed_out += number is not None
+            return number
 
 
 def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
@@ -94,10 +108,10 @@ class SelfplayLane:
         self.figures = LaneFigures()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None], stop: StopSignal) -> None:
-        """Play games from the queue until it is empty or a stop is requested; each finished one goes to `deliver`."""
+        """Play games until the queue has none left, or a stop is requested; each finished one goes to `deliver`."""
         for place in range(len(self.numbers)):
             self.start_next(place, queue, seeds)
-        while not stop.requested and (self.lane.status != IDLE).any():
+        while not (stop.requested or queue.abandoned) and (self.lane.status != IDLE).any():
             self.play_on(queue, seeds, deliver)
             self.infer_leaves()
         self.figures.cache_asked, self.figures.cache_found = (int(count) for count in self.cache.counts)
@@ -159,6 +173,7 @@ def play_games(
     seeds: np.ndarray,
     progress: Progress,
     stop: StopSignal,
+    deadline: float = math.inf,
 ) -> tuple[list[GameRecord], LaneFigures]:
     """Play the games of those numbers, one lane for each inference, and return those that finished, by number.
 
@@ -170,9 +185,10 @@ def play_games(
         seeds: [games] uint64.
         progress: told of every finished game.
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
+        deadline: `time.perf_counter()` from which on no game is begun; those in flight are finished, and at least one is played.
     """
     policy = make_policy(config.search, config.selfplay)
-    queue = GameQueue(iter(numbers))
+    queue = GameQueue(iter(numbers), deadline)
     records: list[GameRecord] = []
     failures: list[BaseException] = []
     total = LaneFigures()
@@ -183,7 +199,7 @@ def play_games(
             lane.play(queue, seeds, records.append, stop)
         except BaseException as failure:  # told in the main thread
             failures.append(failure)
-            queue.numbers = iter(())
+            queue.abandoned = True
 
     lanes = [
         SelfplayLane(game, inference, config.search, policy, make_cache(config.inference.cache, game.key_words, game.num_actions))

@@ -10,106 +10,88 @@ The loop decides which stage is next, runs it, and tells how it went. It holds n
 from __future__ import annotations
 
 import importlib
-import time
+import math
+import shlex
+from typing import Any
 
-from azero.command_line import program
+from azero.command_line import Asked, program
 from azero.config import Config
 from azero.metrics import Reporter
 from azero.run import Run, Stopped, StopSignal
+from azero.stage import mend_report, run_next, start_clock
 
 
-class Clock:
-    """Wall-clock of the run, over all its resumes, and how long each stage took last."""
-
-    def __init__(self, minutes: float, elapsed_seconds: float) -> None:
-        """`minutes`: the bound, 0 for none. `elapsed_seconds`: spent before this process."""
-        self.bound = minutes * 60 if minutes else float("inf")
-        self.begin = time.perf_counter() - elapsed_seconds
-        self.last: dict[str, float] = {}
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds of work on this run."""
-        return time.perf_counter() - self.begin
-
-    def has_time_for(self, stage: str) -> bool:
-        """Whether a stage that takes as long as last time would end in time; before a cycle's first stage, the whole cycle.
-
-        `initialize` always has time: a run without a network would have nothing to show.
-        """
-        needed = sum(self.last.values()) if stage == "selfplay" else self.last.get(stage, 0.0)
-        return stage == "initialize" or self.elapsed + needed < self.bound
-
-
-def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
+def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, **limits: Any) -> None:
     """Import the stage that comes next and run it: torch and the compiled search are loaded only now."""
-    importlib.import_module(f"azero.{run.state.stage}").run_stage(config, run, report, stop)
+    importlib.import_module(f"azero.{run.state.stage}").run_stage(config, run, report, stop, **limits)
 
 
-def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
-    """Run stages until the cycles or the minutes are used up.
+def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> bool:
+    """Run stages until the cycles or the minutes are used up. Returns whether all cycles are finished.
 
     Raises:
         Stopped: a signal came; all that is finished is committed.
     """
-    clock = Clock(config.minutes, run.state.elapsed_seconds)
+    clock = start_clock(config.minutes, run, report)
+    mend_report(config, run, report, clock)
     while run.state.cycle < config.cycles or run.state.stage == "initialize":
-        stage, cycle = run.state.stage, run.state.cycle
-        if not clock.has_time_for(stage):
-            report.message(f"minutes={config.minutes:g} are used up after {cycle} cycles; set a higher minutes= to go on.")
-            return
-        begin = clock.elapsed
-        run_stage(config, run, report, stop)
-        clock.last[stage] = clock.elapsed - begin
-        report.cycle_scalars(cycle + 1, {f"time/{stage}": clock.last[stage]})
-        if run.state.cycle > cycle:
-            finish_cycle(config, run, report)
+        if not clock.has_time_for(run.state.stage):
+            report.message(
+                f"minutes={config.minutes:g} are used up after {run.state.cycle} cycles; set a higher minutes= to go on."
+            )
+            return False
+        run_next(run_stage, config, run, report, stop, clock)
         if stop.requested:
             raise Stopped
+    return True
 
 
-def finish_cycle(config: Config, run: Run, report: Reporter) -> None:
-    """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
-    if config.game.name == "tictactoe":
-        from azero.cycle_report import report_cycle
-
-        report_cycle(config, run.name, run.state.cycle, report)
-    report.end_cycle(run.state.cycle)
-
-
-def finish_run(config: Config, run: Run, report: Reporter) -> None:
-    """Show the correctness table, where things are, and what to try next."""
+def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
+    """Show the correctness table, where things are, and what to try next (`again`, see `next_commands`)."""
     if config.game.name == "tictactoe":
         from azero.cycle_report import report_run
 
         report_run(config, run.name)
     assert run.state.champion is not None
-    again = f"python -m azero.loop run={run.name}"
     report.message(
         f"{run.state.cycle} cycles in {run.state.elapsed_seconds:.0f} s. "
         f"Champion: {run.paths.of(run.state.champion.file)}. Games: {run.paths.data}. Figures: {run.paths.metrics_csv}.\n"
-        f"See it learn: tensorboard --logdir {config.checkpoints}\n"
-        f"Go on: {again} cycles={config.cycles + 10}\n"
-        f"Start anew: {again}-2 seed={config.seed + 1}"
+        f"See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{again}"
     )
 
 
-def main(config: Config, name: str) -> int:
-    """Run or resume the run of that name. Returns the exit status."""
+def next_commands(config: Config, run: Run, asked: Asked, all_cycles: bool) -> str:
+    """The command that goes on with the run beyond its bound, and one for a run like it."""
+    if all_cycles:
+        onward = asked.again(run.name, cycles=run.state.cycle + 10)
+    else:
+        onward = asked.again(run.name, minutes=2 * math.ceil(max(config.minutes, run.state.elapsed_seconds / 60)))
+    anew = asked.again(f"{run.name}-2", seed=config.seed + 1)
+    return f"Go on: python -m azero.loop {onward}\nStart anew: python -m azero.loop {anew}"
+
+
+def main(config: Config, name: str, asked: Asked | None = None) -> int:
+    """Run or resume the run of that name. Returns the exit status.
+
+    Args:
+        config: of the run.
+        name: the run's.
+        asked: what the command line said, for the commands that are told at the end.
+    """
     with StopSignal() as stop, Run.open(config, name, "azero.loop") as run, Reporter.open(run) as report:
         if run.state.cycle >= config.cycles and run.state.stage == "selfplay":
             report.message(f"Run {name} has finished its {run.state.cycle} cycles already.")
         elif run.state.stage != "initialize":
             report.message(f"Run {name} goes on with {run.state.stage} of cycle {run.state.cycle + 1}.")
         try:
-            run_cycles(config, run, report, stop)
+            all_cycles = run_cycles(config, run, report, stop)
         except Stopped:
             report.message("Stopped; the same command goes on from here.")
             return stop.exit_code
         stop.end_at_once()
-        finish_run(config, run, report)
+        finish_run(config, run, report, next_commands(config, run, asked or Asked(), all_cycles))
     return 0
 
 
 if __name__ == "__main__":
-    program(main)
+    program(main, tell_asked=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -26,6 +26,9 @@ from azero.metrics_csv import MetricsTable
 
 if TYPE_CHECKING:
     from azero.run import Run
+    from azero.state import State
+
+Kept = Callable[[int, str], bool]
 
 STAGES = ("initialize", "selfplay", "train", "evaluate")
 STAGE_OF_GROUP = {  # the part of a tag before its slash: the stage that tells it; of a group not named here, evaluate
@@ -39,6 +42,7 @@ STAGE_OF_GROUP = {  # the part of a tag before its slash: the stage that tells i
     "correctness": "evaluate",
 }
 TRAIN_GROUPS = ("loss", "train")
+STAGE_TIMES = tuple(f"time/{stage}" for stage in STAGES)
 
 
 LAYOUT: dict[str, tuple[Chart, ...]] = {
@@ -49,11 +53,16 @@ LAYOUT: dict[str, tuple[Chart, ...]] = {
             ("correctness/keeps_value_search", "correctness/keeps_value_policy"),
         ),
         Chart(
+            "games lost of all that an opponent can make: as first, as second",
+            ("correctness/losses_first_search", "correctness/losses_second_search"),
+        ),
+        Chart(
             "candidate v. champion: score, 95 %",
             ("evaluate/score",),
             ("evaluate/score_low", "evaluate/score_high"),
         ),
         Chart("Elo, summed over promotions", ("evaluate/elo_chain",)),
+        Chart("wins, draws, losses of the candidate", ("evaluate/wins", "evaluate/draws", "evaluate/losses")),
         Chart("loss", ("loss/policy", "loss/value", "loss/total")),
         Chart("simulations a second", ("selfplay/simulations_per_second",)),
     ),
@@ -76,7 +85,7 @@ LAYOUT: dict[str, tuple[Chart, ...]] = {
     "where the time goes": (
         Chart("batch fill and cache hits", ("selfplay/batch_fill", "selfplay/cache_hits")),
         Chart("games a second", ("selfplay/games_per_second",)),
-        Chart("seconds of each stage", ("time/selfplay", "time/train", "time/evaluate")),
+        Chart("seconds of each stage", ("time/selfplay", "time/train", "time/evaluate", "time/correctness")),
     ),
 }
 
@@ -104,6 +113,18 @@ def is_committed(cycle: int, tag: str, cycles_finished: int, next_stage: str) ->
     return cycle <= cycles_finished or (cycle == cycles_finished + 1 and stage < STAGES.index(next_stage))
 
 
+def kept_of(state: State) -> tuple[Kept, Kept]:
+    """Which values of a committed run stay: (by cycle and tag, by training step and tag)."""
+
+    def cycle_kept(cycle: int, tag: str) -> bool:
+        return is_committed(cycle, tag, state.cycle, state.stage)
+
+    def train_kept(step: int, tag: str) -> bool:
+        return step <= state.train_steps and state.stage != "initialize"
+
+    return cycle_kept, train_kept
+
+
 def format_config(config: Config) -> str:
     """Every setting by its dotted key, one a line."""
     return "\n".join(f"{key}={value}" for key, value in flatten(config).items())
@@ -129,24 +150,32 @@ class Reporter:
             run: its folder, what was committed last, and its configuration.
             stream: where progress is printed; by default stdout.
         """
-        state = run.state
-
-        def cycle_kept(step: int, tag: str) -> bool:
-            return is_committed(step, tag, state.cycle, state.stage)
-
-        def train_kept(step: int, tag: str) -> bool:
-            return step <= state.train_steps and state.stage != "initialize"
-
+        cycle_kept, train_kept = kept_of(run.state)
         reporter = cls(
             Console(stream),
             EventFolder(run.paths.tensorboard / "train", train_kept),
             EventFolder(run.paths.tensorboard / "cycle", cycle_kept),
             MetricsTable(run.paths.metrics_csv, cycle_kept),
         )
-        reporter._expect_times(run.config.minutes * 60 - state.elapsed_seconds if run.config.minutes else None)
+        reporter._expect_times(run.config.minutes * 60 - run.state.elapsed_seconds if run.config.minutes else None)
         reporter._write(reporter._cycle, 0, [layout_value(LAYOUT)])
-        reporter.text("config", format_config(run.config), state.cycle)
+        reporter._write_config(run)
         return reporter
+
+    def cut_back(self, run: Run) -> None:
+        """Cut away what was told of stages that the run has taken back, so that they can be told again."""
+        cycle_kept, train_kept = kept_of(run.state)
+        self._train.cut(train_kept)
+        self._cycle.cut(cycle_kept)
+        self._table.cut(cycle_kept)
+
+    def figures(self, cycle: int) -> dict[str, float]:
+        """What was told of a cycle, by tag, also before a resume."""
+        return {tag: float(text) for tag, text in self._table.rows.get(cycle, {}).items()}
+
+    def last_figure(self, tag: str) -> float | None:
+        """The value of the last cycle that has one."""
+        return next(reversed(self._table.column(tag)), None)
 
     def close(self) -> None:
         """Close the event files."""
@@ -183,7 +212,7 @@ class Reporter:
         The time left is estimated from `time/<stage>`, the seconds that a stage took.
         """
         for tag, value in scalars.items():
-            if tag.startswith("time/"):
+            if tag in STAGE_TIMES:
                 self._console.stage_seconds.setdefault(stage_of(tag), []).append(value)
         self._write(self._cycle, cycle, [scalar_value(tag, value) for tag, value in scalars.items()])
         self._add_to_table(cycle, scalars)
@@ -220,12 +249,21 @@ class Reporter:
         self._console.deadline = None if seconds_left is None else time.monotonic() + seconds_left
         self._console.stage_seconds = {stage: self._table.column(f"time/{stage}") for stage in STAGES}
 
+    def _write_config(self, run: Run) -> None:
+        with self._telling_failure(self._cycle):
+            self._cycle.write_text_if_other(run.state.cycle, text_value("config", format_config(run.config)))
+
     def _folder_of(self, tag: str) -> EventFolder:
         return self._train if tag.partition("/")[0] in TRAIN_GROUPS else self._cycle
 
     def _write(self, folder: EventFolder, step: int, values: list[Any]) -> None:
-        try:
+        with self._telling_failure(folder):
             folder.write(step, values)
+
+    @contextlib.contextmanager
+    def _telling_failure(self, folder: EventFolder) -> Iterator[None]:
+        try:
+            yield
         except OSError as error:
             self._tell_failure(f"TensorBoard's files in {folder.path}", error.strerror or str(error))
 
@@ -249,6 +287,17 @@ class NullReporter(Reporter):
 
     def close(self) -> None:
         """See `Reporter.close`."""
+
+    def cut_back(self, run: Run) -> None:
+        """See `Reporter.cut_back`."""
+
+    def figures(self, cycle: int) -> dict[str, float]:
+        """None are remembered."""
+        return {}
+
+    def last_figure(self, tag: str) -> float | None:
+        """None is remembered."""
+        return None
 
     @contextlib.contextmanager
     def stage(self, name: str, cycle: int, cycles: int, total: float, unit: str) -> Iterator[Progress]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from azero.disk import Disk, write_atomically
@@ -24,7 +24,15 @@ class MetricsTable:
         """Read what is there and cut it back: only figures for which `keep(cycle, tag)` stay. A foreign file counts as empty."""
         self.path = path
         self.rows: dict[int, dict[str, str]] = {}
-        for cycle, figures in read_rows(path):
+        self._keep(read_rows(path), keep)
+
+    def cut(self, keep: Callable[[int, str], bool]) -> None:
+        """Leave only figures for which `keep(cycle, tag)`; the file follows with the next ones."""
+        before, self.rows = self.rows, {}
+        self._keep(before.items(), keep)
+
+    def _keep(self, rows: Iterable[tuple[int, Mapping[str, str]]], keep: Callable[[int, str], bool]) -> None:
+        for cycle, figures in rows:
             kept = {tag: text for tag, text in figures.items() if text and keep(cycle, tag)}
             if kept:
                 self.rows[cycle] = kept

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,10 +18,11 @@ from azero.config import Config
 from azero.examples import GameRecord, examples_of
 from azero.games import make_game
 from azero.games.game import Game
+from azero.inference_choice import ensure_choice
 from azero.lanes import LaneFigures, play_games
 from azero.metrics import Reporter
-from azero.network.inference import InferenceChoice, choose_inference, make_inference, one_thread_a_lane, resolve_device
-from azero.network.model import Network, unpack_network
+from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
+from azero.network.model import check_fits, unpack_network
 from azero.replay import load_partial, write_games, write_partial
 from azero.run import Run, Stopped, StopSignal
 from azero.search.kernels import compiled_before
@@ -28,70 +30,42 @@ from azero.seeds import SELFPLAY, game_seeds
 from azero.stage import run_alone
 
 
-def batch_rows(config: Config) -> int:
-    """Games in flight in one lane, which is the batch shape: as set, else a quarter of the stage's games, between 16 and 256.
-
-    It does not look at the number of lanes: evaluations in another shape could differ in their last bit.
-    """
-    if config.selfplay.concurrent_games:
-        return config.selfplay.concurrent_games
-    return min(256, max(16, 1 << max(1, config.selfplay.games // 4).bit_length() - 1))
-
-
-def ensure_choice(run: Run, config: Config, game: Game, network: Network, report: Reporter) -> InferenceChoice:
-    """The backend of this run: chosen once, stored in the state, and reused, so that timing noise never changes a run."""
-    if run.state.inference is not None:
-        return InferenceChoice(**run.state.inference)
-    planes = positions_to_time(game, batch_rows(config), config.seed)
-    choice = choose_inference(network, game, config.inference, resolve_device(config.device), batch_rows(config), planes)
-    run.commit(replace(run.state, inference=asdict(choice)))
-    report.message(
-        f"inference: {choice.backend} {choice.precision} on {choice.device}, {choice.evaluations_per_second:,.0f} evaluations/s"
-    )
-    return choice
-
-
-def positions_to_time(game: Game, count: int, seed: int) -> np.ndarray:
-    """[count, C, H, W] planes of positions of random play, for timing and comparing backends."""
-    rng = np.random.default_rng(seed)
-    planes = np.zeros((count, *game.planes_shape), np.float32)
-    state = game.initial_state()
-    for row in range(count):
-        planes[row] = game.planes(state)
-        state = game.step(state, int(rng.choice(game.legal_actions(state))))
-        if game.is_terminal(state):
-            state = game.initial_state()
-    return planes
-
-
-def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
+def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, deadline: float = math.inf) -> None:
     """Play the cycle's games with the champion, write them, commit.
+
+    Args:
+        config, run, report, stop: as for every stage.
+        deadline: `time.perf_counter()` from which on no game is begun; those that are finished then are the cycle's games.
 
     Raises:
         Stopped: finished games are committed as a partial shard; the others are played again from their seeds.
+        UserError: the champion does not fit the rules.
     """
     begin = time.perf_counter()
     cycle, wanted = run.state.cycle + 1, config.selfplay.games
     game = make_game(config.game.name, **config.game.options)
-    champion = unpack_network(run.read_champion(), "champion").network
+    loaded = unpack_network(run.read_champion(), "champion")
+    check_fits(loaded, game)
+    champion = loaded.network
     choice = ensure_choice(run, config, game, champion, report)
     if not compiled_before():
         report.message("Compiling the rules and the search, once for this version and machine; about a quarter of a minute.")
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
-    with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane(choice):
+    with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
         inferences = [make_inference(champion, game, choice) for _ in range(lane_count(config, len(numbers), choice))]
-        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop)
-    if len(played) < len(numbers):
+        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, deadline)
+    if len(played) < len(numbers) and stop.requested:
         run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))
         raise Stopped
     records = [*(record for record in done if record.number < wanted), *played]
+    if len(records) < wanted:
+        report.message(f"selfplay: {len(records):,} of {wanted:,} games, as many as minutes={config.minutes:g} leaves time for.")
     seconds = time.perf_counter() - begin
     report_games(report, game, cycle, sorted(records, key=lambda record: record.number), figures, seconds)
     shards = [*run.state.shards, *write_games(run, cycle, records, game.name)]
-    elapsed = run.state.elapsed_seconds + time.perf_counter() - begin
-    run.commit(replace(run.state, stage="train", shards=shards, partial=[], elapsed_seconds=elapsed))
+    run.commit(replace(run.state, stage="train", shards=shards, partial=[]))
 
 
 def lane_count(config: Config, games: int, choice: InferenceChoice) -> int:
@@ -127,15 +101,38 @@ def report_games(
     root_value = np.concatenate([record.root_value for record in records])[searched]
     report.histogram("selfplay/root_value", root_value, cycle)
     report.histogram("selfplay/value_error", root_value - examples_of(records).value_target, cycle)
-    report.text("selfplay/game", game_text(game, records[0].actions.tolist()), cycle)
+    shown = records[0]
+    opening_plies = int((~shown.searched).sum())
+    report.text("selfplay/game", game_text(game, shown.actions.tolist(), shown.first_outcome, opening_plies), cycle)
 
 
-def game_text(game: Game, actions: Sequence[int]) -> str:
-    """The moves of a game and its last position."""
+def game_text(
+    game: Game, actions: Sequence[int], first_outcome: float, opening_plies: int, names: tuple[str, str] | None = None
+) -> str:
+    """A game as a person reads it: its moves, its last position, and who won.
+
+    Args:
+        game: the rules.
+        actions: all of its plies.
+        first_outcome: +1 the first player won, 0 draw, -1 lost.
+        opening_plies: how many plies at its beginning were random.
+        names: who moved first and who second, where they are not the same.
+    """
     state = game.initial_state()
     for action in actions:
         state = game.step(state, action)
-    return " ".join(game.action_name(action) for action in actions) + "\n\n" + game.format_state(state)
+    moves = [game.action_name(action) for action in actions]
+    opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
+    winner = 0 if first_outcome > 0 else 1
+    who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
+    lines = [
+        *([f"{names[0]} moves first, {names[1]} second"] if names else []),
+        *([f"random opening: {opening}"] if opening else []),
+        f"moves: {played}",
+        *("", game.format_state(state), ""),
+        f"{who} wins" if first_outcome else "draw",
+    ]
+    return "\n".join(lines)
 
 
 def main(config: Config, name: str) -> int:

@@ -1,18 +1,115 @@
-"""Running one stage on a run's folder: what a stage's own program and the loop do alike."""
+"""Running one stage on a run's folder, and the run's clock: what a stage's own program and the loop do alike."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from azero.config import Config, UserError
 from azero.metrics import Reporter
-from azero.run import Run, Stopped, StopSignal
+from azero.run import Run, State, Stopped, StopSignal
+from azero.state import STAGES
 
-Stage = Callable[[Config, Run, Reporter, StopSignal], None]
+Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
+MEASURED = "correctness/fixed_search"  # told of a cycle: its champion has been measured
+
+
+class Clock:
+    """Wall-clock of the run over all its resumes, how long each stage took last, and what the bound leaves time for.
+
+    The one place that knows the time spent: `run_next` commits `elapsed` as `state.elapsed_seconds`.
+
+    Attributes:
+        bound: seconds that the run may take in all, infinite for no bound.
+        last: by stage, the seconds that it took last; "correctness" for the measuring after a cycle.
+    """
+
+    def __init__(self, minutes: float, elapsed_seconds: float, last: Mapping[str, float] | None = None) -> None:
+        """`minutes`: the bound, 0 for none. `elapsed_seconds`: spent before this process. `last`: known from before."""
+        self.bound = minutes * 60 if minutes else math.inf
+        self.begin = time.perf_counter() - elapsed_seconds
+        self.last = dict(last or {})
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds spent on this run."""
+        return time.perf_counter() - self.begin
+
+    def has_time_for(self, stage: str) -> bool:
+        """Whether a stage that takes as long as last time would end in time; for self-play, whether it has any time at all.
+
+        `initialize` always has time: a run without a network would have nothing to show.
+        """
+        if stage == "initialize":
+            return True
+        if stage == "selfplay":
+            return self.selfplay_seconds() > 0
+        return self.elapsed + self.last.get(stage, 0.0) < self.bound
+
+    def selfplay_seconds(self) -> float:
+        """Seconds that the bound leaves for self-play: all but what comes after it, or half while that is not known."""
+        left = self.bound - self.elapsed
+        if "train" not in self.last or "evaluate" not in self.last:
+            return left / 2
+        return left - self.last["train"] - self.last["evaluate"] - self.last.get("correctness", 0.0)
+
+
+def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:
+    """The run's clock, going on where it stood; how long stages took is read back from the figures of the run."""
+    known = {stage: report.last_figure(f"time/{stage}") for stage in (*STAGES, "correctness")}
+    return Clock(minutes, run.state.elapsed_seconds, {stage: seconds for stage, seconds in known.items() if seconds is not None})
+
+
+def run_next(stage: Stage, config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock) -> None:
+    """Run `stage`, the one that comes next, tell how long it took, measure the champion if that ended a cycle, commit the time.
+
+    Raises:
+        Stopped: a stop was requested; all that is finished is committed.
+    """
+    name, before, begin = run.state.stage, run.state, clock.elapsed
+    limits = {"deadline": time.perf_counter() + clock.selfplay_seconds()} if name == "selfplay" else {}
+    try:
+        stage(config, run, report, stop, **limits)
+        if place_of(run.state) > place_of(before):  # else the stage took the run back
+            tell_seconds(report, clock, before.cycle + 1, name, begin)
+        if run.state.cycle > before.cycle:
+            finish_cycle(config, run, report, clock)
+    finally:
+        run.commit(replace(run.state, elapsed_seconds=clock.elapsed))
+
+
+def place_of(state: State) -> tuple[int, int]:
+    """How far a run is: places grow as stages end."""
+    return state.cycle, STAGES.index(state.stage)
+
+
+def tell_seconds(report: Reporter, clock: Clock, cycle: int, what: str, begin: float) -> None:
+    """Note and tell what something took that began at `begin` by the run's clock."""
+    clock.last[what] = clock.elapsed - begin
+    report.cycle_scalars(cycle, {f"time/{what}": clock.last[what]})
+
+
+def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
+    """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
+    cycle, begin = run.state.cycle, clock.elapsed
+    if config.game.name == "tictactoe":
+        from azero.cycle_report import report_cycle
+
+        report_cycle(config, run.name, cycle, report)
+        tell_seconds(report, clock, cycle, "correctness", begin)
+    report.end_cycle(cycle)
+
+
+def mend_report(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
+    """Measure the champion of the last finished cycle if the process that finished it was killed before it did."""
+    if run.state.cycle and config.game.name == "tictactoe" and MEASURED not in report.figures(run.state.cycle):
+        finish_cycle(config, run, report, clock)
 
 
 def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
-    """Run one stage if it is the one that comes next. Returns the exit status.
+    """Run one stage if it is the one that comes next, without the bound of `minutes`. Returns the exit status.
 
     Raises:
         UserError: another stage comes next.
@@ -22,8 +119,10 @@ def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
             raise UserError(
                 f"In run {run_name} the stage {run.state.stage} comes next, not {name}; run python -m azero.{run.state.stage}."
             )
+        clock = start_clock(0.0, run, report)
+        mend_report(config, run, report, clock)
         try:
-            stage(config, run, report, stop)
+            run_next(stage, config, run, report, stop, clock)
         except Stopped:
             return stop.exit_code
         report.message(f"{name} is done; {run.state.stage} comes next in {run.paths.folder}.")

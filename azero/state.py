@@ -68,6 +68,7 @@ class State:
         train_steps: optimizer steps since the beginning.
         train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.
+        train_threads: torch threads that training uses, for other counts give other last bits; 0 before the first train stage.
         elapsed_seconds: time spent on finished stages.
         history: one small record for each finished cycle.
         config: the configuration in force, by dotted key.
@@ -90,6 +91,7 @@ class State:
     train_steps: int = 0
     train_steps_before: int = 0
     inference: dict[str, Any] | None = None
+    train_threads: int = 0
     elapsed_seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)

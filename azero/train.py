@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -30,16 +29,29 @@ PRODUCTS_A_THREAD = 250_000_000
 SHOWN = {"loss/policy": "policy_loss", "loss/value": "value_loss"}  # figures beside the progress
 
 
-def training_threads(products: int) -> int:
-    """Threads to train with: as OMP_NUM_THREADS says, else as many as a step's work pays for, one a core and 16 at most.
+def training_threads(products: int, recorded: int, report: Reporter) -> int:
+    """Threads to train with: as OMP_NUM_THREADS says, else as the run began, else as many as a step's work pays for.
 
-    products: multiplications of one step's forward pass. Threads share each layer and wait for each other after it. Measured with
-    4 blocks x 32 channels, batch 256 (0.2 G): 14 ms a step on one thread, 10 on two; with another process busy, 14 and 50.
+    Weights depend on the count in their last bits, so a run keeps its own, also on a machine with fewer cores.
+
+    Args:
+        products: multiplications of one step's forward pass. Threads share each layer and wait for each other after it. Measured
+            with 4 blocks x 32 channels, batch 256 (0.2 G): 14 ms a step on one thread, 10 on two; with another process busy, 14
+            and 50.
+        recorded: what the run trained with so far; 0 for a run that has not trained.
+        report: told where the count changes, or is more than there are cores.
     """
     wish = os.environ.get("OMP_NUM_THREADS", "")
     if wish.isdigit() and int(wish):
+        if recorded not in (0, int(wish)):
+            report.message(f"train: {wish} threads from now on, as OMP_NUM_THREADS says, instead of the run's {recorded}.")
         return int(wish)
-    return max(1, min(MOST_THREADS, cores(), products // PRODUCTS_A_THREAD))
+    if recorded > cores():
+        report.message(
+            f"train: {recorded} threads on {cores()} cores, so that the weights are those that the run began to make; "
+            f"OMP_NUM_THREADS={cores()} may be faster, with other last bits."
+        )
+    return recorded or max(1, min(MOST_THREADS, cores(), products // PRODUCTS_A_THREAD))
 
 
 def cores() -> int:
@@ -56,7 +68,6 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         Stopped: a stop was requested.
         UserError: training met numbers that are not finite.
     """
-    begin = time.perf_counter()
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
     examples = load_window(run, config.train.window, report.message)
@@ -69,7 +80,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     weights = sum(weight.numel() for weight in loaded.network.parameters())
     products = weights * game.planes_shape[1] * game.planes_shape[2] * config.train.batch_size
     steps = Sampler(len(examples.states), config.train.batch_size, config.train.epochs, np.random.default_rng(0)).steps
-    with report.stage("train", cycle, config.cycles, steps, "steps") as progress, torch_threads(training_threads(products)):
+    threads = training_threads(products, run.state.train_threads, report)
+    with report.stage("train", cycle, config.cycles, steps, "steps") as progress, torch_threads(threads):
         result = fit(
             loaded.network,
             examples,
@@ -88,8 +100,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         result.network, game=game, config=loaded.config, cycle=cycle, train_steps=train_steps, optimizer_state=kept
     )
     candidate = run.write_network("candidate", cycle, data)
-    elapsed = run.state.elapsed_seconds + time.perf_counter() - begin
-    run.commit(replace(run.state, stage="evaluate", candidate=candidate, train_steps=train_steps, elapsed_seconds=elapsed))
+    state = replace(run.state, train_threads=threads, train_steps=train_steps)
+    run.commit(replace(state, stage="evaluate", candidate=candidate))
 
 
 def tell(report: Reporter, progress: Any, stop: StopSignal, steps_before: int) -> Progress:

@@ -1,4 +1,4 @@
-"""Examples as tensors: the same planes as the rules', turned as `apply_symmetries` turns them."""
+"""Examples as tensors: the same planes as the rules', turned as the game's symmetry tables say."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import torch
 
 from azero import batches
 from azero.batches import draw_batch, load_data, to_device
-from azero.examples import Examples, apply_symmetries, encode
+from azero.examples import Examples, encode
 from azero.games import make_game
 from azero.games.game import Game
 
@@ -42,12 +42,61 @@ def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> Non
     assert np.array_equal(batch.value_target.numpy(), examples.value_target[rows])
 
 
-def test_a_batch_is_turned_row_by_row_as_the_plain_function_turns_it(game: Game, examples: Examples) -> None:
+def turned_by_hand(game: Game, planes: np.ndarray, target: np.ndarray, mask: np.ndarray, which: np.ndarray) -> list[np.ndarray]:
+    """Planes, targets and masks with every row turned: what stands in place i goes to place table[i]."""
+    turned = [np.empty_like(planes), np.empty_like(target), np.empty_like(mask)]
+    for row, number in enumerate(which):
+        cells, actions = game.cell_symmetries[number], game.action_symmetries[number]
+        for channel in range(planes.shape[1]):
+            turned[0][row, channel].flat[cells] = planes[row, channel].ravel()
+        turned[1][row, actions] = target[row]
+        turned[2][row, actions] = mask[row]
+    return turned
+
+
+def after(game: Game, moves: list[int]) -> np.ndarray:
+    """The state after some moves."""
+    state = game.initial_state()
+    for move in moves:
+        state = game.step(state, move)
+    return state
+
+
+def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Game) -> None:
+    moves = [1, 4, 0, 2, 6]
+    eye = np.eye(9, dtype=np.float32)
+    states = np.array([after(game, moves[:ply]) for ply in range(5)])
+    data = load_data(Examples(states, eye[moves], np.zeros(5, np.float32)), game, "cpu")
+    for number, actions in enumerate(game.action_symmetries):
+        turned = draw_batch(data, game, torch.arange(5), torch.full((5,), number))
+        mirrored = actions[moves].tolist()
+        planes, mask = encode(game, np.array([after(game, mirrored[:ply]) for ply in range(5)]))
+        assert np.array_equal(turned.planes.numpy(), planes)
+        assert np.array_equal(turned.policy_target.numpy(), eye[mirrored])
+        assert np.array_equal(turned.legal_mask.numpy(), mask)
+
+
+def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
+    """Quarter turns and mirrors, by hand: X on 0 and O on 1 of the top row, the target on 2."""
+    states, target = after(game, [0, 1])[None], np.eye(9, dtype=np.float32)[[2]]
+    data = load_data(Examples(states, target, np.zeros(1, np.float32)), game, "cpu")
+    turned = draw_batch(data, game, torch.zeros(8, dtype=torch.int64), torch.arange(8))
+    corners = [
+        (int(planes[0].argmax()), int(planes[1].argmax()), int(target.argmax()))
+        for planes, target in zip(turned.planes, turned.policy_target, strict=True)
+    ]
+    assert set(corners) == {(0, 1, 2), (2, 1, 0), (2, 5, 8), (8, 5, 2), (8, 7, 6), (6, 7, 8), (6, 3, 0), (0, 3, 6)}
+    assert corners[0] == (0, 1, 2)
+    for (mine, other, _), mask in zip(corners, turned.legal_mask.numpy(), strict=True):
+        assert np.flatnonzero(~mask).tolist() == sorted((mine, other))
+
+
+def test_a_batch_is_turned_row_by_row(game: Game, examples: Examples) -> None:
     rng = np.random.default_rng(2)
     rows, which = rng.integers(30, size=64), rng.integers(8, size=64)
     batch = draw_batch(load_data(examples, game, "cpu"), game, to_device(rows, "cpu"), to_device(which, "cpu"))
     planes, legal_mask = encode(game, examples.states[rows])
-    expected = apply_symmetries(game, planes, examples.policy_target[rows], legal_mask, which)
+    expected = turned_by_hand(game, planes, examples.policy_target[rows], legal_mask, which)
     for own, right in zip((batch.planes, batch.policy_target, batch.legal_mask), expected, strict=True):
         assert np.array_equal(own.numpy(), right)
     assert np.array_equal(batch.value_target.numpy(), examples.value_target[rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from azero.command_line import WRONG_INPUT, program
+from azero.command_line import WRONG_INPUT, Asked, compose, program
 from azero.config import Config, UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,6 +77,35 @@ def test_a_recipe_names_its_run_and_run_names_it_otherwise(start: Start) -> None
 def test_settings_reach_the_config(start: Start) -> None:
     config = start("search.num_simulations=7", "train.milestones=[0.25,0.5]", "minutes=1.5", "device=cpu").runs[0][0]
     assert (config.search.num_simulations, config.train.milestones, config.minutes, config.device) == (7, [0.25, 0.5], 1.5, "cpu")
+
+
+def test_main_learns_what_was_asked_for(start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[Asked] = []
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HYDRA_FULL_ERROR", "")
+    for arguments in (["experiment=smoke", "+game.options.size=3", "run=mine"], [], ["-m", "seed=4,5"]):
+        monkeypatch.setattr(sys, "argv", ["azero", *arguments])
+        with pytest.raises(SystemExit):
+            program(lambda config, name, told: asked.append(told), tell_asked=True)
+    assert asked == [
+        Asked(("experiment=smoke", "+game.options.size=3", "run=mine"), "smoke"),
+        Asked((), "tictactoe"),
+        Asked(("seed=4",), "tictactoe"),
+        Asked(("seed=5",), "tictactoe"),
+    ]
+
+
+def test_what_was_asked_for_can_be_asked_again_with_changes() -> None:
+    asked = Asked(("experiment=smoke", "++cycles=3", "train.milestones=[0.5, 0.75]", "seed=4", "run=mine"), "smoke")
+    assert asked.again("smoke", cycles=9) == "experiment=smoke 'train.milestones=[0.5, 0.75]' seed=4 cycles=9"
+    assert asked.again("mine", seed=5) == "experiment=smoke ++cycles=3 'train.milestones=[0.5, 0.75]' run=mine seed=5"
+    assert Asked().again("tictactoe", cycles=1) == "run=tictactoe cycles=1"
+
+
+@pytest.mark.parametrize("name", ["mine", "smoke-seed=1,search.c_puct=2", "null", "true", "12", "1.50", "a+b", "-x"])
+def test_a_run_s_name_survives_the_command_line(name: str) -> None:
+    (argument,) = shlex.split(Asked().again(name))
+    assert compose(argument).run == name
 
 
 def test_the_status_of_main_is_the_exit_status(start: Start) -> None:

@@ -124,3 +124,4 @@ def test_the_published_recipe_is_the_published_one() -> None:
     assert (config.train.milestones, config.train.decay_factor, config.train.weight_decay) == ([0.5, 0.75], 0.5, 0.001)
     assert (config.train.start_from, config.train.keep_optimizer, config.train.decay_biases) == ("candidate", False, False)
     assert (config.evaluate.games, config.evaluate.threshold, config.evaluate.temperature, config.cycles) == (100, 0.5, 1.0, 10)
+    assert (config.train.precision, config.inference.precision) == ("fp32", "fp32")

@@ -11,8 +11,11 @@ from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import evaluate, loop
 from azero.arena import MatchGame, MatchResult, summarize
-from azero.config import Config, EvaluateConfig, SearchConfig, SelfplayConfig
+from azero.config import Config, EvaluateConfig, GameConfig, SearchConfig, SelfplayConfig, UserError
+from azero.console import SilentProgress
+from azero.event_files import read_events
 from azero.games import make_game
+from azero.metrics import Reporter
 from azero.network.inference import InferenceChoice
 from azero.run import Run, State, Stopped, StopSignal
 
@@ -111,9 +114,9 @@ def test_a_real_match_is_counted_reported_and_the_same_again(config: Config) -> 
         assert run.state.inference is not None
         choice = InferenceChoice(**run.state.inference)
         game = make_game("tictactoe")
-        results = [evaluate.play_gate(config, networks, game, 1, choice, Told(), StopSignal()) for _ in range(2)]
-        swapped = evaluate.play_gate(config, networks[::-1], game, 1, choice, Told(), StopSignal())
-        next_cycle = evaluate.play_gate(config, networks, game, 2, choice, Told(), StopSignal())
+        results = [evaluate.play_gate(config, networks, game, 1, choice, SilentProgress(), StopSignal()) for _ in range(2)]
+        swapped = evaluate.play_gate(config, networks[::-1], game, 1, choice, SilentProgress(), StopSignal())
+        next_cycle = evaluate.play_gate(config, networks, game, 2, choice, SilentProgress(), StopSignal())
     assert results[0] == results[1]
     assert results[0].games not in (swapped.games, next_cycle.games)
     assert results[0].wins + results[0].draws + results[0].losses == 8
@@ -126,7 +129,25 @@ def test_a_real_match_is_counted_reported_and_the_same_again(config: Config) -> 
     told = report.scalars[1]
     assert told["evaluate/score"] == record["score"]
     assert told["evaluate/score_low"] <= told["evaluate/score"] <= told["evaluate/score_high"]
-    assert "evaluate/game" in report.texts
+    assert [told[f"evaluate/{key}"] for key in ("wins", "draws", "losses", "distinct")] == [
+        record[key] for key in ("wins", "draws", "losses", "distinct")
+    ]
+    assert report.texts["evaluate/game"] == evaluate.match_game_text(game, results[0].games[0])
+
+
+def test_a_game_of_the_match_tells_who_is_who_and_how_it_ended() -> None:
+    game, actions = make_game("tictactoe"), [0, 3, 1, 4, 2]
+    told = evaluate.match_game_text(game, MatchGame(0, 0, 2, actions, 1.0)).splitlines()
+    assert told[:3] == ["candidate moves first, champion second", "random opening: 0 3", "moves: 1 4 2"]
+    assert told[-1] == "the candidate wins"
+    told = evaluate.match_game_text(game, MatchGame(1, 1, 0, actions, -1.0)).splitlines()
+    assert told[:2] == ["champion moves first, candidate second", "moves: 0 3 1 4 2"] and told[-1] == "the champion wins"
+
+
+def test_a_candidate_of_other_rules_is_one_sentence(config: Config) -> None:
+    other = replace(config, game=GameConfig(str(Path(__file__).parent / "games" / "double_move.py")))
+    with Run.open(config, NAME, "test") as run, pytest.raises(UserError, match="The network plays tictactoe, but the game is"):
+        evaluate.run_stage(other, run, Told(), StopSignal())
 
 
 def test_a_match_has_no_noise_and_its_own_number_of_simulations() -> None:
@@ -143,7 +164,7 @@ def test_noise_of_self_play_does_not_change_a_match(config: Config) -> None:
             assert run.state.inference is not None
             networks = (run.read_candidate(), run.read_champion())
             choice = InferenceChoice(**run.state.inference)
-            return evaluate.play_gate(noisy, networks, make_game("tictactoe"), 1, choice, Told(), StopSignal()).games
+            return evaluate.play_gate(noisy, networks, make_game("tictactoe"), 1, choice, SilentProgress(), StopSignal()).games
 
     assert games(0.0) == games(1.0)
 
@@ -155,7 +176,7 @@ def test_a_network_scores_half_against_itself(config: Config) -> None:
         assert run.state.inference is not None
         networks = (run.read_champion(), run.read_champion())
         choice = InferenceChoice(**run.state.inference)
-        result = evaluate.play_gate(greedy, networks, make_game("tictactoe"), 1, choice, Told(), StopSignal())
+        result = evaluate.play_gate(greedy, networks, make_game("tictactoe"), 1, choice, SilentProgress(), StopSignal())
     assert result.wins == result.losses
     for even, odd in zip(result.games[0::2], result.games[1::2], strict=True):
         assert even.actions == odd.actions and even.outcome == -odd.outcome
@@ -179,12 +200,33 @@ def test_a_damaged_candidate_is_made_again(config: Config, tmp_path: Path) -> No
     assert [entry.file for entry in state.quarantine] == [candidate.file]
 
 
+def test_a_candidate_made_again_in_the_same_process_tells_its_figures_once(config: Config, tmp_path: Path) -> None:
+    expected = toy_config(tmp_path / "undisturbed", cycles=1)
+    loop.main(expected, NAME)
+    run = Run.read(config, NAME)
+    assert run.state.candidate is not None
+    run.paths.of(run.state.candidate.file).write_bytes(b"something else")
+    with Run.open(config, NAME, "test") as opened, Reporter.open(opened) as report:  # what was told of the damaged one
+        report.train_scalars(1, {"loss/total": 99.0})
+        report.cycle_scalars(1, {"replay/new_share": 99.0})
+    loop.main(replace(config, cycles=1), NAME)
+    for folder, tag in (("train", "loss/total"), ("cycle", "replay/new_share")):
+        told = [scalars_of(paths.tensorboard / folder, tag) for paths in (run.paths, Run.read(expected, NAME).paths)]
+        assert told[0] == told[1] and told[0]
+
+
+def scalars_of(folder: Path, tag: str) -> list[tuple[int, float]]:
+    """The steps and values of a tag as they lie in the files."""
+    events = [event for place in sorted(folder.iterdir()) for event in read_events(place.read_bytes())]
+    return [(event.step, value.simple_value) for event in events for value in event.summary.value if value.tag == tag]
+
+
 def test_a_stopped_match_is_played_again_from_its_start(config: Config) -> None:
     with Run.open(config, NAME, "test") as run:
         before = run.state
         with pytest.raises(Stopped):
             loop.run_cycles(config, run, Told(), StopInside(run, 1, "evaluate", 4))
-        assert run.state == before
+        assert run.state == replace(before, elapsed_seconds=run.state.elapsed_seconds)
 
 
 def test_old_networks_and_shards_outside_the_window_are_removed(tmp_path: Path) -> None:

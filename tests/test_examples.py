@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from azero.examples import Examples, GameRecord, apply_symmetries, encode, examples_of
+from azero.examples import Examples, GameRecord, encode, examples_of
 from azero.games import make_game
 from azero.games.game import Game
 
@@ -90,31 +90,3 @@ def test_planes_and_masks_are_the_rules_own(game: Game) -> None:
     for row, state in enumerate(record.states):
         assert np.array_equal(planes[row], game.planes(state))
         assert np.array_equal(legal_mask[row], game.legal_mask(state))
-
-
-def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Game) -> None:
-    record = play(game, [1, 4, 0, 2, 6])
-    planes, legal_mask = encode(game, record.states)
-    for number in range(len(game.action_symmetries)):
-        which = np.full(len(planes), number)
-        turned = apply_symmetries(game, planes, record.policy_target, legal_mask, which)
-        mirror = play(game, game.action_symmetries[number][record.actions].tolist())
-        expected_planes, expected_mask = encode(game, mirror.states)
-        assert np.array_equal(turned[0], expected_planes)
-        assert np.array_equal(turned[1], mirror.policy_target)
-        assert np.array_equal(turned[2], expected_mask)
-
-
-def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
-    """A quarter turn and a mirror, by hand: X on 0 and O on 1 of the top row."""
-    state = game.step(game.step(game.initial_state(), 0), 1)
-    planes, legal_mask = encode(game, np.stack([state] * 8))
-    target = np.tile(np.eye(9, dtype=np.float32)[2], (8, 1))
-    turned_planes, turned_target, turned_mask = apply_symmetries(game, planes, target, legal_mask, np.arange(8))
-    corners = [
-        (int(p[0].argmax()), int(p[1].argmax()), int(t.argmax())) for p, t in zip(turned_planes, turned_target, strict=True)
-    ]
-    assert set(corners) == {(0, 1, 2), (2, 1, 0), (2, 5, 8), (8, 5, 2), (8, 7, 6), (6, 7, 8), (6, 3, 0), (0, 3, 6)}
-    assert corners[0] == (0, 1, 2)
-    for (mine, other, _), mask in zip(corners, turned_mask, strict=True):
-        assert np.flatnonzero(~mask).tolist() == sorted((mine, other))

@@ -124,7 +124,7 @@ def test_two_lanes_share_one_inference(game: Game, planes: np.ndarray) -> None:
     answers = make_inference(lived_in(NetworkConfig(), game), game, choice())
     expected = answers.infer(planes)
     results: list[tuple[np.ndarray, np.ndarray]] = []
-    with module.one_thread_a_lane(choice()):
+    with module.one_thread_a_lane():
         lanes = [threading.Thread(target=lambda: results.extend(answers.infer(planes) for _ in range(20))) for _ in range(2)]
         for lane in lanes:
             lane.start()
@@ -132,6 +132,24 @@ def test_two_lanes_share_one_inference(game: Game, planes: np.ndarray) -> None:
             lane.join()
     assert len(results) == 40
     assert all(np.array_equal(own, right) for result in results for own, right in zip(result, expected, strict=True))
+
+
+def test_every_call_computes_on_one_thread_and_gives_the_count_back(
+    game: Game, planes: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = make_inference(build_network(NetworkConfig(blocks=1, channels=8), game, 1), game, choice())
+    counts: list[int] = []
+    forward = FoldedNetwork.forward
+
+    def watched(self: FoldedNetwork, batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        counts.append(torch.get_num_threads())
+        return forward(self, batch)
+
+    monkeypatch.setattr(FoldedNetwork, "forward", watched)
+    with module.torch_threads(2):
+        answers.infer(planes)
+        assert torch.get_num_threads() == 2
+    assert counts == [1]
 
 
 def test_answers_do_not_change_with_later_training(game: Game, planes: np.ndarray) -> None:

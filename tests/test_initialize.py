@@ -41,6 +41,20 @@ def test_the_first_network_is_champion_and_candidate_and_self_play_comes_next(tm
     assert loaded.config == NetworkConfig(blocks=1, channels=8)
 
 
+def test_a_gpu_that_is_not_there_is_refused_before_any_network_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    config = toy_config(tmp_path, device="cuda")
+    with Run.open(config, NAME, "test") as run:
+        before = sorted(tmp_path.rglob("*")), run.paths.state.read_bytes()
+        with pytest.raises(UserError, match="device=cuda"):
+            initialize.run_stage(config, run, Told(), StopSignal())
+        assert (sorted(tmp_path.rglob("*")), run.paths.state.read_bytes()) == before
+        assert run.state.stage == "initialize" and not list(tmp_path.rglob("*.pt"))
+    assert begun(replace(config, device="cpu")).state.stage == "selfplay"
+
+
 def test_the_seed_decides_the_weights(tmp_path: Path) -> None:
     runs = [begun(toy_config(tmp_path / str(number), seed=seed)) for number, seed in enumerate((3, 3, 4))]
     digests = [run.state.champion.sha256 for run in runs if run.state.champion]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +199,53 @@ def test_a_failing_inference_raises_in_the_main_thread_and_no_lane_is_left(game:
     with pytest.raises(MemoryError, match="no memory for the batch"):
         play_games(game, [FakeInference(game), Failing(game)], CONFIG, range(200), SEEDS, SilentProgress(), StopSignal())
     assert threading.active_count() == threads
+
+
+class Counting(FakeInference):
+    """Waits until another lane has failed, then works slowly."""
+
+    def __init__(self, game: Game, failed: threading.Event) -> None:
+        super().__init__(game)
+        self.failed = failed
+
+    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        self.failed.wait(30)
+        time.sleep(0.05)
+        return super().infer(planes)
+
+
+def test_a_failing_lane_ends_the_others_after_the_wave_in_hand(game: Game) -> None:
+    failed = threading.Event()
+
+    class FailingAtOnce(FakeInference):
+        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            failed.set()
+            raise MemoryError
+
+    other = Counting(game, failed)
+    with pytest.raises(MemoryError):
+        play_games(game, [other, FailingAtOnce(game)], CONFIG, range(200), SEEDS, SilentProgress(), StopSignal())
+    assert other.calls <= 2  # a game alone takes sixty waves and more
+
+
+def test_a_deadline_lets_games_in_flight_end_and_begins_no_others(game: Game) -> None:
+    class Late(FakeInference):
+        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            if self.calls == 20:
+                time.sleep(max(0.0, deadline - time.perf_counter()))
+            return super().infer(planes)
+
+    deadline = time.perf_counter() + 1.0
+    late = Late(game, batch_size=8)
+    records, figures = play_games(game, [late], CONFIG, range(200), SEEDS, SilentProgress(), StopSignal(), deadline)
+    assert 0 < len(records) < 200 and figures.games == len(records)
+    everything = played(game, numbers=range(200))[0]
+    assert_same(records, [everything[record.number] for record in records])
+
+
+def test_one_game_is_played_however_late_it_is(game: Game) -> None:
+    records, _ = play_games(game, [FakeInference(game)] * 2, CONFIG, range(9), SEEDS, SilentProgress(), StopSignal(), 0.0)
+    assert [record.number for record in records] == [0]
 
 
 def test_more_lanes_than_games_are_no_harm(game: Game) -> None:

@@ -15,9 +15,10 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 # A file imports from its own row or from rows below.
 LAYERS = [
     {"loop"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion"},
+    {"stage", "fit", "lanes", "inference_choice"},
     {"cycle_report"},
-    {"initialize", "selfplay", "train", "evaluate", "correctness", "check_game", "champion"},
-    {"stage", "fit", "lanes"},
+    {"correctness"},
     {"arena"},
     {"examples", "replay", "metrics", "batches"},
     {"run", "rating", "console", "metrics_csv", "event_files", "drawing"},

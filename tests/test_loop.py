@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
+import shlex
 import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from conftest import RunProgram
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import evaluate, initialize, loop, selfplay, train
-from azero.config import Config, EvaluateConfig, SelfplayConfig, TrainConfig, UserError
-from azero.loop import Clock
+from azero.command_line import Asked
+from azero.config import Config, EvaluateConfig, InferenceConfig, SelfplayConfig, TrainConfig, UserError
 from azero.metrics import NullReporter
 from azero.run import Run, Stopped, StopSignal, run_digest
 
@@ -157,21 +159,118 @@ def test_minutes_count_the_time_of_all_resumes(tmp_path: Path) -> None:
     assert len(report.messages) == 1 and "are used up after 1 cycles" in report.messages[0]
 
 
-def test_the_clock_ends_a_run_before_a_stage_that_would_not_end_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = 1000.0
-    monkeypatch.setattr("azero.loop.time.perf_counter", lambda: now)
-    clock = Clock(minutes=2.0, elapsed_seconds=30.0)
-    assert clock.elapsed == 30.0 and clock.has_time_for("selfplay")
-    clock.last = {"initialize": 0.0, "selfplay": 20.0, "train": 30.0, "evaluate": 10.0}
-    now = 1029.0  # 59 of 120 seconds: a whole cycle takes 60
-    assert clock.has_time_for("selfplay")
-    now = 1031.0  # 61: no cycle is begun, but one that is under way goes on
-    assert not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
-    now = 1061.0  # 91
-    assert not clock.has_time_for("train") and clock.has_time_for("evaluate")
-    now = 1e9
-    assert not clock.has_time_for("evaluate") and clock.has_time_for("initialize")
-    assert Clock(minutes=0.0, elapsed_seconds=1e12).has_time_for("selfplay")
+def test_a_bound_shortens_self_play_and_leaves_time_for_what_follows(tmp_path: Path) -> None:
+    """Three seconds, and games for minutes: the cycle holds those that were finished in time, and the run goes on from there."""
+    selfplay = SelfplayConfig(games=500_000, concurrent_games=16)
+    config = toy_config(
+        tmp_path, minutes=0.05, selfplay=selfplay, inference=InferenceConfig("torch", "fp32", cache=0), cycles=100
+    )
+    report = Told()
+    state = advance(config, report=report)
+    games = [shard.games for shard in state.shards]
+    assert games and all(1 <= count < 500_000 for count in games) and state.partial == []
+    assert "of 500,000 games, as many as minutes=0.05 leaves time for." in report.messages[1 if state.inference else 0]
+    assert "are used up after" in report.messages[-1]
+    assert advance(toy_config(tmp_path, cycles=state.cycle + 1)).cycle == state.cycle + 1
+
+
+@pytest.mark.parametrize("stage", ["train", "evaluate"])
+def test_a_stage_that_took_too_long_last_time_is_not_begun(tmp_path: Path, stage: str) -> None:
+    config = toy_config(tmp_path, minutes=60.0, cycles=1)
+    advance(config, until=stage)
+    report = Told()
+    report.scalars = {0: {f"time/{stage}": 3601.0}}
+    state = advance(config, report=report)
+    assert (state.cycle, state.stage) == (0, stage) and "are used up" in report.messages[-1]
+    report.scalars = {0: {f"time/{stage}": 5.0}}
+    assert advance(config, report=report).cycle == 1
+
+
+def test_stopped_stages_count_as_time_spent(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    spent = [advance(config, until="selfplay").elapsed_seconds]
+    with Run.open(config, NAME, "test") as run:
+        for _ in range(2):
+            with pytest.raises(Stopped):
+                loop.run_cycles(config, run, NullReporter(), StopInside(run, 1, "selfplay", 5))
+            spent.append(run.state.elapsed_seconds)
+    assert 0 == spent[0] < spent[1] < spent[2]  # `advance` to a stage keeps no time
+
+
+def test_a_killed_process_s_correctness_figures_are_told_by_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def kill(*of: object) -> None:
+        raise Killed
+
+    config = toy_config(tmp_path, cycles=1)
+    with monkeypatch.context() as patch:
+        patch.setattr("azero.cycle_report.report_cycle", kill)
+        with pytest.raises(Killed):
+            loop.main(config, NAME)
+    run = Run.read(config, NAME)
+    assert run.state.cycle == 1 and "correctness/fixed_search" not in figures_of(run)[0]
+    calls = []
+    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: calls.append(of) or tell(of[3]))  # type: ignore[func-returns-value]
+
+    def tell(report: NullReporter) -> None:
+        report.cycle_scalars(1, {"correctness/fixed_search": 7.0})
+
+    for _ in range(2):
+        assert loop.main(config, NAME) == 0
+    assert figures_of(run)[0]["correctness/fixed_search"] == "7" and len(calls) == 1
+
+
+def figures_of(run: Run) -> list[dict[str, str]]:
+    """The rows of metrics.csv."""
+    with run.paths.metrics_csv.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_evaluate_alone_tells_what_the_loop_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    together, alone = toy_config(tmp_path / "loop", cycles=1), toy_config(tmp_path / "alone", cycles=1)
+    loop.main(together, NAME)
+    for stage in STAGES.values():
+        assert stage.main(alone, NAME) == 0
+    rows = [figures_of(Run.read(config, NAME))[0] for config in (together, alone)]
+    assert rows[0].keys() == rows[1].keys() >= {"correctness/fixed_search", "correctness/losses_first_policy", "time/correctness"}
+    same = [tag for tag in rows[0] if tag.startswith(("correctness", "evaluate"))]
+    assert [rows[0][tag] for tag in same] == [rows[1][tag] for tag in same]
+    assert all(Run.read(config, NAME).state.elapsed_seconds > 0 for config in (together, alone))
+
+
+def test_the_printed_command_goes_on(tmp_path: Path, run_program: RunProgram) -> None:
+    asked = ["experiment=smoke", "inference.precision=fp32", "train.milestones=[0.5,0.75]", "device=cpu"]
+    first = run_program("loop", *asked, folder=tmp_path)
+    assert first.returncode == 0, first.stderr
+    onward, anew = printed_commands(first.stdout)
+    assert onward == [*asked, "cycles=11"] and anew == [*asked, "run=smoke-2", "seed=2"]
+    second = run_program("loop", *onward[:-1], "cycles=2", folder=tmp_path)  # ten cycles take long
+    assert second.returncode == 0, second.stderr
+    assert "2 cycles in" in second.stdout and printed_commands(second.stdout)[0][-1] == "cycles=12"
+    third = run_program("loop", *onward, "minutes=1e-6", folder=tmp_path)  # the line itself, which has no time
+    assert third.returncode == 0 and printed_commands(third.stdout)[0] == [*onward, "minutes=2"], third.stderr
+
+
+def printed_commands(output: str) -> list[list[str]]:
+    """The arguments of both commands at the end."""
+    lines = output.splitlines()[-2:]
+    heads = ("Go on: python -m azero.loop ", "Start anew: python -m azero.loop ")
+    assert all(line.startswith(head) for line, head in zip(lines, heads, strict=True)), lines
+    return [shlex.split(line.removeprefix(head)) for line, head in zip(lines, heads, strict=True)]
+
+
+def test_the_next_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, minutes=90.0, seed=7)
+    asked = Asked(("experiment=smoke", "minutes=90", "seed=7", "run=toy"), "smoke")
+    run = Run(config, NAME)
+    assert loop.next_commands(config, run, asked, all_cycles=False) == (
+        "Go on: python -m azero.loop experiment=smoke seed=7 run=toy minutes=180\n"
+        "Start anew: python -m azero.loop experiment=smoke minutes=90 run=toy-2 seed=8"
+    )
+    assert "experiment=smoke minutes=90 seed=7 run=toy cycles=10\n" in loop.next_commands(config, run, asked, all_cycles=True)
 
 
 def test_no_cycles_make_the_first_network_only(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import errno
 import io
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +132,7 @@ def test_steps_strictly_increase_when_a_stage_is_repeated(paths: Paths) -> None:
         for tag in ("selfplay/game_length", "selfplay/game", "selfplay/root_value", "evaluate/score", "correctness/policy"):
             assert read(cycle, tag) == [1, 2, 3]
         assert read(cycle, LAYOUT_TAG) == [0]
-        assert read(cycle, "config") == [0, 1, 2]
+        assert read(cycle, "config") == [0]  # it did not change
 
 
 def test_a_tag_told_twice_at_one_step_stays_once(paths: Paths) -> None:
@@ -140,6 +141,42 @@ def test_a_tag_told_twice_at_one_step_stays_once(paths: Paths) -> None:
         reporter.cycle_scalars(1, {"evaluate/score": 0.2, "evaluate/elo_chain": 5.0})
     assert steps(paths.tensorboard / "cycle", "evaluate/score") == [1]
     assert steps(paths.tensorboard / "cycle", "evaluate/elo_chain") == [1]
+
+
+def test_a_config_that_changed_is_written_also_within_one_cycle(paths: Paths) -> None:
+    def open_with(minutes: float, cycle: int, stage: str) -> None:
+        run = make_run(paths, cycle, stage)
+        run.config = Config(minutes=minutes)
+        Reporter.open(run, stream=io.StringIO()).close()
+
+    def told() -> list[tuple[int, bool]]:
+        events = read_tensorboard(paths.tensorboard / "cycle").Tensors("config")
+        return [(event.step, b"\n    minutes=2.0\n" in event.tensor_proto.string_val[0]) for event in events]
+
+    open_with(0.0, 0, "initialize")
+    open_with(0.0, 1, "selfplay")
+    assert told() == [(0, False)]
+    open_with(1.0, 1, "selfplay")
+    open_with(2.0, 1, "train")
+    assert told() == [(0, False), (1, True)]
+    open_with(2.0, 1, "evaluate")
+    open_with(0.0, 2, "selfplay")
+    assert told() == [(0, False), (1, True), (2, False)]
+
+
+def test_figures_of_a_stage_that_is_taken_back_are_cut_and_told_again(paths: Paths) -> None:
+    run = make_run(paths, 0, "selfplay", 0)
+    with Reporter.open(run, stream=io.StringIO()) as reporter:
+        play_cycle(reporter, 1)
+        assert reporter.figures(1)["evaluate/score"] == 0.51 and reporter.last_figure("evaluate/score") == 0.51
+        run.state = replace(run.state, stage="train")
+        reporter.cut_back(run)
+        assert reporter.figures(1) == {"selfplay/game_length": 8.0} and reporter.last_figure("evaluate/score") is None
+        play_cycle(reporter, 1, ("train", "evaluate"))
+    assert raw_steps(paths.tensorboard / "train", "loss/policy") == [1, 4, 7, 10]
+    for tag in ("selfplay/game_length", "evaluate/score", "correctness/policy", "config"):
+        assert raw_steps(paths.tensorboard / "cycle", tag) == [0 if tag == "config" else 1]
+    assert [row["evaluate/score"] for row in read_csv(paths.metrics_csv)] == ["0.51"]
 
 
 def test_a_record_cut_off_by_a_crash_is_removed(paths: Paths) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from azero.config import UserError
+from azero.config import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import MODULES, Player, make_player
@@ -165,6 +165,28 @@ def test_a_wrong_player_gets_one_sentence(name: str, options: dict[str, Any], se
     with pytest.raises(UserError) as refused:
         make_player(name, game, **options)
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "option, value",
+    [
+        ("num_simulations", 0),
+        ("num_simulations", 2.5),
+        ("num_simulations", True),
+        ("temperature", -1.0),
+        ("temperature", float("nan")),
+        ("temperature_plies", -1),
+        ("temperature_decay_plies", 1.5),
+        ("temperature_final", "hot"),
+        ("cache", -1),
+    ],
+)
+def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
+    with pytest.raises(UserError, match=f"player pv_mcts: {option}={value} must be"):
+        make_player("pv_mcts", game, inference=FakeInference(4), **{option: value})
+    if option == "num_simulations":  # also inside the settings of the search
+        with pytest.raises(UserError, match="num_simulations"):
+            make_player("pv_mcts", game, inference=FakeInference(4), search=SearchConfig(num_simulations=value))
 
 
 def test_every_name_has_a_module() -> None:

@@ -10,7 +10,7 @@ import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop, selfplay
-from azero.config import Config, InferenceConfig, SelfplayConfig
+from azero.config import Config, GameConfig, SelfplayConfig, UserError
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
@@ -42,14 +42,6 @@ def stop_in_the_middle(config: Config, looks: int) -> int:
         return sum(part.games for part in run.state.partial)
 
 
-@pytest.mark.parametrize(
-    ("games", "rows"), [(1, 16), (3, 16), (64, 16), (127, 16), (128, 32), (500, 64), (1024, 256), (10_000_000, 256)]
-)
-def test_a_batch_has_a_row_for_a_quarter_of_the_games_between_16_and_256(games: int, rows: int) -> None:
-    assert selfplay.batch_rows(Config(selfplay=SelfplayConfig(games=games))) == rows
-    assert selfplay.batch_rows(Config(selfplay=SelfplayConfig(games=games, concurrent_games=7))) == 7
-
-
 def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("azero.selfplay.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
     assert selfplay.lane_count(Config(lanes=4), 1000, CHOICE) == 4
@@ -57,15 +49,6 @@ def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.
     assert selfplay.lane_count(Config(lanes=4), 0, CHOICE) == 1
     assert selfplay.lane_count(Config(lanes=0), 1000, CHOICE) == 6  # one a core
     assert selfplay.lane_count(Config(lanes=0), 1000, replace(CHOICE, device="cuda")) == 2
-
-
-def test_positions_for_timing_are_of_real_games(game: Game) -> None:
-    planes = selfplay.positions_to_time(game, 50, seed=1)
-    assert planes.shape == (50, 2, 3, 3) and planes.dtype == np.float32
-    own, other = planes[:, 0].sum(axis=(1, 2)), planes[:, 1].sum(axis=(1, 2))
-    assert ((own == other) | (own + 1 == other)).all()  # the side that has moved last has as many stones or one more
-    assert (planes.sum(axis=1) <= 1).all()
-    assert len(np.unique(planes, axis=0)) > 30
 
 
 def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Path, game: Game) -> None:
@@ -80,22 +63,6 @@ def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Pat
     told = report.scalars[1]
     assert told["selfplay/first_wins"] + told["selfplay/draws"] + told["selfplay/second_wins"] == pytest.approx(1.0)
     assert told["selfplay/game_length"] == pytest.approx(np.mean([len(record.actions) for record in records]))
-
-
-def test_the_backend_is_chosen_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    config = toy_config(tmp_path)
-    chosen = advance(config, until="train").inference
-    assert chosen is not None and (chosen["backend"], chosen["precision"], chosen["batch_size"]) == ("torch", "fp32", 16)
-
-    def refuse(*of: object) -> None:
-        raise AssertionError("chosen again")
-
-    monkeypatch.setattr("azero.selfplay.choose_inference", refuse)
-    assert advance(replace(config, cycles=1, inference=InferenceConfig()), until="evaluate").inference == chosen
-    with Run.open(config, NAME, "test") as run:
-        loop.run_stage(config, run, Told(), StopSignal())
-        loop.run_stage(config, run, Told(), StopSignal())
-        assert (run.state.cycle, run.state.stage, run.state.inference) == (1, "train", chosen)
 
 
 @pytest.mark.parametrize("lanes", [1, 2])
@@ -173,4 +140,32 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
         "selfplay/second_wins": 0.25,
         "selfplay/distinct_games": 3.0,
     }
-    assert report.texts["selfplay/game"] == "0 3 1 4 2\n\nX X X\nO O 5\n6 7 8"
+    assert report.texts["selfplay/game"] == "moves: 0 3 1 4 2\n\nX X X\nO O 5\n6 7 8\n\nthe first player wins"
+
+
+def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> None:
+    text = selfplay.game_text(game, [1, 0, 2, 3, 4, 6], -1.0, 2, ("candidate", "champion"))
+    assert text == (
+        "candidate moves first, champion second\nrandom opening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe champion wins"
+    )
+    assert selfplay.game_text(game, [1, 0], 0.0, 0).endswith("\n\ndraw")
+    assert selfplay.game_text(game, [1, 0], -1.0, 0).endswith("\n\nthe second player wins")
+
+
+def test_games_finished_by_the_deadline_are_the_cycle_s(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="selfplay")
+    report = Told()
+    with Run.open(config, NAME, "test") as run:
+        selfplay.run_stage(config, run, report, StopSignal(), deadline=0.0)
+        assert (run.state.stage, run.state.partial) == ("train", []) and [shard.games for shard in run.state.shards] == [1]
+    assert report.messages[-1].startswith("selfplay: 1 of 40 games")
+    assert advance(replace(config, cycles=1)).cycle == 1
+
+
+def test_a_champion_of_other_rules_is_one_sentence(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="selfplay")
+    other = replace(config, game=GameConfig(str(Path(__file__).parent / "games" / "double_move.py")))
+    with Run.open(config, NAME, "test") as run, pytest.raises(UserError, match="The network plays tictactoe, but the game is"):
+        selfplay.run_stage(other, run, Told(), StopSignal())

@@ -47,6 +47,12 @@ class Told(NullReporter):
     def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
         self.scalars.setdefault(cycle, {}).update(scalars)
 
+    def figures(self, cycle: int) -> dict[str, float]:
+        return self.scalars.get(cycle, {})
+
+    def last_figure(self, tag: str) -> float | None:
+        return next((told[tag] for _, told in sorted(self.scalars.items(), reverse=True) if tag in told), None)
+
     def message(self, text: str) -> None:
         self.messages.append(text)
 

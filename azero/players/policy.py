@@ -5,21 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
-from azero.games.game import Game, rules_at
+from azero.games.game import Game
+from azero.games.inputs import write_inputs
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
-
-
-@njit(cache=True, nogil=True)
-def write_inputs(addresses: np.ndarray, states: np.ndarray, planes: np.ndarray, legal: np.ndarray) -> None:
-    """Write planes [B, C, H, W] and legal mask [B, A] of each of states [B, S]; further rows are left alone."""
-    rules = rules_at(addresses)
-    for row in range(states.shape[0]):
-        rules.planes(states[row], planes[row])
-        rules.legal_mask(states[row], legal[row])
 
 
 class PolicyPlayer:

@@ -12,6 +12,7 @@ import numpy as np
 from azero.config import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
+from azero.players import check_number
 from azero.search.cache import make_cache
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
@@ -112,9 +113,30 @@ def make(
     temperature_final: float = 0.0,
     cache: int = 65_536,
 ) -> PvMcts:
-    """The player by its options; `num_simulations` overrides the one in `search`."""
+    """The player by its options.
+
+    Args:
+        game: the game it plays.
+        inference: its network.
+        search: what one search does; its noise is left out.
+        num_simulations: new simulations before each move, instead of those in `search`.
+        temperature: exponent 1/temperature on visit counts; 0 plays the most visited move.
+        temperature_plies: plies at that temperature.
+        temperature_decay_plies: then it falls linearly over so many plies,
+        temperature_final: to this.
+        cache: evaluations remembered, 0 for none.
+
+    Raises:
+        UserError: a number is none or out of range.
+    """
     search = search or SearchConfig()
     if num_simulations is not None:
         search = replace(search, num_simulations=num_simulations)
+    check_number("pv_mcts", "num_simulations", search.num_simulations, 1, 1_000_000)
+    check_number("pv_mcts", "temperature", temperature, 0.0, 100.0, whole=False)
+    check_number("pv_mcts", "temperature_plies", temperature_plies, 0, 1_000_000)
+    check_number("pv_mcts", "temperature_decay_plies", temperature_decay_plies, 0, 1_000_000)
+    check_number("pv_mcts", "temperature_final", temperature_final, 0.0, 100.0, whole=False)
+    check_number("pv_mcts", "cache", cache, 0, 2**28)
     schedule = Temperature(float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final))
     return PvMcts(game, inference, search, schedule, cache)

@@ -1,0 +1,131 @@
+"""How a run computes its network: chosen once, kept while it fits what is asked, else chosen again and said so."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from toy import NAME, Told, advance, toy_config
+
+from azero import inference_choice, loop
+from azero.config import Config, InferenceConfig, SelfplayConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.inference import InferenceChoice
+from azero.run import Run, State, StopSignal
+
+STORED = InferenceChoice("torch", "fp32", 16, "cpu", 1000.0)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.network.inference.TIMING_SECONDS", 0.01)
+    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
+
+
+@pytest.mark.parametrize(
+    ("games", "rows"), [(1, 16), (3, 16), (64, 16), (127, 16), (128, 32), (500, 64), (1024, 256), (10_000_000, 256)]
+)
+def test_a_batch_has_a_row_for_a_quarter_of_the_games_between_16_and_256(games: int, rows: int) -> None:
+    assert inference_choice.batch_rows(Config(selfplay=SelfplayConfig(games=games))) == rows
+    assert inference_choice.batch_rows(Config(selfplay=SelfplayConfig(games=games, concurrent_games=7))) == 7
+
+
+def test_positions_for_timing_are_of_real_games(game: Game) -> None:
+    planes = inference_choice.positions_to_time(game, 50, seed=1)
+    assert planes.shape == (50, 2, 3, 3) and planes.dtype == np.float32
+    own, other = planes[:, 0].sum(axis=(1, 2)), planes[:, 1].sum(axis=(1, 2))
+    assert ((own == other) | (own + 1 == other)).all()  # the side that has moved last has as many stones or one more
+    assert (planes.sum(axis=1) <= 1).all()
+    assert len(np.unique(planes, axis=0)) > 30
+
+
+def begun(config: Config, stored: InferenceChoice = STORED) -> None:
+    """A run that has a network and remembers a choice."""
+    advance(config, until="selfplay")
+    with Run.open(config, NAME, "test") as run:
+        run.commit(replace(run.state, inference=asdict(stored)))
+
+
+def played_on(config: Config) -> tuple[State, list[str]]:
+    """What is committed after self-play, and the messages about inference."""
+    report = Told()
+    state = advance(config, until="train", report=report)
+    return state, [text for text in report.messages if text.startswith("inference")]
+
+
+def test_the_backend_is_chosen_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = toy_config(tmp_path)
+    state, told = played_on(config)
+    chosen = state.inference
+    assert chosen is not None and (chosen["backend"], chosen["precision"], chosen["batch_size"]) == ("torch", "fp32", 16)
+    assert len(told) == 1 and "again" not in told[0]
+
+    def refuse(*of: object) -> None:
+        raise AssertionError("chosen again")
+
+    monkeypatch.setattr("azero.inference_choice.choose_inference", refuse)
+    assert advance(replace(config, cycles=1, inference=InferenceConfig()), until="evaluate").inference == chosen
+    with Run.open(config, NAME, "test") as run:
+        loop.run_stage(config, run, Told(), StopSignal())
+        loop.run_stage(config, run, Told(), StopSignal())
+        assert (run.state.cycle, run.state.stage, run.state.inference) == (1, "train", chosen)
+
+
+@pytest.mark.parametrize(
+    "change, key, wish, said",
+    [
+        ({"inference": InferenceConfig(precision="bf16")}, "precision", "bf16", "precision fp32 → bf16"),
+        ({"selfplay": SelfplayConfig(games=40, concurrent_games=32)}, "batch_size", 32, "batch_size 16 → 32"),
+        ({"selfplay": SelfplayConfig(games=130)}, "batch_size", 32, "batch_size 16 → 32"),
+    ],
+)
+def test_another_wish_on_resume_is_obeyed_and_said(
+    tmp_path: Path, change: dict[str, Any], key: str, wish: object, said: str
+) -> None:
+    config = toy_config(tmp_path)
+    begun(config)
+    state, told = played_on(replace(config, **change))
+    assert state.inference is not None and state.inference[key] == wish
+    assert len(told) == 1 and f"chosen again: {said}" in told[0]
+
+
+def test_auto_asks_for_nothing(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, inference=InferenceConfig(), device="auto")
+    stored = replace(STORED, precision="bf16", device="cuda" if torch.cuda.is_available() else "cpu")
+    begun(config, stored)
+    state, told = played_on(config)
+    assert state.inference == asdict(stored) and not told
+
+
+@pytest.mark.parametrize("device", ["cpu", "auto"])
+def test_a_run_begun_on_a_gpu_goes_on_without_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    config = toy_config(tmp_path)
+    begun(config, replace(STORED, device="cuda"))
+    state, told = played_on(replace(config, device=device))
+    assert state.inference is not None and state.inference["device"] == "cpu"
+    assert len(told) == 1 and "chosen again: device cuda → cpu" in told[0]
+
+
+def test_the_match_obeys_another_wish_as_well(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, cycles=1)
+    advance(config, until="evaluate")
+    report = Told()
+    state = advance(replace(config, inference=InferenceConfig(precision="bf16")), report=report)
+    assert state.cycle == 1 and state.inference is not None and state.inference["precision"] == "bf16"
+    assert sum("chosen again" in text for text in report.messages) == 1
+
+
+def test_rows_that_depend_on_their_place_are_warned_of() -> None:
+    assert "Warning" not in inference_choice.describe(STORED, [])
+    assert "Warning" in inference_choice.describe(replace(STORED, rows_independent=False), [])

@@ -1,0 +1,113 @@
+"""The run's clock, and what happens around a stage."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from toy import NAME, Told, advance, toy_config
+
+from azero import loop
+from azero.config import Config
+from azero.metrics import NullReporter, Reporter
+from azero.run import Run, Stopped, StopSignal
+from azero.stage import Clock, mend_report, run_next, start_clock
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
+    monkeypatch.setattr("azero.cycle_report.report_run", lambda *of: None)
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, as its only element."""
+    time = [1000.0]
+    monkeypatch.setattr("azero.stage.time.perf_counter", lambda: time[0])
+    return time
+
+
+def test_self_play_gets_half_of_what_is_left_while_nothing_is_known(now: list[float]) -> None:
+    clock = Clock(minutes=2.0, elapsed_seconds=30.0, last={"train": 5.0, "selfplay": 1e9})
+    assert clock.elapsed == 30.0 and clock.selfplay_seconds() == 45.0
+    now[0] = 1080.0
+    assert clock.selfplay_seconds() == 5.0 and clock.has_time_for("selfplay")
+    now[0] = 1090.0
+    assert not clock.has_time_for("selfplay")
+
+
+def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
+    clock = Clock(minutes=2.0, elapsed_seconds=0.0, last={"initialize": 500.0, "selfplay": 60.0, "train": 30.0, "evaluate": 10.0})
+    assert clock.selfplay_seconds() == 80.0
+    clock.last["correctness"] = 2.0
+    assert clock.selfplay_seconds() == 78.0
+    now[0] = 1078.0
+    assert not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
+    now[0] = 1091.0
+    assert not clock.has_time_for("train") and clock.has_time_for("evaluate")
+    now[0] = 1e9
+    assert not clock.has_time_for("evaluate") and clock.has_time_for("initialize")
+
+
+def test_without_a_bound_there_is_always_time() -> None:
+    clock = Clock(minutes=0.0, elapsed_seconds=1e12)
+    assert all(clock.has_time_for(stage) for stage in ("selfplay", "train", "evaluate"))
+    assert clock.selfplay_seconds() == float("inf")
+
+
+def test_what_stages_took_is_known_after_a_resume(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, cycles=1)
+    loop.main(config, NAME)
+    with Run.open(config, NAME, "test") as run, Reporter.open(run) as report:
+        clock = start_clock(1.0, run, report)
+        assert clock.last.keys() == {"initialize", "selfplay", "train", "evaluate", "correctness"}
+        assert all(seconds >= 0 for seconds in clock.last.values()) and clock.last["train"] > 0
+        assert clock.elapsed >= run.state.elapsed_seconds >= 0.9 * sum(clock.last.values())
+
+
+def test_the_time_of_a_stage_that_stopped_or_failed_is_committed(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    with Run.open(config, NAME, "test") as run:
+        clock = start_clock(0.0, run, NullReporter())
+        spent = [0.0]
+        for failure in (Stopped, ZeroDivisionError):
+
+            def stage(*of: Any, failure: type[Exception] = failure) -> None:
+                raise failure
+
+            with pytest.raises(failure):
+                run_next(stage, config, run, NullReporter(), StopSignal(), clock)
+            spent.append(run.state.elapsed_seconds)
+        assert spent[0] < spent[1] < spent[2] and run.state.stage == "initialize"
+
+
+def test_only_self_play_has_a_deadline_and_a_stage_taken_back_tells_no_time(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    report, given = Told(), []
+
+    def back(config: Config, run: Run, report: Told, stop: StopSignal, **limits: float) -> None:
+        given.append((run.state.stage, *limits))
+        run.commit(replace(run.state, stage="train"))
+
+    for stage in ("selfplay", "evaluate"):
+        advance(config, until=stage)
+        with Run.open(config, NAME, "test") as run:
+            run_next(back, config, run, report, StopSignal(), start_clock(0.0, run, report))
+    assert given == [("selfplay", "deadline"), ("evaluate",)]
+    assert report.scalars[1].keys() == {"time/selfplay"}
+
+
+def test_a_cycle_is_measured_again_only_if_it_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config, calls = toy_config(tmp_path, cycles=1), list[int]()
+    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda config, name, cycle, report: calls.append(cycle))
+    report = Told()
+    with Run.open(config, NAME, "test") as run:
+        mend_report(config, run, report, start_clock(0.0, run, report))  # no cycle is finished
+        run.commit(replace(run.state, cycle=4))
+        mend_report(config, run, report, start_clock(0.0, run, report))
+        report.scalars = {4: {"correctness/fixed_search": 3.0}}
+        mend_report(config, run, report, start_clock(0.0, run, report))
+    assert calls == [4] and report.ended == [4]
