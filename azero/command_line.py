@@ -128,8 +128,8 @@ def run_name(config: Config) -> str:
 def program(main: Callable[..., int | None], *, tell_asked: bool = False) -> None:
     """Run `main(config, run name)` with the command line's config and exit with its status (None is 0).
 
-    With `tell_asked` it is `main(config, run name, asked)`. A UserError, or a config that Hydra refuses, is printed as one sentence
-    and exits with WRONG_INPUT.
+    With `tell_asked` it is `main(config, run name, asked)`. A UserError, or a config that Hydra refuses, is printed as one
+    sentence and exits with WRONG_INPUT.
     """
     import hydra
 

@@ -333,7 +333,7 @@ def table_text(table: Sequence[PlayerFigures], positions: int = 4520) -> str:
 
 def print_table(table: Sequence[PlayerFigures], positions: int = 4520, stream: TextIO | None = None) -> None:
     """Print both tables: coloured on a terminal, as plain text elsewhere."""
-    from azero.console import is_terminal, make_rich_console
+    from azero.monitoring.console import is_terminal, make_rich_console
 
     stream = stream or sys.stdout
     if not is_terminal(stream):

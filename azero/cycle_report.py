@@ -17,10 +17,10 @@ from azero.correctness import (
     load_players,
     print_table,
 )
-from azero.drawing import policy_picture
 from azero.games import make_game
 from azero.games.game import Game
 from azero.metrics import Reporter
+from azero.monitoring.drawing import policy_picture
 from azero.players.policy import PolicyPlayer
 
 

@@ -12,11 +12,11 @@ from azero import seeds
 from azero.arena import MatchGame, MatchResult, play_match
 from azero.command_line import program
 from azero.config import Config, SearchConfig
-from azero.console import Progress
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
 from azero.metrics import Reporter
+from azero.monitoring.console import Progress
 from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
 from azero.network.model import check_fits, unpack_network
 from azero.players import pv_mcts

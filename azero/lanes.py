@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from azero.config import Config, SearchConfig, SelfplayConfig
-from azero.console import Progress
 from azero.examples import GameRecord
 from azero.games.game import Game
+from azero.monitoring.console import Progress
 from azero.network.inference import Inference
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.lane import FINISHED, IDLE, Lane, Policy, make_lane, make_scratch, play_wave, start_game

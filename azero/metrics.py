@@ -20,13 +20,22 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from azero.config import Config, UserError, flatten
-from azero.console import Console, Progress, SilentProgress
-from azero.event_files import LAYOUT_TAG, Chart, EventFolder, histogram_value, image_value, layout_value, scalar_value, text_value
-from azero.metrics_csv import MetricsTable
+from azero.monitoring.console import Console, Progress, SilentProgress
+from azero.monitoring.event_files import (
+    LAYOUT_TAG,
+    Chart,
+    EventFolder,
+    histogram_value,
+    image_value,
+    layout_value,
+    scalar_value,
+    text_value,
+)
+from azero.monitoring.metrics_csv import MetricsTable
 
 if TYPE_CHECKING:
+    from azero.files.state import State
     from azero.run import Run
-    from azero.state import State
 
 Kept = Callable[[int, str], bool]
 

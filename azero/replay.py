@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from azero.disk import DamagedFile
 from azero.examples import Examples, GameRecord, examples_of
+from azero.files.disk import DamagedFile
 from azero.run import Run, ShardEntry
 
 FORMAT = 1

@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Any
 
 from azero.config import Config, SearchConfig, UserError, flatten
-from azero.disk import DamagedFile, Disk, read_checked
-from azero.folder import Folder, Paths, names_of_runs, paths_of
+from azero.files.disk import DamagedFile, Disk, read_checked
+from azero.files.folder import Folder, Paths, names_of_runs, paths_of
+from azero.files.state import FileEntry, QuarantineEntry, ShardEntry, State, format_state, parse_state, run_digest
 from azero.signals import Stopped, StopSignal
-from azero.state import FileEntry, QuarantineEntry, ShardEntry, State, format_state, parse_state, run_digest
 
 __all__ = ["DamagedFile", "Disk", "FileEntry", "Paths", "QuarantineEntry", "Run", "ShardEntry", "State", "StopSignal", "Stopped"]
 __all__ += ["run_digest"]

@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from azero.config import Config, UserError
+from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
-from azero.state import STAGES
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
 MEASURED = "correctness/fixed_search"  # told of a cycle: its champion has been measured

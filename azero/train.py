@@ -14,8 +14,8 @@ import numpy as np
 from azero.command_line import program
 from azero.config import Config
 from azero.examples import Examples, merge_equal
-from azero.fit import Progress, TrainResult, fit
 from azero.games import make_game
+from azero.learning.fit import Progress, TrainResult, fit
 from azero.metrics import Reporter
 from azero.network.inference import resolve_device, torch_threads
 from azero.network.model import check_fits, pack_network, unpack_network

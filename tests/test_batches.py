@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from azero import batches
-from azero.batches import draw_batch, load_data, to_device
 from azero.examples import Examples, encode
 from azero.games import make_game
 from azero.games.game import Game
+from azero.learning import batches
+from azero.learning.batches import draw_batch, load_data, to_device
 
 
 @pytest.fixture(scope="module")

@@ -12,10 +12,10 @@ from toy import NAME, StopInside, Told, advance, toy_config
 from azero import evaluate, loop
 from azero.arena import MatchGame, MatchResult, summarize
 from azero.config import Config, EvaluateConfig, GameConfig, SearchConfig, SelfplayConfig, UserError
-from azero.console import SilentProgress
-from azero.event_files import read_events
 from azero.games import make_game
 from azero.metrics import Reporter
+from azero.monitoring.console import SilentProgress
+from azero.monitoring.event_files import read_events
 from azero.network.inference import InferenceChoice
 from azero.run import Run, State, Stopped, StopSignal
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 import torch
 
-from azero.batches import Batch
 from azero.config import NetworkConfig, TrainConfig, UserError
 from azero.examples import Examples
-from azero.fit import Ledger, Trainer, fit, learning_rate, make_optimizer, policy_loss_of, resolve_precision
 from azero.games import make_game
 from azero.games.game import Game
+from azero.learning.batches import Batch
+from azero.learning.fit import Ledger, Trainer, fit, learning_rate, make_optimizer, policy_loss_of, resolve_precision
 from azero.network.inference import torch_threads
 from azero.network.model import Network, build_network, pack_network, unpack_network
 
@@ -360,9 +360,9 @@ def test_a_learning_rate_that_explodes_is_stopped(game: Game, examples: Examples
 
 
 def test_auto_precision_is_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.fit.has_matrix_units", lambda: False)
+    monkeypatch.setattr("azero.learning.fit.has_matrix_units", lambda: False)
     assert resolve_precision("auto", "cpu", 256) == "fp32"
-    monkeypatch.setattr("azero.fit.has_matrix_units", lambda: True)
+    monkeypatch.setattr("azero.learning.fit.has_matrix_units", lambda: True)
     assert resolve_precision("auto", "cpu", 256) == "bf16"
     assert resolve_precision("auto", "cpu", 32) == "fp32"
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)

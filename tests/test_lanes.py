@@ -14,11 +14,11 @@ import pytest
 from searching import FakeInference
 
 from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig
-from azero.console import SilentProgress
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
 from azero.lanes import GameQueue, LaneFigures, make_policy, play_games
+from azero.monitoring.console import SilentProgress
 from azero.search.root import Temperature
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal

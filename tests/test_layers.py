@@ -16,18 +16,17 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 LAYERS = [
     {"loop"},
     {"initialize", "selfplay", "train", "evaluate", "check_game", "champion"},
-    {"stage", "fit", "lanes", "inference_choice"},
+    {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report"},
     {"correctness"},
     {"arena"},
-    {"examples", "replay", "metrics", "batches"},
-    {"run", "rating", "console", "metrics_csv", "event_files", "drawing"},
-    {"folder"},
-    {"state"},
+    {"examples", "replay", "metrics"},
+    {"run", "rating", "monitoring"},
+    {"files"},
     {"players"},
     {"search", "network"},
     {"games"},
-    {"command_line", "disk", "signals", "seeds"},
+    {"command_line", "signals", "seeds"},
     {"config"},
 ]
 RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
@@ -105,7 +104,7 @@ def test_importing_only_defines(name: str) -> None:
 def test_torch_is_imported_at_the_top_only_where_networks_are(name: str) -> None:
     top = {target.split(".")[0] for node in at_import(TREES[name]) if isinstance(node, ast.Import | ast.ImportFrom)
            for target in imported(node)}  # fmt: skip
-    assert "torch" not in top or part(name) in {"network", "train", "fit", "batches"}
+    assert "torch" not in top or part(name) in {"network", "train", "learning"}
 
 
 @pytest.mark.parametrize("argument", ["--help", "--cfg=job"])
@@ -145,11 +144,11 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
 @pytest.mark.parametrize(
     "library, where",
     [
-        ("tensorboard", {"event_files"}),
+        ("tensorboard", {"monitoring"}),
         ("torch.utils.tensorboard", set()),
-        ("rich", {"console", "correctness"}),
+        ("rich", {"monitoring", "correctness"}),
         ("pickle", {"replay"}),
-        ("filelock", {"folder"}),
+        ("filelock", {"files"}),
     ],
 )
 def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> None:

@@ -15,14 +15,15 @@ import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from azero import event_files, metrics
+from azero import metrics
 from azero.config import Config
-from azero.console import Console, SilentProgress, estimate_seconds_left, format_figure, format_seconds
-from azero.drawing import policy_picture
-from azero.event_files import LAYOUT_TAG, EventFolder, png, read_events, scalar_value
+from azero.files.state import State
 from azero.metrics import LAYOUT, NullReporter, Reporter, is_committed, stage_of
+from azero.monitoring import event_files
+from azero.monitoring.console import Console, SilentProgress, estimate_seconds_left, format_figure, format_seconds
+from azero.monitoring.drawing import policy_picture
+from azero.monitoring.event_files import LAYOUT_TAG, EventFolder, png, read_events, scalar_value
 from azero.run import Paths, Run
-from azero.state import State
 
 
 class Terminal(io.StringIO):

@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from azero.config import Config, TrainConfig, UserError
-from azero.disk import DamagedFile
 from azero.examples import GameRecord, examples_of
+from azero.files.disk import DamagedFile
 from azero.replay import COLUMNS, Sampler, dump_games, load_games, load_partial, load_window, write_games, write_partial
 from azero.run import Run, ShardEntry
 

@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from azero.config import Config, GameConfig, NetworkConfig, TrainConfig, UserError
-from azero.disk import DamagedFile, Disk, digest, write_atomically
+from azero.files.disk import DamagedFile, Disk, digest, write_atomically
+from azero.files.state import format_state, parse_state
 from azero.run import FileEntry, Run, ShardEntry, State, run_digest
-from azero.state import format_state, parse_state
 
 CYCLES = 3
 

@@ -16,6 +16,7 @@ import torch
 from azero import initialize, train
 from azero.config import Config, NetworkConfig, TrainConfig, UserError
 from azero.examples import GameRecord
+from azero.files.state import format_state, parse_state
 from azero.games import make_game
 from azero.games.game import Game
 from azero.metrics import NullReporter
@@ -23,7 +24,6 @@ from azero.network.inference import torch_threads
 from azero.network.model import unpack_network
 from azero.replay import write_games
 from azero.run import Run, Stopped, StopSignal
-from azero.state import format_state, parse_state
 
 SETTINGS = TrainConfig(batch_size=16, epochs=2, window=200)
 

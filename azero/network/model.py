@@ -23,7 +23,7 @@ FORMAT = 1  # of packed networks
 # tic-tac-toe with 4 blocks x 32 channels: one epoch, two seeds: 83 % of raw moves right with 32 planes, 75 % with 2 and 1.
 HEAD_PLANES = 32
 
-OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.fit`
+OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.learning.fit`
 
 
 def convolution(inputs: int, outputs: int, size: int = 3) -> nn.Conv2d:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from azero.config import UserError
-from azero.disk import digest
+from azero.files.disk import digest
 
 FORMAT = 1
 STAGES = ("initialize", "selfplay", "train", "evaluate")

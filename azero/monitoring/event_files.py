@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from azero.config import UserError
-from azero.disk import TEMPORARY, Disk, write_atomically
+from azero.files.disk import TEMPORARY, Disk, write_atomically
 
 LAYOUT_TAG = "custom_scalars__config__"
 HISTOGRAM_BINS = 30

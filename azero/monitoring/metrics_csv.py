@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from azero.disk import Disk, write_atomically
+from azero.files.disk import Disk, write_atomically
 
 
 class MetricsTable:

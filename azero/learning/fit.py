@@ -18,10 +18,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.batches import Batch, draw_batch, load_data, to_device
 from azero.config import TrainConfig, UserError
 from azero.examples import Examples
 from azero.games.game import Game
+from azero.learning.batches import Batch, draw_batch, load_data, to_device
 from azero.network.model import Network, OptimizerState
 from azero.replay import Sampler
 

@@ -27,8 +27,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from azero.config import Config, UserError
-from azero.disk import TEMPORARY, Disk, digest, explained, explaining, make_folders, write_atomically
-from azero.state import QuarantineEntry
+from azero.files.disk import TEMPORARY, Disk, digest, explained, explaining, make_folders, write_atomically
+from azero.files.state import QuarantineEntry
 
 NAME = re.compile(r"[^\s/\\.][^/\\\x00-\x1f]{0,199}")
 LOCK = "run.lock"

@@ -1,0 +1,1 @@
+"""What a run keeps on the disk: atomic writes, its state, its folder and lock."""

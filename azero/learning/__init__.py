@@ -1,0 +1,1 @@
+"""Training itself, without files: batches and the fit."""
