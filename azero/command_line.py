@@ -90,7 +90,8 @@ class Asked:
 
 def hydra_text(text: str) -> str:
     """A value as Hydra reads it: in quotes if it could be taken for something else than the text."""
-    return text if re.fullmatch(r"[\w.+-]+", text) and text.lower() not in ("null", "true", "false") else f"'{text}'"
+    plain = re.fullmatch(r"[^\W\d][\w.+-]*", text) and text.lower() not in ("null", "true", "false", "nan", "inf")
+    return text if plain else f"'{text}'"
 
 
 def asked_of_hydra() -> Asked:
@@ -163,6 +164,16 @@ def comes_from_hydra(failure: Exception) -> bool:
     return any(origin.split(".")[0] in ("hydra", "omegaconf") for origin in origins)
 
 
+def group_sentence(arguments: list[str]) -> str:
+    """One sentence for a group, such as `search`, that was set to something that is no name; Hydra does not say which."""
+    for argument in arguments:
+        group, equals, name = argument.partition("=")
+        folder = conf_folder() / group
+        if equals and group and folder.is_dir() and not (folder / f"{name}.yaml").exists():
+            return f"{argument} does not exist; there are {', '.join(sorted(path.stem for path in folder.glob('*.yaml')))}."
+    return f"{' '.join(arguments)} cannot be read; settings are written key=value."
+
+
 def sentence(failure: Exception) -> str:
     """One sentence for a config that Hydra or OmegaConf refuses."""
     while failure.__cause__ is not None and isinstance(failure.__cause__, Exception):
@@ -176,6 +187,8 @@ def sentence(failure: Exception) -> str:
         return f"{group}={name} does not exist; there are {', '.join(there)}."
     if "Key" in text and "not in" in text and key:
         return f"{key} is no setting; --cfg job prints all settings there are."
+    if "Config group override must be" in text:
+        return group_sentence(sys.argv[1:])
     if "parsing override" in text:
         return f"{text.rstrip('.')}; settings are written key=value."
     if "Ambiguous value" in text:

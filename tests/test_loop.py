@@ -112,7 +112,7 @@ def test_a_run_stopped_between_stages_goes_on_to_the_same_end(tmp_path: Path, un
             stop.requested = False
             report = Told()
             report.cycle_scalars = lambda cycle, scalars: setattr(  # type: ignore[method-assign]
-                stop, "requested", stop.requested or any(tag.startswith("time/") for tag in scalars)
+                stop, "requested", stop.requested or any(tag.removeprefix("time/") in STAGES for tag in scalars)
             )
             with pytest.raises(Stopped):
                 loop.run_cycles(config, run, report, stop)
