@@ -49,7 +49,8 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
         if not running[g]:
             continue
         rules.step(states[g], actions[g], successor)
-        states[g] = successor
+        for word in range(successor.shape[0]):  # Numba's assignment of rows costs seconds of compilation
+            states[g, word] = successor[word]
         to_play[g] = rules.to_play(successor)
         if rules.is_terminal(successor):
             running[g] = False

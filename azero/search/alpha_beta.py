@@ -85,7 +85,8 @@ def backup(line: Line, row: int, value: float) -> None:
 def search(rules: Any, root: np.ndarray, line: Line) -> None:
     """Search ``root`` as deep as ``line`` has rows; row 0 of ``line`` holds the result. ``root`` is not terminal."""
     depth = line.states.shape[0] - 1
-    line.states[0] = root
+    for word in range(root.shape[0]):  # Numba's assignment of rows costs seconds of compilation
+        line.states[0, word] = root[word]
     line.to_play[0] = rules.to_play(root)
     open_row(rules, line, ROOT, NOTHING_YET, BEST_POSSIBLE)
     row = ROOT

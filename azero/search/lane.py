@@ -124,7 +124,8 @@ def play_opening(rules, tree, lane, b, plies, scratch):
             return
         record_ply(tree, lane, b, action, False)
         lane.root_value[b, lane.ply[b] - 1] = 0.0
-        lane.policy_target[b, lane.ply[b] - 1] = 0.0
+        for choice in range(scratch.legal.shape[0]):
+            lane.policy_target[b, lane.ply[b] - 1, choice] = 0.0
         reset(rules, tree, b, scratch.successor)
 
 
@@ -132,7 +133,8 @@ def play_opening(rules, tree, lane, b, plies, scratch):
 def record_ply(tree, lane, b, action, searched):
     """Write the root and the action chosen there into the game's record."""
     ply = lane.ply[b]
-    lane.states[b, ply] = tree.states[b, ROOT]
+    for word in range(tree.states.shape[2]):  # word by word: Numba's assignment of rows costs five seconds of compilation
+        lane.states[b, ply, word] = tree.states[b, ROOT, word]
     lane.to_play[b, ply] = tree.nodes[b, ROOT].to_play
     lane.actions[b, ply] = action
     lane.searched[b, ply] = searched
@@ -163,7 +165,8 @@ def make_move(rules, tree, lane, b, policy, scratch):
     if policy.tree_reuse:
         reroot(tree, b, child, policy.num_simulations + 1, scratch.new_index)
     else:
-        scratch.successor[:] = tree.states[b, child]
+        for word in range(tree.states.shape[2]):
+            scratch.successor[word] = tree.states[b, child, word]
         reset(rules, tree, b, scratch.successor)
     prepare_search(tree, lane, b, policy)
 

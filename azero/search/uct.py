@@ -107,7 +107,8 @@ def first_reward(rules: Any, state: np.ndarray) -> float:
 def rollout(rules: Any, start: np.ndarray, tree: UctTree, stream: np.ndarray) -> float:
     """Play random moves from ``start`` to the end and return the reward for player 0."""
     here, there = tree.scratch[0], tree.scratch[1]
-    here[:] = start
+    for word in range(start.shape[0]):  # Numba's assignment of rows costs seconds of compilation
+        here[word] = start[word]
     while not rules.is_terminal(here):
         rules.legal_mask(here, tree.legal)
         rules.step(here, pick_legal(tree.legal, stream), there)
@@ -226,6 +227,7 @@ def search_positions(
         nodes = ROOT + 1
         for _ in range(num_simulations):
             nodes = simulate(rules, tree, roots, nodes, exploration, expansion_threshold, streams[row])
-        visit_counts[row] = 0
+        for action in range(visit_counts.shape[1]):
+            visit_counts[row, action] = 0
         for slot in range(tree.tried[ROOT]):
             visit_counts[row, tree.actions[ROOT, slot]] = tree.visits[tree.children[ROOT, slot]]
