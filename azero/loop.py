@@ -16,6 +16,7 @@ from typing import Any
 
 from azero.command_line import Asked, program
 from azero.config import Config
+from azero.correctness import has_table
 from azero.metrics import Reporter
 from azero.run import Run, Stopped, StopSignal
 from azero.stage import mend_report, run_next, start_clock
@@ -48,7 +49,7 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
 
 def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     """Show the correctness table, where things are, and what to try next (`again`, see `next_commands`)."""
-    if config.game.name == "tictactoe":
+    if has_table(config.game.name):
         from azero.cycle_report import report_run
 
         report_run(config, run.name)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from azero.config import Config, UserError
+from azero.correctness import has_table
 from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
@@ -94,7 +95,7 @@ def tell_seconds(report: Reporter, clock: Clock, cycle: int, what: str, begin: f
 def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
     """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
     cycle, begin = run.state.cycle, clock.elapsed
-    if config.game.name == "tictactoe":
+    if has_table(config.game.name):
         from azero.cycle_report import report_cycle
 
         report_cycle(config, run.name, cycle, report)
@@ -104,7 +105,7 @@ def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> No
 
 def mend_report(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
     """Measure the champion of the last finished cycle if the process that finished it was killed before it did."""
-    if run.state.cycle and config.game.name == "tictactoe" and MEASURED not in report.figures(run.state.cycle):
+    if run.state.cycle and has_table(config.game.name) and MEASURED not in report.figures(run.state.cycle):
         finish_cycle(config, run, report, clock)
 
 
