@@ -219,7 +219,7 @@ FAULTS = {
     ),
     "a symmetry of the actions that is none of the board": (
         "mirror image",
-        "CHANGES = {'action_symmetries': tictactoe.square_symmetries()[[0, 2, 1, 3, 4, 5, 6, 7]]}",
+        "CHANGES = {'action_symmetries': tictactoe.square_symmetries(3)[[0, 2, 1, 3, 4, 5, 6, 7]]}",
     ),
     "a symmetry that is no permutation": (
         "each row must be a permutation",

@@ -1,6 +1,6 @@
 """The interface of a game, and its laws.
 
-Letters: A actions, C H W planes, S state words, K key words.
+Letters: A actions, C H W planes, S state words, K key words, R repetition words.
 
 A state is a vector of S `uint64` words. The rules are scalar functions over it, each a `numba.cfunc` with one of the signatures
 below, so that one compiled search serves every game. `function.__wrapped__` is the same rule in plain Python.
@@ -16,6 +16,10 @@ Laws (`tests/test_games.py` and `python -m azero.check_game` hold every game to 
 5. A symmetry maps games to games: after playing the mapped actions, the mask and the planes are the mapped ones.
 6. Every game ends within `max_plies`.
 7. Rules never raise: an exception inside a compiled rule is printed and swallowed.
+
+A rule against repetition (superko) needs the game's history, which no state holds. Such a game says by `repetition_key` what must
+not come back: a move is forbidden if the key after it is the key of an earlier position of the game other than the present one.
+Self-play and matches take such moves out of the mask of the position that is really on the board (`search/repetition.py`).
 """
 
 from __future__ import annotations
@@ -26,9 +30,11 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
+
+from azero.games.board import Board
 
 WORDS = types.Array(types.uint64, 1, "C")
 MASK = types.Array(types.boolean, 1, "C")
@@ -42,6 +48,12 @@ OUTCOME = types.float64(WORDS)  # (terminal state): value for to_play(state), in
 TO_PLAY = types.int64(WORDS)  # (state): 0 for the player who moves first in the initial state, 1 for the other
 WRITE_PLANES = types.void(WORDS, PLANES)  # (state, planes[C, H, W]): write every element
 EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): exactly what planes and legal_mask read
+REPETITION_KEY = types.void(WORDS, WORDS)  # (state, key[R]): what must not come back; writes nothing where R is 0
+
+
+@cfunc(REPETITION_KEY, cache=True)
+def no_repetition_key(state, key):
+    pass
 
 
 class Rules(NamedTuple):
@@ -55,6 +67,7 @@ class Rules(NamedTuple):
     to_play: Any
     planes: Any
     evaluation_key: Any
+    repetition_key: Any = no_repetition_key
 
     def plain(self) -> Rules:
         """The same rules as plain Python functions: the twin that tests and `check_game` run."""
@@ -87,6 +100,7 @@ outcome_at = function_at(OUTCOME)
 to_play_at = function_at(TO_PLAY)
 planes_at = function_at(WRITE_PLANES)
 evaluation_key_at = function_at(EVALUATION_KEY)
+repetition_key_at = function_at(REPETITION_KEY)
 
 
 @njit(cache=True, nogil=True)
@@ -104,6 +118,7 @@ def rules_at(addresses):
         to_play_at(addresses[5]),
         planes_at(addresses[6]),
         evaluation_key_at(addresses[7]),
+        repetition_key_at(addresses[8]),
     )
 
 
@@ -113,7 +128,6 @@ class Game:
 
     Attributes:
         name: as given in `game.name`.
-        options: the options the game was made with, defaults filled in.
         num_actions: A, the same in every state.
         planes_shape: (C, H, W).
         state_words: S.
@@ -123,7 +137,10 @@ class Game:
         action_symmetries: [symmetries, A] int64; `action_symmetries[k, a]` is where symmetry k takes a. Row 0 is the identity.
         cell_symmetries: [symmetries, H*W] int64; likewise for the cells of a plane, row by row.
         format_state: a state as text, several lines, with coordinates.
-        action_name: an action as people write it.
+        action_name: an action as people write it, in lower case.
+        options: those the game was made with, defaults filled in.
+        board: how the game is drawn; None where it has no board of cells.
+        repetition_words: R, 0 for a game whose positions may come back.
     """
 
     name: str
@@ -138,10 +155,12 @@ class Game:
     format_state: Callable[[np.ndarray], str]
     action_name: Callable[[int], str]
     options: dict[str, Any] = field(default_factory=dict)
+    board: Board | None = None
+    repetition_words: int = 0
 
     @cached_property
     def rule_addresses(self) -> np.ndarray:
-        """[8] int64: where the compiled rules stand, for `rules_at`."""
+        """[9] int64: where the compiled rules stand, for `rules_at`."""
         return np.array([rule.address for rule in self.rules], np.int64)
 
     def parse_action(self, text: str) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 from numba import cfunc, njit
 
 from azero.games import game as interface
+from azero.games.board import Board, numbers, square_symmetries
 from azero.games.game import Game, Rules
 
 CELLS = 9
@@ -91,23 +92,21 @@ def evaluation_key(state, key):
     key[1] = state[1]
 
 
-def square_symmetries() -> np.ndarray:
-    """The eight symmetries of the square, [8, 9]: row k takes cell c to `row[c]`."""
-    cells = np.arange(CELLS).reshape(3, 3)
-    turned = [np.rot90(board, turns).ravel() for board in (cells, cells.T) for turns in range(4)]
-    return np.array([np.argsort(symmetry) for symmetry in turned])
+def marks(state: np.ndarray) -> np.ndarray:
+    """The cells as `games/board.py` wants them, [3, 3] int8."""
+    first, second = (state[0], state[1]) if parity(state[0] | state[1]) == 0 else (state[1], state[0])
+    return np.array([(int(first) >> c & 1) + 2 * (int(second) >> c & 1) for c in range(CELLS)], np.int8).reshape(3, 3)
 
 
 def format_state(state: np.ndarray) -> str:
     """The board with X for the first player, O for the second; empty cells show their number."""
-    first, second = (state[0], state[1]) if parity(state[0] | state[1]) == 0 else (state[1], state[0])
-    marks = ["X" if int(first) >> c & 1 else "O" if int(second) >> c & 1 else str(c) for c in range(CELLS)]
-    return "\n".join(" ".join(marks[row : row + 3]) for row in (0, 3, 6))
+    cells = [str(cell) if mark == 0 else "XO"[mark - 1] for cell, mark in enumerate(marks(state).ravel())]
+    return "\n".join(" ".join(cells[row : row + 3]) for row in (0, 3, 6))
 
 
 def make_game() -> Game:
     """Tic-tac-toe. It has no options."""
-    symmetries = square_symmetries()
+    symmetries = square_symmetries(3)
     return Game(
         name="tictactoe",
         num_actions=CELLS,
@@ -120,4 +119,5 @@ def make_game() -> Game:
         cell_symmetries=symmetries,
         format_state=format_state,
         action_name=str,
+        board=Board("squares", numbers(3), numbers(3), marks, lambda _state, action: action),
     )

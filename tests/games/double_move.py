@@ -13,8 +13,9 @@ import numpy as np
 from numba import cfunc, njit
 
 from azero.games import game as interface
+from azero.games.board import square_symmetries
 from azero.games.game import Game, Rules
-from azero.games.tictactoe import CELLS, FULL, ONE, has_line, square_symmetries
+from azero.games.tictactoe import CELLS, FULL, ONE, has_line
 
 
 @njit
@@ -92,7 +93,7 @@ def format_state(state: np.ndarray) -> str:
 
 def make_game() -> Game:
     """The game; it has no options."""
-    symmetries = square_symmetries()
+    symmetries = square_symmetries(3)
     return Game(
         name="double_move",
         num_actions=CELLS,
