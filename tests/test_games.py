@@ -13,12 +13,63 @@ from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
-EVERY_GAME = [*SHIPPED, DOUBLE_MOVE]
+# Small boards, on which random games meet the corners of the rules often, and odd sizes; full sizes stand in FULL_SIZE.
+EVERY_GAME: list[tuple[str, dict[str, object]]] = [
+    ("tictactoe", {}),
+    ("connect_four", {}),
+    ("connect_four", {"rows": 4, "columns": 3, "connect": 3}),
+    ("othello", {"size": 4}),
+    ("othello", {"size": 6}),
+    ("gomoku", {"rows": 3, "columns": 5, "connect": 3}),
+    ("gomoku", {"rows": 8, "columns": 9, "connect": 4}),
+    ("hex", {"size": 4, "swap": False}),
+    ("hex", {"size": 5, "swap": True}),
+    (DOUBLE_MOVE, {}),
+]
+FULL_SIZE: list[tuple[str, dict[str, object]]] = [
+    ("othello", {}),
+    ("gomoku", {}),
+    ("hex", {"size": 11, "swap": True}),
+]
 
 
-@pytest.fixture(scope="module", params=EVERY_GAME, ids=lambda name: Path(name).stem)
+def title(entry: tuple[str, dict[str, object]]) -> str:
+    """A game's name and options as the name of a test."""
+    name, options = entry
+    return " ".join([Path(name).stem, *map(str, options.values())])
+
+
+@pytest.fixture(scope="module", params=EVERY_GAME, ids=title)
 def game(request: pytest.FixtureRequest) -> Game:
-    return make_game(request.param)
+    name, options = request.param
+    return make_game(name, **options)
+
+
+def test_every_shipped_game_is_tested() -> None:
+    assert {name for name, _ in EVERY_GAME} >= set(SHIPPED)
+
+
+@pytest.mark.parametrize("entry", FULL_SIZE, ids=title)
+def test_a_game_of_full_size_keeps_every_law(entry: tuple[str, dict[str, object]]) -> None:
+    name, options = entry
+    check = check_game(make_game(name, **options), games=2, seed=5)
+    assert not check.findings, report(check)
+
+
+def test_the_board_shows_every_piece_that_is_placed(game: Game) -> None:
+    """After a placement the cell that `cell_of` names is marked for the side that moved."""
+    if game.board is None:
+        pytest.skip("this game says nothing of its board")
+    rng = np.random.default_rng(7)
+    for _ in range(10):
+        state = game.initial_state()
+        while not game.is_terminal(state):
+            action = int(rng.choice(game.legal_actions(state)))
+            cell, mover = game.board.cell_of(state, action), game.to_play(state)
+            state = game.step(state, action)
+            marks = game.board.marks(state)
+            assert marks.shape == (len(game.board.rows), len(game.board.columns))
+            assert cell == -1 or marks.ravel()[cell] == mover + 1
 
 
 def test_a_game_keeps_every_law(game: Game) -> None:

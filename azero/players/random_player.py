@@ -7,17 +7,18 @@ from numba import njit
 
 from azero.games.game import Game, rules_at
 from azero.players.streams import GameStreams
-from azero.search.uct import pick_legal
+from azero.search.random_moves import mask_words, pick_legal
 
 
 @njit(cache=True, nogil=True)
 def random_moves(addresses: np.ndarray, states: np.ndarray, streams: np.ndarray, num_actions: int, actions: np.ndarray) -> None:
     """Write a legal action for each of states [B, S], all equally likely; streams [B, 2] advance."""
     rules = rules_at(addresses)
-    legal = np.zeros(num_actions, np.bool_)
+    words = mask_words(num_actions)
+    legal = words.view(np.bool_)[:num_actions]
     for row in range(states.shape[0]):
         rules.legal_mask(states[row], legal)
-        actions[row] = pick_legal(legal, streams[row])
+        actions[row] = pick_legal(words, streams[row])
 
 
 class RandomPlayer:

@@ -15,6 +15,7 @@ import numpy as np
 from numba import njit
 
 from azero.games.game import rules_at
+from azero.search.random_moves import mask_words, pick_legal
 from azero.search.random_stream import next_below
 
 NOT_EXPANDED = -1
@@ -40,6 +41,7 @@ class UctTree(NamedTuple):
     path: np.ndarray  # [max_plies + 2] int64: the nodes of the current simulation
     scratch: np.ndarray  # [2, S] uint64: the current and the next state of a rollout
     legal: np.ndarray  # [A] bool: the legal mask of the state at hand
+    legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
 
 
 class Roots(NamedTuple):
@@ -54,6 +56,7 @@ class Roots(NamedTuple):
 def new_tree(num_simulations: int, max_plies: int, num_actions: int, state_words: int) -> UctTree:
     """Return room for one search; a simulation adds at most one node."""
     nodes = num_simulations + 1
+    legal_words = mask_words(num_actions)
     return UctTree(
         np.zeros((nodes, state_words), np.uint64),
         np.zeros((nodes, num_actions), np.int32),
@@ -66,7 +69,8 @@ def new_tree(num_simulations: int, max_plies: int, num_actions: int, state_words
         np.zeros(nodes, np.bool_),
         np.zeros(max_plies + 2, np.int64),
         np.zeros((2, state_words), np.uint64),
-        np.zeros(num_actions, np.bool_),
+        legal_words.view(np.bool_)[:num_actions],
+        legal_words,
     )
 
 
@@ -79,21 +83,6 @@ def new_roots(num_simulations: int) -> Roots:
         roots.inverse[n] = 1.0 / n
         roots.inverse_sqrt[n] = 1.0 / math.sqrt(n)
     return roots
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def pick_legal(legal: np.ndarray, stream: np.ndarray) -> int:
-    """Return one of the legal actions of the mask [A], all equally likely."""
-    count: Any = np.int64(0)
-    for action in range(legal.shape[0]):
-        count += legal[action]
-    wanted = next_below(stream, count)
-    for action in range(legal.shape[0]):
-        if legal[action]:
-            if wanted == 0:
-                return action
-            wanted -= 1
-    return -1
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -111,7 +100,7 @@ def rollout(rules: Any, start: np.ndarray, tree: UctTree, stream: np.ndarray) ->
         here[word] = start[word]
     while not rules.is_terminal(here):
         rules.legal_mask(here, tree.legal)
-        rules.step(here, pick_legal(tree.legal, stream), there)
+        rules.step(here, pick_legal(tree.legal_words, stream), there)
         here, there = there, here
     return first_reward(rules, here)
 

@@ -1,0 +1,158 @@
+"""Gomoku and its family: place stones on rows x columns crossings; `connect` or more in a row win (freestyle).
+
+bit = cell = row * columns + column, from the top left; 64 cells to a word, W words to a side.
+
+    3  0  1  2         state words: [0, W)   stones of the player to move
+    2  3  4  5                      [W, 2 W) stones of the other
+    1  6  7  8                      [2 W]    plies played, and LINE once the other has its line
+       a  b  c         a move is written column and row, a1 at the bottom left
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cfunc, njit
+
+from azero.games import game as interface
+from azero.games.board import Board, letters, numbers, rectangle_symmetries
+from azero.games.game import Game, Rules
+from azero.games.options import whole_number
+
+ONE = np.uint64(1)
+LINE = np.uint64(1 << 16)
+WORD_BITS = 64
+
+
+@njit(cache=True)
+def has_stone(words, first_word, cell):
+    """Tell whether the side whose stones begin at word `first_word` has one on a cell."""
+    return (words[first_word + cell // WORD_BITS] >> np.uint64(cell % WORD_BITS)) & ONE != 0
+
+
+@njit(cache=True)
+def run_length(words, first_word, cell, down, right, rows, columns):
+    """Count the stones that follow a cell without a gap in one direction."""
+    row, column = cell // columns + down, cell % columns + right
+    length = 0
+    while 0 <= row < rows and 0 <= column < columns and has_stone(words, first_word, row * columns + column):
+        length += 1
+        row += down
+        column += right
+    return length
+
+
+@njit(cache=True)
+def makes_line(words, first_word, cell, rows, columns, connect):
+    """Tell whether the stone on a cell stands in a line of at least `connect`."""
+    for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
+        before = run_length(words, first_word, cell, -down, -right, rows, columns)
+        after = run_length(words, first_word, cell, down, right, rows, columns)
+        if before + 1 + after >= connect:
+            return True
+    return False
+
+
+def make_rules(rows: int, columns: int, connect: int) -> Rules:
+    """The rules for one size of board."""
+    cells = rows * columns
+    side_words = -(-cells // WORD_BITS)
+    status = 2 * side_words
+
+    @cfunc(interface.INITIAL, cache=True)
+    def initial(state):
+        for word in range(status + 1):
+            state[word] = 0
+
+    @cfunc(interface.STEP, cache=True)
+    def step(state, action, successor):
+        for word in range(side_words):
+            successor[word] = state[side_words + word]
+            successor[side_words + word] = state[word]
+        successor[side_words + action // WORD_BITS] |= ONE << np.uint64(action % WORD_BITS)
+        line = LINE if makes_line(successor, side_words, action, rows, columns, connect) else np.uint64(0)
+        successor[status] = (state[status] + ONE) | line
+
+    @cfunc(interface.LEGAL_MASK, cache=True)
+    def legal_mask(state, mask):
+        for word in range(side_words):
+            free = ~(state[word] | state[side_words + word])
+            first_cell = word * WORD_BITS
+            for bit in range(min(WORD_BITS, cells - first_cell)):
+                mask[first_cell + bit] = (free >> np.uint64(bit)) & ONE != 0
+
+    @cfunc(interface.IS_TERMINAL, cache=True)
+    def is_terminal(state):
+        return state[status] >= np.uint64(cells)  # LINE is larger than any number of cells
+
+    @cfunc(interface.OUTCOME, cache=True)
+    def outcome(state):
+        return -1.0 if state[status] & LINE else 0.0  # only the side that has just moved can own a line
+
+    @cfunc(interface.TO_PLAY, cache=True)
+    def to_play(state):
+        return np.int64(state[status] & ONE)
+
+    @cfunc(interface.WRITE_PLANES, cache=True)
+    def planes(state, out):
+        for side in range(2):
+            for row in range(rows):
+                for column in range(columns):
+                    out[side, row, column] = has_stone(state, side * side_words, row * columns + column)
+
+    @cfunc(interface.EVALUATION_KEY, cache=True)
+    def evaluation_key(state, key):
+        for word in range(status):
+            key[word] = state[word]
+
+    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+
+
+def make_board(rows: int, columns: int) -> Board:
+    """How the game is drawn."""
+    cells = rows * columns
+    side_words = -(-cells // WORD_BITS)
+
+    def stones(state: np.ndarray, side: int) -> np.ndarray:
+        words = state[side * side_words : (side + 1) * side_words]
+        return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")[:cells].astype(np.int8)
+
+    def marks(state: np.ndarray) -> np.ndarray:
+        mover = int(state[-1]) & 1
+        return (stones(state, mover) + 2 * stones(state, 1 - mover)).reshape(rows, columns)
+
+    row_labels = tuple(reversed(numbers(rows)))
+    return Board("crossings", letters(columns), row_labels, marks, lambda _state, action: action)
+
+
+def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
+    """Gomoku, or any m,n,k-game.
+
+    Args:
+        rows: height of the board, from 1 to 25.
+        columns: width of the board, from 1 to 25.
+        connect: stones in a row that win, from 2 to the longer side of the board.
+
+    Raises:
+        UserError: a value out of range.
+    """
+    whole_number("rows", rows, 1, 25)
+    whole_number("columns", columns, 1, 25)
+    whole_number("connect", connect, 2, max(2, rows, columns))
+    board = make_board(rows, columns)
+    symmetries = rectangle_symmetries(rows, columns)
+    side_words = -(-rows * columns // WORD_BITS)
+    return Game(
+        name="gomoku",
+        num_actions=rows * columns,
+        planes_shape=(2, rows, columns),
+        state_words=2 * side_words + 1,
+        key_words=2 * side_words,
+        max_plies=rows * columns,
+        rules=make_rules(rows, columns, connect),
+        action_symmetries=symmetries,
+        cell_symmetries=symmetries,
+        format_state=board.text,
+        action_name=lambda action: board.columns[action % columns] + board.rows[action // columns],
+        options={"rows": rows, "columns": columns, "connect": connect},
+        board=board,
+    )

@@ -1,0 +1,220 @@
+"""Hex on n x n: the first player joins top and bottom, the second left and right, and exactly one of them succeeds.
+
+bit = cell = row * n + column, 64 cells to a word, W words to a set. Each row stands half a cell right of the one above, so the
+neighbours of (r, c) are (r-1, c) (r-1, c+1) (r, c-1) (r, c+1) (r+1, c-1) (r+1, c):
+
+    1 0 1 2            state words: [0, W)     stones of the first player
+     2 3 4 5                        [W, 2 W)   stones of the second
+      3 6 7 8                       [2 W, 3 W) the first player's stones that are joined to the top
+        a b c                       [3 W, 4 W) the second player's stones that are joined to the left
+                                    [4 W]      plies played, and WON once the last of them joined both sides
+
+A move is written column and row, a1 at the top left. With `swap` the second player may answer the first move by taking it over:
+the stone becomes its own and is mirrored, (r, c) to (c, r), which is the same as exchanging the players' sides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cfunc, njit
+
+from azero.games import game as interface
+from azero.games.bits import lowest_bit
+from azero.games.board import NO_CELL, Board, letters, numbers
+from azero.games.game import Game, Rules
+from azero.games.options import whole_number, yes_or_no
+
+ONE = np.uint64(1)
+WON = np.uint64(1 << 16)
+WORD_BITS = 64
+
+
+@njit(cache=True)
+def touches(words, first_word, cells):
+    """Tell whether the set that begins at word `first_word` of a state has a cell in common with `cells` [W]."""
+    for word in range(cells.shape[0]):
+        if words[first_word + word] & cells[word]:
+            return True
+    return False
+
+
+@njit(cache=True)
+def add_cell(words, first_word, cell):
+    """Add a cell to the set that begins at word `first_word`."""
+    words[first_word + cell // WORD_BITS] |= ONE << np.uint64(cell % WORD_BITS)
+
+
+@njit(cache=True)
+def join(words, stones, joined, neighbours):
+    """Extend the set that begins at word `joined` over all stones, from word `stones` on, that are linked to it."""
+    grown = True
+    while grown:
+        grown = False
+        for word in range(neighbours.shape[1]):
+            rest = words[stones + word] & ~words[joined + word]
+            while rest:
+                cell = word * WORD_BITS + lowest_bit(rest)
+                rest &= rest - ONE
+                if touches(words, joined, neighbours[cell]):
+                    add_cell(words, joined, cell)
+                    grown = True
+
+
+@njit(cache=True)
+def place_stone(words, side, cell, neighbours, edges):
+    """Place a stone and tell whether it joins the two edges of that side, `edges[side]` [2, W]."""
+    width = neighbours.shape[1]
+    stones, joined = side * width, (2 + side) * width
+    add_cell(words, stones, cell)
+    on_first_edge = (edges[side, 0, cell // WORD_BITS] >> np.uint64(cell % WORD_BITS)) & ONE != 0
+    if not on_first_edge and not touches(words, joined, neighbours[cell]):
+        return False
+    add_cell(words, joined, cell)
+    join(words, stones, joined, neighbours)
+    return touches(words, joined, edges[side, 1])
+
+
+def as_words(cells: list[int], width: int) -> list[int]:
+    """A set of cells as `width` words."""
+    whole = sum(1 << cell for cell in cells)
+    return [whole >> WORD_BITS * word & (1 << WORD_BITS) - 1 for word in range(width)]
+
+
+def neighbour_table(size: int, width: int) -> np.ndarray:
+    """The neighbours of each cell, [cells, W] uint64."""
+    table = []
+    for row in range(size):
+        for column in range(size):
+            near = [(row + down, column + right) for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))]
+            table.append(as_words([r * size + c for r, c in near if 0 <= r < size and 0 <= c < size], width))
+    return np.array(table, np.uint64)
+
+
+def edge_table(size: int, width: int) -> np.ndarray:
+    """[2, 2, W] uint64: top and bottom for the first player, left and right for the second."""
+    top, left = list(range(size)), list(range(0, size * size, size))
+    bottom, right = [cell + size * (size - 1) for cell in top], [cell + size - 1 for cell in left]
+    return np.array([[as_words(edge, width) for edge in pair] for pair in ((top, bottom), (left, right))], np.uint64)
+
+
+def make_rules(size: int, swap: bool) -> Rules:
+    """The rules for one size of board."""
+    cells = size * size
+    width = -(-cells // WORD_BITS)
+    status = 4 * width
+    neighbours, edges = neighbour_table(size, width), edge_table(size, width)
+
+    @cfunc(interface.INITIAL, cache=True)
+    def initial(state):
+        for word in range(status + 1):
+            state[word] = 0
+
+    @cfunc(interface.STEP, cache=True)
+    def step(state, action, successor):
+        side = np.int64(state[status] & ONE)
+        for word in range(status):
+            successor[word] = state[word]
+        if action == cells:
+            first = 0
+            while not state[first]:
+                first += 1
+            stone = first * WORD_BITS + lowest_bit(state[first])
+            for word in range(status):
+                successor[word] = 0
+            action = stone % size * size + stone // size
+        won = place_stone(successor, side, action, neighbours, edges)
+        successor[status] = (state[status] + ONE) | (WON if won else np.uint64(0))
+
+    @cfunc(interface.LEGAL_MASK, cache=True)
+    def legal_mask(state, mask):
+        for word in range(width):
+            free = ~(state[word] | state[width + word])
+            first_cell = word * WORD_BITS
+            for bit in range(min(WORD_BITS, cells - first_cell)):
+                mask[first_cell + bit] = (free >> np.uint64(bit)) & ONE != 0
+        if swap:
+            mask[cells] = state[status] == ONE
+
+    @cfunc(interface.IS_TERMINAL, cache=True)
+    def is_terminal(state):
+        return state[status] >= WON
+
+    @cfunc(interface.OUTCOME, cache=True)
+    def outcome(state):
+        return -1.0  # the side that has just moved has joined its edges
+
+    @cfunc(interface.TO_PLAY, cache=True)
+    def to_play(state):
+        return np.int64(state[status] & ONE)
+
+    @cfunc(interface.WRITE_PLANES, cache=True)
+    def planes(state, out):
+        mover = np.int64(state[status] & ONE)
+        for row in range(size):
+            for column in range(size):
+                cell = row * size + column
+                word, bit = cell // WORD_BITS, np.uint64(cell % WORD_BITS)
+                out[mover, row, column] = (state[word] >> bit) & ONE
+                out[1 - mover, row, column] = (state[width + word] >> bit) & ONE
+                out[2, row, column] = mover
+
+    @cfunc(interface.EVALUATION_KEY, cache=True)
+    def evaluation_key(state, key):
+        for word in range(2 * width):
+            key[word] = state[word]
+        key[2 * width] = state[status] & ONE
+
+    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+
+
+def make_board(size: int) -> Board:
+    """How the game is drawn."""
+    cells = size * size
+    width = -(-cells // WORD_BITS)
+
+    def marks(state: np.ndarray) -> np.ndarray:
+        words = np.ascontiguousarray(state[: 2 * width]).reshape(2, width).view(np.uint8)
+        first, second = np.unpackbits(words, axis=1, bitorder="little")[:, :cells].astype(np.int8)
+        return (first + 2 * second).reshape(size, size)
+
+    def cell_of(state: np.ndarray, action: int) -> int:
+        if action < cells:
+            return action
+        placed = np.flatnonzero(marks(state))
+        return int(placed[0]) % size * size + int(placed[0]) // size if len(placed) else NO_CELL
+
+    return Board("hexagons", letters(size), numbers(size), marks, cell_of)
+
+
+def make_game(size: int = 7, swap: bool = False) -> Game:
+    """Hex.
+
+    Args:
+        size: rows and columns, from 1 to 19.
+        swap: whether the second player may take over the first move.
+
+    Raises:
+        UserError: a value out of range.
+    """
+    whole_number("size", size, 1, 19)
+    yes_or_no("swap", swap)
+    cells = size * size
+    width = -(-cells // WORD_BITS)
+    board = make_board(size)
+    actions, turned = np.arange(cells + swap), np.arange(cells)[::-1]
+    half_turn = np.append(turned, cells) if swap else turned
+    return Game(
+        name="hex",
+        num_actions=cells + swap,
+        planes_shape=(3, size, size),
+        state_words=4 * width + 1,
+        key_words=2 * width + 1,
+        max_plies=cells + swap,
+        rules=make_rules(size, swap),
+        action_symmetries=np.stack([actions, half_turn]),
+        cell_symmetries=np.stack([np.arange(cells), turned]),
+        format_state=board.text,
+        action_name=lambda action: board.columns[action % size] + board.rows[action // size] if action < cells else "swap",
+        options={"size": size, "swap": swap},
+        board=board,
+    )

@@ -1,0 +1,201 @@
+"""Othello on 4 x 4, 6 x 6 or 8 x 8: enclosed lines of the other's discs turn over, and most discs win.
+
+8 x 8, bit = cell:                    a move is written column and row, c4; action H * W is the pass
+
+    a  b  c  d  e  f  g  h
+ 1  0  1  2  3  4  5  6  7            state words: [0] discs of the player to move
+ 2  8  9 10 11 12 13 14 15                         [1] discs of the other
+ 3 16 17 18 19 20 21 22 23                         [2] moves of the player to move, 0 = it must pass
+ 4 24 25 26  W  B 29 30 31                         [3] bit 0: who is to play, bit 1: the game is over
+ 5 32 33 34  B  W 37 38 39
+ 6 40 41 42 43 44 45 46 47            The first player has black. A pass is legal only when it is forced, and
+ 7 48 49 50 51 52 53 54 55            the game ends at once when neither side can move.
+ 8 56 57 58 59 60 61 62 63
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import cfunc, njit
+
+from azero.config import UserError
+from azero.games import game as interface
+from azero.games.bits import popcount
+from azero.games.board import NO_CELL, Board, letters, numbers, square_symmetries, with_pass
+from azero.games.game import Game, Rules
+
+ONE = np.uint64(1)
+OVER = np.uint64(2)
+NONE = np.uint64(0)
+
+
+@njit(cache=True)
+def lines(discs, through, distance, size):
+    """The discs of `through` that follow `discs` in an unbroken line along one direction: (towards higher, towards lower bits).
+
+    Each round doubles the reach (Kogge and Stone's parallel prefix), so that three rounds do for up to seven discs.
+    """
+    up, down = discs, discs
+    up_through, down_through = through, through
+    for _ in range(2 if size == 4 else 3):
+        up |= up_through & (up << distance)
+        down |= down_through & (down >> distance)
+        up_through &= up_through << distance
+        down_through &= down_through >> distance
+        distance += distance
+    return up & through, down & through
+
+
+@njit(cache=True)
+def find_moves(own, other, board, inner, size):
+    """The empty cells on which a disc of `own` encloses discs of `other`.
+
+    inner: the cells that are not in the first or the last column; a line along a row or a diagonal cannot go on beyond these.
+    """
+    moves = NONE
+    for step in (1, size - 1, size, size + 1):
+        distance = np.uint64(step)
+        up, down = lines(own, other if step == size else other & inner, distance, size)
+        moves |= (up << distance) | (down >> distance)
+    return moves & board & ~(own | other)
+
+
+@njit(cache=True)
+def find_flips(move, own, other, inner, size):
+    """The discs of `other` that a disc on the cell `move` (one bit) turns over."""
+    flips = NONE
+    for step in (1, size - 1, size, size + 1):
+        distance = np.uint64(step)
+        up, down = lines(move, other if step == size else other & inner, distance, size)
+        flips |= up if (up << distance) & own else NONE
+        flips |= down if (down >> distance) & own else NONE
+    return flips
+
+
+def make_rules(size: int) -> Rules:
+    """The rules for one size of board."""
+    cells = size * size
+    board = (1 << cells) - 1
+    inner = sum(1 << cell for cell in range(cells) if 0 < cell % size < size - 1)
+    half = size // 2
+    black = 1 << ((half - 1) * size + half) | 1 << (half * size + half - 1)
+    white = 1 << ((half - 1) * (size + 1)) | 1 << (half * (size + 1))
+
+    @cfunc(interface.INITIAL, cache=True)
+    def initial(state):
+        state[0] = np.uint64(black)
+        state[1] = np.uint64(white)
+        state[2] = find_moves(state[0], state[1], np.uint64(board), np.uint64(inner), size)
+        state[3] = 0
+
+    @cfunc(interface.STEP, cache=True)
+    def step(state, action, successor):
+        own, other = state[0], state[1]
+        if action < cells:
+            move = ONE << np.uint64(action)
+            flips = np.uint64(find_flips(move, own, other, np.uint64(inner), size))
+            own |= move | flips
+            other &= ~flips
+        moves = np.uint64(find_moves(other, own, np.uint64(board), np.uint64(inner), size))
+        over = NONE
+        if moves == 0 and find_moves(own, other, np.uint64(board), np.uint64(inner), size) == 0:
+            over = OVER
+        successor[0] = other
+        successor[1] = own
+        successor[2] = moves
+        successor[3] = ((state[3] & ONE) ^ ONE) | over
+
+    @cfunc(interface.LEGAL_MASK, cache=True)
+    def legal_mask(state, mask):
+        moves = state[2]
+        for cell in range(cells):
+            mask[cell] = (moves >> np.uint64(cell)) & ONE != 0
+        mask[cells] = moves == 0
+
+    @cfunc(interface.IS_TERMINAL, cache=True)
+    def is_terminal(state):
+        return state[3] & OVER != 0
+
+    @cfunc(interface.OUTCOME, cache=True)
+    def outcome(state):
+        own, other = popcount(state[0]), popcount(state[1])
+        return 1.0 if own > other else -1.0 if own < other else 0.0
+
+    @cfunc(interface.TO_PLAY, cache=True)
+    def to_play(state):
+        return np.int64(state[3] & ONE)
+
+    @cfunc(interface.WRITE_PLANES, cache=True)
+    def planes(state, out):
+        for side in range(2):
+            for row in range(size):
+                for column in range(size):
+                    out[side, row, column] = (state[side] >> np.uint64(row * size + column)) & ONE
+
+    @cfunc(interface.EVALUATION_KEY, cache=True)
+    def evaluation_key(state, key):
+        key[0] = state[0]
+        key[1] = state[1]
+
+    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+
+
+def symmetries_of(size: int) -> np.ndarray:
+    """The four symmetries of the square that keep the start, [4, size * size]; the other four would exchange the colours."""
+    half = size // 2
+    black = {(half - 1) * size + half, half * size + half - 1}
+    return np.array([row for row in square_symmetries(size) if {int(row[cell]) for cell in black} == black])
+
+
+def make_board(size: int) -> Board:
+    """How the game is drawn."""
+
+    def marks(state: np.ndarray) -> np.ndarray:
+        first, second = int(state[0]), int(state[1])
+        if int(state[3]) & 1:
+            first, second = second, first
+        cells = [(first >> cell & 1) + 2 * (second >> cell & 1) for cell in range(size * size)]
+        return np.array(cells, np.int8).reshape(size, size)
+
+    def cell_of(_state: np.ndarray, action: int) -> int:
+        return action if action < size * size else NO_CELL
+
+    return Board("squares", letters(size), numbers(size), marks, cell_of)
+
+
+def printed_score(game: Game, state: np.ndarray) -> tuple[int, int]:
+    """Discs of the first and of the second player as final scores are printed: empty squares count for the winner."""
+    assert game.board
+    marks = game.board.marks(state)
+    first, second, empty = (int((marks == mark).sum()) for mark in (1, 2, 0))
+    return first + empty * (first > second), second + empty * (second > first)
+
+
+def make_game(size: int = 8) -> Game:
+    """Othello.
+
+    Args:
+        size: rows and columns; 4, 6 or 8.
+
+    Raises:
+        UserError: another size.
+    """
+    if size not in (4, 6, 8) or isinstance(size, bool):
+        raise UserError(f"game.options.size={size} must be 4, 6 or 8.")
+    board = make_board(size)
+    symmetries = symmetries_of(size)
+    return Game(
+        name="othello",
+        num_actions=size * size + 1,
+        planes_shape=(2, size, size),
+        state_words=4,
+        key_words=2,
+        max_plies=2 * (size * size - 4),
+        rules=make_rules(size),
+        action_symmetries=with_pass(symmetries),
+        cell_symmetries=symmetries,
+        format_state=board.text,
+        action_name=lambda action: f"{'abcdefgh'[action % size]}{action // size + 1}" if action < size * size else "pass",
+        options={"size": size},
+        board=board,
+    )

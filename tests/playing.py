@@ -1,0 +1,57 @@
+"""Games played by the names of their moves, and counts of move sequences, for tests of rules."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from azero.games.game import Game, rules_at
+
+
+def play(game: Game, moves: str) -> np.ndarray:
+    """The state after some moves, named and separated by spaces; each must be legal and none may follow the end."""
+    state = game.initial_state()
+    for ply, name in enumerate(moves.split()):
+        assert not game.is_terminal(state), f"the game was over before ply {ply}, {name}"
+        action = game.parse_action(name)
+        assert game.legal_mask(state)[action], f"ply {ply}, {name}, is not legal in\n{game.format_state(state)}"
+        state = game.step(state, action)
+    return state
+
+
+def legal_names(game: Game, state: np.ndarray) -> set[str]:
+    """The legal moves by name."""
+    return {game.action_name(action) for action in game.legal_actions(state)}
+
+
+@njit(cache=True)
+def count_from(addresses, states, masks, tried, counts, finished):
+    """Walk through all sequences of moves from states[0], depth first, and count them by ply."""
+    rules = rules_at(addresses)
+    last, ply = len(counts) - 1, 0
+    arrived = True
+    while ply >= 0:
+        if arrived:
+            counts[ply] += 1
+            over = rules.is_terminal(states[ply])
+            finished[ply] += over
+            tried[ply] = masks.shape[1] if over or ply == last else 0
+            if tried[ply] == 0:
+                rules.legal_mask(states[ply], masks[ply])
+        while tried[ply] < masks.shape[1] and not masks[ply, tried[ply]]:
+            tried[ply] += 1
+        arrived = tried[ply] < masks.shape[1]
+        if arrived:
+            rules.step(states[ply], tried[ply], states[ply + 1])
+            tried[ply] += 1
+        ply += 1 if arrived else -1
+
+
+def perft(game: Game, plies: int) -> tuple[list[int], list[int]]:
+    """Sequences of 0, 1, ..., `plies` moves, and how many of each length end the game. Sequences stop at the end of the game."""
+    states = np.zeros((plies + 1, game.state_words), np.uint64)
+    states[0] = game.initial_state()
+    counts, finished = np.zeros(plies + 1, np.int64), np.zeros(plies + 1, np.int64)
+    masks, tried = np.zeros((plies + 1, game.num_actions), np.bool_), np.zeros(plies + 1, np.int64)
+    count_from(game.rule_addresses, states, masks, tried, counts, finished)
+    return counts.tolist(), finished.tolist()

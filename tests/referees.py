@@ -1,0 +1,110 @@
+"""Random games played beside an independent implementation of the same rules, every ply compared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from azero.check_game import look_compiled, step_compiled
+from azero.games import make_game
+from azero.games.game import Game
+
+# azero's game and its options: OpenSpiel's game
+OPENSPIEL: dict[str, tuple[str, dict[str, int], str]] = {
+    "tictactoe": ("tictactoe", {}, "tic_tac_toe"),
+    "connect_four": ("connect_four", {}, "connect_four"),
+    "connect_four 5x9": ("connect_four", {"rows": 5, "columns": 9}, "connect_four(rows=5,columns=9)"),
+    "othello": ("othello", {}, "othello"),
+    "gomoku": ("gomoku", {}, "mnk(m=15,n=15,k=5)"),
+    "gomoku 7x5x4": ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "mnk(m=7,n=5,k=4)"),
+    "hex 5": ("hex", {"size": 5}, "hex(board_size=5)"),
+    "hex 11": ("hex", {"size": 11}, "hex(board_size=11)"),
+}
+FIRST, SECOND, EMPTY = "xyzX", "opqO", ".-"  # OpenSpiel's signs for pieces; Hex has several, by the edges they are joined to
+
+
+@dataclass
+class Comparison:
+    """What was compared, and every difference in words."""
+
+    games: int = 0
+    plies: int = 0
+    mismatches: list[str] = field(default_factory=list)
+
+
+class Compiled:
+    """One game's compiled rules at one state after the other."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.state = game.initial_state()
+        self.mask = np.zeros(game.num_actions, np.bool_)
+        self.planes = np.zeros(game.planes_shape, np.float32)
+        self.key = np.zeros(game.key_words, np.uint64)
+        self.look()
+
+    def look(self) -> None:
+        """Ask the rules about the state."""
+        addresses = self.game.rule_addresses
+        self.to_play, self.terminal, self.outcome = look_compiled(addresses, self.state, self.mask, self.planes, self.key)
+
+    def step(self, action: int) -> None:
+        """Play."""
+        successor = np.zeros_like(self.state)
+        step_compiled(self.game.rule_addresses, self.state, action, successor)
+        self.state = successor
+        self.look()
+
+
+def openspiel_marks(text: str, height: int, width: int) -> np.ndarray:
+    """The board in OpenSpiel's text of a state, [H, W] int8 as `Board.marks`."""
+    rows = []
+    for line in text.splitlines():
+        cells = line.split() if " " in line.strip() else list(line.strip())
+        cells = [cell for cell in cells if len(cell) == 1 and cell in FIRST + SECOND + EMPTY]
+        if len(cells) == width:
+            rows.append([1 if cell in FIRST else 2 if cell in SECOND else 0 for cell in cells])
+    return np.array(rows, np.int8).reshape(height, width)
+
+
+def difference(ours: Compiled, theirs: Any) -> str:
+    """What OpenSpiel says otherwise of the same position; empty if nothing."""
+    if ours.terminal != theirs.is_terminal():
+        return f"over: {ours.terminal} and {theirs.is_terminal()}"
+    if ours.game.board:
+        marks = ours.game.board.marks(ours.state)
+        if not np.array_equal(marks, openspiel_marks(str(theirs), *marks.shape)):
+            return "the boards differ"
+    if ours.terminal:
+        returns = theirs.returns()[ours.to_play]
+        return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
+    if ours.to_play != theirs.current_player():
+        return f"to play: {ours.to_play} and {theirs.current_player()}"
+    legal = np.flatnonzero(ours.mask).tolist()
+    return "" if legal == theirs.legal_actions() else f"legal: {legal} and {theirs.legal_actions()}"
+
+
+def compare_with_openspiel(name: str, games: int, seed: int) -> Comparison:
+    """Play random games of an entry of OPENSPIEL on both sides; stops at the first difference of a game."""
+    import pyspiel
+
+    game_name, options, theirs_name = OPENSPIEL[name]
+    game, their_game = make_game(game_name, **options), pyspiel.load_game(theirs_name)
+    rng = np.random.default_rng(seed)
+    result = Comparison()
+    for _ in range(games):
+        ours, theirs = Compiled(game), their_game.new_initial_state()
+        while True:
+            found = difference(ours, theirs)
+            if found:
+                result.mismatches.append(f"{name}: {found}\n{game.format_state(ours.state)}\n{theirs}")
+            if found or ours.terminal:
+                break
+            action = int(rng.choice(np.flatnonzero(ours.mask)))
+            ours.step(action)
+            theirs.apply_action(action)
+            result.plies += 1
+        result.games += 1
+    return result

@@ -1,0 +1,22 @@
+"""The rules of every shipped game beside other people's; `scripts/referee.py` plays many more games."""
+
+from __future__ import annotations
+
+import pytest
+from referees import OPENSPIEL, compare_with_openspiel, openspiel_marks
+
+
+@pytest.mark.parametrize("name", sorted(OPENSPIEL))
+def test_random_games_agree_with_openspiel_ply_by_ply(name: str) -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel")
+    result = compare_with_openspiel(name, games=20, seed=1)
+    assert not result.mismatches, result.mismatches[0]
+    assert result.games == 20
+    assert result.plies > 20 * 5
+
+
+def test_a_board_is_read_from_openspiel_s_text() -> None:
+    text = "Black (x) to play:\n  a b \n1 - x 1\n2 o - 2\n  a b "
+    assert openspiel_marks(text, 2, 2).tolist() == [[0, 1], [2, 0]]
+    assert openspiel_marks(". x\n o O ", 2, 2).tolist() == [[0, 1], [2, 2]]
+    assert openspiel_marks("x.o\n...", 2, 3).tolist() == [[1, 0, 2], [0, 0, 0]]
