@@ -14,6 +14,7 @@ import numpy as np
 from azero.games.game import Game, rules_at
 from azero.players import Player
 from azero.search.kernels import kernel
+from azero.search.repetition import History
 
 
 class MatchGame(NamedTuple):
@@ -59,9 +60,13 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
 
 def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int]:
     """So many uniformly random legal actions, fewer where the next would end the game."""
-    state, actions = game.initial_state(), []
+    state, actions = game.initial_state(), list[int]()
+    past, only_game = History(game, 1), np.zeros(1, np.int64)
     for _ in range(plies):
-        action = int(rng.choice(game.legal_actions(state)))
+        banned = past.banned(only_game, state[None])
+        legal = game.legal_mask(state) if banned is None else game.legal_mask(state) & ~banned[0]
+        action = int(rng.choice(np.flatnonzero(legal)))
+        past.add(only_game, state[None])
         state = game.step(state, action)
         if game.is_terminal(state):
             break
@@ -95,12 +100,14 @@ def play_match(
     first = np.arange(num_games) % 2  # the player who moves first in each game
     histories: list[list[int]] = [[] for _ in range(num_games)]
     states = np.stack([game.initial_state()] * num_games)
+    past = History(game, num_games)
     to_play = np.full(num_games, game.to_play(states[0]), np.int64)
     running, outcomes = np.ones(num_games, np.bool_), np.zeros(num_games)
     while running.any():
-        actions = next_actions(players, states, running, to_play ^ first, openings, histories)
+        actions = next_actions(players, states, running, to_play ^ first, openings, histories, past)
         for g in np.flatnonzero(running):
             histories[g].append(int(actions[g]))
+        past.add(np.flatnonzero(running), states[running])
         step_games(game.rule_addresses, states, actions, running, to_play, outcomes)
         watch(int(num_games - running.sum()))
     signs = 1 - 2 * first
@@ -117,6 +124,7 @@ def next_actions(
     mover: np.ndarray,
     openings: list[list[int]],
     histories: list[list[int]],
+    past: History,
 ) -> np.ndarray:
     """[G] int64: one action for each running game, from its opening or from the player (`mover` [G]) whose move it is."""
     plies = np.array([len(history) for history in histories])
@@ -127,7 +135,7 @@ def next_actions(
     for which, player in enumerate(players):
         games = np.flatnonzero(running & ~in_opening & (mover == which))
         if len(games):
-            actions[games] = player.choose(states[games], games, plies[games])
+            actions[games] = player.choose(states[games], games, plies[games], past.banned(games, states[games]))
     return actions
 
 

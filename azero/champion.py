@@ -21,10 +21,12 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player
 from azero.run import Run, search_of
+from azero.search.repetition import History
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
 
+ONLY_GAME = np.zeros(1, np.int64)  # the number of the only game that is played here
 BATCH = 8  # rows of a network call; a position is judged in one of them, and rows are equal in all
 
 
@@ -112,17 +114,19 @@ class Champion:
             if player is not None:
                 player.new_games(np.zeros(1, np.uint64))
         state = self.game.initial_state()
+        past = History(self.game, 1)
         actions: list[int] = []
         while not self.game.is_terminal(state):
             own_move = opponent is None or self.game.to_play(state) == champion_side
             player = self.player if own_move or opponent is None else opponent
-            actions.append(self._choose(player, state, len(actions)))
+            actions.append(self._choose(player, state, len(actions), past.banned(ONLY_GAME, state[None])))
+            past.add(ONLY_GAME, state[None])
             state = self.game.step(state, actions[-1])
         outcome = self.game.outcome(state) * (1.0 if self.game.to_play(state) == 0 else -1.0)
         return PlayedGame([self.game.action_name(action) for action in actions], outcome, self.game.format_state(state))
 
-    def _choose(self, player: Player, state: np.ndarray, ply: int) -> int:
-        return int(player.choose(state[None], np.zeros(1, np.int64), np.full(1, ply, np.int64))[0])
+    def _choose(self, player: Player, state: np.ndarray, ply: int, banned: np.ndarray | None = None) -> int:
+        return int(player.choose(state[None], ONLY_GAME, np.full(1, ply, np.int64), banned)[0])
 
     def _infer(self, state: np.ndarray) -> tuple[np.ndarray, float]:
         """The network's logits [A] and value for one position."""

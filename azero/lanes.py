@@ -101,7 +101,7 @@ class SelfplayLane:
         self.puct = make_puct(search)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
-        self.scratch = make_scratch(game.num_actions, game.key_words, game.state_words, num_nodes)
+        self.scratch = make_scratch(game, num_nodes)
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)
         self.numbers = np.zeros(size, np.int64)

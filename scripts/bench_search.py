@@ -66,7 +66,7 @@ class Bench:
         self.puct = make_puct(search)
         num_nodes = nodes_needed(num_simulations, False)
         self.tree = make_tree(num_games, num_nodes, game.num_actions, game.state_words)
-        self.scratch = make_scratch(game.num_actions, game.key_words, game.state_words, num_nodes)
+        self.scratch = make_scratch(game, num_nodes)
         self.cache = make_cache(0, game.key_words, game.num_actions)
         self.planes = np.zeros((num_games, *game.planes_shape), np.float32)
         self.row_games = np.zeros(num_games, np.int64)

@@ -19,7 +19,8 @@ DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 def search(game: Game, states: np.ndarray, depth: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """The first of the best moves and the value of each of states [B, S]."""
     actions, values = np.zeros(len(states), np.int64), np.zeros(len(states))
-    best_moves(game.rule_addresses, states, depth or game.max_plies, game.num_actions, actions, values)
+    banned = np.zeros((len(states), game.num_actions), np.bool_)
+    best_moves(game.rule_addresses, states, depth or game.max_plies, banned, actions, values)
     return actions, values
 
 

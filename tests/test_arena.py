@@ -40,7 +40,7 @@ class Scripted:
     def new_games(self, seeds: np.ndarray) -> None:
         self.seeds = seeds
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         rows = zip(states, games.tolist(), plies.tolist(), strict=True)
         self.asked += [(number, ply, self.game.to_play(state)) for state, number, ply in rows]
         return np.array([self.rule(self.game.legal_actions(state)) for state in states])

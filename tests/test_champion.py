@@ -77,7 +77,9 @@ def test_the_outcome_is_told_for_the_first_player(champion: Champion, moves_firs
         def new_games(self, seeds: np.ndarray) -> None:
             """Nothing to begin."""
 
-        def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+        def choose(
+            self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+        ) -> np.ndarray:
             """The first legal action."""
             return np.array([champion.game.legal_actions(state)[0] for state in states])
 

@@ -45,7 +45,7 @@ class HandDriven:
         self.inference = FakeInference(game, answer, batch_size=size)
         self.tree: Tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.lane: Lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
-        self.scratch: Scratch = make_scratch(game.num_actions, game.key_words, game.state_words, num_nodes)
+        self.scratch: Scratch = make_scratch(game, num_nodes)
         self.cache = make_cache(0, game.key_words, game.num_actions)
         self.puct = make_puct(SearchConfig(num_simulations=policy.num_simulations))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)

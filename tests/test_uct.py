@@ -15,13 +15,16 @@ from azero.search.uct import search_positions
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SQRT_2 = math.sqrt(2.0)
+NONE_BANNED = np.zeros((3, 9), np.bool_)
 
 
 def search(game: Game, state: np.ndarray, num_simulations: int, seed: int = 0, threshold: int = 1) -> np.ndarray:
     """Visit counts [A] of one search."""
     counts = np.zeros((1, game.num_actions), np.int64)
     streams = new_stream(seed)[None]
-    search_positions(game.rule_addresses, state[None], streams, num_simulations, SQRT_2, threshold, game.max_plies, counts)
+    search_positions(
+        game.rule_addresses, state[None], streams, num_simulations, SQRT_2, threshold, game.max_plies, NONE_BANNED[:1], counts
+    )
     return counts[0]
 
 
@@ -147,7 +150,7 @@ def test_searches_of_a_batch_do_not_touch_each_other() -> None:
     states = np.stack([game.initial_state(), game.step(game.initial_state(), 0), game.initial_state()])
     streams = np.array([[5, 0], [6, 0], [7, 0]], np.uint64)
     counts = np.zeros((3, 9), np.int64)
-    search_positions(game.rule_addresses, states, streams, 50, SQRT_2, 1, 9, counts)
+    search_positions(game.rule_addresses, states, streams, 50, SQRT_2, 1, 9, NONE_BANNED[: len(states)], counts)
     for row, seed in enumerate((5, 6, 7)):
         np.testing.assert_array_equal(counts[row], search(game, states[row], 50, seed))
     assert streams[:, 1].min() > 0

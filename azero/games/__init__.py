@@ -12,7 +12,7 @@ from typing import Any
 from azero.config import UserError
 from azero.games.game import Game
 
-SHIPPED = ("tictactoe", "connect_four", "othello", "gomoku", "hex")
+SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
 
 
 def make_game(name: str, **options: Any) -> Game:

@@ -1,6 +1,6 @@
 """Agents by name: a batch of states to a batch of actions.
 
-Letters: B positions, G games, S state words.
+Letters: B positions, G games, A actions, S state words.
 
 Players know no files and no paths: a program loads a network and hands its inference to `make_player`.
 """
@@ -12,12 +12,12 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 from azero.config import UserError
 from azero.games.game import Game
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from azero.network.inference import Inference
 
 
@@ -29,17 +29,23 @@ class Player(Protocol):
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games 0 .. G - 1; game g draws its randomness from ``seeds[g]``, [G] uint64, and from nothing else."""
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return one legal action for each position.
 
         Args:
             states: [B, S] uint64, none of them terminal; the player moves for whichever side is to play.
             games: [B] int64, the game of each row; no game twice.
             plies: [B] int64, plies played so far in each game; only players whose temperature falls with the ply read it.
+            banned: [B, A] bool, legal moves that the game's history forbids (superko); None where there are none.
 
         Returns:
             [B] int64.
         """
+
+
+def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.ndarray:
+    """Return `banned` as compiled code takes it, [B, A] bool, all False for None."""
+    return np.zeros((len(states), game.num_actions), np.bool_) if banned is None else banned
 
 
 # name: module whose `make(game, *, [inference], **options)` returns the player

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from azero.games.game import Game
-from azero.players import check_number
+from azero.players import ban_table, check_number
 from azero.search.alpha_beta import best_moves
 
 
@@ -20,10 +20,13 @@ class AlphaBetaPlayer:
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games; nothing here is random."""
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the first of the best moves for each of states [B, S]."""
         actions, values = np.empty(len(states), np.int64), np.empty(len(states))
-        best_moves(self.game.rule_addresses, np.ascontiguousarray(states), self.depth, self.game.num_actions, actions, values)
+        best_moves(
+            *(self.game.rule_addresses, np.ascontiguousarray(states), self.depth, ban_table(self.game, states, banned)),
+            *(actions, values),
+        )
         return actions
 
 

@@ -26,9 +26,10 @@ class PolicyPlayer:
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games; nothing here is random."""
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the legal action of the highest prior for each of states [B, S]."""
-        return self.policies(states).argmax(axis=1)
+        policies = self.policies(states)
+        return (policies if banned is None else np.where(banned, -1.0, policies)).argmax(axis=1)
 
     def policies(self, states: np.ndarray) -> np.ndarray:
         """Return the prior of every action for states [B, S]: [B, A] float64, 0 where illegal."""

@@ -18,6 +18,7 @@ from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
+from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, choose_action, temperature_at
 from azero.search.tree import ROOT, find_state, make_tree, nodes_needed, reroot, reset
 
@@ -62,7 +63,7 @@ class PvMcts:
         self.puct = make_puct(search)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)
         self.num_nodes = num_nodes
-        self.scratch = make_scratch(game.num_actions, game.key_words, game.state_words, num_nodes)
+        self.scratch = make_scratch(game, num_nodes)
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(inference.batch_size, np.int64)
         self.new_games(np.zeros(1, np.uint64))
@@ -74,20 +75,33 @@ class PvMcts:
         self.started = np.zeros(num_games, np.bool_)
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
 
-    def think(self, states: np.ndarray, games: np.ndarray) -> None:
-        """Search states [B, S], one of each of `games` [B]; the answers stand at the roots of `self.tree`."""
-        game, tree, scratch = self.game, self.tree, self.scratch
+    def think(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> None:
+        """Search states [B, S], one of each of `games` [B]; the answers stand at the roots of `self.tree`.
+
+        banned: [B, A] bool, moves left out at the roots; None for none.
+        """
+        game, tree = self.game, self.tree
         settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(game.rule_addresses, tree, states, games, self.started, *settings, scratch.new_index)
+        start_searches(game.rule_addresses, tree, states, games, self.started, *settings, self.scratch.new_index)
+        if banned is not None:
+            tree.searches["simulations_left"][games] = 0
+            self.run_waves(games)  # only expands the roots
+            ban_roots(tree, games, banned)
+            tree.searches["simulations_left"][games] = self.search.num_simulations
+        self.run_waves(games)
+
+    def run_waves(self, games: np.ndarray) -> None:
+        """Expand the roots of `games` [B] and make the simulations that they have left."""
+        game, tree, scratch = self.game, self.tree, self.scratch
         while search_wave(game.rule_addresses, tree, self.cache, games, self.puct, scratch.key):
             rows = write_rows(game.rule_addresses, tree, self.planes, self.row_games)
             logits, values = self.inference.infer(self.planes)
             buffers = (scratch.legal, scratch.key, scratch.prior)
             absorb(game.rule_addresses, tree, self.cache, self.row_games, rows, logits, values, *buffers)
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """A move for each of states [B, S], which belong to `games` [B] at `plies` [B]. Returns [B] int64."""
-        self.think(states, games)
+        self.think(states, games, banned)
         actions = np.zeros(len(games), np.int64)
         choose_actions(self.tree, games, plies, self.temperature, self.streams, actions)
         return actions

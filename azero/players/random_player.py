@@ -6,18 +6,21 @@ import numpy as np
 from numba import njit
 
 from azero.games.game import Game, rules_at
+from azero.players import ban_table
 from azero.players.streams import GameStreams
 from azero.search.random_moves import mask_words, pick_legal
 
 
 @njit(cache=True, nogil=True)
-def random_moves(addresses: np.ndarray, states: np.ndarray, streams: np.ndarray, num_actions: int, actions: np.ndarray) -> None:
-    """Write a legal action for each of states [B, S], all equally likely; streams [B, 2] advance."""
+def random_moves(addresses: np.ndarray, states: np.ndarray, streams: np.ndarray, banned: np.ndarray, actions: np.ndarray) -> None:
+    """Write a legal action that is not banned [B, A] for each of states [B, S], all equally likely; streams [B, 2] advance."""
     rules = rules_at(addresses)
-    words = mask_words(num_actions)
-    legal = words.view(np.bool_)[:num_actions]
+    words = mask_words(banned.shape[1])
+    legal = words.view(np.bool_)[: banned.shape[1]]
     for row in range(states.shape[0]):
         rules.legal_mask(states[row], legal)
+        for action in range(banned.shape[1]):
+            legal[action] &= not banned[row, action]
         actions[row] = pick_legal(words, streams[row])
 
 
@@ -33,11 +36,13 @@ class RandomPlayer:
         """Begin games whose randomness comes from ``seeds`` [G] uint64."""
         self.streams.start(seeds)
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return one legal action for each of states [B, S]."""
         actions = np.empty(len(states), np.int64)
         with self.streams.of(games) as streams:
-            random_moves(self.game.rule_addresses, np.ascontiguousarray(states), streams, self.game.num_actions, actions)
+            random_moves(
+                self.game.rule_addresses, np.ascontiguousarray(states), streams, ban_table(self.game, states, banned), actions
+            )
         return actions
 
 

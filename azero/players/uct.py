@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from azero.games.game import Game
-from azero.players import check_number
+from azero.players import ban_table, check_number
 from azero.players.streams import GameStreams
 from azero.search.uct import search_positions
 
@@ -27,11 +27,11 @@ class UctPlayer:
         """Begin games whose randomness comes from ``seeds`` [G] uint64."""
         self.streams.start(seeds)
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray) -> np.ndarray:
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the most visited move for each of states [B, S]."""
-        return self.visit_counts(states, games).argmax(axis=1)
+        return self.visit_counts(states, games, banned).argmax(axis=1)
 
-    def visit_counts(self, states: np.ndarray, games: np.ndarray) -> np.ndarray:
+    def visit_counts(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Search each of states [B, S] and return how often each action was visited, [B, A] int64."""
         counts = np.zeros((len(states), self.game.num_actions), np.int64)
         with self.streams.of(games) as streams:
@@ -43,6 +43,7 @@ class UctPlayer:
                 self.exploration,
                 self.expansion_threshold,
                 self.game.max_plies,
+                ban_table(self.game, states, banned),
                 counts,
             )
         return counts

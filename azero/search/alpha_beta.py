@@ -82,13 +82,15 @@ def backup(line: Line, row: int, value: float) -> None:
 
 
 @njit(cache=True, nogil=True)
-def search(rules: Any, root: np.ndarray, line: Line) -> None:
-    """Search ``root`` as deep as ``line`` has rows; row 0 of ``line`` holds the result. ``root`` is not terminal."""
+def search(rules: Any, root: np.ndarray, banned: np.ndarray, line: Line) -> None:
+    """Search ``root``, without its ``banned`` moves [A], as deep as ``line`` has rows; row 0 of ``line`` holds the result."""
     depth = line.states.shape[0] - 1
     for word in range(root.shape[0]):  # Numba's assignment of rows costs seconds of compilation
         line.states[0, word] = root[word]
     line.to_play[0] = rules.to_play(root)
     open_row(rules, line, ROOT, NOTHING_YET, BEST_POSSIBLE)
+    for action in range(banned.shape[0]):
+        line.legal[ROOT, action] &= not banned[action]
     row = ROOT
     while True:
         action = next_action(line, row)
@@ -116,7 +118,7 @@ def search(rules: Any, root: np.ndarray, line: Line) -> None:
 
 @njit(cache=True, nogil=True)
 def best_moves(
-    addresses: np.ndarray, states: np.ndarray, depth: int, num_actions: int, actions: np.ndarray, values: np.ndarray
+    addresses: np.ndarray, states: np.ndarray, depth: int, banned: np.ndarray, actions: np.ndarray, values: np.ndarray
 ) -> None:
     """Search every position and write its best move and value.
 
@@ -124,13 +126,13 @@ def best_moves(
         addresses: the game's `rule_addresses`.
         states: [B, S] uint64, none of them terminal.
         depth: plies to search, at least 1; the game's ``max_plies`` makes the values exact.
-        num_actions: A.
+        banned: [B, A] bool, moves left out at the root.
         actions: [B] int64, written: the first of the best moves.
         values: [B] float64, written: value for the player to move.
     """
     rules = rules_at(addresses)
-    line = new_line(depth, num_actions, states.shape[1])
+    line = new_line(depth, banned.shape[1], states.shape[1])
     for index in range(states.shape[0]):
-        search(rules, states[index], line)
+        search(rules, states[index], banned[index], line)
         actions[index] = line.best_action[0]
         values[index] = line.best[0]

@@ -1,6 +1,6 @@
 """A lane: many games of self-play in flight, each moved on by compiled code until it needs the network.
 
-Letters: B games in flight, P plies (at most), A actions, S state words.
+Letters: B games in flight, P plies (at most), A actions, S state words, R repetition words.
 
 A game runs at its own pace: when its search is done it makes its move, keeps the subtree, and searches again, all in one call.
 So the network's batch stays full although games and searches end at different times. A game's random numbers come from one stream
@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.games.game import rules_at
+from azero.games.game import Game, rules_at
 from azero.search.kernels import borrowed, kernel
 from azero.search.mcts import expand_root, simulate
 from azero.search.random_stream import next_below, next_float
+from azero.search.repetition import ban, find_banned
 from azero.search.root import Temperature, add_noise, choose_action, policy_target, temperature_at
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
@@ -60,6 +61,8 @@ class Scratch(NamedTuple):
     noise: np.ndarray  # [A] float64
     successor: np.ndarray  # [S] uint64
     new_index: np.ndarray  # [N] int32
+    repetition_keys: np.ndarray  # [P + 2, R] uint64
+    banned: np.ndarray  # [A] bool
 
 
 def make_lane(num_games: int, max_plies: int, num_actions: int, state_words: int) -> Lane:
@@ -80,15 +83,17 @@ def make_lane(num_games: int, max_plies: int, num_actions: int, state_words: int
     )
 
 
-def make_scratch(num_actions: int, key_words: int, state_words: int, num_nodes: int) -> Scratch:
-    """Buffers for one lane."""
+def make_scratch(game: Game, num_nodes: int) -> Scratch:
+    """Buffers for one lane, or one player, whose trees have so many nodes a game."""
     return Scratch(
-        key=np.zeros(key_words, np.uint64),
-        legal=np.zeros(num_actions, np.bool_),
-        prior=np.zeros(num_actions, np.float32),
-        noise=np.zeros(num_actions, np.float64),
-        successor=np.zeros(state_words, np.uint64),
+        key=np.zeros(game.key_words, np.uint64),
+        legal=np.zeros(game.num_actions, np.bool_),
+        prior=np.zeros(game.num_actions, np.float32),
+        noise=np.zeros(game.num_actions, np.float64),
+        successor=np.zeros(game.state_words, np.uint64),
         new_index=np.zeros(num_nodes, np.int32),
+        repetition_keys=np.zeros((game.max_plies + 2, game.repetition_words), np.uint64),
+        banned=np.zeros(game.num_actions, np.bool_),
     )
 
 
@@ -109,11 +114,29 @@ def start_game(addresses, tree, lane, b, seed, policy, scratch):
 
 
 @kernel
+def find_banned_here(rules, lane, b, state, scratch):
+    """Write into scratch.banned which legal actions of `state`, game b's present position, its history forbids; how many."""
+    rules.legal_mask(state, scratch.legal)
+    if scratch.repetition_keys.shape[1] == 0:
+        return 0
+    past = lane.states[b]
+    return find_banned(rules, past, lane.ply[b], state, scratch.legal, scratch.repetition_keys, scratch.successor, scratch.banned)
+
+
+@kernel
+def find_legal(rules, lane, b, state, scratch):
+    """Write into scratch.legal what may be played in `state`, game b's present position."""
+    if find_banned_here(rules, lane, b, state, scratch) > 0:
+        for action in range(scratch.legal.shape[0]):
+            scratch.legal[action] &= not scratch.banned[action]
+
+
+@kernel
 def play_opening(rules, tree, lane, b, plies, scratch):
     """Play uniformly random legal plies, stopping before one that would end the game."""
     for _ in range(plies):
         state = tree.states[b, ROOT]
-        rules.legal_mask(state, scratch.legal)
+        find_legal(rules, lane, b, state, scratch)
         remaining = next_below(lane.stream[b], scratch.legal.sum())
         action = 0
         while remaining > 0 or not scratch.legal[action]:
@@ -179,6 +202,8 @@ def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
             if expand_root(rules, tree, cache, b, scratch.key):
                 return
         elif not lane.root_ready[b]:
+            if find_banned_here(rules, lane, b, tree.states[b, ROOT], scratch) > 0:
+                ban(tree, b, scratch.banned)
             add_noise(tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, lane.stream[b], scratch.noise)
             lane.root_ready[b] = True
         elif simulate(rules, tree, cache, b, puct, scratch.key):

@@ -42,6 +42,7 @@ class UctTree(NamedTuple):
     scratch: np.ndarray  # [2, S] uint64: the current and the next state of a rollout
     legal: np.ndarray  # [A] bool: the legal mask of the state at hand
     legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
+    none_banned: np.ndarray  # [A] bool, all False: only a root's moves may be banned
 
 
 class Roots(NamedTuple):
@@ -71,6 +72,7 @@ def new_tree(num_simulations: int, max_plies: int, num_actions: int, state_words
         np.zeros((2, state_words), np.uint64),
         legal_words.view(np.bool_)[:num_actions],
         legal_words,
+        np.zeros(num_actions, np.bool_),
     )
 
 
@@ -116,13 +118,13 @@ def add_node(rules: Any, tree: UctTree, node: int) -> None:
 
 
 @njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def expand(rules: Any, tree: UctTree, node: int) -> None:
-    """List the node's legal actions, none of them tried."""
+def expand(rules: Any, tree: UctTree, node: int, banned: np.ndarray) -> None:
+    """List the node's legal actions without the banned ones [A], none of them tried."""
     rules.legal_mask(tree.states[node], tree.legal)
     count = 0
     for action in range(tree.legal.shape[0]):
         tree.actions[node, count] = action  # overwritten by the next unless legal
-        count += tree.legal[action]
+        count += tree.legal[action] and not banned[action]
     tree.num_legal[node] = count
     tree.tried[node] = 0
 
@@ -166,7 +168,7 @@ def simulate(
     tree.path[0] = ROOT
     while not tree.terminal[node] and (node == ROOT or tree.visits[node] >= expansion_threshold):
         if tree.num_legal[node] == NOT_EXPANDED:
-            expand(rules, tree, node)
+            expand(rules, tree, node, tree.none_banned)
         if tree.tried[node] < tree.num_legal[node]:
             try_action(rules, tree, node, nodes, stream)
             node = nodes
@@ -193,6 +195,7 @@ def search_positions(
     exploration: float,
     expansion_threshold: int,
     max_plies: int,
+    banned: np.ndarray,
     visit_counts: np.ndarray,
 ) -> None:
     """Search every position on its own and write how often each of its actions was visited.
@@ -205,6 +208,7 @@ def search_positions(
         exploration: constant of UCB1; sqrt(2) for rewards in [0, 1].
         expansion_threshold: visits, each with a rollout, before a leaf is expanded, at least 1; the root is expanded at once.
         max_plies: no game is longer.
+        banned: [B, A] bool, moves left out at the root.
         visit_counts: [B, A] int64, written.
     """
     rules = rules_at(addresses)
@@ -213,6 +217,7 @@ def search_positions(
     for row in range(states.shape[0]):
         tree.states[ROOT] = states[row]
         add_node(rules, tree, ROOT)
+        expand(rules, tree, ROOT, banned[row])
         nodes = ROOT + 1
         for _ in range(num_simulations):
             nodes = simulate(rules, tree, roots, nodes, exploration, expansion_threshold, streams[row])

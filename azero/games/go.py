@@ -1,0 +1,462 @@
+"""Go: chains without liberties are captured, the larger area wins.
+
+Area scoring after Tromp and Taylor, without suicide; two passes end the game. Player 0 is black.
+
+Letters: W words of a board of cells, S state words.
+
+A board of cells is W words: cell c, counted row by row from the top left, is bit c % 64 of word c // 64. Action c plays there,
+the last action passes.
+
+state words: [0] ply, [1] passes in a row that end here, [2] the cell where the ko forbids to play (size² where there is none),
+             then three boards: black's stones, white's stones, and the stones of both that are in atari
+
+A chain is in atari when it has exactly one liberty. The stones alone say so; it is kept because it makes the rules cheap. A move
+is legal if beside it is an empty cell, or a chain of its colour that is not in atari, or one of the other colour that is. So the
+legal moves of the whole board come from one look at every cell's neighbours, and chains are followed only around a move.
+
+**What a search knows, and what not.** All of the above is exact everywhere, the simple ko included: where a lone stone has just
+taken one stone, it cannot be taken back at once. Positional superko, that no earlier position of the board may come back, needs
+the game's history, which no state holds. `repetition_key` is the stones, and whoever plays a game takes repeats out of the mask
+of the position that is really on the board (see `games/game.py`). So no illegal repeat is ever played; only a search may believe,
+some plies ahead, that one could be. It may misjudge such a line, but every line ends, because no game is longer than `max_plies`.
+
+A game that reaches `max_plies` is scored as it stands. Neither planes nor key tell how near that is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import cfunc, njit
+
+from azero.config import UserError
+from azero.games import game as interface
+from azero.games.bits import lowest_bit, popcount
+from azero.games.board import NO_CELL, Board, letters, numbers, square_symmetries, with_pass
+from azero.games.game import Game, Rules
+
+SMALLEST, LARGEST = 2, 19  # sizes
+MOST_KOMI = LARGEST * LARGEST
+MOST_PLIES = 10_000
+SUPERKO = ("positional", "simple")
+
+PLY, PASSES, KO, BOARDS = 0, 1, 2, 3  # places in a state
+BLACK, WHITE, ATARI = 0, 1, 2  # its boards
+PLANES = 6
+
+ZERO = np.uint64(0)
+ONE = np.uint64(1)
+TWO = np.uint64(2)
+WORD_BITS = np.uint64(64)
+
+
+class Grid(NamedTuple):
+    """What is fixed for one size of board."""
+
+    size: np.uint64
+    cells: tuple[np.uint64, ...]  # the board of all cells
+    not_left: tuple[np.uint64, ...]  # of those that have a cell on their left
+    not_right: tuple[np.uint64, ...]
+
+
+def make_grid(size: int) -> Grid:
+    """The grid of size x size cells."""
+    cells = range(size * size)
+
+    def board(chosen: list[int]) -> tuple[np.uint64, ...]:
+        bits = sum(1 << cell for cell in chosen)
+        return tuple(np.uint64(bits >> place & 0xFFFFFFFFFFFFFFFF) for place in cells[::64])
+
+    return Grid(
+        np.uint64(size),
+        board(list(cells)),
+        board([cell for cell in cells if cell % size > 0]),
+        board([cell for cell in cells if cell % size < size - 1]),
+    )
+
+
+# Boards are tuples of W words, so that the compiler keeps them in registers
+
+
+@njit(cache=True)
+def push(board, word):
+    """The board with its first word dropped and a last one added: W pushes make a new board."""
+    return (*board[1:], word)
+
+
+@njit(cache=True)
+def read(state, which, grid):
+    """One of the three boards of a state."""
+    board = grid.cells
+    first = BOARDS + which * len(board)
+    for word in range(len(board)):
+        board = push(board, state[first + word])
+    return board
+
+
+@njit(cache=True)
+def write(board, which, state):
+    first = BOARDS + which * len(board)
+    for word in range(len(board)):
+        state[first + word] = board[word]
+
+
+@njit(cache=True)
+def only_cell(cell, grid):
+    """The board of one cell."""
+    board = grid.cells
+    for word in range(len(board)):
+        board = push(board, ONE << np.uint64(cell & 63) if cell >> 6 == word else ZERO)
+    return board
+
+
+@njit(cache=True)
+def union(one, other):
+    board = one
+    for word in range(len(one)):
+        board = push(board, one[word] | other[word])
+    return board
+
+
+@njit(cache=True)
+def common(one, other):
+    board = one
+    for word in range(len(one)):
+        board = push(board, one[word] & other[word])
+    return board
+
+
+@njit(cache=True)
+def without(one, other):
+    board = one
+    for word in range(len(one)):
+        board = push(board, one[word] & ~other[word])
+    return board
+
+
+@njit(cache=True)
+def same(one, other):
+    differing = ZERO
+    for word in range(len(one)):
+        differing |= one[word] ^ other[word]
+    return differing == ZERO
+
+
+@njit(cache=True)
+def any_cell(board):
+    bits = ZERO
+    for word in range(len(board)):
+        bits |= board[word]
+    return bits != ZERO
+
+
+@njit(cache=True)
+def count(board):
+    cells = 0
+    for word in range(len(board)):
+        cells += popcount(board[word])
+    return cells
+
+
+@njit(cache=True)
+def first_cell(board):
+    """The lowest cell of a board that has any."""
+    for word in range(len(board)):
+        if board[word] != ZERO:
+            return 64 * word + lowest_bit(board[word])
+    return 0
+
+
+@njit(cache=True)
+def neighbours(board, grid):
+    """The cells beside those of a board. Bits after the last cell may be set too: every caller takes some cells of them only."""
+    beside = board
+    for word in range(len(board)):
+        here = board[word]
+        bits = ((here & grid.not_right[word]) << ONE) | ((here & grid.not_left[word]) >> ONE)
+        bits |= (here << grid.size) | (here >> grid.size)
+        if word > 0:
+            before = board[word - 1]
+            bits |= ((before & grid.not_right[word - 1]) >> (WORD_BITS - ONE)) | (before >> (WORD_BITS - grid.size))
+        if word + 1 < len(board):
+            after = board[word + 1]
+            bits |= ((after & grid.not_left[word + 1]) << (WORD_BITS - ONE)) | (after << (WORD_BITS - grid.size))
+        beside = push(beside, bits)
+    return beside
+
+
+@njit(cache=True)
+def flood(seeds, within, grid):
+    """The seeds and all cells of `within` that are joined to them."""
+    reached = seeds
+    while True:
+        wider = union(reached, common(neighbours(reached, grid), within))
+        if same(wider, reached):
+            return reached
+        reached = wider
+
+
+@njit(cache=True)
+def chain_in_atari(stone, stones, empty, grid):
+    """The chain of a stone if it has exactly one liberty, else an empty board. A second liberty ends the look at once."""
+    chain = stone
+    while True:
+        beside = neighbours(chain, grid)
+        if count(common(beside, empty)) > 1:
+            return without(chain, chain)
+        wider = union(chain, common(beside, stones))
+        if same(wider, chain):
+            return chain
+        chain = wider
+
+
+@njit(cache=True)
+def chains_in_atari(some, stones, empty, grid):
+    """Those chains of some of the stones that have exactly one liberty."""
+    found = without(some, some)
+    while any_cell(some):
+        stone = only_cell(first_cell(some), grid)
+        chain = chain_in_atari(stone, stones, empty, grid)
+        found = union(found, chain)
+        some = without(some, union(stone, chain))
+    return found
+
+
+# The rules
+
+
+@njit(cache=True)
+def legal_cells(state, grid):
+    """The board of legal moves, the ko aside."""
+    mover = np.int64(state[PLY] & ONE)
+    own, other, atari = read(state, mover, grid), read(state, 1 - mover, grid), read(state, ATARI, grid)
+    empty = without(grid.cells, union(own, other))
+    helpful = union(empty, union(without(own, atari), common(other, atari)))
+    return common(empty, neighbours(helpful, grid))
+
+
+@njit(cache=True)
+def write_mask(state, mask, grid):
+    legal, cells = legal_cells(state, grid), int(np.int64(grid.size * grid.size))
+    for word in range(len(legal)):
+        bits = legal[word]
+        for bit in range(min(64, cells - 64 * word)):
+            mask[64 * word + bit] = (bits >> np.uint64(bit)) & ONE != ZERO
+    mask[np.int64(state[KO])] = False  # without a ko this is the pass, which the next line allows
+    mask[cells] = True
+
+
+@njit(cache=True)
+def play_pass(state, successor, grid):
+    successor[PLY] = state[PLY] + ONE
+    successor[PASSES] = state[PASSES] + ONE
+    successor[KO] = grid.size * grid.size
+    for word in range(BOARDS, BOARDS + 3 * len(grid.cells)):
+        successor[word] = state[word]
+
+
+@njit(cache=True)
+def play_stone(state, cell, successor, grid):
+    mover = np.int64(state[PLY] & ONE)
+    own, other, atari = read(state, mover, grid), read(state, 1 - mover, grid), read(state, ATARI, grid)
+    stone = only_cell(cell, grid)
+    beside = neighbours(stone, grid)
+    alone = not any_cell(common(beside, own))
+
+    captured = common(beside, common(other, atari))
+    freed = common(beside, common(own, atari))  # joined by the stone
+    if any_cell(captured):
+        captured = flood(captured, common(other, atari), grid)
+        other, atari = without(other, captured), without(atari, captured)
+        freed = union(freed, common(neighbours(captured, grid), common(own, atari)))  # beside cells that are empty now
+    if any_cell(freed):
+        atari = without(atari, flood(freed, common(own, atari), grid))
+
+    own = union(own, stone)
+    empty = without(grid.cells, union(own, other))
+    chain = chain_in_atari(stone, own, empty, grid)
+    atari = union(atari, union(chain, chains_in_atari(common(beside, other), other, empty, grid)))
+
+    is_ko = alone and any_cell(chain) and count(captured) == 1  # a lone stone whose only liberty is the one stone that it took
+    successor[PLY] = state[PLY] + ONE
+    successor[PASSES] = ZERO
+    successor[KO] = np.uint64(first_cell(captured)) if is_ko else grid.size * grid.size
+    write(own, mover, successor)
+    write(other, 1 - mover, successor)
+    write(atari, ATARI, successor)
+
+
+@njit(cache=True)
+def black_lead(state, grid):
+    """Black's area less white's, without komi: stones, and the empty cells from which stones of one colour only are reached."""
+    black, white = read(state, BLACK, grid), read(state, WHITE, grid)
+    empty = without(grid.cells, union(black, white))
+    return count(flood(black, empty, grid)) - count(flood(white, empty, grid))
+
+
+@njit(cache=True)
+def write_planes(state, out, grid):
+    """Own stones, the other's, those of both in atari, the ko; all ones or zeros: black is to play, the last move was a pass."""
+    size, words = np.int64(grid.size), len(grid.cells)
+    mover, passed, ko = np.int64(state[PLY] & ONE), state[PASSES] != ZERO, np.int64(state[KO])
+    for cell in range(size * size):
+        row, column, word, bit = cell // size, cell % size, BOARDS + (cell >> 6), np.uint64(cell & 63)
+        out[0, row, column] = np.float32((state[word + mover * words] >> bit) & ONE)
+        out[1, row, column] = np.float32((state[word + (1 - mover) * words] >> bit) & ONE)
+        out[2, row, column] = np.float32((state[word + ATARI * words] >> bit) & ONE)
+        out[3, row, column] = np.float32(cell == ko)
+        out[4, row, column] = np.float32(1 - mover)
+        out[5, row, column] = np.float32(passed)
+
+
+def make_rules(size: int, komi: float, max_plies: int, superko: str) -> Rules:
+    """The compiled rules for one size of board."""
+    grid = make_grid(size)
+    cells, stones_words = size * size, 2 * len(grid.cells)
+
+    @cfunc(interface.INITIAL, cache=True)
+    def initial(state):
+        for word in range(len(state)):
+            state[word] = ZERO
+        state[KO] = np.uint64(cells)
+
+    @cfunc(interface.STEP, cache=True)
+    def step(state, action, successor):
+        if action == cells:
+            play_pass(state, successor, grid)
+        else:
+            play_stone(state, action, successor, grid)
+
+    @cfunc(interface.LEGAL_MASK, cache=True)
+    def legal_mask(state, mask):
+        write_mask(state, mask, grid)
+
+    @cfunc(interface.IS_TERMINAL, cache=True)
+    def is_terminal(state):
+        return state[PASSES] == TWO or state[PLY] >= np.uint64(max_plies)
+
+    @cfunc(interface.OUTCOME, cache=True)
+    def outcome(state):
+        lead = black_lead(state, grid) - komi
+        if state[PLY] & ONE:
+            lead = -lead
+        return 1.0 if lead > 0.0 else -1.0 if lead < 0.0 else 0.0
+
+    @cfunc(interface.TO_PLAY, cache=True)
+    def to_play(state):
+        return np.int64(state[PLY] & ONE)
+
+    @cfunc(interface.WRITE_PLANES, cache=True)
+    def planes(state, out):
+        write_planes(state, out, grid)
+
+    @cfunc(interface.EVALUATION_KEY, cache=True)
+    def evaluation_key(state, key):
+        for word in range(stones_words):  # they say what is in atari, too
+            key[word] = state[BOARDS + word]
+        key[stones_words] = state[KO] * np.uint64(4) + state[PASSES] * TWO + (state[PLY] & ONE)
+
+    @cfunc(interface.REPETITION_KEY, cache=True)
+    def repetition_key(state, key):
+        for word in range(stones_words):
+            key[word] = state[BOARDS + word]
+
+    rules = Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+    return rules._replace(repetition_key=repetition_key) if superko == "positional" else rules
+
+
+# The game as people see it
+
+
+def make_marks(size: int) -> Callable[[np.ndarray], np.ndarray]:
+    """How the cells of a state are read as `games/board.py` wants them, [size, size] int8."""
+    words = len(make_grid(size).cells)
+
+    def marks(state: np.ndarray) -> np.ndarray:
+        stones = state[BOARDS : BOARDS + 2 * words].astype("<u8").view(np.uint8).reshape(2, -1)
+        bits = np.unpackbits(stones, axis=1, bitorder="little")[:, : size * size].astype(np.int8)
+        return (bits[0] + 2 * bits[1]).reshape(size, size)
+
+    return marks
+
+
+def make_format(board: Board, action_name: Callable[[int], str], komi: float, rules: Rules) -> Callable[[np.ndarray], str]:
+    """How a state is written: the board, and below it who is to play, a ko, a pass, or at the end by how much who leads."""
+    size = len(board.rows)
+    grid = make_grid(size)
+
+    def below(state: np.ndarray) -> str:
+        if rules.is_terminal(state):
+            lead = black_lead(state, grid) - komi
+            return f"over; {'X' if lead > 0 else 'O'} leads by {abs(lead):g} with komi {komi:g}" if lead else "over; a draw"
+        mover, other = "XO" if rules.to_play(state) == 0 else "OX"
+        ko = f"; the ko forbids {action_name(int(state[KO]))}" if state[KO] < size * size else ""
+        passed = f"; {other} has passed" if state[PASSES] else ""
+        return f"{mover} to play{ko}{passed}"
+
+    return lambda state: f"{board.text(state)}\n{below(state)}"
+
+
+def is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_options(size: Any, komi: Any, superko: Any, max_plies: Any) -> None:
+    """Refuse values that cannot be.
+
+    Raises:
+        UserError: names the option, its value and what is allowed.
+    """
+    if not is_whole(size) or not SMALLEST <= size <= LARGEST:
+        raise UserError(f"game.options.size={size} must be a whole number from {SMALLEST} to {LARGEST}.")
+    if not (is_whole(komi) or isinstance(komi, float)) or not abs(komi) <= MOST_KOMI:
+        raise UserError(f"game.options.komi={komi} must be a number from {-MOST_KOMI} to {MOST_KOMI}.")
+    if superko not in SUPERKO:
+        raise UserError(f"game.options.superko={superko} is not one of: {', '.join(SUPERKO)}.")
+    if not is_whole(max_plies) or not 0 <= max_plies <= MOST_PLIES:
+        raise UserError(
+            f"game.options.max_plies={max_plies} must be a whole number from 0 to {MOST_PLIES}; 0 allows two plies a cell."
+        )
+
+
+def make_game(size: int = 9, komi: float = 7.5, superko: str = "positional", max_plies: int = 0) -> Game:
+    """Go.
+
+    Args:
+        size: rows and columns of the board.
+        komi: points that white, who plays second, has in advance; a whole number makes draws possible.
+        superko: "positional", no position of the board comes back; or "simple", only a ko is not taken back at once.
+        max_plies: after so many plies the game is scored as it stands; 0 for two plies a cell.
+    """
+    check_options(size, komi, superko, max_plies)
+    cells, words = size * size, len(make_grid(size).cells)
+    limit = max_plies or 2 * cells
+    rules = make_rules(size, float(komi), limit, superko)
+    columns, rows = letters(size, skip="i"), numbers(size)[::-1]
+
+    def action_name(action: int) -> str:
+        return "pass" if action == cells else columns[action % size] + rows[action // size]
+
+    def cell_of(_state: np.ndarray, action: int) -> int:
+        return NO_CELL if action == cells else action
+
+    board = Board("crossings", columns, rows, make_marks(size), cell_of)
+    symmetries = square_symmetries(size)
+    return Game(
+        name="go",
+        num_actions=cells + 1,
+        planes_shape=(PLANES, size, size),
+        state_words=BOARDS + 3 * words,
+        key_words=2 * words + 1,
+        max_plies=limit,
+        rules=rules,
+        action_symmetries=with_pass(symmetries),
+        cell_symmetries=symmetries,
+        format_state=make_format(board, action_name, komi, rules),
+        action_name=action_name,
+        options={"size": size, "komi": komi, "superko": superko, "max_plies": max_plies},
+        board=board,
+        repetition_words=2 * words if superko == "positional" else 0,
+    )

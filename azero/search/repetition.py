@@ -1,0 +1,119 @@
+"""Moves that a game's history forbids (superko): found for the position really on the board, and taken out at the root.
+
+Letters: B positions, G games, P plies, A actions, S state words, R repetition words.
+
+A move is forbidden if the repetition key after it is the key of an earlier position and not the present one's (so a pass never
+is). Inside the tree nobody knows the history: a search may spend simulations on a repeat that lies deeper. It is never played,
+because at every move the root's own mask is exact, and `max_plies` bounds every line of play.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from azero.games.game import Game, rules_at
+from azero.search.kernels import kernel
+from azero.search.tree import ILLEGAL, ROOT
+
+
+@kernel
+def same_key(one, other):
+    """Whether two keys [R] are equal."""
+    for word in range(one.shape[0]):
+        if one[word] != other[word]:
+            return False
+    return True
+
+
+@kernel
+def find_banned(rules, states, plies, state, legal, keys, successor, banned):
+    """Write which of the legal actions of `state` would repeat one of states[:plies], into banned [A]. Returns how many.
+
+    keys: scratch, [P + 2, R], P at least `plies`. successor: scratch, [S].
+    """
+    here, there = keys[plies], keys[plies + 1]
+    for ply in range(plies):
+        rules.repetition_key(states[ply], keys[ply])
+    rules.repetition_key(state, here)
+    count = 0
+    for action in range(legal.shape[0]):
+        banned[action] = False
+        if not legal[action]:
+            continue
+        rules.step(state, action, successor)
+        rules.repetition_key(successor, there)
+        if same_key(there, here):
+            continue
+        for ply in range(plies):
+            if same_key(there, keys[ply]):
+                banned[action] = True
+                count += 1
+                break
+    return count
+
+
+@kernel
+def ban(tree, b, banned):
+    """Take banned [A] actions out of game b's expanded root, with what earlier searches found behind them."""
+    left, count = 0.0, 0
+    for action in range(banned.shape[0]):
+        if tree.edges[b, ROOT, action].prior < 0.0:
+            continue
+        if not banned[action]:
+            left += tree.edges[b, ROOT, action].prior
+            count += 1
+            continue
+        tree.nodes[b, ROOT].node_visits -= tree.edges[b, ROOT, action].child_visits
+        tree.nodes[b, ROOT].value_sum -= tree.edges[b, ROOT, action].child_value_sum
+        tree.edges[b, ROOT, action].prior = ILLEGAL
+        tree.edges[b, ROOT, action].child_visits = 0
+        tree.edges[b, ROOT, action].child_value_sum = 0.0
+    for action in range(banned.shape[0]):
+        if tree.edges[b, ROOT, action].prior >= 0.0:
+            tree.edges[b, ROOT, action].prior = tree.edges[b, ROOT, action].prior / left if left > 0.0 else 1.0 / count
+
+
+@kernel
+def ban_roots(tree, games, banned):
+    """Take banned [B, A] actions out of the expanded roots of `games` [B]."""
+    for row in range(games.shape[0]):
+        ban(tree, games[row], banned[row])
+
+
+@kernel
+def find_banned_of_games(addresses, history, plies, games, states, keys, successor, legal, banned):
+    """Write banned [B, A] for states [B, S] of `games` [B] with history [G, P, S] and plies [G]; the others are scratch."""
+    rules = rules_at(addresses)
+    for row in range(games.shape[0]):
+        rules.legal_mask(states[row], legal)
+        find_banned(rules, history[games[row]], plies[games[row]], states[row], legal, keys, successor, banned[row])
+
+
+class History:
+    """The earlier positions of G games in progress; of a game without a repetition key nothing is kept."""
+
+    def __init__(self, game: Game, num_games: int) -> None:
+        self.game = game
+        kept = game.max_plies if game.repetition_words else 0
+        self.states = np.zeros((num_games, kept, game.state_words), np.uint64)
+        self.plies = np.zeros(num_games, np.int64)
+        self.keys = np.zeros((kept + 2, game.repetition_words), np.uint64)
+        self.successor = np.zeros(game.state_words, np.uint64)
+        self.legal = np.zeros(game.num_actions, np.bool_)
+
+    def add(self, games: np.ndarray, states: np.ndarray) -> None:
+        """Keep states [B, S] of `games` [B], from which a move has been played."""
+        if self.game.repetition_words:
+            self.states[games, self.plies[games]] = states
+            self.plies[games] += 1
+
+    def banned(self, games: np.ndarray, states: np.ndarray) -> np.ndarray | None:
+        """Which actions the history forbids in states [B, S] of `games` [B]: [B, A] bool, None for a game that forbids none."""
+        if not self.game.repetition_words:
+            return None
+        banned = np.zeros((len(games), self.game.num_actions), np.bool_)
+        find_banned_of_games(
+            *(self.game.rule_addresses, self.states, self.plies, games, np.ascontiguousarray(states)),
+            *(self.keys, self.successor, self.legal, banned),
+        )
+        return banned
