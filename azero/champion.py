@@ -5,6 +5,7 @@
     state = champion.position("0 4 8")  # moves from the start; champion.game knows the rules
     print(champion.value(state), champion.policy(state), champion.best_move(state))
     print(champion.play_game())
+    pathlib.Path("board.svg").write_text(champion.picture(state))
 
 Letters: A actions, S state words, C H W planes.
 """
@@ -19,6 +20,7 @@ import numpy as np
 from azero.config import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.picture import cells_of_actions, draw
 from azero.players import Player, make_player
 from azero.run import Run, search_of
 from azero.search.repetition import History
@@ -101,6 +103,20 @@ class Champion:
         self._refuse_finished(state)
         self.player.new_games(np.zeros(1, np.uint64))
         return self._choose(self.player, state, 0)
+
+    def picture(self, state: np.ndarray) -> str:
+        """The position as the text of an SVG file; of an unfinished one with the network's policy as colour and in percent.
+
+        Raises:
+            UserError: the game has no board to draw.
+        """
+        board = self.game.board
+        if board is None:
+            raise UserError(f"{self.game.name} has no board that can be drawn; print champion.game.format_state(state) instead.")
+        if self.game.is_terminal(state):
+            return draw(board, state)
+        policy = cells_of_actions(board, state, self.policy(state))
+        return draw(board, state, numbers=np.where(policy >= 0.005, np.round(100 * policy), np.nan), heat=policy)
 
     def play_game(self, opponent: Player | None = None, *, moves_first: bool = True) -> PlayedGame:
         """Play one game from the initial state.

@@ -71,12 +71,11 @@ def repeats(rules, state, keys, ply):
     """Whether a state repeats one before the present one, whose key is keys[ply]."""
     key = keys[ply + 1]
     rules.repetition_key(state, key)
-    if same_key(key, keys[ply]):
-        return False
-    for earlier in range(ply - 1, -1, -1):
-        if same_key(key, keys[earlier]):
-            return True
-    return False
+    found = False
+    if not same_key(key, keys[ply]):
+        for earlier in range(ply):
+            found |= same_key(key, keys[earlier])
+    return found
 
 
 def measure(game: Game, seconds: float, rounds: int) -> tuple[float, float]:

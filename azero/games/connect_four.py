@@ -13,7 +13,7 @@ rows x columns = 6 x 7, bit = column * (rows + 1) + height:
 from __future__ import annotations
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.config import UserError
 from azero.games import game as interface
@@ -43,44 +43,44 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     height = rows + 1
     top_row = sum(1 << (column * height + rows - 1) for column in range(columns))
 
-    @cfunc(interface.INITIAL, cache=True)
+    @interface.rule(interface.INITIAL)
     def initial(state):
         state[0] = 0
         state[1] = 0
 
-    @cfunc(interface.STEP, cache=True)
+    @interface.rule(interface.STEP)
     def step(state, action, successor):
         stones = state[0] | state[1]
         above = stones + (ONE << np.uint64(action * height))  # carries over the column's stones to the first free cell
         successor[0] = state[1]
         successor[1] = state[0] | (above & ~stones)
 
-    @cfunc(interface.LEGAL_MASK, cache=True)
+    @interface.rule(interface.LEGAL_MASK)
     def legal_mask(state, mask):
         free = ~(state[0] | state[1]) & np.uint64(top_row)
         for column in range(columns):
             mask[column] = (free >> np.uint64(column * height + rows - 1)) & ONE != 0
 
-    @cfunc(interface.IS_TERMINAL, cache=True)
+    @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
         return (state[0] | state[1]) & np.uint64(top_row) == np.uint64(top_row) or has_line(state[1], height, connect)
 
-    @cfunc(interface.OUTCOME, cache=True)
+    @interface.rule(interface.OUTCOME)
     def outcome(state):
         return -1.0 if has_line(state[1], height, connect) else 0.0  # only the side that has just moved can own a line
 
-    @cfunc(interface.TO_PLAY, cache=True)
+    @interface.rule(interface.TO_PLAY)
     def to_play(state):
         return popcount(state[0] | state[1]) & 1
 
-    @cfunc(interface.WRITE_PLANES, cache=True)
+    @interface.rule(interface.WRITE_PLANES)
     def planes(state, out):
         for side in range(2):
             for row in range(rows):
                 for column in range(columns):
                     out[side, row, column] = (state[side] >> np.uint64(column * height + rows - 1 - row)) & ONE
 
-    @cfunc(interface.EVALUATION_KEY, cache=True)
+    @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
         key[0] = state[0]
         key[1] = state[1]

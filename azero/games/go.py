@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.config import UserError
 from azero.games import game as interface
@@ -316,49 +316,49 @@ def make_rules(size: int, komi: float, max_plies: int, superko: str) -> Rules:
     grid = make_grid(size)
     cells, stones_words = size * size, 2 * len(grid.cells)
 
-    @cfunc(interface.INITIAL, cache=True)
+    @interface.rule(interface.INITIAL)
     def initial(state):
         for word in range(len(state)):
             state[word] = ZERO
         state[KO] = np.uint64(cells)
 
-    @cfunc(interface.STEP, cache=True)
+    @interface.rule(interface.STEP)
     def step(state, action, successor):
         if action == cells:
             play_pass(state, successor, grid)
         else:
             play_stone(state, action, successor, grid)
 
-    @cfunc(interface.LEGAL_MASK, cache=True)
+    @interface.rule(interface.LEGAL_MASK)
     def legal_mask(state, mask):
         write_mask(state, mask, grid)
 
-    @cfunc(interface.IS_TERMINAL, cache=True)
+    @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
         return state[PASSES] == TWO or state[PLY] >= np.uint64(max_plies)
 
-    @cfunc(interface.OUTCOME, cache=True)
+    @interface.rule(interface.OUTCOME)
     def outcome(state):
         lead = black_lead(state, grid) - komi
         if state[PLY] & ONE:
             lead = -lead
         return 1.0 if lead > 0.0 else -1.0 if lead < 0.0 else 0.0
 
-    @cfunc(interface.TO_PLAY, cache=True)
+    @interface.rule(interface.TO_PLAY)
     def to_play(state):
         return np.int64(state[PLY] & ONE)
 
-    @cfunc(interface.WRITE_PLANES, cache=True)
+    @interface.rule(interface.WRITE_PLANES)
     def planes(state, out):
         write_planes(state, out, grid)
 
-    @cfunc(interface.EVALUATION_KEY, cache=True)
+    @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
         for word in range(stones_words):  # they say what is in atari, too
             key[word] = state[BOARDS + word]
         key[stones_words] = state[KO] * np.uint64(4) + state[PASSES] * TWO + (state[PLY] & ONE)
 
-    @cfunc(interface.REPETITION_KEY, cache=True)
+    @interface.rule(interface.REPETITION_KEY)
     def repetition_key(state, key):
         for word in range(stones_words):
             key[word] = state[BOARDS + word]

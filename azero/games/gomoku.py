@@ -11,7 +11,7 @@ bit = cell = row * columns + column, from the top left; 64 cells to a word, W wo
 from __future__ import annotations
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.games import game as interface
 from azero.games.board import Board, letters, numbers, rectangle_symmetries
@@ -58,12 +58,12 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     side_words = -(-cells // WORD_BITS)
     status = 2 * side_words
 
-    @cfunc(interface.INITIAL, cache=True)
+    @interface.rule(interface.INITIAL)
     def initial(state):
         for word in range(status + 1):
             state[word] = 0
 
-    @cfunc(interface.STEP, cache=True)
+    @interface.rule(interface.STEP)
     def step(state, action, successor):
         for word in range(side_words):
             successor[word] = state[side_words + word]
@@ -72,7 +72,7 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
         line = LINE if makes_line(successor, side_words, action, rows, columns, connect) else np.uint64(0)
         successor[status] = (state[status] + ONE) | line
 
-    @cfunc(interface.LEGAL_MASK, cache=True)
+    @interface.rule(interface.LEGAL_MASK)
     def legal_mask(state, mask):
         for word in range(side_words):
             free = ~(state[word] | state[side_words + word])
@@ -80,26 +80,26 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
             for bit in range(min(WORD_BITS, cells - first_cell)):
                 mask[first_cell + bit] = (free >> np.uint64(bit)) & ONE != 0
 
-    @cfunc(interface.IS_TERMINAL, cache=True)
+    @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
         return state[status] >= np.uint64(cells)  # LINE is larger than any number of cells
 
-    @cfunc(interface.OUTCOME, cache=True)
+    @interface.rule(interface.OUTCOME)
     def outcome(state):
         return -1.0 if state[status] & LINE else 0.0  # only the side that has just moved can own a line
 
-    @cfunc(interface.TO_PLAY, cache=True)
+    @interface.rule(interface.TO_PLAY)
     def to_play(state):
         return np.int64(state[status] & ONE)
 
-    @cfunc(interface.WRITE_PLANES, cache=True)
+    @interface.rule(interface.WRITE_PLANES)
     def planes(state, out):
         for side in range(2):
             for row in range(rows):
                 for column in range(columns):
                     out[side, row, column] = has_stone(state, side * side_words, row * columns + column)
 
-    @cfunc(interface.EVALUATION_KEY, cache=True)
+    @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
         for word in range(status):
             key[word] = state[word]

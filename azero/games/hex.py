@@ -16,7 +16,7 @@ the stone becomes its own and is mirrored, (r, c) to (c, r), which is the same a
 from __future__ import annotations
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.games import game as interface
 from azero.games.bits import lowest_bit
@@ -104,12 +104,12 @@ def make_rules(size: int, swap: bool) -> Rules:
     status = 4 * width
     neighbours, edges = neighbour_table(size, width), edge_table(size, width)
 
-    @cfunc(interface.INITIAL, cache=True)
+    @interface.rule(interface.INITIAL)
     def initial(state):
         for word in range(status + 1):
             state[word] = 0
 
-    @cfunc(interface.STEP, cache=True)
+    @interface.rule(interface.STEP)
     def step(state, action, successor):
         side = np.int64(state[status] & ONE)
         for word in range(status):
@@ -125,7 +125,7 @@ def make_rules(size: int, swap: bool) -> Rules:
         won = place_stone(successor, side, action, neighbours, edges)
         successor[status] = (state[status] + ONE) | (WON if won else np.uint64(0))
 
-    @cfunc(interface.LEGAL_MASK, cache=True)
+    @interface.rule(interface.LEGAL_MASK)
     def legal_mask(state, mask):
         for word in range(width):
             free = ~(state[word] | state[width + word])
@@ -135,19 +135,19 @@ def make_rules(size: int, swap: bool) -> Rules:
         if swap:
             mask[cells] = state[status] == ONE
 
-    @cfunc(interface.IS_TERMINAL, cache=True)
+    @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
         return state[status] >= WON
 
-    @cfunc(interface.OUTCOME, cache=True)
+    @interface.rule(interface.OUTCOME)
     def outcome(state):
         return -1.0  # the side that has just moved has joined its edges
 
-    @cfunc(interface.TO_PLAY, cache=True)
+    @interface.rule(interface.TO_PLAY)
     def to_play(state):
         return np.int64(state[status] & ONE)
 
-    @cfunc(interface.WRITE_PLANES, cache=True)
+    @interface.rule(interface.WRITE_PLANES)
     def planes(state, out):
         mover = np.int64(state[status] & ONE)
         for row in range(size):
@@ -158,7 +158,7 @@ def make_rules(size: int, swap: bool) -> Rules:
                 out[1 - mover, row, column] = (state[width + word] >> bit) & ONE
                 out[2, row, column] = mover
 
-    @cfunc(interface.EVALUATION_KEY, cache=True)
+    @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
         for word in range(2 * width):
             key[word] = state[word]

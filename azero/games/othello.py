@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.config import UserError
 from azero.games import game as interface
@@ -81,14 +81,14 @@ def make_rules(size: int) -> Rules:
     black = 1 << ((half - 1) * size + half) | 1 << (half * size + half - 1)
     white = 1 << ((half - 1) * (size + 1)) | 1 << (half * (size + 1))
 
-    @cfunc(interface.INITIAL, cache=True)
+    @interface.rule(interface.INITIAL)
     def initial(state):
         state[0] = np.uint64(black)
         state[1] = np.uint64(white)
         state[2] = find_moves(state[0], state[1], np.uint64(board), np.uint64(inner), size)
         state[3] = 0
 
-    @cfunc(interface.STEP, cache=True)
+    @interface.rule(interface.STEP)
     def step(state, action, successor):
         own, other = state[0], state[1]
         if action < cells:
@@ -105,34 +105,34 @@ def make_rules(size: int) -> Rules:
         successor[2] = moves
         successor[3] = ((state[3] & ONE) ^ ONE) | over
 
-    @cfunc(interface.LEGAL_MASK, cache=True)
+    @interface.rule(interface.LEGAL_MASK)
     def legal_mask(state, mask):
         moves = state[2]
         for cell in range(cells):
             mask[cell] = (moves >> np.uint64(cell)) & ONE != 0
         mask[cells] = moves == 0
 
-    @cfunc(interface.IS_TERMINAL, cache=True)
+    @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
         return state[3] & OVER != 0
 
-    @cfunc(interface.OUTCOME, cache=True)
+    @interface.rule(interface.OUTCOME)
     def outcome(state):
         own, other = popcount(state[0]), popcount(state[1])
         return 1.0 if own > other else -1.0 if own < other else 0.0
 
-    @cfunc(interface.TO_PLAY, cache=True)
+    @interface.rule(interface.TO_PLAY)
     def to_play(state):
         return np.int64(state[3] & ONE)
 
-    @cfunc(interface.WRITE_PLANES, cache=True)
+    @interface.rule(interface.WRITE_PLANES)
     def planes(state, out):
         for side in range(2):
             for row in range(size):
                 for column in range(size):
                     out[side, row, column] = (state[side] >> np.uint64(row * size + column)) & ONE
 
-    @cfunc(interface.EVALUATION_KEY, cache=True)
+    @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
         key[0] = state[0]
         key[1] = state[1]

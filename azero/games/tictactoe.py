@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.games import game as interface
 from azero.games.board import Board, numbers, square_symmetries
@@ -41,19 +41,19 @@ def parity(stones):
     return np.int64(stones & ONE)
 
 
-@cfunc(interface.INITIAL, cache=True)
+@interface.rule(interface.INITIAL)
 def initial(state):
     state[0] = 0
     state[1] = 0
 
 
-@cfunc(interface.STEP, cache=True)
+@interface.rule(interface.STEP)
 def step(state, action, successor):
     successor[0] = state[1]
     successor[1] = state[0] | (ONE << np.uint64(action))
 
 
-@cfunc(interface.LEGAL_MASK, cache=True)
+@interface.rule(interface.LEGAL_MASK)
 def legal_mask(state, mask):
     empty = FULL & ~(state[0] | state[1])
     for cell in range(CELLS):
@@ -61,22 +61,22 @@ def legal_mask(state, mask):
         empty >>= ONE
 
 
-@cfunc(interface.IS_TERMINAL, cache=True)
+@interface.rule(interface.IS_TERMINAL)
 def is_terminal(state):
     return (state[0] | state[1]) == FULL or has_line(state[1])
 
 
-@cfunc(interface.OUTCOME, cache=True)
+@interface.rule(interface.OUTCOME)
 def outcome(state):
     return -1.0 if has_line(state[1]) else 0.0  # only the side that has just moved can own a line
 
 
-@cfunc(interface.TO_PLAY, cache=True)
+@interface.rule(interface.TO_PLAY)
 def to_play(state):
     return parity(state[0] | state[1])
 
 
-@cfunc(interface.WRITE_PLANES, cache=True)
+@interface.rule(interface.WRITE_PLANES)
 def planes(state, out):
     for side in range(2):
         stones = state[side]
@@ -86,7 +86,7 @@ def planes(state, out):
                 stones >>= ONE
 
 
-@cfunc(interface.EVALUATION_KEY, cache=True)
+@interface.rule(interface.EVALUATION_KEY)
 def evaluation_key(state, key):
     key[0] = state[0]
     key[1] = state[1]

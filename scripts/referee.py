@@ -1,0 +1,120 @@
+"""The rules beside independent referees, the long form: random games against OpenSpiel and GNU Go, and published counts.
+
+    python scripts/referee.py                    everything, about ten minutes
+    python scripts/referee.py openspiel --games 1000
+    python scripts/referee.py gnugo counts hex
+
+openspiel  legal moves, boards and results at every ply of random games, all games that OpenSpiel has too
+gnugo      Go with positional superko: legal points and stones at every ply (needs GNU Go: apt-get install gnugo)
+counts     sequences of moves by ply against published counts, deeper than in the tests
+hex        winning first moves on 4 x 4 by search
+
+The last line is `mismatches=N`; the exit status is 1 unless N is 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+
+from gnugo import compare_with_gnugo
+from playing import perft
+from referees import OPENSPIEL, compare_with_openspiel
+
+from azero.games import make_game
+from azero.search.alpha_beta import best_moves
+
+COUNTS: list[tuple[str, dict[str, int], list[int]]] = [
+    (
+        *("connect_four", {}),
+        [1, 7, 49, 343, 2401, 16807, 117649, 823536, 5673234, 39394572, 268031646],
+    ),
+    ("othello", {}, [1, 4, 12, 56, 244, 1396, 8200, 55092, 390216, 3005288]),
+    ("othello", {"size": 6}, [1, 4, 12, 56, 244, 1364, 7604, 47740, 308716, 2114912]),
+    ("hex", {"size": 3}, [1, 9, 72, 504, 3024, 15120, 54720, 146880, 207360, 120960]),
+]
+WINNING_FIRST_MOVES_4X4 = 4
+
+
+def against_openspiel(games: int, seed: int) -> Iterator[int]:
+    """One line for each game; yields mismatches."""
+    for name in OPENSPIEL:
+        begin = time.perf_counter()
+        result = compare_with_openspiel(name, games, seed)
+        told(f"OpenSpiel {name}", result.games, result.plies, len(result.mismatches), begin)
+        print("\n".join(result.mismatches[:1]), end="")
+        yield len(result.mismatches)
+
+
+def against_gnugo(games: int, seed: int) -> Iterator[int]:
+    """Two sizes of board: on the small one positions come back often."""
+    for size in (9, 5, 3):
+        begin = time.perf_counter()
+        played, plies, mismatches = compare_with_gnugo(max(1, games // 10), seed, size=size)
+        told(f"GNU Go, {size} x {size}, positional superko", played, plies, mismatches, begin)
+        yield mismatches
+
+
+def against_counts(_games: int, _seed: int) -> Iterator[int]:
+    """Published counts."""
+    for name, options, published in COUNTS:
+        begin = time.perf_counter()
+        counts, _ = perft(make_game(name, **options), len(published) - 1)
+        wrong = sum(ours != theirs for ours, theirs in zip(counts, published, strict=True))
+        told(f"counts to ply {len(published) - 1}, {name} {options or ''}", 0, sum(counts), wrong, begin)
+        yield wrong
+
+
+def against_solved_hex(_games: int, _seed: int) -> Iterator[int]:
+    """Every first move on 4 x 4, searched to the end."""
+    begin = time.perf_counter()
+    game = make_game("hex", size=4)
+    after = np.stack([game.step(game.initial_state(), action) for action in range(16)])
+    actions, values = np.zeros(16, np.int64), np.zeros(16)
+    best_moves(game.rule_addresses, after, 15, np.zeros((16, 16), np.bool_), actions, values)
+    winning = [game.action_name(action) for action in range(16) if values[action] < 0]  # for the second player, to move there
+    told(f"Hex 4 x 4: first moves that win: {' '.join(winning)}", 0, 0, int(len(winning) != WINNING_FIRST_MOVES_4X4), begin)
+    yield int(len(winning) != WINNING_FIRST_MOVES_4X4)
+
+
+def told(what: str, games: int, plies: int, mismatches: int, begin: float) -> None:
+    """Print one line of the table."""
+    print(
+        f"{what:45s} {games:7,} games {plies:13,} plies {mismatches:5} mismatches {time.perf_counter() - begin:8.1f} s",
+        flush=True,
+    )
+
+
+REFEREES: dict[str, Callable[[int, int], Iterator[int]]] = {
+    "openspiel": against_openspiel,
+    "gnugo": against_gnugo,
+    "counts": against_counts,
+    "hex": against_solved_hex,
+}
+
+
+def main() -> int:
+    """Ask the referees; return the exit status."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("referees", nargs="*", metavar="referee", choices=[*REFEREES, []], help=", ".join(REFEREES))
+    parser.add_argument(
+        "--games", type=int, default=1000, help="random games each against OpenSpiel, a tenth of it against GNU Go"
+    )
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    mismatches = 0
+    for name in arguments.referees or REFEREES:
+        mismatches += sum(REFEREES[name](arguments.games, arguments.seed))
+    print(f"mismatches={mismatches}")
+    return 1 if mismatches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

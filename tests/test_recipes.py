@@ -1,0 +1,74 @@
+"""Every recipe of conf/experiment is a valid config, and the whole loop runs one toy cycle of each game's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from toy import Told, advance
+
+from azero.command_line import compose, conf_folder
+from azero.config import Config
+from azero.games import SHIPPED
+
+RECIPES = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+GAME_FILES = sorted(path.stem for path in (conf_folder() / "game").glob("*.yaml") if path.stem != "openspiel")
+
+
+def toy_sized(config: Config, folder: Path) -> Config:
+    """The recipe with as little as possible of everything, but all its own choices."""
+    return replace(
+        config,
+        network=replace(config.network, blocks=1, channels=8),
+        search=replace(config.search, num_simulations=4),
+        selfplay=replace(config.selfplay, games=4, concurrent_games=4),
+        train=replace(config.train, epochs=0.2, batch_size=32, precision="fp32"),
+        evaluate=replace(config.evaluate, games=2, num_simulations=2),
+        inference=replace(config.inference, backend="torch", precision="fp32"),
+        run="toy",
+        cycles=1,
+        device="cpu",
+        lanes=1,
+        checkpoints=str(folder / "checkpoints"),
+        data=str(folder / "data"),
+    )
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if "tictactoe" not in name and name != "smoke"])
+def test_the_whole_loop_runs_a_toy_cycle_of_the_recipe(name: str, tmp_path: Path) -> None:
+    told = Told()
+    state = advance(toy_sized(compose(f"experiment={name}"), tmp_path), report=told)
+    assert state.cycle == 1
+    assert told.figures(1)["selfplay/game_length"] > 4
+    assert told.figures(1)["replay/trained_examples"] > 4
+    assert told.figures(1)["evaluate/promoted"] in (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_names_its_own_command(name: str) -> None:
+    text = (conf_folder() / "experiment" / f"{name}.yaml").read_text()
+    assert text.startswith(f"# @package _global_\n# python -m azero.loop experiment={name}")
+
+
+def test_every_game_has_a_recipe() -> None:
+    played = {compose(f"experiment={name}").game.name for name in RECIPES}
+    assert played >= set(SHIPPED)
+
+
+def test_the_alphago_zero_recipe_has_the_published_numbers() -> None:
+    config = compose("experiment=go9_alphago_zero")
+    assert (config.game.name, config.game.options["size"]) == ("go", 9)
+    assert (config.search.num_simulations, config.search.c_puct, config.search.tree_reuse) == (1600, 5.0, True)
+    assert (config.selfplay.temperature, config.selfplay.temperature_plies, config.selfplay.temperature_final) == (1.0, 30, 0.0)
+    assert config.selfplay.temperature_decay_plies > 0
+    assert config.evaluate.temperature == 0.0
+    assert config.evaluate.threshold == 0.55
+
+
+@pytest.mark.parametrize("name", GAME_FILES)
+def test_a_game_s_file_names_every_option_of_the_game(name: str) -> None:
+    from azero.games import make_game
+
+    config = compose(f"game={name}")
+    assert make_game(config.game.name, **config.game.options).options == config.game.options
