@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from gnugo import compare_with_gnugo
 from playing import perft
-from referees import OPENSPIEL, compare_with_openspiel
+from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel
 
 from azero.games import make_game
 from azero.search.alpha_beta import best_moves
@@ -49,6 +49,12 @@ def against_openspiel(games: int, seed: int) -> Iterator[int]:
         begin = time.perf_counter()
         result = compare_with_openspiel(name, games, seed)
         told(f"OpenSpiel {name}", result.games, result.plies, len(result.mismatches), begin)
+        print("\n".join(result.mismatches[:1]), end="")
+        yield len(result.mismatches)
+    for size in (9, 5):
+        begin = time.perf_counter()
+        result = compare_go_with_openspiel(games, seed, size)
+        told(f"OpenSpiel go {size}, simple ko", result.games, result.plies, len(result.mismatches), begin)
         print("\n".join(result.mismatches[:1]), end="")
         yield len(result.mismatches)
 

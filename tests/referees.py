@@ -86,6 +86,59 @@ def difference(ours: Compiled, theirs: Any) -> str:
     return "" if legal == theirs.legal_actions() else f"legal: {legal} and {theirs.legal_actions()}"
 
 
+def go_marks(text: str, size: int) -> np.ndarray:
+    """The board in OpenSpiel's text of a Go state, [size, size] int8 as `Board.marks`."""
+    words = [line.split()[-1] for line in text.splitlines() if line.strip()]
+    rows = [word for word in words if len(word) == size and set(word) <= set("XO+")]
+    return np.array([["+XO".index(cell) for cell in row] for row in rows], np.int8).reshape(size, size)
+
+
+def go_difference(ours: Compiled, theirs: Any, names: list[str]) -> str:
+    """As `difference`, for Go, whose actions OpenSpiel numbers from the bottom row; `names` of its actions."""
+    assert ours.game.board
+    if ours.terminal != theirs.is_terminal():
+        return f"over: {ours.terminal} and {theirs.is_terminal()}"
+    marks = ours.game.board.marks(ours.state)
+    if not np.array_equal(marks, go_marks(str(theirs), len(marks))):
+        return "the boards differ"
+    if ours.terminal:
+        returns = theirs.returns()[ours.to_play]
+        return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
+    legal = {ours.game.action_name(action) for action in np.flatnonzero(ours.mask).tolist()}
+    other = {names[action] for action in theirs.legal_actions()}
+    return "" if legal == other else f"legal on one side only: {legal ^ other}"
+
+
+def compare_go_with_openspiel(games: int, seed: int, size: int = 9) -> Comparison:
+    """Go with simple ko, each game up to the first whole-board repetition, which OpenSpiel calls a draw at once."""
+    import pyspiel
+
+    game = make_game("go", size=size, superko="simple")
+    opening = pyspiel.load_game(f"go(board_size={size},komi=7.5)").new_initial_state()
+    names = [opening.action_to_string(0, action).split()[1].lower() for action in range(game.num_actions)]
+    rng = np.random.default_rng(seed)
+    result = Comparison()
+    for _ in range(games):
+        ours, theirs = Compiled(game), opening.clone()
+        boards = {str(theirs).split("\n", 2)[-1]}
+        while True:
+            found = go_difference(ours, theirs, names)
+            if found:
+                result.mismatches.append(f"go {size}: {found}\n{game.format_state(ours.state)}\n{theirs}")
+            if found or ours.terminal:
+                break
+            action = int(rng.choice(np.flatnonzero(ours.mask)))
+            ours.step(action)
+            theirs.apply_action(names.index(game.action_name(action)))
+            result.plies += 1
+            board = str(theirs).split("\n", 2)[-1]
+            if board in boards and action != game.num_actions - 1:
+                break
+            boards.add(board)
+        result.games += 1
+    return result
+
+
 def compare_with_openspiel(name: str, games: int, seed: int) -> Comparison:
     """Play random games of an entry of OPENSPIEL on both sides; stops at the first difference of a game."""
     import pyspiel

@@ -383,29 +383,6 @@ def test_a_random_game_on_19x19_is_that_of_the_plain_twin() -> None:
     play_beside_the_twin(19, seed=1, look_every=40)
 
 
-def test_random_games_agree_with_openspiel() -> None:
-    pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel")
-    game, opening = go(9, superko="simple"), pyspiel.load_game("go(board_size=9,komi=7.5)").new_initial_state()
-    names = [opening.action_to_string(0, action).split()[1].lower() for action in range(82)]  # its rows begin at the bottom
-    rng = np.random.default_rng(1)
-    scored = 0
-    for _ in range(20):
-        theirs, state, seen = opening.clone(), game.initial_state(), set[tuple[str, ...]]()
-        while not game.is_terminal(state):
-            assert {names[action] for action in theirs.legal_actions()} == names_of(game, game.legal_actions(state))
-            action = int(rng.choice(game.legal_actions(state)))
-            theirs.apply_action(names.index(game.action_name(action)))
-            state = game.step(state, action)
-            if action != 81 and tuple(drawn(game, state)) in seen:
-                break  # OpenSpiel calls every repetition a draw
-            seen.add(tuple(drawn(game, state)))
-        else:
-            assert theirs.is_terminal()
-            assert theirs.returns()[game.to_play(state)] == game.outcome(state)
-            scored += 1
-    assert scored > 10
-
-
 @pytest.mark.skipif(PROGRAM is None, reason="GNU Go is not installed; Debian's package is gnugo")
 @pytest.mark.parametrize(("size", "games"), [(9, 3), (3, 10)])
 def test_random_games_agree_with_gnu_go(size: int, games: int) -> None:

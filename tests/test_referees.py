@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from referees import OPENSPIEL, compare_with_openspiel, openspiel_marks
+from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel, go_marks, openspiel_marks
 
 
 @pytest.mark.parametrize("name", sorted(OPENSPIEL))
@@ -15,8 +15,17 @@ def test_random_games_agree_with_openspiel_ply_by_ply(name: str) -> None:
     assert result.plies > 20 * 5
 
 
+@pytest.mark.parametrize("size", [9, 5])
+def test_random_games_of_go_agree_with_openspiel_up_to_the_first_repetition(size: int) -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel")
+    result = compare_go_with_openspiel(games=20, seed=1, size=size)
+    assert not result.mismatches, result.mismatches[0]
+    assert result.plies > 20 * 20
+
+
 def test_a_board_is_read_from_openspiel_s_text() -> None:
     text = "Black (x) to play:\n  a b \n1 - x 1\n2 o - 2\n  a b "
     assert openspiel_marks(text, 2, 2).tolist() == [[0, 1], [2, 0]]
     assert openspiel_marks(". x\n o O ", 2, 2).tolist() == [[0, 1], [2, 2]]
     assert openspiel_marks("x.o\n...", 2, 3).tolist() == [[1, 0, 2], [0, 0, 0]]
+    assert go_marks("GoState(komi=7.5)\n\n 2 +X\n 1 O+\n   AB\n", 2).tolist() == [[0, 1], [2, 0]]
