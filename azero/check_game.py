@@ -1,6 +1,6 @@
 """`python -m azero.check_game NAME|path.py [games=N] [seed=N] [option=value ...]`: does a game keep the laws of `games/game.py`?
 
-Letters: A actions, C H W planes, S state words, K key words.
+Letters: A actions, C H W planes, S state words, K key words, R repetition words.
 
 Random games are played with the rules as plain Python, which stops at a wrong index or a wrong type, then looked at once more
 with the compiled rules. A finding names the law, says what happened and shows the board. Exit status 1 with findings, 0 without.
@@ -39,6 +39,7 @@ SIGNATURES = {
     "to_play": "TO_PLAY",
     "planes": "WRITE_PLANES",
     "evaluation_key": "EVALUATION_KEY",
+    "repetition_key": "REPETITION_KEY",
 }
 
 
@@ -57,6 +58,7 @@ class Look(NamedTuple):
     mask: np.ndarray | None  # [A] bool
     planes: np.ndarray  # [C, H, W] float32
     key: np.ndarray | None  # [K] uint64
+    repetition: np.ndarray  # [R] uint64
 
 
 class Finding(NamedTuple):
@@ -180,7 +182,8 @@ class PlainCaller:
             )
             key = self.written("evaluation_key", state, self.words(game.key_words))
         outcome = float(self.value("outcome", state)) if terminal else 0.0
-        return Look(state, ply, int(self.value("to_play", state)), terminal, outcome, mask, planes, key)
+        repetition = self.written("repetition_key", state, self.words(game.repetition_words))
+        return Look(state, ply, int(self.value("to_play", state)), terminal, outcome, mask, planes, key, repetition)
 
 
 @njit(cache=True, nogil=True)
@@ -195,6 +198,12 @@ def look_compiled(
         rules.legal_mask(state, mask)
         rules.evaluation_key(state, key)
     return rules.to_play(state), terminal, rules.outcome(state) if terminal else 0.0
+
+
+@njit(cache=True, nogil=True)
+def repetition_compiled(addresses: np.ndarray, state: np.ndarray, key: np.ndarray) -> None:
+    """Write the repetition key."""
+    rules_at(addresses).repetition_key(state, key)
 
 
 @njit(cache=True, nogil=True)
@@ -254,7 +263,7 @@ class GameCheck:
         for name, signature in SIGNATURES.items():
             rule = getattr(self.game.rules, name)
             if not isinstance(rule, CFunc):
-                self.findings.add("signatures", f"{name} is not compiled; write @cfunc(interface.{signature}) above it")
+                self.findings.add("signatures", f"{name} is not compiled; write @interface.rule(interface.{signature}) above it")
             elif typeof(rule) != types.FunctionType(getattr(interface, signature)):
                 self.findings.add("signatures", f"{name} is compiled with another signature than interface.{signature}")
 
@@ -305,11 +314,32 @@ class GameCheck:
             self.findings.add("signatures: to_play", f"to_play of the initial state is {look.to_play}, not 0", look.state)
         looks, actions = [look], list[int]()
         while look.mask is not None and self.can_go_on(look, actions):
-            actions.append(int(self.rng.choice(np.flatnonzero(look.mask))))
+            allowed = self.not_repeating(looks)
+            if not allowed:
+                text = "every legal action would repeat an earlier position of the game"
+                self.findings.add("law 2: an unfinished game has a legal action", text, look.state, moves=actions)
+                break
+            actions.append(int(self.rng.choice(allowed)))
             look = self.plain.look(self.plain.step(look.state, actions[-1]), len(actions))
             self.check_state(look, actions)
             looks.append(look)
         return looks, actions
+
+    def not_repeating(self, looks: list[Look]) -> list[int]:
+        """Return the legal actions of the last position that bring back no repetition key of an earlier one."""
+        here = looks[-1]
+        assert here.mask is not None
+        actions = [int(action) for action in np.flatnonzero(here.mask)]
+        if not self.game.repetition_words:
+            return actions
+        earlier = {look.repetition.tobytes() for look in looks} - {here.repetition.tobytes()}
+        words, rules = np.zeros(self.game.repetition_words, np.uint64), self.plain.rules
+        allowed = []
+        for action in actions:
+            rules.repetition_key(self.plain.step(here.state, action), words)
+            if words.tobytes() not in earlier:
+                allowed.append(action)
+        return allowed
 
     def can_go_on(self, look: Look, actions: list[int]) -> bool:
         """Tell whether an unfinished game can go on, as it must."""
@@ -395,6 +425,9 @@ class GameCheck:
         yield "to_play", to_play, look.to_play
         yield "is_terminal", terminal, look.terminal
         yield "outcome", outcome, look.outcome
+        repetition = np.zeros(game.repetition_words, np.uint64)
+        repetition_compiled(addresses, given, repetition)
+        yield "repetition_key", repetition, look.repetition
         yield "planes", planes, look.planes
         if look.mask is not None:
             yield "legal_mask", mask, look.mask

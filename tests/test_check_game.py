@@ -226,7 +226,7 @@ FAULTS = {
         "CHANGES = {'action_symmetries': np.zeros((8, 9), np.int64)}",
     ),
     "a rule without a decorator": (
-        "outcome is not compiled; write @cfunc(interface.OUTCOME)",
+        "outcome is not compiled; write @interface.rule(interface.OUTCOME)",
         """
         def outcome(state):
             return 0.0
@@ -238,6 +238,26 @@ FAULTS = {
         @cfunc(interface.IS_TERMINAL)
         def to_play(state):
             return False
+        """,
+    ),
+    "a repetition key that comes back after every move": (
+        "every legal action would repeat an earlier position",
+        """
+        @cfunc(interface.REPETITION_KEY)
+        def repetition_key(state, key):
+            key[0] = count_stones(state[0] | state[1]) & 1
+
+        CHANGES = {"repetition_words": 1}
+        """,
+    ),
+    "a repetition key that is not written": (
+        "repetition_key leaves elements as they were",
+        """
+        @cfunc(interface.REPETITION_KEY)
+        def repetition_key(state, key):
+            key[0] = state[0] | state[1]
+
+        CHANGES = {"repetition_words": 2}
         """,
     ),
     "two actions of one name": ("are both written 'x'", "CHANGES = {'action_name': lambda action: 'x'}"),

@@ -20,6 +20,8 @@ EVERY_GAME: list[tuple[str, dict[str, object]]] = [
     ("connect_four", {"rows": 4, "columns": 3, "connect": 3}),
     ("othello", {"size": 4}),
     ("othello", {"size": 6}),
+    ("go", {"size": 3, "komi": 0.5}),
+    ("go", {"size": 5, "komi": 2.0, "superko": "simple"}),
     ("gomoku", {"rows": 3, "columns": 5, "connect": 3}),
     ("gomoku", {"rows": 8, "columns": 9, "connect": 4}),
     ("hex", {"size": 4, "swap": False}),
@@ -28,6 +30,7 @@ EVERY_GAME: list[tuple[str, dict[str, object]]] = [
 ]
 FULL_SIZE: list[tuple[str, dict[str, object]]] = [
     ("othello", {}),
+    ("go", {}),
     ("gomoku", {}),
     ("hex", {"size": 11, "swap": True}),
 ]
