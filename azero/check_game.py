@@ -1,4 +1,6 @@
-"""`python -m azero.check_game NAME|path.py [games=N] [seed=N] [option=value ...]`: does a game keep the laws of `games/game.py`?
+"""Does a game keep the laws of `games/game.py`?
+
+`python -m azero.check_game NAME|path.py|openspiel:NAME [games=N] [seed=N] [option=value ...]`
 
 Letters: A actions, C H W planes, S state words, K key words, R repetition words.
 
@@ -21,9 +23,10 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
+from azero.command_line import compose, has_file
 from azero.config import UserError
+from azero.games import SHIPPED, make_game
 from azero.games import game as interface
-from azero.games import make_game
 from azero.games.game import Game, Rules, rules_at
 from azero.games.views import Terminal, Turn, draw_fault, find_turn, turn_fault
 
@@ -551,21 +554,15 @@ def parse_settings(settings: Sequence[str]) -> tuple[int, int, dict[str, Any]]:
 
 
 def load_game(name: str, options: dict[str, Any]) -> Game:
-    """Return the game of that name.
+    """Return the game of that name, which may also be a file of conf/game, such as othello6 with the options that it sets.
 
     Raises:
-        UserError: also when the game's own file raises.
+        UserError: no such game, or it refuses an option.
     """
-    try:
-        game = make_game(name, **options)
-    except UserError:
-        raise
-    except Exception as error:
-        said = " ".join(str(error).split())
-        raise UserError(f"{name} cannot be loaded, mend it first: {type(error).__name__}: {said[:300]}") from error
-    if not isinstance(game, Game):
-        raise UserError(f"make_game of {name} must return a Game; see azero/games/game.py.")
-    return game
+    if name in SHIPPED or not has_file("game", name):
+        return make_game(name, **options)
+    settings = compose(f"game={name}").game
+    return make_game(settings.name, **{**settings.options, **options})
 
 
 def check_game(game: Game, games: int = 200, seed: int = 1) -> GameCheck:
@@ -580,7 +577,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m azero.check_game", description="Check that a game keeps the laws of azero/games/game.py."
     )
-    parser.add_argument("game", help="a shipped game's name, or the path of a Python file that defines make_game")
+    parser.add_argument("game", help="a shipped game, the path of a Python file of your own, or such as openspiel:hex")
     parser.add_argument("settings", nargs="*", metavar="key=value", help="games=200, seed=1, and options of the game")
     parsed = parser.parse_args(arguments)
     try:

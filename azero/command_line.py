@@ -7,12 +7,13 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from azero.config import Config, UserError, check
+from azero.config import OPENSPIEL, Config, GameConfig, UserError, check
+from azero.plugins import installed_games
 
 WRONG_INPUT = 2  # exit status after a UserError
 
@@ -31,6 +32,7 @@ def store_schema() -> None:
     schema = OmegaConf.structured(Config)
     for node in (schema, *(part for part in schema.values() if isinstance(part, DictConfig))):
         OmegaConf.set_readonly(node, None)
+    OmegaConf.set_struct(schema.game.options, False)  # every game has options of its own
     ConfigStore.instance().store(name="schema", node=schema)
 
 
@@ -42,7 +44,16 @@ def to_config(composed: Any) -> Config:
     config = OmegaConf.to_object(composed)
     assert isinstance(config, Config)
     check(config)
-    return config
+    return replace(config, game=settled(config.game))
+
+
+def settled(game: GameConfig) -> GameConfig:
+    """The game under the one name that it has in all folders, and whichever way it was asked for."""
+    if game.name.endswith(".py"):
+        return replace(game, name=os.path.abspath(os.path.expanduser(game.name)))
+    if game.engine == "openspiel" or game.name.startswith(OPENSPIEL):
+        return replace(game, name=OPENSPIEL + game.name.removeprefix(OPENSPIEL), engine="openspiel")
+    return game
 
 
 def refuse_added_keys(composed: Any, schema: Any, prefix: str = "") -> None:
@@ -60,7 +71,34 @@ def compose(*overrides: str) -> Config:
 
     store_schema()
     with hydra.initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        return to_config(hydra.compose("config", overrides=list(overrides)))
+        return to_config(hydra.compose("config", overrides=settle_game(overrides)))
+
+
+def settle_game(arguments: Sequence[str]) -> list[str]:
+    """Arguments as Hydra can read them, where `game=` may name what is no file of conf/game.
+
+    `game=mine.py`, and a game that another package has installed, set `game.name`. With a game and no recipe, the recipe is the
+    game's own or `plain`, because the default's numbers are tic-tac-toe's.
+    """
+    asked = dict(argument.partition("=")[::2] for argument in arguments)
+    words = list(arguments)
+    if "game" not in asked:
+        return words
+    if all(map(is_own_game, asked["game"].split(","))):
+        words[words.index(f"game={asked['game']}")] = "game.name=" + ",".join(map(hydra_text, asked["game"].split(",")))
+    if "experiment" not in asked:
+        words.append(f"experiment={asked['game'] if has_file('experiment', asked['game']) else 'plain'}")
+    return words
+
+
+def has_file(group: str, name: str) -> bool:
+    """Whether there is a file of settings of that name."""
+    return (conf_folder() / group / f"{name}.yaml").is_file()
+
+
+def is_own_game(name: str) -> bool:
+    """Whether it is no shipped game and yet can be made: a file's path, an installed package's game, one of OpenSpiel's."""
+    return not has_file("game", name) and (name.endswith(".py") or name.startswith(OPENSPIEL) or name in installed_games())
 
 
 @dataclass(frozen=True)
@@ -90,22 +128,30 @@ class Asked:
 
 def hydra_text(text: str) -> str:
     """A value as Hydra reads it: in quotes if it could be taken for something else than the text."""
-    plain = re.fullmatch(r"[^\W\d][\w.+-]*", text) and text.lower() not in ("null", "true", "false", "nan", "inf")
-    return text if plain else f"'{text}'"
+    plain = re.fullmatch(r"([a-z_]|\.{0,2}/)[\w.+:/-]*", text, re.ASCII | re.IGNORECASE)
+    if plain and text.lower() not in ("null", "true", "false", "nan", "inf"):
+        return text
+    return "'" + text.replace("'", "\\'") + "'"
 
 
-def asked_of_hydra() -> Asked:
+def asked_of_hydra(game: GameConfig) -> Asked:
     """What Hydra was asked for in this process."""
     from hydra.core.hydra_config import HydraConfig
 
-    return Asked(tuple(HydraConfig.get().overrides.task), recipe_name())
+    return Asked(tuple(HydraConfig.get().overrides.task), default_name(game))
 
 
-def recipe_name() -> str:
-    """The name of a run that is given none: its experiment's."""
+def default_name(game: GameConfig) -> str:
+    """The name of a run that is given none: its recipe's, with the game's behind it if that was asked for beside the recipe."""
     from hydra.core.hydra_config import HydraConfig
 
-    return clean_name(HydraConfig.get().runtime.choices.get("experiment") or "default")
+    asked = HydraConfig.get()
+    recipe = asked.runtime.choices.get("experiment")
+    title = Path(game.name).stem if game.name.endswith(".py") else game.name.removeprefix(OPENSPIEL).partition("(")[0]
+    if recipe in (None, "plain", title):
+        return clean_name(title)
+    beside = any(override.partition("=")[0].lstrip("+") in ("game", "game.name") for override in asked.overrides.task)
+    return clean_name(f"{recipe}-{title}" if beside else recipe)
 
 
 def clean_name(name: str) -> str:
@@ -114,13 +160,13 @@ def clean_name(name: str) -> str:
 
 
 def run_name(config: Config) -> str:
-    """The name of the run's folder: `run=`, else the experiment's name, in a multirun with the overrides behind it."""
+    """The name of the run's folder: `run=`, else the recipe's or the game's name, in a multirun with the overrides behind it."""
     from hydra.core.hydra_config import HydraConfig
 
     if config.run:
         return config.run
     hydra_config = HydraConfig.get()
-    name = recipe_name()
+    name = default_name(config.game)
     if hydra_config.mode and hydra_config.mode.name == "MULTIRUN" and hydra_config.job.override_dirname:
         name += "-" + hydra_config.job.override_dirname
     return clean_name(name)
@@ -139,12 +185,13 @@ def program(main: Callable[..., int | None], *, tell_asked: bool = False) -> Non
     def task(composed: Any) -> None:
         try:
             config = to_config(composed)
-            more = (asked_of_hydra(),) if tell_asked else ()
+            more = (asked_of_hydra(config.game),) if tell_asked else ()
             statuses.append(main(config, run_name(config), *more) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             print(f"azero: {mistake}", file=sys.stderr)
             statuses.append(WRONG_INPUT)
 
+    sys.argv[1:] = settle_game(sys.argv[1:])
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing several lines; `sentence` prints one
     store_schema()
     try:
@@ -168,10 +215,16 @@ def group_sentence(arguments: list[str]) -> str:
     """One sentence for a group, such as `search`, that was set to something that is no name; Hydra does not say which."""
     for argument in arguments:
         group, equals, name = argument.partition("=")
-        folder = conf_folder() / group
-        if equals and group and folder.is_dir() and not (folder / f"{name}.yaml").exists():
-            return f"{argument} does not exist; there are {', '.join(sorted(path.stem for path in folder.glob('*.yaml')))}."
+        if equals and group and (conf_folder() / group).is_dir() and not has_file(group, name):
+            return missing_sentence(group, name)
     return f"{' '.join(arguments)} cannot be read; settings are written key=value."
+
+
+def missing_sentence(group: str, name: str) -> str:
+    """One sentence for a file of settings that does not exist."""
+    there = ", ".join(sorted(path.stem for path in (conf_folder() / group).glob("*.yaml")))
+    also = ", and any path of a Python file of your own" if group == "game" else ""
+    return f"{group}={name} does not exist; there are {there}{also}."
 
 
 def sentence(failure: Exception) -> str:
@@ -183,8 +236,7 @@ def sentence(failure: Exception) -> str:
     key = getattr(failure, "full_key", None)
     if missing := re.search(r"Could not find '([^']+)'", text):
         group, _, name = missing[1].rpartition("/")
-        there = sorted(path.stem for path in (conf_folder() / group).glob("*.yaml"))
-        return f"{group}={name} does not exist; there are {', '.join(there)}."
+        return missing_sentence(group, name)
     if "Key" in text and "not in" in text and key:
         return f"{key} is no setting; --cfg job prints all settings there are."
     if "Config group override must be" in text:

@@ -10,6 +10,8 @@ import math
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any
 
+OPENSPIEL = "openspiel:"  # before the name of a game whose rules are OpenSpiel's
+
 
 class UserError(Exception):
     """A mistake a person can mend. Its text is one sentence: what is wrong, where, and what to do."""
@@ -17,9 +19,10 @@ class UserError(Exception):
 
 @dataclass(frozen=True)
 class GameConfig:
-    """Which rules are played: a shipped game's name, or the path of a Python file that defines `make_game`."""
+    """Which rules are played."""
 
-    name: str = "tictactoe"
+    name: str = "tictactoe"  # a shipped game, or the path of a Python file that defines `make_game`
+    engine: str = "azero"  # azero | openspiel: the name is one of OpenSpiel's games, and is kept as openspiel:NAME
     options: dict[str, Any] = field(default_factory=dict)  # board size and the like; the game itself checks them
 
 
@@ -139,6 +142,7 @@ class Config:
 
 
 CHOICES = {
+    "game.engine": ("azero", "openspiel"),
     "network.block": ("residual", "pyramid"),
     "network.head": ("convolutional", "pooled"),
     "network.policy_output": ("logits", "linear"),

@@ -258,7 +258,7 @@ class Run:
 
     def _refuse_misfit(self, asked: dict[str, Any]) -> None:
         had = self.state.config
-        misfits = [key for key in asked if key.startswith(FIXED) and key in had and had[key] != asked[key]]
+        misfits = [key for key in asked if key.startswith(FIXED) and key in had and not same_setting(key, had[key], asked[key])]
         if misfits:
             changes = ", ".join(f"{key} {had[key]} → {asked[key]}" for key in misfits)
             raise UserError(
@@ -278,6 +278,13 @@ class Run:
             if damaged.file not in self.state.files() and self.paths.of(damaged.file).exists():
                 self._folder.quarantine(damaged)
         self._folder.replace_if_other(self.paths.config_yaml, OmegaConf.to_yaml(OmegaConf.create(asdict(self.config))).encode())
+
+
+def same_setting(key: str, had: Any, asked: Any) -> bool:
+    """Whether a setting that is fixed has stayed; the file of a person's own game may have moved to another folder."""
+    if key == "game.name" and had.endswith(".py") and asked.endswith(".py"):
+        return Path(had).name == Path(asked).name
+    return had == asked
 
 
 def shards_in_window(shards: list[ShardEntry], window: int) -> list[ShardEntry]:

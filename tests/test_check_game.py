@@ -311,6 +311,17 @@ SOUND = {
 
         CHANGES = {"planes_shape": (3, 3, 3)}
         """,
+    "planes of fixed sides, with one that says who moves": """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            second = count_stones(state[0] | state[1]) & 1
+            for cell in range(CELLS):
+                out[0, cell // 3, cell % 3] = np.float32((state[second] >> np.uint64(cell)) & ONE)
+                out[1, cell // 3, cell % 3] = np.float32((state[1 - second] >> np.uint64(cell)) & ONE)
+            out[2] = np.float32(second)
+
+        CHANGES = {"planes_shape": (3, 3, 3)}
+        """,
     "stones without owners, where who fills a line wins": """
         @cfunc(interface.STEP)
         def step(state, action, successor):
@@ -362,6 +373,11 @@ def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixt
     output = capsys.readouterr().out
     assert "50 random games: first player wins" in output
     assert "Nothing wrong found." in output
+
+
+def test_a_file_of_settings_is_checked_with_its_options_and_others_beside(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gomoku9", "rows=3", "connect=3", "games=5"]) == 0
+    assert "(max_plies 27)" in capsys.readouterr().out  # 3 rows of the file's 9 columns
 
 
 def test_the_same_seed_gives_the_same_report() -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from azero.command_line import WRONG_INPUT, Asked, compose, program
+from azero.command_line import WRONG_INPUT, Asked, compose, conf_folder, program
 from azero.config import Config, UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -74,6 +74,35 @@ def test_a_recipe_names_its_run_and_run_names_it_otherwise(start: Start) -> None
     assert start("experiment=smoke", "run=mine").runs[0][1] == "mine"
 
 
+@pytest.mark.parametrize(
+    "arguments, name",
+    [
+        (["game=rules/mine.py"], "mine"),
+        (["game.name=rules/mine.py", "experiment=plain"], "mine"),
+        (["game=rules/mine.py", "experiment=smoke"], "smoke-mine"),
+        (["game=openspiel", "game.name=breakthrough"], "breakthrough"),
+        (["game=openspiel:breakthrough", "experiment=smoke"], "smoke-breakthrough"),
+        (["game=openspiel", "game.name='breakthrough(rows=6,columns=6)'"], "breakthrough"),
+        (["game=tictactoe"], "tictactoe"),
+        (["game=tictactoe", "experiment=smoke"], "smoke-tictactoe"),
+        (["game=rules/mine.py", "run=ours"], "ours"),
+    ],
+)
+def test_a_run_of_another_game_has_a_name_of_its_own(start: Start, arguments: list[str], name: str) -> None:
+    def note(config: Config, name: str, asked: Asked) -> None:
+        told.append(asked)
+
+    told: list[Asked] = []
+    assert start(*arguments).runs[0][1] == name
+    with pytest.raises(SystemExit):
+        program(note, tell_asked=True)
+    assert told[0].again(name).count("run=") == any(argument.startswith("run=") for argument in arguments)
+
+
+def test_a_file_is_known_by_its_whole_path(start: Start, tmp_path: Path) -> None:
+    assert start("game=rules/mine.py").runs[0][0].game.name == str(tmp_path / "rules" / "mine.py")
+
+
 def test_settings_reach_the_config(start: Start) -> None:
     config = start("search.num_simulations=7", "train.milestones=[0.25,0.5]", "minutes=1.5", "device=cpu").runs[0][0]
     assert (config.search.num_simulations, config.train.milestones, config.minutes, config.device) == (7, [0.25, 0.5], 1.5, "cpu")
@@ -100,6 +129,11 @@ def test_what_was_asked_for_can_be_asked_again_with_changes() -> None:
     assert asked.again("smoke", cycles=9) == "experiment=smoke 'train.milestones=[0.5, 0.75]' seed=4 cycles=9"
     assert asked.again("mine", seed=5) == "experiment=smoke ++cycles=3 'train.milestones=[0.5, 0.75]' run=mine seed=5"
     assert Asked().again("tictactoe", cycles=1) == "run=tictactoe cycles=1"
+
+
+@pytest.mark.parametrize("path", ["/a/b.py", "/a b/c.py", "/ü/a(1).py", "/it's/$x.py", "/1/x=y.py", "/{a}:b/[c].py"])
+def test_a_path_survives_the_command_line(path: str) -> None:
+    assert compose(f"game={path}").game.name == path
 
 
 @pytest.mark.parametrize("name", ["mine", "smoke-seed=1,search.c_puct=2", "null", "true", "12", "1.50", "a+b", "-x"])
@@ -166,7 +200,7 @@ def test_a_multirun_fails_if_one_of_its_runs_does(start: Start) -> None:
         ("train.milestones=[a]", ["train.milestones"]),
         ("search=3", ["search=3", "puct"]),
         ("experiment=nonsense", ["experiment=nonsense", "smoke", "tictactoe", "published_tictactoe"]),
-        ("game=chess", ["game=chess", "tictactoe"]),
+        ("game=chess", ["game=chess", "tictactoe", "path of a Python file"]),
         ("cycles", ["cycles", "key=value"]),
         ("=3", ["=3", "key=value"]),
         ("train.lr=nan", ["train.lr=nan"]),
@@ -205,6 +239,7 @@ def test_help_names_recipes_and_programs(name: str, tmp_path: Path) -> None:
     command = [sys.executable, "-m", f"azero.{name}", "--help"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "experiment: published_tictactoe, smoke, tictactoe" in done.stdout
+    recipes = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
+    assert f"experiment: {', '.join(recipes)}" in done.stdout
     assert "python -m azero.loop" in done.stdout and "num_simulations" in done.stdout
     assert not list(tmp_path.iterdir())

@@ -27,7 +27,7 @@ LAYERS = [
     {"search", "network"},
     {"games"},
     {"command_line", "signals", "seeds"},
-    {"config"},
+    {"config", "plugins"},
 ]
 RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
 

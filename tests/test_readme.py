@@ -89,13 +89,16 @@ def test_the_python_interface_works(
     trained_run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (block,) = blocks("python")
-    assert len([line for line in block.splitlines() if line]) == 5
+    assert len([line for line in block.splitlines() if line]) == 7
     monkeypatch.chdir(trained_run.folder)
     names: dict[str, Any] = {}
     exec(compile(block.replace('"tictactoe"', f'"{trained_run.name}"'), "README.md", "exec"), names)
     assert -1.0 <= names["champion"].value(names["state"]) <= 1.0
     assert names["champion"].best_move(names["state"]) in {1, 3, 5, 7}  # the corners lose, a side keeps the draw
     assert capsys.readouterr().out.strip().endswith("draw")
+    picture = trained_run.folder / "board.svg"
+    assert picture.read_text().startswith("<svg")
+    picture.unlink()  # other tests use the folder too
 
 
 def test_every_file_the_readme_names_is_there() -> None:

@@ -115,13 +115,13 @@ def test_no_player_repeats_a_position_in_a_match(game: Game, name: str) -> None:
     }
     needs_network = name in ("policy", "pv_mcts")
     inference = FakeInference(game) if needs_network else None
-    player: Player = make_player(name, game, inference=inference, **options.get(name, {}))  # type: ignore[arg-type]
+    player: Player = make_player(name, game, inference=inference, **options.get(name, {}))
     result = play_match(game, (player, make_player("random", game)), np.arange(30, dtype=np.uint64), opening_plies=6)
     assert sum(legal_throughout(game, played.actions).repeats for played in result.games) > 5
 
 
 def test_a_champion_s_game_and_a_random_opening_repeat_nothing(game: Game) -> None:
-    champion = Champion(game, FakeInference(game), SearchConfig(num_simulations=8))  # type: ignore[arg-type]
+    champion = Champion(game, FakeInference(game), SearchConfig(num_simulations=8))
     played = champion.play_game(make_player("random", game))
     legal_throughout(game, [game.parse_action(name) for name in played.moves])
     repeats = 0

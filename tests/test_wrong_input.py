@@ -67,7 +67,7 @@ def test_an_unknown_game_is_answered_with_those_there_are(run_program: RunProgra
 
 
 def test_an_unknown_option_of_a_game_is_named(run_program: RunProgram, tmp_path: Path) -> None:
-    assert_refused(run_program("loop", "+game.options.size=5", folder=tmp_path), "game.options.size", "tictactoe")
+    assert_refused(run_program("loop", "game.options.size=5", folder=tmp_path), "game.options.size", "tictactoe")
 
 
 def test_a_gpu_that_is_not_there_is_missed_before_any_work(run_program: RunProgram, tmp_path: Path) -> None:

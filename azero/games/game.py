@@ -11,8 +11,8 @@ Laws (`tests/test_games.py` and `python -m azero.check_game` hold every game to 
 2. A state that is not terminal has at least one legal action; only legal actions are ever passed to `step`.
 3. A value is always meant for the player to move: `outcome` of a terminal state is +1.0, 0.0 or -1.0 (or between) for
    `to_play` of that state, although nobody moves there any more.
-4. `planes` shows the board from the view of the player to move; states with equal `evaluation_key` have equal planes and equal
-   legal masks, and the key holds nothing more.
+4. `planes` shows the board from the view of the player to move, or with a plane that says who moves; states with equal
+   `evaluation_key` have equal planes and equal legal masks, and the key holds nothing more.
 5. A symmetry maps games to games: after playing the mapped actions, the mask and the planes are the mapped ones.
 6. Every game ends within `max_plies`.
 7. Rules never raise: an exception inside a compiled rule is printed and swallowed.
@@ -56,7 +56,7 @@ def rule(signature: Any) -> Callable[[Callable[..., Any]], Any]:
 
     Without Numba's run time a rule cannot allocate, and arrays passed to it are not counted, which costs up to a third of a step.
     """
-    return cfunc(signature, cache=True, _nrt=False)
+    return cfunc(signature, cache=True, _nrt=False)  # type: ignore[call-arg]  # missing in Numba's stubs
 
 
 @rule(REPETITION_KEY)
@@ -217,7 +217,7 @@ class Game:
         return int(self.rules.to_play(state))
 
     def planes(self, state: np.ndarray) -> np.ndarray:
-        """[C, H, W] float32, from the view of the player to move."""
+        """[C, H, W] float32, from the view of the player to move, or with a plane that says who moves."""
         planes = np.zeros(self.planes_shape, np.float32)
         self.rules.planes(state, planes)
         return planes

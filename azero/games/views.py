@@ -91,6 +91,15 @@ def spread(steps: Sequence[tuple[Seen, Seen]], changes: bool) -> list[tuple[Seen
     return chosen[:: max(1, len(chosen) // SAMPLES)]
 
 
+def sampled(steps: Sequence[tuple[Seen, Seen]]) -> list[Seen]:
+    """Return about SAMPLES of the positions before the steps, of each mover as many."""
+    chosen: list[Seen] = []
+    for mover in (0, 1):
+        moves = [before for before, _ in steps if before.to_play == mover]
+        chosen += moves[:: max(1, 2 * len(moves) // SAMPLES)]
+    return chosen
+
+
 def find_turn(steps: Sequence[tuple[Seen, Seen]]) -> Turn | None:
     """Return how planes turn with the mover, as most steps have it; None when no permutation of planes explains them."""
     chosen = spread(steps, changes=True)
@@ -133,7 +142,7 @@ def turn_fault(steps: Sequence[tuple[Seen, Seen]], turn: Turn | None) -> Fault |
     if turn is None:
         return None
     if turn.is_identity:
-        return absolute_view(steps)
+        return None if shows_role(sampled(steps)) else absolute_view(steps)
     stays = spread(steps, changes=False)
     if stays and sum(changed_cells(step[0], step[1], turn) for step in stays) < sum(
         changed_cells(step[0], step[1], None) for step in stays
@@ -145,7 +154,10 @@ def turn_fault(steps: Sequence[tuple[Seen, Seen]], turn: Turn | None) -> Fault |
 
 
 def absolute_view(steps: Sequence[tuple[Seen, Seen]]) -> Fault | None:
-    """Tell whether planes that stay in place show who made a move: then they show fixed sides, not the mover's view."""
+    """Tell whether planes that stay in place show who made a move: then they show fixed sides, not the mover's view.
+
+    That is right for a game that has a plane which says who moves: `turn_fault` does not ask there.
+    """
     changed: dict[int, set[int]] = {0: set(), 1: set()}
     for before, after in steps:
         if before.to_play in changed:
@@ -230,7 +242,7 @@ def draw_fault(ask: Ask, steps: Sequence[tuple[Seen, Seen]], terminals: Sequence
     every legal mask as it is, and all doubtful boards are full (the longest games). Games in which the last move decides, or with
     other goals for the two sides, or with komi, fail that and are left alone.
     """
-    looks = [before for before, _ in steps][:: max(1, len(steps) // SAMPLES)]
+    looks = sampled(steps)
     if not terminals or turn.is_identity or shows_role(looks):
         return None
     exchange = find_exchange(ask, [*looks, *terminals[:SAMPLES]], turn)

@@ -10,7 +10,7 @@ Players by ply: 0 1 1 0 0 1 1 0 0. Who completes a line with the first stone of 
 from __future__ import annotations
 
 import numpy as np
-from numba import cfunc, njit
+from numba import njit
 
 from azero.games import game as interface
 from azero.games.board import square_symmetries
@@ -32,32 +32,32 @@ def mover(state):
     return ((count_stones(state[0] | state[1]) + 1) // 2) & 1
 
 
-@cfunc(interface.INITIAL)
+@interface.rule(interface.INITIAL)
 def initial(state):
     state[0] = 0
     state[1] = 0
 
 
-@cfunc(interface.STEP)
+@interface.rule(interface.STEP)
 def step(state, action, successor):
     side = mover(state)
     successor[1 - side] = state[1 - side]
     successor[side] = state[side] | (ONE << np.uint64(action))
 
 
-@cfunc(interface.LEGAL_MASK)
+@interface.rule(interface.LEGAL_MASK)
 def legal_mask(state, mask):
     empty = FULL & ~(state[0] | state[1])
     for cell in range(CELLS):
         mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
 
 
-@cfunc(interface.IS_TERMINAL)
+@interface.rule(interface.IS_TERMINAL)
 def is_terminal(state):
     return (state[0] | state[1]) == FULL or has_line(state[0]) or has_line(state[1])
 
 
-@cfunc(interface.OUTCOME)
+@interface.rule(interface.OUTCOME)
 def outcome(state):
     side = mover(state)
     if has_line(state[side]):
@@ -65,12 +65,12 @@ def outcome(state):
     return -1.0 if has_line(state[1 - side]) else 0.0
 
 
-@cfunc(interface.TO_PLAY)
+@interface.rule(interface.TO_PLAY)
 def to_play(state):
     return mover(state)
 
 
-@cfunc(interface.WRITE_PLANES)
+@interface.rule(interface.WRITE_PLANES)
 def planes(state, out):
     side = mover(state)
     for cell in range(CELLS):
@@ -78,7 +78,7 @@ def planes(state, out):
         out[1, cell // 3, cell % 3] = np.float32((state[1 - side] >> np.uint64(cell)) & ONE)
 
 
-@cfunc(interface.EVALUATION_KEY)
+@interface.rule(interface.EVALUATION_KEY)
 def evaluation_key(state, key):
     side = mover(state)
     key[0] = state[side]
