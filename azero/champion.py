@@ -76,13 +76,17 @@ class Champion:
             UserError: no such move, or it is not legal there.
         """
         state = self.game.initial_state()
+        past = History(self.game, 1)
         for ply, text in enumerate(moves.split()):
             try:
                 action = self.game.parse_action(text)
             except ValueError as mistake:
                 raise UserError(str(mistake)) from mistake
-            if self.game.is_terminal(state) or action not in self.game.legal_actions(state):
+            banned = past.banned(ONLY_GAME, state[None])
+            legal = not self.game.is_terminal(state) and self.game.legal_mask(state)[action]
+            if not legal or (banned is not None and banned[0, action]):
                 raise UserError(f"{text!r} is not legal after {' '.join(moves.split()[:ply]) or 'no moves'} in {self.game.name}.")
+            past.add(ONLY_GAME, state[None])
             state = self.game.step(state, action)
         return state
 
@@ -99,7 +103,10 @@ class Champion:
         return (weights / weights.sum()).astype(np.float32)
 
     def best_move(self, state: np.ndarray) -> int:
-        """The action that the search prefers."""
+        """The action that the search prefers.
+
+        A state does not hold its history: where a game forbids repeats (superko), this may be one. `play_game` never plays one.
+        """
         self._refuse_finished(state)
         self.player.new_games(np.zeros(1, np.uint64))
         return self._choose(self.player, state, 0)

@@ -78,7 +78,7 @@ def settle_game(arguments: Sequence[str]) -> list[str]:
     """Arguments as Hydra can read them, where `game=` may name what is no file of conf/game.
 
     `game=mine.py`, and a game that another package has installed, set `game.name`. With a game and no recipe, the recipe is the
-    game's own or `plain`, because the default's numbers are tic-tac-toe's.
+    game's own or `plain`, because the default's numbers are tic-tac-toe's; with several games it is `plain` for all.
     """
     asked = dict(argument.partition("=")[::2] for argument in arguments)
     words = list(arguments)
@@ -147,11 +147,16 @@ def default_name(game: GameConfig) -> str:
 
     asked = HydraConfig.get()
     recipe = asked.runtime.choices.get("experiment")
-    title = Path(game.name).stem if game.name.endswith(".py") else game.name.removeprefix(OPENSPIEL).partition("(")[0]
+    keys = {override.partition("=")[0].lstrip("+") for override in asked.overrides.task}
+    title = game_title(game) if "game.name" in keys else asked.runtime.choices.get("game") or game_title(game)
     if recipe in (None, "plain", title):
         return clean_name(title)
-    beside = any(override.partition("=")[0].lstrip("+") in ("game", "game.name") for override in asked.overrides.task)
-    return clean_name(f"{recipe}-{title}" if beside else recipe)
+    return clean_name(f"{recipe}-{title}" if keys & {"game", "game.name"} else recipe)
+
+
+def game_title(game: GameConfig) -> str:
+    """A game's name without folders, engine and parameters."""
+    return Path(game.name).stem if game.name.endswith(".py") else game.name.removeprefix(OPENSPIEL).partition("(")[0]
 
 
 def clean_name(name: str) -> str:

@@ -21,7 +21,7 @@ class UserError(Exception):
 class GameConfig:
     """Which rules are played."""
 
-    name: str = "tictactoe"  # a shipped game, or the path of a Python file that defines `make_game`
+    name: str = "tictactoe"  # a shipped game, the path of a Python file that defines `make_game`, or an installed one
     engine: str = "azero"  # azero | openspiel: the name is one of OpenSpiel's games, and is kept as openspiel:NAME
     options: dict[str, Any] = field(default_factory=dict)  # board size and the like; the game itself checks them
 
@@ -89,7 +89,7 @@ class TrainConfig:
     merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
-    start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaZero) | champion (AlphaGo Zero)
+    start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaGo Zero and AlphaZero) | champion
     keep_optimizer: bool = True  # go on with the optimizer's moments
     precision: str = "auto"  # auto | fp32 | bf16 (autocast)
 
@@ -128,7 +128,7 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
-    run: str | None = None  # name of the run's folder; by default the experiment's name
+    run: str | None = None  # name of the run's folder; by default the recipe's or the game's
     seed: int = 1
     cycles: int = 10
     minutes: float = 0.0  # wall-clock bound; 0 for none

@@ -7,6 +7,7 @@ inference. A game depends on its number alone, so neither the count of lanes nor
 from __future__ import annotations
 
 import math
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from azero.config import Config, SearchConfig, SelfplayConfig
+from azero.config import Config, SearchConfig, SelfplayConfig, UserError
 from azero.examples import GameRecord
 from azero.games.game import Game
 from azero.monitoring.console import Progress
@@ -24,8 +25,10 @@ from azero.search.lane import FINISHED, IDLE, Lane, Policy, make_lane, make_scra
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
 from azero.search.root import Temperature
-from azero.search.tree import make_tree, nodes_needed
+from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
 from azero.signals import StopSignal
+
+MEMORY_SHARE = 0.8  # of the machine's memory that lanes may take
 
 
 @dataclass
@@ -165,6 +168,31 @@ def record_of(lane: Lane, place: int, number: int) -> GameRecord:
     )
 
 
+def lane_bytes(game: Game, rows: int, config: Config) -> int:
+    """What one lane with so many games in flight takes: their trees and records, and the remembered evaluations."""
+    nodes = nodes_needed(config.search.num_simulations, config.search.tree_reuse) + 1
+    tree = nodes * (NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
+    record = game.max_plies * (8 * game.state_words + 4 * game.num_actions)
+    return rows * (tree + record) + config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
+
+
+def check_memory(game: Game, inferences: Sequence[Inference], config: Config) -> None:
+    """Refuse lanes that this machine's memory cannot hold.
+
+    Raises:
+        UserError: names the settings that make them smaller.
+    """
+    if not hasattr(os, "sysconf"):
+        return  # Windows does not say
+    needed = sum(lane_bytes(game, inference.batch_size, config) for inference in inferences)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > MEMORY_SHARE * memory:
+        raise UserError(
+            f"Self-play of {game.name} would take {needed / 2**30:.1f} GiB and this machine has {memory / 2**30:.1f}; lower "
+            "selfplay.concurrent_games, search.num_simulations, inference.cache or lanes."
+        )
+
+
 def play_games(
     game: Game,
     inferences: Sequence[Inference],
@@ -186,7 +214,11 @@ def play_games(
         progress: told of every finished game.
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
         deadline: `time.perf_counter()` from which on no game is begun; those in flight are finished, and at least one is played.
+
+    Raises:
+        UserError: the lanes do not fit into memory.
     """
+    check_memory(game, inferences, config)
     policy = make_policy(config.search, config.selfplay)
     queue = GameQueue(iter(numbers), deadline)
     records: list[GameRecord] = []

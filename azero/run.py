@@ -283,7 +283,8 @@ class Run:
 def same_setting(key: str, had: Any, asked: Any) -> bool:
     """Whether a setting that is fixed has stayed; the file of a person's own game may have moved to another folder."""
     if key == "game.name" and had.endswith(".py") and asked.endswith(".py"):
-        return Path(had).name == Path(asked).name
+        moved = Path(had).name == Path(asked).name and not Path(had).exists()
+        return had == asked or moved
     return had == asked
 
 

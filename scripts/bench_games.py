@@ -1,7 +1,7 @@
 """How fast are the rules? Plies a second of random play on one core, and OpenSpiel's beside it.
 
     python scripts/bench_games.py                 every shipped game
-    python scripts/bench_games.py go othello      some of them, by the names of conf/game
+    python scripts/bench_games.py go9 othello     some of them, by the names of conf/game
 
 A ply is: legal mask, a uniformly random choice, step, test for the end. Where a game forbids repetition, the chosen move is
 compared with every earlier position of the game and drawn again if it repeats one, which is the uniform choice among what is
@@ -23,6 +23,7 @@ from azero.games.game import Game, rules_at
 from azero.search.kernels import borrowed, kernel
 from azero.search.random_moves import mask_words, pick_legal
 from azero.search.repetition import same_key
+from azero.search.tree import EDGE, NODE
 
 # names of conf/game: OpenSpiel's game
 GAMES = {
@@ -36,7 +37,6 @@ GAMES = {
     "hex7": "hex(board_size=7)",
     "hex11": "hex(board_size=11)",
 }
-NODE_BYTES = 32  # of the search tree, beside the state and 16 for each action
 
 
 @kernel
@@ -115,7 +115,7 @@ def measure_openspiel(name: str, seconds: float) -> float:
 def main() -> None:
     """Print a table, one game a line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("games", nargs="*", help=f"of {', '.join(GAMES)}")
+    parser.add_argument("games", nargs="*", metavar="game", choices=[*GAMES, []], help=", ".join(GAMES))
     parser.add_argument("--seconds", type=float, default=0.5, help="of a round")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
@@ -133,7 +133,7 @@ def main() -> None:
         rate, length = measure(game, arguments.seconds, arguments.rounds)
         theirs = GAMES.get(name)
         other = f"{measure_openspiel(theirs, arguments.seconds) / 1e6:19.3f}" if beside and theirs else " " * 19
-        node = NODE_BYTES + 8 * game.state_words + 16 * game.num_actions
+        node = NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
         print(
             f"{name:13s} {rate / 1e6:10.2f} {1e9 / rate:7.1f} {length:11.1f} {other} {game.state_words:12d} {node:16d}",
             flush=True,

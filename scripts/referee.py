@@ -60,7 +60,7 @@ def against_openspiel(games: int, seed: int) -> Iterator[int]:
 
 
 def against_gnugo(games: int, seed: int) -> Iterator[int]:
-    """Two sizes of board: on the small one positions come back often."""
+    """On small boards positions come back often."""
     for size in (9, 5, 3):
         begin = time.perf_counter()
         played, plies, mismatches = compare_with_gnugo(max(1, games // 10), seed, size=size)

@@ -37,9 +37,10 @@ class Comparison:
 class Compiled:
     """One game's compiled rules at one state after the other."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, state: np.ndarray | None = None) -> None:
+        """Begins at a state, by default the initial one."""
         self.game = game
-        self.state = game.initial_state()
+        self.state = game.initial_state() if state is None else state
         self.mask = np.zeros(game.num_actions, np.bool_)
         self.planes = np.zeros(game.planes_shape, np.float32)
         self.key = np.zeros(game.key_words, np.uint64)

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from searching import FakeInference
 
 import azero
 from azero.champion import Champion
-from azero.config import Config, NetworkConfig, UserError
+from azero.config import Config, NetworkConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.players import make_player
 from azero.run import Run
+from azero.search.repetition import History
 
 SMALL = NetworkConfig(blocks=1, channels=4, value_hidden=4)
 
@@ -99,6 +101,28 @@ def test_any_player_can_be_the_opponent(champion: Champion) -> None:
 def test_a_move_that_cannot_be_is_named(champion: Champion, moves: str, named: str) -> None:
     with pytest.raises(UserError, match=named):
         champion.position(moves)
+
+
+def test_a_move_that_repeats_a_position_is_not_legal_where_superko_holds() -> None:
+    game = make_game("go", size=2, komi=0.5)
+    champion = Champion(game, FakeInference(game), SearchConfig(num_simulations=2))
+    state, moves, rng = game.initial_state(), list[str](), np.random.default_rng(0)
+    past, only = History(game, 1), np.zeros(1, np.int64)
+    banned = np.zeros((1, game.num_actions), np.bool_)
+    while not banned.any():
+        if game.is_terminal(state) or len(moves) > 30:
+            state, moves, past = game.initial_state(), [], History(game, 1)
+        action = int(rng.choice(np.flatnonzero(game.legal_mask(state) & ~banned[0])))
+        past.add(only, state[None])
+        state = game.step(state, action)
+        moves.append(game.action_name(action))
+        found = past.banned(only, state[None])
+        assert found is not None
+        banned = found & (not game.is_terminal(state))
+    repeat = game.action_name(int(np.flatnonzero(banned[0])[0]))
+    champion.position(" ".join(moves))
+    with pytest.raises(UserError, match="is not legal after"):
+        champion.position(" ".join([*moves, repeat]))
 
 
 @pytest.mark.parametrize("ask", [Champion.best_move, Champion.policy])

@@ -84,6 +84,10 @@ def test_a_recipe_names_its_run_and_run_names_it_otherwise(start: Start) -> None
         (["game=openspiel:breakthrough", "experiment=smoke"], "smoke-breakthrough"),
         (["game=openspiel", "game.name='breakthrough(rows=6,columns=6)'"], "breakthrough"),
         (["game=tictactoe"], "tictactoe"),
+        (["game=hex7"], "hex7"),
+        (["game=othello6", "game.options.size=4"], "othello6"),
+        (["game=hex11", "experiment=plain"], "hex11"),
+        (["game=go9", "experiment=smoke"], "smoke-go9"),
         (["game=tictactoe", "experiment=smoke"], "smoke-tictactoe"),
         (["game=rules/mine.py", "run=ours"], "ours"),
     ],
@@ -97,6 +101,10 @@ def test_a_run_of_another_game_has_a_name_of_its_own(start: Start, arguments: li
     with pytest.raises(SystemExit):
         program(note, tell_asked=True)
     assert told[0].again(name).count("run=") == any(argument.startswith("run=") for argument in arguments)
+
+
+def test_runs_of_two_boards_of_one_game_have_names_of_their_own(start: Start) -> None:
+    assert [name for _, name in start("-m", "game=hex7,hex11").runs] == ["hex7", "hex11"]
 
 
 def test_a_file_is_known_by_its_whole_path(start: Start, tmp_path: Path) -> None:

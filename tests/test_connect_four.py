@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playing import legal_names, perft, play
+from referees import Compiled
 
 from azero.config import UserError
 from azero.games import make_game
@@ -48,10 +49,25 @@ def test_four_in_a_row_win(game: Game, moves: str, line: str) -> None:
 
 
 def test_stones_at_the_end_of_one_column_and_the_start_of_the_next_are_no_line(game: Game) -> None:
-    state = play(game, "1 1 1 1 2 1 2 1 2 7 7")  # bits 3, 5, 7, 8, 9: the first player's line would need the bit above column 1
+    # The second player owns the two upper cells of column 1, bits 4 and 5, and the two lowest of column 2, bits 7 and 8. Bit 6,
+    # between them, is always empty.
+    state = play(game, "1 1 1 7 1 1 7 1 6 2 6 2")
+    assert game.format_state(state).splitlines()[:3] == ["6 O . . . . . .", "5 O . . . . . .", "4 X . . . . . ."]
     assert not game.is_terminal(state)
-    left, right = play(game, "5 7 5 7 6 7 6 2"), play(game, "1 1 1 1 1 1 2 2 2")
-    assert not game.is_terminal(left) and not game.is_terminal(right)
+
+
+@pytest.mark.parametrize(("rows", "columns", "connect", "moves"), [
+    (31, 2, 3, "1 1 2"),  # two stones on the ground; a third would be 64 bits away
+    (15, 4, 5, "1 1 2 2 3 3 4"),  # four in a row of four columns, of which five are wanted
+    (8, 7, 8, "1 1 2 2 3 3 4 4 5 5 6 6 7"),
+])  # fmt: skip
+def test_lines_longer_than_the_board_is_wide_are_not_found_where_the_word_ends(
+    rows: int, columns: int, connect: int, moves: str
+) -> None:
+    game = make_game("connect_four", rows=rows, columns=columns, connect=connect)
+    state = play(game, moves)
+    assert not game.is_terminal(state)
+    assert Compiled(game, state).terminal is False
 
 
 FULL_DRAW = "1 2 1 2 1 2 2 1 2 1 2 1 3 4 3 4 3 4 4 3 4 3 4 3 5 6 5 6 5 6 6 5 6 5 6 5 7 7 7 7 7 7"

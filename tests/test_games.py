@@ -13,7 +13,7 @@ from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
-# Small boards, on which random games meet the corners of the rules often, and odd sizes; full sizes stand in FULL_SIZE.
+# Small boards, on which random games meet the corners of the rules often; full and smallest sizes stand in FULL_SIZE.
 EVERY_GAME: list[tuple[str, dict[str, object]]] = [
     ("tictactoe", {}),
     ("connect_four", {}),
@@ -29,6 +29,12 @@ EVERY_GAME: list[tuple[str, dict[str, object]]] = [
     (DOUBLE_MOVE, {}),
 ]
 FULL_SIZE: list[tuple[str, dict[str, object]]] = [
+    ("connect_four", {"rows": 7, "columns": 8, "connect": 4}),
+    ("connect_four", {"rows": 1, "columns": 1, "connect": 2}),
+    ("go", {"size": 2}),
+    ("gomoku", {"rows": 8, "columns": 8, "connect": 5}),
+    ("gomoku", {"rows": 1, "columns": 1, "connect": 2}),
+    ("hex", {"size": 1}),
     ("othello", {}),
     ("go", {}),
     ("gomoku", {}),
@@ -53,7 +59,7 @@ def test_every_shipped_game_is_tested() -> None:
 
 
 @pytest.mark.parametrize("entry", FULL_SIZE, ids=title)
-def test_a_game_of_full_size_keeps_every_law(entry: tuple[str, dict[str, object]]) -> None:
+def test_a_game_of_full_or_smallest_size_keeps_every_law(entry: tuple[str, dict[str, object]]) -> None:
     name, options = entry
     check = check_game(make_game(name, **options), games=2, seed=5)
     assert not check.findings, report(check)

@@ -242,7 +242,6 @@ def test_a_seki_is_scored_by_its_stones() -> None:
     game = go(5)
     state = play(game, position(game, SEKI, BLACK), "pass pass")
     # black: 6 stones; white: 12 stones and 5 cells at the top; a2 and c1 are nobody's; 6 + 17 + 2 = 25
-    assert 17 - 6 + 7.5 == 18.5
     assert game.format_state(state).endswith("over; O leads by 18.5 with komi 7.5")
     assert game.outcome(state) == -1.0
 
@@ -307,7 +306,7 @@ def test_moves_are_named_by_column_and_row_without_the_letter_i() -> None:
         ({"komi": "much"}, "game.options.komi=much must be a number from -361 to 361."),
         ({"komi": float("nan")}, "game.options.komi=nan must be a number from -361 to 361."),
         ({"superko": "situational"}, "game.options.superko=situational is not one of: positional, simple."),
-        ({"max_plies": -1}, "game.options.max_plies=-1 must be a whole number from 0 to 10000; 0 allows two plies a cell."),
+        ({"max_plies": -1}, "game.options.max_plies=-1 must be a whole number from 0 to 10000."),
     ],
 )
 def test_wrong_options_are_refused_with_one_sentence(options: dict[str, Any], sentence: str) -> None:

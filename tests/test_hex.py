@@ -114,7 +114,7 @@ def test_a_swapped_stone_on_the_left_edge_counts_as_joined_to_it() -> None:
     assert game.outcome(state) == -1.0
 
 
-def test_with_swap_the_second_player_wins_every_board_as_it_should() -> None:
+def test_with_swap_the_second_player_wins_3x3() -> None:
     """After any first move the second player takes the better side, so the first player has lost."""
     solution = solve(make_game("hex", size=3, swap=True))
     assert solution.value[0] == -1.0

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from searching import FakeInference
 
-from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig
+from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig, UserError
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
-from azero.lanes import GameQueue, LaneFigures, make_policy, play_games
+from azero.lanes import GameQueue, LaneFigures, lane_bytes, make_policy, play_games
 from azero.monitoring.console import SilentProgress
 from azero.search.root import Temperature
 from azero.seeds import SELFPLAY, game_seeds
@@ -113,6 +113,14 @@ def test_the_number_of_lanes_changes_nothing(game: Game, lanes: int) -> None:
 
 def test_the_number_of_games_in_flight_changes_nothing(game: Game) -> None:
     assert_same(played(game, rows=3)[0], played(game, rows=50)[0])
+
+
+def test_lanes_that_do_not_fit_into_memory_are_refused_with_what_to_lower(game: Game) -> None:
+    """A node: 24 bytes, 2 words of state and 9 edges of 16 bytes, 184 in all; a tree keeps three times its simulations."""
+    assert lane_bytes(game, 1, CONFIG) == (3 * 12 + 2) * 184 + 9 * (16 + 4 * 9)
+    huge = replace(CONFIG, search=replace(SEARCH, num_simulations=10**9))
+    with pytest.raises(UserError, match=r"this machine has [\d.]+; lower selfplay.concurrent_games"):
+        played(game, config=huge)
 
 
 def test_other_seeds_play_other_games(game: Game) -> None:

@@ -90,7 +90,7 @@ def test_a_pass_is_legal_only_when_it_is_forced() -> None:
     assert passes > 50
 
 
-def test_the_game_ends_at_once_when_neither_side_can_move() -> None:
+def test_a_full_board_ends_the_game() -> None:
     game = make_game("othello", size=4)
     before = board_of(game, """
         . X O O
@@ -144,14 +144,15 @@ def test_a_line_does_not_run_on_over_the_edge() -> None:
     game = make_game("othello", size=4)
     state = board_of(game, """
         . . . O
-        O . . .
-        X . . .
+        O X . .
+        . . . .
         . . . .""", 1)  # fmt: skip
     passed = game.step(state, game.parse_action("pass"))
-    assert legal_names(game, passed) == {"a1"}  # up the first column; d1 and a2 are neighbours in bits only
+    # c1, d1, a2, b2 follow each other in bits: c1 would enclose d1 and a2, were there no edge between them
+    assert legal_names(game, passed) == {"pass"}
 
 
-@pytest.mark.parametrize("size", [5, 10, "8", True])
+@pytest.mark.parametrize("size", [5, 10, "8", 8.0, True])
 def test_other_sizes_are_refused(size: object) -> None:
     with pytest.raises(UserError, match="must be 4, 6 or 8"):
         make_game("othello", size=size)

@@ -70,6 +70,14 @@ def test_overlays_by_action_are_laid_over_their_cells() -> None:
     assert len(elements(picture, "rect", fill=HEAT)) == 5  # neither the 0 nor the nan
 
 
+def test_a_swap_does_not_hide_the_number_of_the_stone_on_its_cell() -> None:
+    game = make_game("hex", size=3, swap=True)
+    assert game.board
+    state = play(game, "b1")  # a swap would put the stone on a2, cell 3
+    cells = cells_of_actions(game.board, state, np.arange(10.0))
+    assert cells.ravel()[3] == 3.0
+
+
 def test_values_are_written_with_two_decimals() -> None:
     game = make_game("tictactoe")
     assert game.board

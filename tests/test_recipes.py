@@ -56,7 +56,7 @@ def test_every_game_has_a_recipe() -> None:
     assert played >= set(SHIPPED)
 
 
-def test_the_alphago_zero_recipe_has_the_published_numbers() -> None:
+def test_the_alphago_zero_recipe_searches_and_plays_as_asked() -> None:
     config = compose("experiment=go9_alphago_zero")
     assert (config.game.name, config.game.options["size"]) == ("go", 9)
     assert (config.search.num_simulations, config.search.c_puct, config.search.tree_reuse) == (1600, 5.0, True)

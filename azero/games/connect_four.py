@@ -22,6 +22,7 @@ from azero.games.board import NO_CELL, Board, numbers
 from azero.games.game import Game, Rules
 from azero.games.options import whole_number
 
+NONE = np.uint64(0)
 ONE = np.uint64(1)
 WORD_BITS = 64
 
@@ -31,8 +32,8 @@ def has_line(stones, height, connect):
     """Tell whether `connect` stones stand in a row; `height` is the distance of neighbouring columns in bits."""
     for direction in (1, height - 1, height, height + 1):
         line = stones
-        for distance in range(1, connect):
-            line &= stones >> np.uint64(distance * direction)
+        for distance in range(direction, connect * direction, direction):
+            line &= stones >> np.uint64(distance) if distance < WORD_BITS else NONE
         if line:
             return True
     return False
@@ -121,7 +122,7 @@ def make_game(rows: int = 6, columns: int = 7, connect: int = 4) -> Game:
         raise UserError(
             f"game.options: {rows} rows x {columns} columns are too many; (rows + 1) * columns may be {WORD_BITS} at most."
         )
-    whole_number("connect", connect, 2, max(rows, columns))
+    whole_number("connect", connect, 2, max(2, rows, columns))
     cells = np.arange(rows * columns).reshape(rows, columns)
     actions = np.arange(columns)
     board = make_board(rows, columns)

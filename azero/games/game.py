@@ -19,7 +19,8 @@ Laws (`tests/test_games.py` and `python -m azero.check_game` hold every game to 
 
 A rule against repetition (superko) needs the game's history, which no state holds. Such a game says by `repetition_key` what must
 not come back: a move is forbidden if the key after it is the key of an earlier position of the game other than the present one.
-Self-play and matches take such moves out of the mask of the position that is really on the board (`search/repetition.py`).
+Self-play and matches take such moves out of the mask of the position that is really on the board (`search/repetition.py`). At
+least one legal move must never repeat, such as the pass in Go.
 """
 
 from __future__ import annotations

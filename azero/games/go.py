@@ -31,11 +31,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from azero.config import UserError
 from azero.games import game as interface
 from azero.games.bits import lowest_bit, popcount
 from azero.games.board import NO_CELL, Board, letters, numbers, square_symmetries, with_pass
 from azero.games.game import Game, Rules
+from azero.games.options import number, one_of, whole_number
 
 SMALLEST, LARGEST = 2, 19  # sizes
 MOST_KOMI = LARGEST * LARGEST
@@ -399,26 +399,16 @@ def make_format(board: Board, action_name: Callable[[int], str], komi: float, ru
     return lambda state: f"{board.text(state)}\n{below(state)}"
 
 
-def is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def check_options(size: Any, komi: Any, superko: Any, max_plies: Any) -> None:
     """Refuse values that cannot be.
 
     Raises:
         UserError: names the option, its value and what is allowed.
     """
-    if not is_whole(size) or not SMALLEST <= size <= LARGEST:
-        raise UserError(f"game.options.size={size} must be a whole number from {SMALLEST} to {LARGEST}.")
-    if not (is_whole(komi) or isinstance(komi, float)) or not abs(komi) <= MOST_KOMI:
-        raise UserError(f"game.options.komi={komi} must be a number from {-MOST_KOMI} to {MOST_KOMI}.")
-    if superko not in SUPERKO:
-        raise UserError(f"game.options.superko={superko} is not one of: {', '.join(SUPERKO)}.")
-    if not is_whole(max_plies) or not 0 <= max_plies <= MOST_PLIES:
-        raise UserError(
-            f"game.options.max_plies={max_plies} must be a whole number from 0 to {MOST_PLIES}; 0 allows two plies a cell."
-        )
+    whole_number("size", size, SMALLEST, LARGEST)
+    number("komi", komi, -MOST_KOMI, MOST_KOMI)
+    one_of("superko", superko, SUPERKO)
+    whole_number("max_plies", max_plies, 0, MOST_PLIES)
 
 
 def make_game(size: int = 9, komi: float = 7.5, superko: str = "positional", max_plies: int = 0) -> Game:

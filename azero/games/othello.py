@@ -180,7 +180,7 @@ def make_game(size: int = 8) -> Game:
     Raises:
         UserError: another size.
     """
-    if size not in (4, 6, 8) or isinstance(size, bool):
+    if not isinstance(size, int) or size not in (4, 6, 8):
         raise UserError(f"game.options.size={size} must be 4, 6 or 8.")
     board = make_board(size)
     symmetries = symmetries_of(size)

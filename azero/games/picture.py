@@ -51,11 +51,14 @@ def draw(
 
 
 def cells_of_actions(board: Board, state: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values of actions [A] by the cell where each puts its piece, [H, W] float64, nan where none does; for `draw`."""
+    """Values of actions [A] by the cell where each puts its piece, [H, W] float64, nan where none does; for `draw`.
+
+    Of two actions on one cell the first counts: in Hex a stone, not the swap.
+    """
     cells = np.full(len(board.rows) * len(board.columns), np.nan)
     for action, value in enumerate(values):
         cell = board.cell_of(state, action)
-        if cell != NO_CELL and not np.isnan(value):
+        if cell != NO_CELL and np.isnan(cells[cell]):
             cells[cell] = value
     return cells.reshape(len(board.rows), len(board.columns))
 
@@ -111,8 +114,8 @@ def draw_hexagons(board: Board, marks: np.ndarray, last_cell: int, numbers: np.n
     parts = [
         *edge([(0, column) for column in across], (4, 5, 0), STONE[FIRST]),
         *edge([(height - 1, column) for column in across], (1, 2, 3), STONE[FIRST]),
-        *edge([(row, 0) for row in down], (2, 3, 4), "#ffffff"),
-        *edge([(row, width - 1) for row in down], (5, 0, 1), "#ffffff"),
+        *edge([(row, 0) for row in down], (2, 3, 4), STONE[SECOND]),
+        *edge([(row, width - 1) for row in down], (5, 0, 1), STONE[SECOND]),
     ]
     parts += [hexagon(row, column, f'fill="{FIELD}" stroke="{LINE}"') for row in down for column in across]
     parts += heat_over(heat, hexagon)
