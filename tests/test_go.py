@@ -16,7 +16,7 @@ from plain_go import PlainGo
 from azero.config import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.games.go import common, flood, make_grid, neighbours, only_cell, same, union, without
+from azero.games.grid import common, flood, make_grid, neighbours, only_cell, same, union, without
 
 BLACK, WHITE = 0, 1
 

@@ -22,18 +22,19 @@ from azero.games.board import NO_CELL, Board, numbers
 from azero.games.game import Game, Rules
 from azero.games.options import whole_number
 
-NONE = np.uint64(0)
 ONE = np.uint64(1)
 WORD_BITS = 64
 
 
 @njit(cache=True)
-def has_line(stones, height, connect):
-    """Tell whether `connect` stones stand in a row; `height` is the distance of neighbouring columns in bits."""
-    for direction in (1, height - 1, height, height + 1):
-        line = stones
-        for distance in range(direction, connect * direction, direction):
-            line &= stones >> np.uint64(distance) if distance < WORD_BITS else NONE
+def has_line(stones, directions, connect):
+    """Tell whether `connect` stones stand in a row; directions: distances in bits of neighbours along a line."""
+    for direction in directions:
+        line, length = stones, 1
+        while length < connect:  # a bit that is left begins a line of `length`; two of those make one of up to twice as many
+            more = min(length, connect - length)
+            line &= line >> np.uint64(more * direction)
+            length += more
         if line:
             return True
     return False
@@ -42,6 +43,8 @@ def has_line(stones, height, connect):
 def make_rules(rows: int, columns: int, connect: int) -> Rules:
     """The rules for one size of board."""
     height = rows + 1
+    # Up, along the row, and the diagonals, as far as so long a line fits into a word.
+    directions = tuple(way for way in (1, height - 1, height, height + 1) if (connect - 1) * way < WORD_BITS)
     top_row = sum(1 << (column * height + rows - 1) for column in range(columns))
 
     @interface.rule(interface.INITIAL)
@@ -64,11 +67,11 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
 
     @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
-        return (state[0] | state[1]) & np.uint64(top_row) == np.uint64(top_row) or has_line(state[1], height, connect)
+        return (state[0] | state[1]) & np.uint64(top_row) == np.uint64(top_row) or has_line(state[1], directions, connect)
 
     @interface.rule(interface.OUTCOME)
     def outcome(state):
-        return -1.0 if has_line(state[1], height, connect) else 0.0  # only the side that has just moved can own a line
+        return -1.0 if has_line(state[1], directions, connect) else 0.0  # only the side that has just moved can own a line
 
     @interface.rule(interface.TO_PLAY)
     def to_play(state):

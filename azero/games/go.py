@@ -4,8 +4,7 @@ Area scoring after Tromp and Taylor, without suicide; two passes end the game. P
 
 Letters: W words of a board of cells, S state words.
 
-A board of cells is W words: cell c, counted row by row from the top left, is bit c % 64 of word c // 64. Action c plays there,
-the last action passes.
+Boards of cells are W words each (`games/grid.py`). Action c plays on cell c, the last action passes.
 
 state words: [0] ply, [1] passes in a row that end here, [2] the cell where the ko forbids to play (size² where there is none),
              then three boards: black's stones, white's stones, and the stones of both that are in atari
@@ -26,15 +25,30 @@ A game that reaches `max_plies` is scored as it stands. Neither planes nor key t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.bits import lowest_bit, popcount
+from azero.games.bits import cells_of
 from azero.games.board import NO_CELL, Board, letters, numbers, square_symmetries, with_pass
 from azero.games.game import Game, Rules
+from azero.games.grid import (
+    any_cell,
+    chain_in_atari,
+    chains_in_atari,
+    common,
+    count,
+    first_cell,
+    flood,
+    make_grid,
+    neighbours,
+    only_cell,
+    push,
+    union,
+    without,
+)
 from azero.games.options import number, one_of, whole_number
 
 SMALLEST, LARGEST = 2, 19  # sizes
@@ -49,41 +63,6 @@ PLANES = 6
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
 TWO = np.uint64(2)
-WORD_BITS = np.uint64(64)
-
-
-class Grid(NamedTuple):
-    """What is fixed for one size of board."""
-
-    size: np.uint64
-    cells: tuple[np.uint64, ...]  # the board of all cells
-    not_left: tuple[np.uint64, ...]  # of those that have a cell on their left
-    not_right: tuple[np.uint64, ...]
-
-
-def make_grid(size: int) -> Grid:
-    """The grid of size x size cells."""
-    cells = range(size * size)
-
-    def board(chosen: list[int]) -> tuple[np.uint64, ...]:
-        bits = sum(1 << cell for cell in chosen)
-        return tuple(np.uint64(bits >> place & 0xFFFFFFFFFFFFFFFF) for place in cells[::64])
-
-    return Grid(
-        np.uint64(size),
-        board(list(cells)),
-        board([cell for cell in cells if cell % size > 0]),
-        board([cell for cell in cells if cell % size < size - 1]),
-    )
-
-
-# Boards are tuples of W words, so that the compiler keeps them in registers
-
-
-@njit(cache=True)
-def push(board, word):
-    """The board with its first word dropped and a last one added: W pushes make a new board."""
-    return (*board[1:], word)
 
 
 @njit(cache=True)
@@ -101,130 +80,6 @@ def write(board, which, state):
     first = BOARDS + which * len(board)
     for word in range(len(board)):
         state[first + word] = board[word]
-
-
-@njit(cache=True)
-def only_cell(cell, grid):
-    """The board of one cell."""
-    board = grid.cells
-    for word in range(len(board)):
-        board = push(board, ONE << np.uint64(cell & 63) if cell >> 6 == word else ZERO)
-    return board
-
-
-@njit(cache=True)
-def union(one, other):
-    board = one
-    for word in range(len(one)):
-        board = push(board, one[word] | other[word])
-    return board
-
-
-@njit(cache=True)
-def common(one, other):
-    board = one
-    for word in range(len(one)):
-        board = push(board, one[word] & other[word])
-    return board
-
-
-@njit(cache=True)
-def without(one, other):
-    board = one
-    for word in range(len(one)):
-        board = push(board, one[word] & ~other[word])
-    return board
-
-
-@njit(cache=True)
-def same(one, other):
-    differing = ZERO
-    for word in range(len(one)):
-        differing |= one[word] ^ other[word]
-    return differing == ZERO
-
-
-@njit(cache=True)
-def any_cell(board):
-    bits = ZERO
-    for word in range(len(board)):
-        bits |= board[word]
-    return bits != ZERO
-
-
-@njit(cache=True)
-def count(board):
-    cells = 0
-    for word in range(len(board)):
-        cells += popcount(board[word])
-    return cells
-
-
-@njit(cache=True)
-def first_cell(board):
-    """The lowest cell of a board that has any."""
-    for word in range(len(board)):
-        if board[word] != ZERO:
-            return 64 * word + lowest_bit(board[word])
-    return 0
-
-
-@njit(cache=True)
-def neighbours(board, grid):
-    """The cells beside those of a board. Bits after the last cell may be set too: every caller takes some cells of them only."""
-    beside = board
-    for word in range(len(board)):
-        here = board[word]
-        bits = ((here & grid.not_right[word]) << ONE) | ((here & grid.not_left[word]) >> ONE)
-        bits |= (here << grid.size) | (here >> grid.size)
-        if word > 0:
-            before = board[word - 1]
-            bits |= ((before & grid.not_right[word - 1]) >> (WORD_BITS - ONE)) | (before >> (WORD_BITS - grid.size))
-        if word + 1 < len(board):
-            after = board[word + 1]
-            bits |= ((after & grid.not_left[word + 1]) << (WORD_BITS - ONE)) | (after << (WORD_BITS - grid.size))
-        beside = push(beside, bits)
-    return beside
-
-
-@njit(cache=True)
-def flood(seeds, within, grid):
-    """The seeds and all cells of `within` that are joined to them."""
-    reached = seeds
-    while True:
-        wider = union(reached, common(neighbours(reached, grid), within))
-        if same(wider, reached):
-            return reached
-        reached = wider
-
-
-@njit(cache=True)
-def chain_in_atari(stone, stones, empty, grid):
-    """The chain of a stone if it has exactly one liberty, else an empty board. A second liberty ends the look at once."""
-    chain = stone
-    while True:
-        beside = neighbours(chain, grid)
-        if count(common(beside, empty)) > 1:
-            return without(chain, chain)
-        wider = union(chain, common(beside, stones))
-        if same(wider, chain):
-            return chain
-        chain = wider
-
-
-@njit(cache=True)
-def chains_in_atari(some, stones, empty, grid):
-    """Those chains of some of the stones that have exactly one liberty."""
-    found = without(some, some)
-    while any_cell(some):
-        stone = only_cell(first_cell(some), grid)
-        chain = chain_in_atari(stone, stones, empty, grid)
-        found = union(found, chain)
-        some = without(some, union(stone, chain))
-    return found
-
-
-# The rules
 
 
 @njit(cache=True)
@@ -375,9 +230,8 @@ def make_marks(size: int) -> Callable[[np.ndarray], np.ndarray]:
     words = len(make_grid(size).cells)
 
     def marks(state: np.ndarray) -> np.ndarray:
-        stones = state[BOARDS : BOARDS + 2 * words].astype("<u8").view(np.uint8).reshape(2, -1)
-        bits = np.unpackbits(stones, axis=1, bitorder="little")[:, : size * size].astype(np.int8)
-        return (bits[0] + 2 * bits[1]).reshape(size, size)
+        black, white = (cells_of(state[BOARDS + side * words :][:words], size * size) for side in (BLACK, WHITE))
+        return (black + 2 * white).reshape(size, size)
 
     return marks
 

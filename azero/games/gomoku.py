@@ -14,13 +14,13 @@ import numpy as np
 from numba import njit
 
 from azero.games import game as interface
+from azero.games.bits import WORD_BITS, cells_of, words_needed
 from azero.games.board import Board, letters, numbers, rectangle_symmetries
 from azero.games.game import Game, Rules
 from azero.games.options import whole_number
 
 ONE = np.uint64(1)
 LINE = np.uint64(1 << 16)
-WORD_BITS = 64
 
 
 @njit(cache=True)
@@ -55,7 +55,7 @@ def makes_line(words, first_word, cell, rows, columns, connect):
 def make_rules(rows: int, columns: int, connect: int) -> Rules:
     """The rules for one size of board."""
     cells = rows * columns
-    side_words = -(-cells // WORD_BITS)
+    side_words = words_needed(cells)
     status = 2 * side_words
 
     @interface.rule(interface.INITIAL)
@@ -110,15 +110,12 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
 def make_board(rows: int, columns: int) -> Board:
     """How the game is drawn."""
     cells = rows * columns
-    side_words = -(-cells // WORD_BITS)
-
-    def stones(state: np.ndarray, side: int) -> np.ndarray:
-        words = state[side * side_words : (side + 1) * side_words]
-        return np.unpackbits(np.ascontiguousarray(words).view(np.uint8), bitorder="little")[:cells].astype(np.int8)
+    side_words = words_needed(cells)
 
     def marks(state: np.ndarray) -> np.ndarray:
-        mover = int(state[-1]) & 1
-        return (stones(state, mover) + 2 * stones(state, 1 - mover)).reshape(rows, columns)
+        own, other = (cells_of(state[side * side_words : (side + 1) * side_words], cells) for side in range(2))
+        first, second = (own, other) if int(state[-1]) & 1 == 0 else (other, own)
+        return (first + 2 * second).reshape(rows, columns)
 
     row_labels = tuple(reversed(numbers(rows)))
     return Board("crossings", letters(columns), row_labels, marks, lambda _state, action: action)
@@ -140,7 +137,7 @@ def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
     whole_number("connect", connect, 2, max(2, rows, columns))
     board = make_board(rows, columns)
     symmetries = rectangle_symmetries(rows, columns)
-    side_words = -(-rows * columns // WORD_BITS)
+    side_words = words_needed(rows * columns)
     return Game(
         name="gomoku",
         num_actions=rows * columns,

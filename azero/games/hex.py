@@ -19,14 +19,13 @@ import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.bits import lowest_bit
+from azero.games.bits import WORD_BITS, cells_of, lowest_bit, words_needed, words_of
 from azero.games.board import NO_CELL, Board, letters, numbers
 from azero.games.game import Game, Rules
 from azero.games.options import whole_number, yes_or_no
 
 ONE = np.uint64(1)
 WON = np.uint64(1 << 16)
-WORD_BITS = 64
 
 
 @njit(cache=True)
@@ -74,19 +73,13 @@ def place_stone(words, side, cell, neighbours, edges):
     return touches(words, joined, edges[side, 1])
 
 
-def as_words(cells: list[int], width: int) -> list[int]:
-    """A set of cells as `width` words."""
-    whole = sum(1 << cell for cell in cells)
-    return [whole >> WORD_BITS * word & (1 << WORD_BITS) - 1 for word in range(width)]
-
-
 def neighbour_table(size: int, width: int) -> np.ndarray:
     """The neighbours of each cell, [cells, W] uint64."""
     table = []
     for row in range(size):
         for column in range(size):
             near = [(row + down, column + right) for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))]
-            table.append(as_words([r * size + c for r, c in near if 0 <= r < size and 0 <= c < size], width))
+            table.append(words_of([r * size + c for r, c in near if 0 <= r < size and 0 <= c < size], width))
     return np.array(table, np.uint64)
 
 
@@ -94,13 +87,13 @@ def edge_table(size: int, width: int) -> np.ndarray:
     """[2, 2, W] uint64: top and bottom for the first player, left and right for the second."""
     top, left = list(range(size)), list(range(0, size * size, size))
     bottom, right = [cell + size * (size - 1) for cell in top], [cell + size - 1 for cell in left]
-    return np.array([[as_words(edge, width) for edge in pair] for pair in ((top, bottom), (left, right))], np.uint64)
+    return np.array([[words_of(edge, width) for edge in pair] for pair in ((top, bottom), (left, right))], np.uint64)
 
 
 def make_rules(size: int, swap: bool) -> Rules:
     """The rules for one size of board."""
     cells = size * size
-    width = -(-cells // WORD_BITS)
+    width = words_needed(cells)
     status = 4 * width
     neighbours, edges = neighbour_table(size, width), edge_table(size, width)
 
@@ -170,11 +163,10 @@ def make_rules(size: int, swap: bool) -> Rules:
 def make_board(size: int) -> Board:
     """How the game is drawn."""
     cells = size * size
-    width = -(-cells // WORD_BITS)
+    width = words_needed(cells)
 
     def marks(state: np.ndarray) -> np.ndarray:
-        words = np.ascontiguousarray(state[: 2 * width]).reshape(2, width).view(np.uint8)
-        first, second = np.unpackbits(words, axis=1, bitorder="little")[:, :cells].astype(np.int8)
+        first, second = (cells_of(state[side * width : (side + 1) * width], cells) for side in range(2))
         return (first + 2 * second).reshape(size, size)
 
     def cell_of(state: np.ndarray, action: int) -> int:
@@ -199,7 +191,7 @@ def make_game(size: int = 7, swap: bool = False) -> Game:
     whole_number("size", size, 1, 19)
     yes_or_no("swap", swap)
     cells = size * size
-    width = -(-cells // WORD_BITS)
+    width = words_needed(cells)
     board = make_board(size)
     actions, turned = np.arange(cells + swap), np.arange(cells)[::-1]
     half_turn = np.append(turned, cells) if swap else turned
