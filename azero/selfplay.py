@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from azero import compile_ahead
 from azero.command_line import program
 from azero.config import Config
 from azero.examples import GameRecord, examples_of
@@ -50,6 +51,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     choice = ensure_choice(run, config, game, champion, report)
     if not compiled_before():
         report.message("Compiling the rules and the search, once for this version and machine; about a quarter of a minute.")
+        compile_ahead.start()
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)

@@ -17,7 +17,7 @@ LAYERS = [
     {"loop"},
     {"initialize", "selfplay", "train", "evaluate", "check_game", "champion"},
     {"stage", "learning", "lanes", "inference_choice"},
-    {"cycle_report"},
+    {"cycle_report", "compile_ahead"},
     {"correctness"},
     {"arena"},
     {"examples", "replay", "metrics"},

@@ -1,0 +1,43 @@
+"""What compiles ahead leaves on the disk what a run needs after self-play, and does not compile self-play itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from azero import compile_ahead
+
+NEEDED = (
+    "mcts.search_wave",
+    "pv_mcts.start_searches",
+    "arena.step_games",
+    "uct.search_positions",
+    "alpha_beta.best_moves",
+    "solvers.",
+)
+
+
+@pytest.mark.slow
+def test_it_compiles_what_matches_and_the_table_need_and_no_self_play(tmp_path: Path) -> None:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-m", "azero.compile_ahead"], env=environment, check=True, timeout=300)
+    kept = [path.name for path in tmp_path.rglob("*.nbc")]
+    for name in NEEDED:
+        assert any(file.startswith(name) for file in kept), name
+    assert not any(file.startswith("lane.") for file in kept)
+
+
+def test_one_core_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[object] = []
+    monkeypatch.setattr(compile_ahead, "STARTED", [])
+    monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: started.append(arguments))
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    compile_ahead.start()
+    assert not started
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    compile_ahead.start()
+    assert len(started) == 1
