@@ -36,8 +36,9 @@ class Blank:
 def start() -> None:
     """Begin, and wait for nothing. On one core it would only be in the way."""
     if (os.cpu_count() or 1) > 1:
-        quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        STARTED.append(subprocess.Popen([sys.executable, "-m", "azero.compile_ahead"], start_new_session=True, **quiet))
+        nowhere = subprocess.DEVNULL
+        command = [sys.executable, "-m", "azero.compile_ahead"]
+        STARTED.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True))
 
 
 def main() -> None:
