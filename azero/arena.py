@@ -63,9 +63,7 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int
     state, actions = game.initial_state(), list[int]()
     past, only_game = History(game, 1), np.zeros(1, np.int64)
     for _ in range(plies):
-        banned = past.banned(only_game, state[None])
-        legal = game.legal_mask(state) if banned is None else game.legal_mask(state) & ~banned[0]
-        action = int(rng.choice(np.flatnonzero(legal)))
+        action = int(rng.choice(np.flatnonzero(past.legal_mask(0, state))))
         past.add(only_game, state[None])
         state = game.step(state, action)
         if game.is_terminal(state):

@@ -82,9 +82,7 @@ class Champion:
                 action = self.game.parse_action(text)
             except ValueError as mistake:
                 raise UserError(str(mistake)) from mistake
-            banned = past.banned(ONLY_GAME, state[None])
-            legal = not self.game.is_terminal(state) and self.game.legal_mask(state)[action]
-            if not legal or (banned is not None and banned[0, action]):
+            if self.game.is_terminal(state) or not past.legal_mask(0, state)[action]:
                 raise UserError(f"{text!r} is not legal after {' '.join(moves.split()[:ply]) or 'no moves'} in {self.game.name}.")
             past.add(ONLY_GAME, state[None])
             state = self.game.step(state, action)

@@ -17,13 +17,12 @@ from numba import njit
 
 from azero.config import UserError
 from azero.games import game as interface
-from azero.games.bits import popcount
+from azero.games.bits import WORD_BITS, popcount
 from azero.games.board import NO_CELL, Board, numbers
 from azero.games.game import Game, Rules
 from azero.games.options import whole_number
 
 ONE = np.uint64(1)
-WORD_BITS = 64
 
 
 @njit(cache=True)

@@ -117,3 +117,9 @@ class History:
             *(self.keys, self.successor, self.legal, banned),
         )
         return banned
+
+    def legal_mask(self, number: int, state: np.ndarray) -> np.ndarray:
+        """What may be played in game `number`, which stands at `state`: [A] bool, legal and not forbidden by the history."""
+        banned = self.banned(np.array([number]), state[None])
+        legal = self.game.legal_mask(state)
+        return legal if banned is None else legal & ~banned[0]
