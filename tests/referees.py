@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -117,48 +119,61 @@ def compare_go_with_openspiel(games: int, seed: int, size: int = 9) -> Compariso
     game = make_game("go", size=size, superko="simple")
     opening = pyspiel.load_game(f"go(board_size={size},komi=7.5)").new_initial_state()
     names = [opening.action_to_string(0, action).split()[1].lower() for action in range(game.num_actions)]
+    theirs_of = [names.index(game.action_name(action)) for action in range(game.num_actions)]
+    differ = partial(go_difference, names=names)
+    return play_beside(game, opening, games, seed, differ, theirs_of, passing=game.num_actions - 1)
+
+
+def compare_with_openspiel(name: str, games: int, seed: int) -> Comparison:
+    """Random games of an entry of OPENSPIEL."""
+    import pyspiel
+
+    game_name, options, theirs_name = OPENSPIEL[name]
+    game, opening = make_game(game_name, **options), pyspiel.load_game(theirs_name).new_initial_state()
+    return play_beside(game, opening, games, seed, difference, list(range(game.num_actions)))
+
+
+def play_beside(
+    game: Game,
+    opening: Any,
+    games: int,
+    seed: int,
+    differ: Callable[[Compiled, Any], str],
+    theirs_of: list[int],
+    passing: int | None = None,
+) -> Comparison:
+    """Play random games on both sides; a game stops at its first difference.
+
+    Args:
+        game: ours.
+        opening: OpenSpiel's first state.
+        games, seed: how many, and where their moves come from.
+        differ: says in words what differs in a position, "" for nothing.
+        theirs_of: OpenSpiel's number of each of our actions.
+        passing: given, a game stops where another action than this one brings back an earlier board.
+    """
     rng = np.random.default_rng(seed)
     result = Comparison()
     for _ in range(games):
         ours, theirs = Compiled(game), opening.clone()
-        boards = {str(theirs).split("\n", 2)[-1]}
+        boards = {board_text(theirs)}
         while True:
-            found = go_difference(ours, theirs, names)
+            found = differ(ours, theirs)
             if found:
-                result.mismatches.append(f"go {size}: {found}\n{game.format_state(ours.state)}\n{theirs}")
+                result.mismatches.append(f"{game.name}: {found}\n{game.format_state(ours.state)}\n{theirs}")
             if found or ours.terminal:
                 break
             action = int(rng.choice(np.flatnonzero(ours.mask)))
             ours.step(action)
-            theirs.apply_action(names.index(game.action_name(action)))
+            theirs.apply_action(theirs_of[action])
             result.plies += 1
-            board = str(theirs).split("\n", 2)[-1]
-            if board in boards and action != game.num_actions - 1:
+            if passing is not None and action != passing and board_text(theirs) in boards:
                 break
-            boards.add(board)
+            boards.add(board_text(theirs))
         result.games += 1
     return result
 
 
-def compare_with_openspiel(name: str, games: int, seed: int) -> Comparison:
-    """Play random games of an entry of OPENSPIEL on both sides; stops at the first difference of a game."""
-    import pyspiel
-
-    game_name, options, theirs_name = OPENSPIEL[name]
-    game, their_game = make_game(game_name, **options), pyspiel.load_game(theirs_name)
-    rng = np.random.default_rng(seed)
-    result = Comparison()
-    for _ in range(games):
-        ours, theirs = Compiled(game), their_game.new_initial_state()
-        while True:
-            found = difference(ours, theirs)
-            if found:
-                result.mismatches.append(f"{name}: {found}\n{game.format_state(ours.state)}\n{theirs}")
-            if found or ours.terminal:
-                break
-            action = int(rng.choice(np.flatnonzero(ours.mask)))
-            ours.step(action)
-            theirs.apply_action(action)
-            result.plies += 1
-        result.games += 1
-    return result
+def board_text(theirs: Any) -> str:
+    """OpenSpiel's text of a Go board, without the two lines above it that count plies."""
+    return str(theirs).split("\n", 2)[-1]
