@@ -12,8 +12,8 @@ import sys
 
 import numpy as np
 
-from azero.arena import play_match
 from azero.games import make_game
+from azero.match import play_match
 from azero.players import make_player
 from azero.search.solvers import solve
 

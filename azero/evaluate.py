@@ -9,12 +9,12 @@ from dataclasses import replace
 from typing import Any
 
 from azero import seeds
-from azero.arena import MatchGame, MatchResult, play_match
 from azero.command_line import program
 from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
+from azero.match import MatchGame, MatchResult, play_match
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
 from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane

@@ -14,7 +14,7 @@ from azero import compile_ahead
 NEEDED = (
     "mcts.search_wave",
     "pv_mcts.start_searches",
-    "arena.step_games",
+    "match.step_games",
     "uct.search_positions",
     "alpha_beta.best_moves",
     "solvers.",

@@ -10,9 +10,9 @@ import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import evaluate, loop
-from azero.arena import MatchGame, MatchResult, summarize
 from azero.config import Config, EvaluateConfig, GameConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
+from azero.match import MatchGame, MatchResult, summarize
 from azero.metrics import Reporter
 from azero.monitoring.console import SilentProgress
 from azero.monitoring.event_files import read_events

@@ -10,11 +10,11 @@ from searching import FakeInference
 from test_lane import PLAIN, HandDriven
 from trees import root_with
 
-from azero.arena import play_match, random_opening
 from azero.champion import Champion
 from azero.config import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.match import play_match, random_opening
 from azero.players import Player, make_player
 from azero.search.repetition import History, ban
 from azero.search.tree import ILLEGAL, ROOT

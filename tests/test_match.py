@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from searching import after
 
-from azero.arena import MatchGame, MatchResult, play_match, random_opening, summarize
 from azero.games import make_game
 from azero.games.game import Game
+from azero.match import MatchGame, MatchResult, play_match, random_opening, summarize
 from azero.players import Player, make_player
 
 SEEDS = np.arange(100, 200, dtype=np.uint64)
