@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from azero.config import Config, SearchConfig, UserError
-from azero.games import make_game
 from azero.games.game import Game
 from azero.games.picture import cells_of_actions, draw
 from azero.players import Player, make_player
-from azero.run import Run, search_of
 from azero.search.repetition import History
 
 if TYPE_CHECKING:
@@ -163,12 +161,6 @@ class Champion:
 
 def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
     """The champion of a run; see `azero.load_champion`."""
-    from azero.network.inference import InferenceChoice, make_inference, resolve_device
-    from azero.network.model import check_fits, unpack_network
+    from azero.trained import load_trained
 
-    opened = Run.read(Config(checkpoints=checkpoints, device=device), run)
-    loaded = unpack_network(opened.read_champion(), f"{run}'s champion")
-    game = make_game(opened.state.config["game.name"], **opened.state.config["game.options"])  # the name may be a file's path
-    check_fits(loaded, game)
-    choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(device), 0.0)
-    return Champion(game, make_inference(loaded.network, game, choice), search_of(opened))
+    return Champion(*load_trained(Config(checkpoints=checkpoints, device=device), run, BATCH))

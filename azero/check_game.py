@@ -11,7 +11,6 @@ with the compiled rules. A finding names the law, says what happened and shows t
 from __future__ import annotations
 
 import argparse
-import ast
 import math
 import sys
 import traceback
@@ -23,12 +22,11 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
-from azero.command_line import compose, has_file
 from azero.config import UserError
-from azero.games import SHIPPED, make_game
 from azero.games import game as interface
 from azero.games.game import Game, Rules, rules_at
 from azero.games.views import Terminal, Turn, draw_fault, find_turn, turn_fault
+from azero.words import load_game, parse_words, whole_number
 
 WRONG_INPUT = 2
 SUCCESSORS = 16  # of one state, compared between compiled and plain rules
@@ -523,48 +521,6 @@ def report(check: GameCheck) -> str:
     return "\n".join(lines)
 
 
-def parse_value(text: str) -> Any:
-    """Return a number, true, false or null as such, anything else as text."""
-    words = {"true": True, "false": False, "null": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
-
-
-def parse_settings(settings: Sequence[str]) -> tuple[int, int, dict[str, Any]]:
-    """Return games, seed and the game's options from ``key=value`` words.
-
-    Raises:
-        UserError: a word without "=", or a number that is none.
-    """
-    options: dict[str, Any] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key:
-            raise UserError(f"{setting!r} is no setting; write games=N, seed=N, or an option of the game as option=value.")
-        options[key] = parse_value(value)
-    games, seed = options.pop("games", 200), options.pop("seed", 1)
-    for key, number, lowest in (("games", games, 1), ("seed", seed, 0)):
-        if not isinstance(number, int) or isinstance(number, bool) or number < lowest:
-            raise UserError(f"{key}={number} must be a whole number from {lowest} up.")
-    return games, seed, options
-
-
-def load_game(name: str, options: dict[str, Any]) -> Game:
-    """Return the game of that name, which may also be a file of conf/game, such as othello6 with the options that it sets.
-
-    Raises:
-        UserError: no such game, or it refuses an option.
-    """
-    if name in SHIPPED or not has_file("game", name):
-        return make_game(name, **options)
-    settings = compose(f"game={name}").game
-    return make_game(settings.name, **{**settings.options, **options})
-
-
 def check_game(game: Game, games: int = 200, seed: int = 1) -> GameCheck:
     """Check a game; ``findings`` of the result is empty when it keeps the laws."""
     check = GameCheck(game, games, seed)
@@ -581,8 +537,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("settings", nargs="*", metavar="key=value", help="games=200, seed=1, and options of the game")
     parsed = parser.parse_args(arguments)
     try:
-        games, seed, options = parse_settings(parsed.settings)
-        game = load_game(parsed.game, options)
+        settings = parse_words(parsed.settings, "games=500, seed=2, or an option of the game")
+        games, seed = whole_number(settings, "games", 200, 1), whole_number(settings, "seed", 1, 0)
+        game = load_game(parsed.game, settings)
     except UserError as mistake:
         print(f"azero: {mistake}", file=sys.stderr)
         return WRONG_INPUT

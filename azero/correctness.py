@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from azero.config import Config, UserError
+from azero.monitoring.console import table_text
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -317,18 +318,9 @@ def percent(share: float) -> str:
     return "100 %" if share == 1.0 else f"{min(100 * share, 99.99):.2f} %"
 
 
-def plain_text(rows: Rows) -> str:
-    """Return a table as aligned text."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = [
-        [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)] for row in rows
-    ]
-    return "\n".join("  ".join(line).rstrip() for line in lines)
-
-
-def table_text(table: Sequence[PlayerFigures], positions: int = 4520) -> str:
+def tables_text(table: Sequence[PlayerFigures], positions: int = 4520) -> str:
     """Return both tables as plain text, one below the other."""
-    return "\n\n".join([plain_text(fixed_table(table)), plain_text(exact_table(table, positions))])
+    return "\n\n".join([table_text(fixed_table(table)), table_text(exact_table(table, positions))])
 
 
 def print_table(table: Sequence[PlayerFigures], positions: int = 4520, stream: TextIO | None = None) -> None:
@@ -337,7 +329,7 @@ def print_table(table: Sequence[PlayerFigures], positions: int = 4520, stream: T
 
     stream = stream or sys.stdout
     if not is_terminal(stream):
-        print(table_text(table, positions), file=stream)
+        print(tables_text(table, positions), file=stream)
         return
     console = make_rich_console(stream)
     for rows in (fixed_table(table), exact_table(table, positions)):
@@ -370,18 +362,11 @@ def load_players(config: Config, name: str, game: Game, asked: Sequence[str] = (
     Raises:
         UserError: no such run, no champion yet, a damaged file, or a champion of another game.
     """
-    from azero.network.inference import InferenceChoice, make_inference, resolve_device
-    from azero.network.model import check_fits, unpack_network
     from azero.players import make_player
     from azero.players.policy import PolicyPlayer
-    from azero.run import Run, search_of
+    from azero.trained import load_trained
 
-    run = Run.read(config, name)
-    loaded = unpack_network(run.read_champion(), f"{name}'s champion")
-    check_fits(loaded, game)
-    choice = InferenceChoice("torch", "fp32", BATCH, resolve_device(config.device), 0.0)
-    inference = make_inference(loaded.network, game, choice)
-    settings = search_of(run)
+    _, inference, settings = load_trained(config, name, BATCH, game)
     settings = replace(settings, **{key: getattr(config.search, key) for key in asked})
     search = make_player("pv_mcts", game, inference=inference, search=settings, temperature=0.0)
     return search, PolicyPlayer(game, inference)

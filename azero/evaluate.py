@@ -19,6 +19,7 @@ from azero.metrics import Reporter
 from azero.monitoring.console import Progress
 from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
 from azero.network.model import check_fits, unpack_network
+from azero.openings import random_openings
 from azero.players import pv_mcts
 from azero.rating import elo_difference, score, score_interval
 from azero.run import Run, Stopped, StopSignal
@@ -64,18 +65,23 @@ def play_gate(
             cache=config.inference.cache,
         )
 
-    def watch(finished: int) -> None:
+    finished = 0
+
+    def watch(ended: list[MatchGame]) -> None:
+        nonlocal finished
+        finished += len(ended)
         progress.update(finished)
         if stop.requested:
             raise Stopped
 
+    source = seeds.sequence(config.seed, cycle, seeds.OPENINGS)
+    openings = random_openings(game, evaluate.opening_plies, evaluate.games // 2, source)
     with one_thread_a_lane():
         return play_match(
             game,
             (player(candidate, "candidate"), player(champion, "champion")),
             seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games),
-            evaluate.opening_plies,
-            seeds.sequence(config.seed, cycle, seeds.OPENINGS),
+            openings,
             watch,
         )
 

@@ -5,9 +5,10 @@ Letters: G games, S state words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import NamedTuple
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +37,8 @@ class MatchResult:
     losses: int
     distinct: int  # games that differ in a move or in who moved first
     games: list[MatchGame]
+    moves: tuple[int, int] = (0, 0)  # chosen by each player, openings left out
+    seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # that each player took for them
 
 
 @kernel
@@ -58,27 +61,34 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
             outcomes[g] = rules.outcome(successor) * (1.0 if to_play[g] == 0 else -1.0)
 
 
-def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int]:
-    """So many uniformly random legal actions, fewer where the next would end the game."""
-    state, actions = game.initial_state(), list[int]()
-    past, only_game = History(game, 1), np.zeros(1, np.int64)
-    for _ in range(plies):
-        action = int(rng.choice(np.flatnonzero(past.legal_mask(0, state))))
-        past.add(only_game, state[None])
-        state = game.step(state, action)
-        if game.is_terminal(state):
-            break
-        actions.append(action)
-    return actions
+class Clock:
+    """What each of two players has chosen, and how long it took."""
+
+    def __init__(self) -> None:
+        self.moves = [0, 0]
+        self.seconds = [0.0, 0.0]
+
+    def choose(self, which: int, player: Player, *asked: Any) -> np.ndarray:
+        """Let a player choose, and write down its time."""
+        started = time.perf_counter()
+        actions = player.choose(*asked)
+        self.seconds[which] += time.perf_counter() - started
+        self.moves[which] += len(actions)
+        return actions
+
+    def add(self, result: MatchResult) -> None:
+        """Add what another match took."""
+        for which in (0, 1):
+            self.moves[which] += result.moves[which]
+            self.seconds[which] += result.seconds[which]
 
 
 def play_match(
     game: Game,
     players: tuple[Player, Player],
     seeds: np.ndarray,
-    opening_plies: int = 0,
-    openings_seed: np.random.SeedSequence | None = None,
-    watch: Callable[[int], None] = lambda finished: None,
+    openings: Sequence[list[int]] = (),
+    watch: Callable[[list[MatchGame]], None] = lambda finished: None,
 ) -> MatchResult:
     """Play len(seeds) games in lock-step; games 2k and 2k + 1 share an opening and swap colours.
 
@@ -86,41 +96,43 @@ def play_match(
         game: the rules.
         players: player 0 moves first in even games.
         seeds: [G] uint64, G even; each player draws from streams of its own.
-        opening_plies: random plies before both games of a pair.
-        openings_seed: where the openings come from.
-        watch: told of the number of finished games after each ply; may raise to stop the match.
+        openings: the first plies of each pair of games; without any, all begin at the initial state.
+        watch: told after each ply of the games that ended with it, often none; may raise to stop the match.
     """
     num_games = len(seeds)
-    source = openings_seed or np.random.SeedSequence(0)
-    openings = [random_opening(game, opening_plies, np.random.default_rng(child)) for child in source.spawn(num_games // 2)]
+    openings = list(openings) or [[]] * (num_games // 2)
     for player, salt in zip(players, (0, 1), strict=True):
         player.new_games(seeds ^ np.uint64(salt))
     first = np.arange(num_games) % 2  # the player who moves first in each game
     histories: list[list[int]] = [[] for _ in range(num_games)]
     states = np.stack([game.initial_state()] * num_games)
-    past = History(game, num_games)
+    past, clock = History(game, num_games), Clock()
     to_play = np.full(num_games, game.to_play(states[0]), np.int64)
     running, outcomes = np.ones(num_games, np.bool_), np.zeros(num_games)
+    games: list[MatchGame] = []
     while running.any():
-        actions = next_actions(players, states, running, to_play ^ first, openings, histories, past)
-        for g in np.flatnonzero(running):
+        actions = next_actions(players, clock, states, running, to_play ^ first, openings, histories, past)
+        moved = np.flatnonzero(running)
+        for g in moved:
             histories[g].append(int(actions[g]))
-        past.add(np.flatnonzero(running), states[running])
+        past.add(moved, states[moved])
         step_games(game.rule_addresses, states, actions, running, to_play, outcomes)
-        watch(int(num_games - running.sum()))
-    signs = 1 - 2 * first
-    games = [
-        MatchGame(g, int(first[g]), len(openings[g // 2]), histories[g], float(outcomes[g] * signs[g])) for g in range(num_games)
-    ]
-    return summarize(games)
+        ended = [
+            MatchGame(g, int(first[g]), len(openings[g // 2]), histories[g], float(outcomes[g] * (1 - 2 * first[g])))
+            for g in moved[~running[moved]].tolist()
+        ]
+        games += ended
+        watch(ended)
+    return summarize(sorted(games), clock)
 
 
 def next_actions(
     players: tuple[Player, Player],
+    clock: Clock,
     states: np.ndarray,
     running: np.ndarray,
     mover: np.ndarray,
-    openings: list[list[int]],
+    openings: Sequence[list[int]],
     histories: list[list[int]],
     past: History,
 ) -> np.ndarray:
@@ -128,21 +140,25 @@ def next_actions(
     plies = np.array([len(history) for history in histories])
     in_opening = plies < np.array([len(openings[g // 2]) for g in range(len(histories))])
     actions = np.zeros(len(histories), np.int64)
-    for g in np.flatnonzero(running & in_opening):
+    for g in np.flatnonzero(running & in_opening).tolist():
         actions[g] = openings[g // 2][plies[g]]
     for which, player in enumerate(players):
         games = np.flatnonzero(running & ~in_opening & (mover == which))
         if len(games):
-            actions[games] = player.choose(states[games], games, plies[games], past.banned(games, states[games]))
+            asked = (states[games], games, plies[games], past.banned(games, states[games]))
+            actions[games] = clock.choose(which, player, *asked)
     return actions
 
 
-def summarize(games: list[MatchGame]) -> MatchResult:
+def summarize(games: list[MatchGame], clock: Clock | None = None) -> MatchResult:
     """Count."""
+    clock = clock or Clock()
     return MatchResult(
         wins=sum(game.outcome > 0 for game in games),
         draws=sum(game.outcome == 0 for game in games),
         losses=sum(game.outcome < 0 for game in games),
         distinct=len({(game.first, *game.actions) for game in games}),
         games=games,
+        moves=(clock.moves[0], clock.moves[1]),
+        seconds=(clock.seconds[0], clock.seconds[1]),
     )

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
 
 ELO_SCALE = 400.0  # an Elo difference of 400 is a score of 10 : 1
 ELO_LIMIT = 1200.0  # 1000 : 1; a larger difference cannot be told from a match
@@ -88,3 +91,45 @@ def count_games(wins: int, draws: int, losses: int) -> int:
     if min(wins, draws, losses) < 0 or wins + draws + losses == 0:
         raise ValueError(f"{wins} wins, {draws} draws and {losses} losses are no match")
     return wins + draws + losses
+
+
+class Rating(NamedTuple):
+    """A player's place on one scale with others, whose mean is 0."""
+
+    elo: float
+    margin: float  # half the 95 % interval of `elo`
+
+
+def ratings(points: np.ndarray, games: np.ndarray, confidence: float = 0.95) -> list[Rating]:
+    """Elo ratings of M players who met each other: the most likely ones (Bradley & Terry 1952; Elo's curve is theirs).
+
+    Each pair that met counts one drawn game more than it played, so that a player who won or lost everything has a rating too.
+    The margins come from the inverse of the likelihood's second derivative at its top. Players who never met, not even through
+    others, cannot be compared; their groups lie around 0 each.
+
+    Args:
+        points: [M, M], points[i, j] is what i scored against j, a draw being half a point.
+        games: [M, M], how many games that took; symmetric, points + points.T.
+        confidence: how often the interval holds the truth, between 0 and 1.
+
+    Raises:
+        ValueError: the tables do not fit each other.
+    """
+    points, games = np.asarray(points, float), np.asarray(games, float)
+    if games.shape != points.shape or not np.allclose(points + points.T, games):
+        raise ValueError("points and points.T must add up to games")
+    met = games > 0
+    scored, played = points + met / 2, games + met
+    strength = np.zeros(len(points))  # in nats: the odds of i against j are exp(strength[i] - strength[j])
+    for _ in range(200):
+        expected = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
+        slope = (scored - played * expected).sum(axis=1)
+        weights = played * expected * (1 - expected)
+        spread = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True)
+        step = np.clip(spread @ slope, -1.0, 1.0)
+        strength += step
+        if np.abs(step).max(initial=0.0) < 1e-9:
+            break
+    elo = ELO_SCALE / math.log(10)
+    margins = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(np.diag(spread))
+    return [Rating(float(elo * nats), float(elo * margin)) for nats, margin in zip(strength, margins, strict=True)]

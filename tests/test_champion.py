@@ -75,6 +75,7 @@ def test_the_outcome_is_told_for_the_first_player(champion: Champion, moves_firs
         """Always takes the first free cell, and so loses to a search."""
 
         name = "first_free"
+        deterministic = True
 
         def new_games(self, seeds: np.ndarray) -> None:
             """Nothing to begin."""

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from azero.check_game import check_game, main, parse_settings, report
-from azero.config import UserError
+from azero.check_game import check_game, main, report
 from azero.games import make_game
 
 # A game file of a user who starts from tic-tac-toe and changes one thing.
@@ -402,13 +401,3 @@ def test_a_file_that_is_no_game_gets_one_sentence(
     assert main([str(tmp_path / "broken.py")]) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
-
-
-def test_settings_are_numbers_words_and_options() -> None:
-    assert parse_settings(["games=3", "size=5", "komi=7.5", "wrap=true", "name=x"]) == (
-        3,
-        1,
-        {"size": 5, "komi": 7.5, "wrap": True, "name": "x"},
-    )
-    with pytest.raises(UserError, match="seed=-1"):
-        parse_settings(["seed=-1"])

@@ -22,7 +22,7 @@ from azero.correctness import (
     load_players,
     mean_figures,
     print_table,
-    table_text,
+    tables_text,
     uct_figures,
 )
 from azero.games import make_game
@@ -114,7 +114,7 @@ def test_a_mean_is_taken_of_every_figure(questions: Questions, game: Game) -> No
 
 def test_the_table_has_a_column_for_each_position_and_a_row_for_each_player(questions: Questions, game: Game) -> None:
     random = questions.judge("random", questions.ask(make_player("random", game)))
-    text = table_text([alpha_beta_figures(questions), random, uct_figures(questions, runs=3, num_simulations=10)])
+    text = tables_text([alpha_beta_figures(questions), random, uct_figures(questions, runs=3, num_simulations=10)])
     header, perfect, worst, mean, _, _, kept, *_ = text.splitlines()
     assert header.split() == ["right", "after", *"012345678", "048", "246", "of", "11"]
     assert perfect.split() == ["alpha-beta", *["yes"] * 11, "11"]

@@ -11,11 +11,11 @@ from searching import after
 
 from azero.games import make_game
 from azero.games.game import Game
-from azero.match import MatchGame, MatchResult, play_match, random_opening, summarize
+from azero.match import MatchGame, MatchResult, play_match, summarize
+from azero.openings import random_opening, random_openings
 from azero.players import Player, make_player
 
 SEEDS = np.arange(100, 200, dtype=np.uint64)
-OPENINGS = np.random.SeedSequence(7)
 
 
 @pytest.fixture(
@@ -31,6 +31,7 @@ class Scripted:
     """Plays by a rule of the legal actions; remembers what it was asked and with which seeds."""
 
     name = "scripted"
+    deterministic = True
 
     def __init__(self, game: Game, rule: Callable[[list[int]], int]) -> None:
         self.game, self.rule = game, rule
@@ -60,7 +61,7 @@ def assert_plays_by_the_rules(game: Game, result: MatchResult) -> None:
 
 def test_games_of_a_pair_share_their_opening_and_swap_colours(game: Game) -> None:
     players = (make_player("random", game), make_player("random", game))
-    result = play_match(game, players, SEEDS[:40], 3, OPENINGS)
+    result = play_match(game, players, SEEDS[:40], random_openings(game, 3, 20))
     assert [played.number for played in result.games] == list(range(40))
     assert [played.first for played in result.games] == [0, 1] * 20
     openings = [tuple(played.actions[: played.opening_plies]) for played in result.games]
@@ -72,7 +73,7 @@ def test_games_of_a_pair_share_their_opening_and_swap_colours(game: Game) -> Non
 
 def test_a_player_is_asked_for_its_own_side_after_the_opening_only(game: Game) -> None:
     lowest, highest = Scripted(game, min), Scripted(game, max)
-    result = play_match(game, (lowest, highest), SEEDS[:6], 2, OPENINGS)
+    result = play_match(game, (lowest, highest), SEEDS[:6], random_openings(game, 2, 3))
     for which, player in enumerate((lowest, highest)):
         assert player.asked
         for number, ply, side in player.asked:
@@ -103,13 +104,14 @@ def test_the_same_moves_with_colours_swapped_are_another_game(game: Game) -> Non
 
 
 def test_openings_make_games_distinct(game: Game) -> None:
-    result = play_match(game, (Scripted(game, min), Scripted(game, max)), SEEDS[:20], 4, OPENINGS)
+    result = play_match(game, (Scripted(game, min), Scripted(game, max)), SEEDS[:20], random_openings(game, 4, 10))
     assert result.distinct > 10
 
 
 def test_a_match_is_the_same_again_and_other_seeds_play_another(game: Game) -> None:
-    def match(seeds: np.ndarray, openings: np.random.SeedSequence) -> list[MatchGame]:
-        return play_match(game, (make_player("random", game), make_player("random", game)), seeds, 2, openings).games
+    def match(seeds: np.ndarray, source: np.random.SeedSequence) -> list[MatchGame]:
+        openings = random_openings(game, 2, 10, source)
+        return play_match(game, (make_player("random", game), make_player("random", game)), seeds, openings).games
 
     one = match(SEEDS[:20], np.random.SeedSequence(7))
     assert match(SEEDS[:20], np.random.SeedSequence(7)) == one
@@ -121,7 +123,7 @@ def test_a_match_is_the_same_again_and_other_seeds_play_another(game: Game) -> N
 def test_a_game_of_a_long_match_is_that_of_a_short_one(game: Game) -> None:
     def match(games: int) -> list[MatchGame]:
         players = (make_player("random", game), make_player("random", game))
-        return play_match(game, players, SEEDS[:games], 2, np.random.SeedSequence(7)).games
+        return play_match(game, players, SEEDS[:games], random_openings(game, 2, games // 2)).games
 
     assert match(40)[:10] == match(10)
 
@@ -161,17 +163,27 @@ def test_an_opening_ends_before_the_game_does(game: Game) -> None:
 
 
 def test_finished_games_are_told_and_telling_may_stop_the_match(game: Game) -> None:
-    told: list[int] = []
+    told: list[list[MatchGame]] = []
     players: tuple[Player, Player] = (make_player("random", game), make_player("random", game))
-    play_match(game, players, SEEDS[:20], watch=told.append)
-    assert told == sorted(told) and told[-1] == 20 and told[0] == 0
+    result = play_match(game, players, SEEDS[:20], watch=told.append)
+    assert told[0] == [] and told[-1] != []  # one message for each ply
+    assert sorted(played for ended in told for played in ended) == result.games
+    assert len(told) == max(len(played.actions) for played in result.games)
 
     class Enough(Exception):
         pass
 
-    def stop(finished: int) -> None:
-        if finished:
+    def stop(ended: list[MatchGame]) -> None:
+        if ended:
             raise Enough
 
     with pytest.raises(Enough):
         play_match(game, players, SEEDS[:20], watch=stop)
+
+
+def test_moves_are_counted_without_openings_and_timed(game: Game) -> None:
+    players = (Scripted(game, min), Scripted(game, max))
+    result = play_match(game, players, SEEDS[:6], random_openings(game, 2, 3))
+    assert result.moves == (len(players[0].asked), len(players[1].asked))
+    assert sum(result.moves) == sum(len(played.actions) - 2 for played in result.games)
+    assert min(result.seconds) > 0

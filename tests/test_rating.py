@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.rating import ELO_LIMIT, elo_difference, elo_interval, score, score_interval
+from azero.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
 
 matches = st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200)).filter(any)
 
@@ -93,3 +94,49 @@ def test_a_score_outside_its_range_has_no_elo(wrong: float) -> None:
 def test_the_elo_interval_holds_the_elo_difference(match: tuple[int, int, int]) -> None:
     lower, upper = elo_interval(*match)
     assert -ELO_LIMIT <= lower <= elo_difference(score(*match)) <= upper <= ELO_LIMIT
+
+
+def table(*scores: tuple[int, int, float, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Points and games of three players from (i, j, points of i, games)."""
+    points, games = np.zeros((3, 3)), np.zeros((3, 3))
+    for i, j, scored, played in scores:
+        points[i, j], points[j, i] = scored, played - scored
+        games[i, j] = games[j, i] = played
+    return points, games
+
+
+def test_two_players_are_apart_by_the_elo_of_their_score_with_one_draw_more() -> None:
+    points, games = table((0, 1, 75, 100))
+    first, second = ratings(points[:2, :2], games[:2, :2])
+    assert first.elo == pytest.approx(-second.elo)
+    assert first.elo - second.elo == pytest.approx(elo_difference(75.5 / 101))
+
+
+def test_margins_of_two_players_are_those_of_a_logit() -> None:
+    # The log odds of a score p over n games vary by 1 / (n p (1 - p)); each rating is half the difference.
+    points, games = table((0, 1, 75, 100))
+    share = 75.5 / 101
+    expected = 1.959964 * math.sqrt(1 / (101 * share * (1 - share))) / 2 * 400 / math.log(10)
+    assert [each.margin for each in ratings(points[:2, :2], games[:2, :2])] == pytest.approx([expected] * 2, rel=1e-4)
+
+
+def test_ratings_reproduce_the_scores_they_were_made_of() -> None:
+    """Expected points of each player, from the ratings, are the points it made (with a draw more in each pair)."""
+    points, games = table((0, 1, 60, 100), (0, 2, 90, 100), (1, 2, 75, 100))
+    elo = np.array([each.elo for each in ratings(points, games)])
+    expected = 1 / (1 + 10 ** ((elo[None, :] - elo[:, None]) / 400))
+    np.fill_diagonal(expected, 0)
+    assert (101 * expected).sum(axis=1) == pytest.approx(points.sum(axis=1) + 1.0, abs=1e-6)
+    assert elo.sum() == pytest.approx(0)
+
+
+def test_who_won_everything_has_a_rating_and_a_wide_margin() -> None:
+    points, games = table((0, 1, 10, 10), (1, 2, 5, 10), (0, 2, 10, 10))
+    first, second, third = ratings(points, games)
+    assert first.elo > 300 and first.margin > second.margin
+    assert second.elo == pytest.approx(third.elo)
+
+
+def test_tables_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(ValueError, match="must add up"):
+        ratings(np.ones((2, 2)), np.ones((2, 2)))

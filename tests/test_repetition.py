@@ -14,7 +14,8 @@ from azero.champion import Champion
 from azero.config import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.match import play_match, random_opening
+from azero.match import play_match
+from azero.openings import random_opening, random_openings
 from azero.players import Player, make_player
 from azero.search.repetition import History, ban
 from azero.search.tree import ILLEGAL, ROOT
@@ -116,7 +117,7 @@ def test_no_player_repeats_a_position_in_a_match(game: Game, name: str) -> None:
     needs_network = name in ("policy", "pv_mcts")
     inference = FakeInference(game) if needs_network else None
     player: Player = make_player(name, game, inference=inference, **options.get(name, {}))
-    result = play_match(game, (player, make_player("random", game)), np.arange(30, dtype=np.uint64), opening_plies=6)
+    result = play_match(game, (player, make_player("random", game)), np.arange(30, dtype=np.uint64), random_openings(game, 6, 15))
     assert sum(legal_throughout(game, played.actions).repeats for played in result.games) > 5
 
 

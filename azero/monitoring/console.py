@@ -97,15 +97,17 @@ def estimate_seconds_left(
         stage_seconds: seconds that each stage took in the cycles before.
         stage: the stage at work.
         cycle: the cycle at work, counted from 1.
-        cycles: the last cycle.
+        cycles: the last cycle; 0 for work that belongs to no cycle.
         elapsed: seconds the stage has worked.
         share_done: how much of the stage is done, from 0 to 1.
     """
     expected = {name: sum(known[-RECENT_CYCLES:]) / len(known[-RECENT_CYCLES:]) for name, known in stage_seconds.items() if known}
     if share_done > 0.05:  # before that, extrapolation is noise
         expected[stage] = elapsed / share_done
-    if stage not in expected or any(name not in expected for name in CYCLE_STAGES):
+    if stage not in expected or (cycles and any(name not in expected for name in CYCLE_STAGES)):
         return None
+    if not cycles:
+        return max(0.0, expected[stage] - elapsed)
     later = CYCLE_STAGES[CYCLE_STAGES.index(stage) + 1 :] if stage in CYCLE_STAGES else CYCLE_STAGES
     full_cycles = cycles - cycle if stage in CYCLE_STAGES else max(0, cycles - 1)
     now = max(0.0, expected[stage] - elapsed)
@@ -161,6 +163,15 @@ def format_seconds(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60:02d} s"
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """A table, its header first, as aligned text: the first column to the left, the others to the right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = [
+        [row[0].ljust(widths[0])] + [cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True)] for row in rows
+    ]
+    return "\n".join("  ".join(line).rstrip() for line in lines)
 
 
 def is_terminal(stream: TextIO) -> bool:

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
 
 
 class Player(Protocol):
-    """Whoever chooses moves, for many games at once."""
+    """Whoever chooses moves, for many games at once.
+
+    Attributes:
+        name: what it is called.
+        deterministic: whether the same position gets the same move always, whatever the seed.
+    """
 
     name: str
+    deterministic: bool
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games 0 .. G - 1; game g draws its randomness from ``seeds[g]``, [G] uint64, and from nothing else."""
@@ -71,9 +77,7 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     Raises:
         UserError: no such player, no such option, a value it refuses, or a network is missing.
     """
-    if name not in MODULES:
-        raise UserError(f"player {name} is unknown; there are {', '.join(MODULES)}.")
-    make: Callable[..., Player] = importlib.import_module(MODULES[name]).make
+    make = maker_of(name)
     parameters = inspect.signature(make).parameters
     check_options(name, parameters, options)
     if "inference" not in parameters:
@@ -81,6 +85,17 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     if inference is None:
         raise UserError(f"player {name} needs a trained network; name a run whose champion it shall use.")
     return make(game, inference=inference, **options)
+
+
+def maker_of(name: str) -> Callable[..., Player]:
+    """The function that makes the player of that name.
+
+    Raises:
+        UserError: no such player.
+    """
+    if name not in MODULES:
+        raise UserError(f"player {name} is unknown; there are {', '.join(MODULES)}.")
+    return importlib.import_module(MODULES[name]).make
 
 
 def check_options(name: str, parameters: Any, options: dict[str, Any]) -> None:

@@ -12,6 +12,8 @@ from azero.search.alpha_beta import best_moves
 class AlphaBetaPlayer:
     """Negamax with alpha-beta, the same move for the same position always."""
 
+    deterministic = True
+
     def __init__(self, game: Game, depth: int) -> None:
         self.name = "alpha_beta"
         self.game = game

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 class PolicyPlayer:
     """The raw policy: the same move for the same position always, the first of equals."""
 
+    deterministic = True
+
     def __init__(self, game: Game, inference: Inference) -> None:
         self.name = "policy"
         self.game = game

@@ -27,6 +27,8 @@ def random_moves(addresses: np.ndarray, states: np.ndarray, streams: np.ndarray,
 class RandomPlayer:
     """Every legal move equally likely."""
 
+    deterministic = False
+
     def __init__(self, game: Game) -> None:
         self.name = "random"
         self.game = game

@@ -15,6 +15,8 @@ from azero.search.uct import search_positions
 class UctPlayer:
     """UCT from scratch for every move; it plays the most visited move, the first of equals."""
 
+    deterministic = False
+
     def __init__(self, game: Game, num_simulations: int, exploration: float, expansion_threshold: int) -> None:
         self.name = f"uct {num_simulations}"
         self.game = game

@@ -1,0 +1,78 @@
+"""Who plays, as a person asks for it on a command line: `first=uct first.num_simulations=1000`.
+
+Every player has a label, such as `first`. `label=NAME` says which player of `azero/players` it is; without that, the label is the
+name. `label.option=value` sets one of its options. A player with a network takes `label.run=RUN`, the run whose champion it uses.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+from azero.command_line import game_title
+from azero.config import Config, GameConfig
+from azero.games.game import Game
+from azero.players import Player, make_player, maker_of
+
+BATCH = 64  # rows of a network call
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """One who enters a match.
+
+    Attributes:
+        label: what the person calls it.
+        name: a player of `azero/players`.
+        options: those that were asked for.
+    """
+
+    label: str
+    name: str
+    options: dict[str, Any]
+
+    def __str__(self) -> str:
+        """Such as "uct num_simulations=100", the label before it where that says more."""
+        text = " ".join([self.name, *(f"{option}={value}" for option, value in self.options.items())])
+        return text if self.label in (self.name, "first", "second", "opponent", "player") else f"{self.label}: {text}"
+
+
+def take_entrant(settings: dict[str, Any], label: str, default: str | None = None) -> Entrant:
+    """Take the words about one player out of the settings.
+
+    Args:
+        settings: what `words.parse_words` has read.
+        label: the player's.
+        default: the player it is if nobody says; None if the label itself is the name.
+    """
+    prefix = f"{label}."
+    options = {key.removeprefix(prefix): settings.pop(key) for key in list(settings) if key.startswith(prefix)}
+    return Entrant(label, str(settings.pop(label, default or label)), options)
+
+
+def needs_network(entrant: Entrant) -> bool:
+    """Whether the player plays with what a run has trained.
+
+    Raises:
+        UserError: there is no such player.
+    """
+    return "inference" in inspect.signature(maker_of(entrant.name)).parameters
+
+
+def make_entrant(entrant: Entrant, game: Game, config: Config) -> Player:
+    """Make the player. One with a network uses the champion of `run`, by default the run with the game's name, and its search.
+
+    Raises:
+        UserError: no such player or option, no such run, or the player cannot play this game.
+    """
+    options = dict(entrant.options)
+    if not needs_network(entrant):
+        return make_player(entrant.name, game, **options)
+    from azero.trained import load_trained
+
+    run = str(options.pop("run", game_title(GameConfig(name=game.name))))
+    trained = load_trained(config, run, BATCH, game)
+    if "search" in inspect.signature(maker_of(entrant.name)).parameters:
+        options = {"search": trained.search, **options}
+    return make_player(entrant.name, game, inference=trained.inference, **options)

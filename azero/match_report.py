@@ -1,0 +1,109 @@
+"""Matches as people and files read them: a few lines for one, tables for a tournament, a JSON line for a game."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.games.game import Game
+from azero.match import MatchGame, MatchResult, summarize
+from azero.monitoring.console import format_seconds, table_text
+from azero.rating import elo_difference, elo_interval, ratings, score, score_interval
+
+
+class Pairing(NamedTuple):
+    """Two entrants, by their places in a list of names, and the match between them, seen by the one named first."""
+
+    one: int
+    other: int
+    result: MatchResult
+
+
+def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) -> str:
+    """One game as a JSON line: `players` in the order in which they moved, `outcome` for the first of them.
+
+    names: of the match's players 0 and 1.
+    """
+    in_order = list(names) if played.first == 0 else list(names)[::-1]
+    return json.dumps(
+        {
+            "game": game.name,
+            "options": game.options,
+            "players": in_order,
+            "number": played.number,
+            "seed": seed,
+            "opening_plies": played.opening_plies,
+            "moves": [game.action_name(action) for action in played.actions],
+            "outcome": played.outcome if played.first == 0 else -played.outcome,
+        },
+        ensure_ascii=False,
+    )
+
+
+def match_text(names: Sequence[str], pairing: Pairing, fixed: bool = False) -> str:
+    """What a match has shown, in a few lines. fixed: neither player ever varies, so that games with the same opening are one."""
+    result = pairing.result
+    counts = (result.wins, result.draws, result.losses)
+    low, high = score_interval(*counts)
+    elo_low, elo_high = elo_interval(*counts)
+    one, other = names[pairing.one], names[pairing.other]
+    return "\n".join(
+        [
+            f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
+            f"  score {score(*counts):.1%}, 95 % interval {low:.1%} to {high:.1%}; {by_colour(result)}",
+            f"  Elo {elo_difference(score(*counts)):+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
+            f"  {result.distinct} distinct games of {len(result.games)}" + few_distinct(result, fixed),
+            f"  time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
+        ]
+    )
+
+
+def by_colour(result: MatchResult) -> str:
+    """The score of the games in which player 0 moved first, and of the others."""
+    parts = []
+    for which, name in enumerate(("first", "second")):
+        half = summarize([game for game in result.games if game.first == which])
+        if half.games:
+            parts.append(f"{name} {score(half.wins, half.draws, half.losses):.1%}")
+    return "moving " + ", ".join(parts)
+
+
+def few_distinct(result: MatchResult, fixed: bool) -> str:
+    """A warning where games are copies of each other, since the intervals suppose that they are not."""
+    few = fixed and result.distinct < 0.9 * len(result.games)
+    return "; the intervals would hold for distinct games only: ask for more opening_plies" if few else ""
+
+
+def time_a_move(result: MatchResult, which: int) -> str:
+    """Mean time of a player's move."""
+    if not result.moves[which]:
+        return "not known"
+    seconds = result.seconds[which] / result.moves[which]
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else format_seconds(seconds)
+
+
+def tournament_text(names: Sequence[str], pairings: Sequence[Pairing]) -> str:
+    """Ratings, best first, and what each scored against each."""
+    count = len(names)
+    points, games = np.zeros((count, count)), np.zeros((count, count))
+    for one, other, result in pairings:
+        points[one, other] = result.wins + result.draws / 2
+        points[other, one] = result.losses + result.draws / 2
+        games[one, other] = games[other, one] = len(result.games)
+    rated = ratings(points, games)
+    order = sorted(range(count), key=lambda place: -rated[place].elo)
+    header = ["player", "Elo", "± 95 %", "score", *(str(rank) for rank in range(1, count + 1))]
+    rows = [
+        [
+            f"{rank}  {names[place]}",
+            f"{rated[place].elo:+.0f}",
+            f"{rated[place].margin:.0f}",
+            f"{points[place].sum() / max(1, games[place].sum()):.1%}",
+            *("" if not games[place, other] else f"{points[place, other] / games[place, other]:.1%}" for other in order),
+        ]
+        for rank, place in enumerate(order, 1)
+    ]
+    return table_text([header, *rows])

@@ -1,0 +1,87 @@
+"""Openings: the first plies of a pair of games, drawn at random or read from a file, so that games differ."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from azero.config import UserError
+from azero.games.game import Game
+from azero.search.repetition import History
+
+DRAWS = 20  # for each opening wanted, when they shall differ
+
+
+def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int]:
+    """So many uniformly random legal actions, fewer where the next would end the game."""
+    state, actions = game.initial_state(), list[int]()
+    past, only_game = History(game, 1), np.zeros(1, np.int64)
+    for _ in range(plies):
+        action = int(rng.choice(np.flatnonzero(past.legal_mask(0, state))))
+        past.add(only_game, state[None])
+        state = game.step(state, action)
+        if game.is_terminal(state):
+            break
+        actions.append(action)
+    return actions
+
+
+def random_openings(game: Game, plies: int, count: int, source: np.random.SeedSequence | None = None) -> list[list[int]]:
+    """So many random openings, each from a seed of its own; without a source, always the same."""
+    source = source or np.random.SeedSequence(0)
+    return [random_opening(game, plies, np.random.default_rng(child)) for child in source.spawn(count)]
+
+
+def draw_openings(game: Game, plies: int, count: int, source: np.random.SeedSequence) -> list[list[int]]:
+    """So many random openings, different ones as far as so many are found."""
+    found: dict[tuple[int, ...], None] = {}
+    for child in source.spawn(DRAWS * count):
+        found.setdefault(tuple(random_opening(game, plies, np.random.default_rng(child))))
+        if len(found) == count:
+            break
+    distinct = [list(opening) for opening in found]
+    return [distinct[number % len(distinct)] for number in range(count)]
+
+
+def varied_openings(game: Game, count: int, source: np.random.SeedSequence) -> list[list[int]]:
+    """So many random openings of as few plies as make them all different."""
+    openings: list[list[int]] = [[]] * count
+    for plies in range(1, game.max_plies // 2 + 1):
+        openings = draw_openings(game, plies, count, source)
+        if len(set(map(tuple, openings))) == count:
+            break
+    return openings
+
+
+def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
+    """Openings from a file, one a line, moves as the game writes them.
+
+    Raises:
+        UserError: no such file, no opening in it, a move that is none, or an opening that ends the game.
+    """
+    try:
+        lines = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    except OSError as mistake:
+        raise UserError(f"book={path} cannot be read: {mistake.strerror}.") from mistake
+    if not lines:
+        raise UserError(f"book={path} holds no opening.")
+    return tuple(read_opening(game, line, f"book={path}") for line in lines)
+
+
+def read_opening(game: Game, moves: list[str], where: str) -> list[int]:
+    """The actions of one opening; see `read_book`."""
+    state, past, actions = game.initial_state(), History(game, 1), list[int]()
+    for text in moves:
+        try:
+            action = game.parse_action(text)
+        except ValueError as mistake:
+            raise UserError(f"{where}: {mistake}") from mistake
+        if not past.legal_mask(0, state)[action]:
+            raise UserError(f"{where}: {text} is not legal in {' '.join(moves)}.")
+        past.add(np.zeros(1, np.int64), state[None])
+        state = game.step(state, action)
+        if game.is_terminal(state):
+            raise UserError(f"{where}: the game is over after {' '.join(moves)}.")
+        actions.append(action)
+    return actions

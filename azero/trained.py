@@ -1,0 +1,41 @@
+"""What a run has trained, as players need it: its champion's network ready to infer, and the search that it was trained with."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from azero.config import Config, SearchConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.inference import Inference, InferenceChoice, make_inference, resolve_device
+from azero.network.model import check_fits, unpack_network
+from azero.run import Run, search_of
+
+
+class Trained(NamedTuple):
+    """A run's champion."""
+
+    game: Game
+    inference: Inference
+    search: SearchConfig  # the run's own, without noise
+
+
+def load_trained(config: Config, name: str, batch_size: int, game: Game | None = None) -> Trained:
+    """The champion of a run, computed by torch in fp32.
+
+    Args:
+        config: where runs lie and which device computes; the rest is not read.
+        name: the run's.
+        batch_size: rows of a network call.
+        game: what the champion must know how to play; by default the run's own game.
+
+    Raises:
+        UserError: no such run, no champion yet, a damaged file, or a champion of another game.
+    """
+    run = Run.read(config, name)
+    loaded = unpack_network(run.read_champion(), f"{name}'s champion")
+    settings = run.state.config
+    game = game or make_game(settings["game.name"], **settings["game.options"])  # the name may be a file's path
+    check_fits(loaded, game)
+    choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
+    return Trained(game, make_inference(loaded.network, game, choice), search_of(run))

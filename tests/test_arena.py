@@ -1,0 +1,165 @@
+"""The arena as a person uses it: words in, scores, tables and one JSON line a game out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from toy import NAME, advance, toy_config
+
+from azero.arena import main, read_arena
+from azero.games import make_game
+from azero.match import MatchGame, MatchResult, summarize
+from azero.match_report import Pairing, match_text, tournament_text
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def records(path: Path = Path("games.jsonl")) -> list[dict[str, object]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def play(*words: str) -> list[dict[str, object]]:
+    """What the arena writes for these words, in the order of the games."""
+    Path("games.jsonl").unlink(missing_ok=True)
+    assert main([*words, "record=games.jsonl"]) == 0
+    return sorted(records(), key=lambda line: (str(line["players"]), str(line["number"])))
+
+
+def test_a_match_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    play("first=alpha_beta", "second=random", "games=40")
+    out = capsys.readouterr().out
+    assert "alpha_beta against random: " in out and ", 0 losses" in out
+    for part in (
+        "score ",
+        "95 % interval",
+        "Elo +",
+        "distinct games of 40",
+        "time a move",
+        "moving first",
+        "games are in games.jsonl",
+    ):
+        assert part in out
+
+
+def test_every_game_is_a_line_that_can_be_played_again() -> None:
+    game = make_game("connect_four", rows=4, columns=5)
+    lines = play("game=connect_four", "game.options.rows=4", "game.options.columns=5", "first=random", "games=10", "second=uct")
+    assert [line["number"] for line in sorted(lines, key=lambda line: int(str(line["number"])))] == list(range(10))
+    for line in lines:
+        assert line["options"] == {"rows": 4, "columns": 5, "connect": 4}
+        assert line["players"] == (["random", "uct"] if int(str(line["number"])) % 2 == 0 else ["uct", "random"])
+        state = game.initial_state()
+        for move in line["moves"]:  # type: ignore[attr-defined]
+            state = game.step(state, game.parse_action(move))
+        assert game.is_terminal(state)
+        assert line["outcome"] == game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
+
+
+def test_the_games_do_not_depend_on_the_lanes_and_do_on_the_seed() -> None:
+    words = ("first=uct", "first.num_simulations=10", "second=random", "games=30")
+    assert play(*words, "lanes=1") == play(*words, "lanes=3")
+    assert [line["moves"] for line in play(*words, "seed=2")] != [line["moves"] for line in play(*words)]
+
+
+def test_players_that_never_vary_get_openings_of_their_own() -> None:
+    lines = play("first=alpha_beta", "second=negamax", "games=20")
+    openings = [tuple(line["moves"][: line["opening_plies"]]) for line in lines]  # type: ignore[index]
+    assert len(set(openings)) == 10  # one a pair
+    assert all(line["opening_plies"] == 0 for line in play("first=alpha_beta", "second=random", "games=4"))
+    assert all(line["opening_plies"] == 3 for line in play("first=alpha_beta", "second=random", "games=4", "opening_plies=3"))
+
+
+def test_a_book_gives_the_openings_in_turn() -> None:
+    Path("book").write_text("4 0\n8 4 2\n")
+    lines = play("first=random", "second=random", "games=8", "book=book")
+    in_order = sorted(lines, key=lambda line: int(str(line["number"])))
+    assert [line["opening_plies"] for line in in_order] == [2, 2, 3, 3, 2, 2, 3, 3]
+
+
+def test_a_tournament_ends_with_ratings_and_a_cross_table(capsys: pytest.CaptureFixture[str]) -> None:
+    play("players=[random,weak,alpha_beta]", "weak=uct", "weak.num_simulations=20", "games=20", "opening_plies=1")
+    table = capsys.readouterr().out.split("\n\n")[-1].splitlines()
+    assert table[0].split()[:4] == ["player", "Elo", "±", "95"]
+    assert (
+        table[1].startswith("1  alpha_beta")
+        and table[2].startswith("2  weak: uct num_simulations=20")
+        and "3  random" in table[3]
+    )
+    assert len(records()) == 3 * 20
+
+
+def test_a_trained_player_comes_from_its_run(tmp_path: Path) -> None:
+    advance(toy_config(tmp_path))
+    folder = f"checkpoints={tmp_path}/checkpoints"
+    lines = play(
+        "first=policy", f"first.run={NAME}", "second=pv_mcts", f"second.run={NAME}", "games=4", "opening_plies=2", folder
+    )
+    assert {str(line["players"]) for line in lines} == {
+        f"['policy run={NAME}', 'pv_mcts run={NAME}']",
+        f"['pv_mcts run={NAME}', 'policy run={NAME}']",
+    }
+
+
+def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixture[str]) -> None:
+    for _ in range(2):
+        assert main(["first=random", "second=random", "games=2"]) == 0
+    names = sorted(path.name for path in Path("data/arena").iterdir())
+    assert names == ["000001-tictactoe-random-random.jsonl", "000002-tictactoe-random-random.jsonl"]
+    assert main(["first=random", "second=random", "games=2", f"record=data/arena/{names[0]}"]) == 2
+    assert "cannot be written: File exists" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["first=nobody"], "player nobody is unknown; there are random"),
+        (["first=uct", "first.depth=3"], "player uct has no option depth"),
+        (["first=uct", "first.num_simulations=0"], "num_simulations=0 must be a whole number"),
+        (["games=3"], "games=3 must be even"),
+        (["games=none"], "games=none must be a whole number"),
+        (["thirst=uct"], "thirst is no setting"),
+        (["players=[uct]"], "players= must be a list of two or more different names"),
+        (["players=[uct,uct]"], "players= must be a list of two or more different names"),
+        (["players=uct"], "players= must be a list of two or more different names"),
+        (["opening_plies=50"], "opening_plies=50 must be auto or a whole number from 0 to 9"),
+        (["opening_plies=2", "book=b"], "cannot both be set"),
+        (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
+        (["game=chess"], "game.name=chess is unknown"),
+        (["lanes=0"], "lanes=0 must be"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert not Path("data").exists()
+
+
+def test_nothing_at_all_asks_for_uct_against_random() -> None:
+    arena, record = read_arena([])
+    assert [entrant.name for entrant in arena.entrants] == ["uct", "random"]
+    assert (arena.games, arena.game.name, record) == (100, "tictactoe", None)
+
+
+def result_of(wins: int, draws: int, losses: int) -> MatchResult:
+    """A match in which every game is its own; the one asked about moves first in the even ones."""
+    outcomes = [1.0] * wins + [0.0] * draws + [-1.0] * losses
+    return summarize([MatchGame(number, number % 2, 0, [number], outcome) for number, outcome in enumerate(outcomes)])
+
+
+def test_copies_of_games_between_players_that_never_vary_are_warned_of() -> None:
+    copies = summarize([MatchGame(number, number % 2, 0, [1], 0.0) for number in range(10)])
+    assert "2 distinct games of 10; the intervals would hold" in match_text(["a", "b"], Pairing(0, 1, copies), fixed=True)
+    assert "2 distinct games of 10\n" in match_text(["a", "b"], Pairing(0, 1, copies), fixed=False)
+
+
+def test_the_cross_table_turns_each_match_around() -> None:
+    text = tournament_text(["a", "b"], [Pairing(0, 1, result_of(6, 2, 2))])
+    first, second = (row.split() for row in text.splitlines()[1:])
+    assert first[:2] == ["1", "a"] and first[-2:] == ["70.0%", "70.0%"]  # its whole score, and against b
+    assert second[:2] == ["2", "b"] and second[-2:] == ["30.0%", "30.0%"]
