@@ -3,53 +3,78 @@
 from __future__ import annotations
 
 import math
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from azero.evaluations import make_evaluation
 from azero.games import make_game
 from azero.games.game import Game
+from azero.players import make_player
 from azero.search.random_stream import new_stream, next_below, next_float, next_uint64
-from azero.search.uct import search_positions
+from azero.search.uct import UctTree, ucb1
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
-SQRT_2 = math.sqrt(2.0)
-NONE_BANNED = np.zeros((3, 9), np.bool_)
 
 
-def search(game: Game, state: np.ndarray, num_simulations: int, seed: int = 0, threshold: int = 1) -> np.ndarray:
-    """Visit counts [A] of one search."""
-    counts = np.zeros((1, game.num_actions), np.int64)
-    streams = new_stream(seed)[None]
-    search_positions(
-        game.rule_addresses, state[None], streams, num_simulations, SQRT_2, threshold, game.max_plies, NONE_BANNED[:1], counts
-    )
-    return counts[0]
+def search(game: Game, state: np.ndarray, num_simulations: int, seed: int = 0, **options: Any) -> np.ndarray:
+    """Visit counts [A] of one search by the player of these options."""
+    player = make_player("uct", game, num_simulations=num_simulations, **options)
+    player.new_games(np.array([seed], np.uint64))
+    return player.visit_counts(state[None], np.zeros(1, np.int64))[0]  # type: ignore[attr-defined]
+
+
+def after(game: Game, *actions: int) -> np.ndarray:
+    """The state after these actions."""
+    state = game.initial_state()
+    for action in actions:
+        state = game.step(state, action)
+    return state
 
 
 class PlainUct:
-    """The twin: objects and dictionaries, drawing from the same stream in the same order."""
+    """The twin: objects and dictionaries, drawing from the same stream in the same order; options as the player's."""
 
-    def __init__(self, game: Game, state: np.ndarray, seed: int, threshold: int) -> None:
-        self.game, self.stream, self.threshold = game, new_stream(seed), threshold
+    def __init__(
+        self,
+        game: Game,
+        state: np.ndarray,
+        seed: int,
+        expansion_threshold: int = 1,
+        rollouts: int = 1,
+        rollout_depth: int = 0,
+        evaluation: str = "",
+        reward_for: str = "mover",
+        log_of: str = "parent",
+        expanded_score: str = "own",
+    ) -> None:
+        self.game, self.stream, self.threshold = game, new_stream(seed), expansion_threshold
+        self.rollouts, self.depth = rollouts, rollout_depth or game.max_plies
+        self.evaluate = make_evaluation(evaluation, game).function.__wrapped__ if evaluation else lambda _state: 0.0
+        self.reward_for, self.log_of, self.expanded_score = reward_for, log_of, expanded_score
         self.root = self.node(state)
 
-    def node(self, state: np.ndarray) -> dict[str, object]:
+    def node(self, state: np.ndarray) -> dict[str, Any]:
         return {"state": state, "visits": 0, "reward": 0.0, "untried": None, "children": []}
 
     def reward(self, state: np.ndarray) -> float:
         """For player 0."""
-        value = self.game.outcome(state)
+        value = self.game.outcome(state) if self.game.is_terminal(state) else self.evaluate(state)
         return 0.5 + 0.5 * value if self.game.to_play(state) == 0 else 0.5 - 0.5 * value
 
     def rollout(self, state: np.ndarray) -> float:
-        while not self.game.is_terminal(state):
+        for _ in range(self.depth):
+            if self.game.is_terminal(state):
+                break
             legal = self.game.legal_actions(state)
             state = self.game.step(state, legal[next_below(self.stream, len(legal))])
         return self.reward(state)
 
-    def simulate(self) -> None:
+    def simulate(self, most: int) -> int:
+        """Run at most so many simulations from one leaf and return how many."""
         node: dict = self.root
         path = [node]
         while not self.game.is_terminal(node["state"]) and (node is self.root or node["visits"] >= self.threshold):
@@ -67,29 +92,39 @@ class PlainUct:
                 child = self.select(node)
             node = child
             path.append(node)
-        state = node["state"]
-        reward = self.reward(state) if self.game.is_terminal(state) else self.rollout(state)
+        rollouts = min(most, self.rollouts)
+        over = self.game.is_terminal(node["state"])
+        reward = sum(self.reward(node["state"]) if over else self.rollout(node["state"]) for _ in range(rollouts))
         for each in path:
-            each["visits"] += 1
+            each["visits"] += rollouts
             each["reward"] += reward
+        return rollouts
+
+    def score(self, node: dict, child: dict) -> float:
+        if self.expanded_score == "children" and child["untried"] is not None:
+            return math.inf if child["untried"] else max(self.score(child, below) for below in child["children"])
+        total = sum(beside["visits"] for beside in (self.root if self.log_of == "total" else node)["children"])
+        side = self.game.to_play((self.root if self.reward_for == "root" else node)["state"])
+        q = child["reward"] * (1.0 / child["visits"])  # the kernel's way: cut rollouts make sums that nearly agree
+        return ucb1(q if side == 0 else 1.0 - q, child["visits"], total)
 
     def select(self, node: dict) -> dict:
-        total = sum(child["visits"] for child in node["children"])
-        side = self.game.to_play(node["state"])
-
-        def score(child: dict) -> float:
-            q = child["reward"] / child["visits"]
-            return (q if side == 0 else 1.0 - q) + SQRT_2 * math.sqrt(math.log(total) / child["visits"])
-
-        # equal scores may differ in the last bit between the two ways to compute them: the first of near equals
-        best = max(map(score, node["children"]))
-        return next(child for child in node["children"] if score(child) > best - 1e-12)
+        return max(node["children"], key=lambda child: self.score(node, child))
 
     def visit_counts(self) -> np.ndarray:
         counts = np.zeros(self.game.num_actions, np.int64)
-        for child in self.root["children"]:  # type: ignore[attr-defined]
+        for child in self.root["children"]:
             counts[child["action"]] = child["visits"]
         return counts
+
+
+def assert_same_visits(game: Game, state: np.ndarray, num_simulations: int, **options: Any) -> None:
+    for seed in range(3):
+        twin = PlainUct(game, state, seed, **options)
+        left = num_simulations
+        while left:
+            left -= twin.simulate(left)
+        np.testing.assert_array_equal(search(game, state, num_simulations, seed, **options), twin.visit_counts())
 
 
 @pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
@@ -97,14 +132,76 @@ class PlainUct:
 @pytest.mark.parametrize("opening", [(), (0,), (4, 0), (0, 4, 8)])
 def test_the_kernel_agrees_with_the_plain_twin_visit_for_visit(name: str, threshold: int, opening: tuple[int, ...]) -> None:
     game = make_game(name)
-    state = game.initial_state()
-    for action in opening:
-        state = game.step(state, action)
-    for seed in range(3):
-        twin = PlainUct(game, state, seed, threshold)
-        for _ in range(60):
-            twin.simulate()
-        np.testing.assert_array_equal(search(game, state, 60, seed, threshold), twin.visit_counts())
+    assert_same_visits(game, after(game, *opening), 60, expansion_threshold=threshold)
+
+
+VARIANTS: list[dict[str, Any]] = [
+    {"rollouts": 4},
+    {"rollouts": 7, "expansion_threshold": 10},
+    {"rollout_depth": 1},
+    {"reward_for": "root"},
+    {"log_of": "total"},
+    {"expanded_score": "children", "expansion_threshold": 5},
+    {"reward_for": "root", "log_of": "total", "expanded_score": "children", "expansion_threshold": 10, "rollouts": 3},
+    {"expansion_threshold": 1_000_000},
+]
+
+
+@pytest.mark.parametrize("options", VARIANTS, ids=[",".join(options) for options in VARIANTS])
+@pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
+def test_each_variant_agrees_with_the_plain_twin(name: str, options: dict[str, Any]) -> None:
+    game = make_game(name)
+    assert_same_visits(game, after(game, 0), 120, **options)
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+@pytest.mark.parametrize("evaluation", ["", "discs"])
+def test_a_rollout_that_is_cut_is_judged_by_the_evaluation(depth: int, evaluation: str) -> None:
+    game = make_game("othello", size=4)
+    assert_same_visits(game, game.initial_state(), 80, rollout_depth=depth, evaluation=evaluation)
+
+
+@pytest.mark.parametrize(
+    "wins, visits, total, published", [(9, 10, 42, 1.76460), (1, 4, 42, 1.61705), (0, 1, 47, 2.77494), (1, 1, 47, 3.77494)]
+)
+def test_ucb1_of_the_worked_tables(wins: int, visits: int, total: int, published: float) -> None:
+    assert math.floor(ucb1(wins / visits, visits, total) * 1e5) / 1e5 == published  # published values are cut, not rounded
+
+
+def test_rewards_twice_as_far_apart_need_twice_the_constant() -> None:
+    in_zero_to_one, in_minus_one_to_one = 9 / 10, (9 - 1) / 10  # nine wins and a loss
+    score = ucb1(in_minus_one_to_one, 10, 42, 2 * math.sqrt(2.0))
+    assert score == pytest.approx(2 * ucb1(in_zero_to_one, 10, 42) - 1)  # so moves have the same order
+
+
+def test_a_tree_without_room_goes_on_with_the_leaves_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.search.uct.ROOM_BYTES", 5_000)
+    game = make_game("tictactoe")
+    player = make_player("uct", game, num_simulations=2_000)
+    player.new_games(np.zeros(1, np.uint64))
+    state = after(game, 0, 3, 1, 4)
+    counts = player.visit_counts(state[None], np.zeros(1, np.int64))[0]  # type: ignore[attr-defined]
+    tree: UctTree = player.tree  # type: ignore[attr-defined]
+    assert len(tree.nodes) < 70 and tree.num_nodes[0] > len(tree.nodes) - 9
+    assert counts.sum() == 2_000 and counts.argmax() == 2
+
+
+@pytest.mark.parametrize("rollouts", [1, 16])
+def test_a_time_limit_is_kept_and_used(rollouts: int) -> None:
+    game = make_game("connect_four")
+    player = make_player("uct", game, seconds=0.05, rollouts=rollouts)
+    player.new_games(np.zeros(2, np.uint64))
+    states = np.stack([game.initial_state(), after(game, 3)])
+    begin = time.perf_counter()
+    counts = player.visit_counts(states, np.arange(2))  # type: ignore[attr-defined]
+    assert 0.09 < time.perf_counter() - begin < 1.0  # each position has its own time; the upper limit is for busy machines
+    assert counts.sum(axis=1).min() > 1_000
+
+
+def test_with_time_and_simulations_the_first_limit_ends_the_search() -> None:
+    game = make_game("tictactoe")
+    assert search(game, game.initial_state(), 300, seconds=60.0).sum() == 300
+    np.testing.assert_array_equal(search(game, game.initial_state(), 300, seconds=60.0), search(game, game.initial_state(), 300))
 
 
 def test_every_simulation_visits_one_child_of_the_root_and_each_child_comes_first_once() -> None:
@@ -148,12 +245,11 @@ def test_the_first_move_of_two_is_played_for_the_second() -> None:
 def test_searches_of_a_batch_do_not_touch_each_other() -> None:
     game = make_game("tictactoe")
     states = np.stack([game.initial_state(), game.step(game.initial_state(), 0), game.initial_state()])
-    streams = np.array([[5, 0], [6, 0], [7, 0]], np.uint64)
-    counts = np.zeros((3, 9), np.int64)
-    search_positions(game.rule_addresses, states, streams, 50, SQRT_2, 1, 9, NONE_BANNED[: len(states)], counts)
+    player = make_player("uct", game, num_simulations=50)
+    player.new_games(np.array([5, 6, 7], np.uint64))
+    counts = player.visit_counts(states, np.arange(3))  # type: ignore[attr-defined]
     for row, seed in enumerate((5, 6, 7)):
         np.testing.assert_array_equal(counts[row], search(game, states[row], 50, seed))
-    assert streams[:, 1].min() > 0
 
 
 def test_the_random_stream_is_splitmix64() -> None:

@@ -114,3 +114,9 @@ def check_number(player: str, option: str, value: Any, lowest: float, highest: f
     if isinstance(value, bool) or not isinstance(value, kinds) or not lowest <= value <= highest:
         kind = "a whole number" if whole else "a number"
         raise UserError(f"player {player}: {option}={value} must be {kind} between {lowest:g} and {highest:g}.")
+
+
+def check_choice(player: str, option: str, value: Any, choices: tuple[str, ...]) -> None:
+    """Refuse a value that is none of the choices."""
+    if value not in choices:
+        raise UserError(f"player {player}: {option}={value} must be {' or '.join(choices)}.")

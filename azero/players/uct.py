@@ -6,10 +6,16 @@ import math
 
 import numpy as np
 
+from azero.config import UserError
+from azero.evaluations import make_evaluation
 from azero.games.game import Game
-from azero.players import ban_table, check_number
+from azero.players import ban_table, check_choice, check_number
+from azero.players.clock import slices
 from azero.players.streams import GameStreams
-from azero.search.uct import search_positions
+from azero.search.rollouts import NO_EVALUATION, Judge
+from azero.search.uct import Uct, begin_search, continue_search, new_tree, read_visit_counts, search_positions
+
+LONGEST_SEARCH = 100_000_000
 
 
 class UctPlayer:
@@ -17,13 +23,16 @@ class UctPlayer:
 
     deterministic = False
 
-    def __init__(self, game: Game, num_simulations: int, exploration: float, expansion_threshold: int) -> None:
-        self.name = f"uct {num_simulations}"
-        self.game = game
-        self.num_simulations = num_simulations
-        self.exploration = exploration
-        self.expansion_threshold = expansion_threshold
+    def __init__(self, game: Game, uct: Uct, num_simulations: int, seconds: float) -> None:
+        """`seconds`: for each move; 0 for no limit."""
+        self.name = f"uct {num_simulations}" if seconds == 0.0 else f"uct {seconds:g} s"
+        self.game, self.uct = game, uct
+        self.num_simulations, self.seconds = num_simulations, seconds
+        self.tree = new_tree(num_simulations, uct.expansion_threshold, game.max_plies, game.num_actions, game.state_words)
         self.streams = GameStreams()
+        if seconds:  # compiles before the first move's clock runs
+            self.new_games(np.zeros(1, np.uint64))
+            self.visit_counts(game.initial_state()[None], np.zeros(1, np.int64))
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games whose randomness comes from ``seeds`` [G] uint64."""
@@ -34,35 +43,89 @@ class UctPlayer:
         return self.visit_counts(states, games, banned).argmax(axis=1)
 
     def visit_counts(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
-        """Search each of states [B, S] and return how often each action was visited, [B, A] int64."""
+        """Search each of states [B, S], one after another, and return how often each action was visited, [B, A] int64."""
         counts = np.zeros((len(states), self.game.num_actions), np.int64)
+        states, table = np.ascontiguousarray(states), ban_table(self.game, states, banned)
         with self.streams.of(games) as streams:
-            search_positions(
-                self.game.rule_addresses,
-                np.ascontiguousarray(states),
-                streams,
-                self.num_simulations,
-                self.exploration,
-                self.expansion_threshold,
-                self.game.max_plies,
-                ban_table(self.game, states, banned),
-                counts,
-            )
+            if self.seconds:
+                for row in range(len(states)):
+                    self.search_in_time(states[row], table[row], streams[row], counts[row])
+            else:
+                search_positions(
+                    *(self.game.rule_addresses, self.tree, self.uct, states, table, self.num_simulations, streams, counts)
+                )
         return counts
+
+    def search_in_time(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray, counts: np.ndarray) -> None:
+        """Search one state [S] until the time or the simulations are over; counts [A] are written."""
+        left = self.num_simulations
+        begin_search(self.game.rule_addresses, self.tree, state, banned)
+        for units in slices(self.seconds):
+            continue_search(self.game.rule_addresses, self.tree, self.uct, min(units, left), stream)
+            left -= min(units, left)
+            if left == 0:
+                break
+        read_visit_counts(self.tree, counts)
+
+
+def make_judge(player: str, game: Game, rollout_depth: int, evaluation: str) -> Judge:
+    """How rollouts end, from a player's options: `rollout_depth` plies at most, 0 for no limit; "" for no evaluation.
+
+    Raises:
+        UserError: an evaluation that would never be asked, or that there is not for this game.
+    """
+    check_number(player, "rollout_depth", rollout_depth, 0, 1_000_000)
+    if evaluation and not rollout_depth:
+        raise UserError(f"player {player}: evaluation={evaluation} needs a rollout_depth; rollouts to the end ask nobody.")
+    return Judge(rollout_depth or game.max_plies, make_evaluation(evaluation, game).address if evaluation else NO_EVALUATION)
 
 
 def make(
-    game: Game, *, num_simulations: int = 100, exploration: float = math.sqrt(2.0), expansion_threshold: int = 1
+    game: Game,
+    *,
+    num_simulations: int | None = None,
+    seconds: float = 0.0,
+    exploration: float = math.sqrt(2.0),
+    expansion_threshold: int = 1,
+    rollouts: int = 1,
+    rollout_depth: int = 0,
+    evaluation: str = "",
+    reward_for: str = "mover",
+    log_of: str = "parent",
+    expanded_score: str = "own",
 ) -> UctPlayer:
     """Return the player.
 
     Args:
         game: the game it plays.
-        num_simulations: simulations before each move.
-        exploration: constant of UCB1 for rewards in [0, 1].
-        expansion_threshold: visits before a leaf is expanded.
+        num_simulations: simulations before each move; None: 100, or as many as `seconds` allow.
+        seconds: time for each move; 0 for no limit.
+        exploration: constant of UCB1 for rewards in [0, 1]; see `azero.search.uct`.
+        expansion_threshold: visits before a leaf is expanded. One beyond `num_simulations` is never reached: only the legal moves
+            themselves are then compared.
+        rollouts: from a leaf each time it is visited, each counted as a simulation; several spare descents of the tree.
+        rollout_depth: plies after which a rollout is judged by the `evaluation`; 0 plays to the end.
+        evaluation: name in `azero.evaluations` of what judges it; "" calls an unfinished game a draw.
+        reward_for: "mover": at each node the side to move chooses by its own rewards; "root": the side at the root is followed at
+            the other's nodes too, as some published code has it.
+        log_of: "parent": n in UCB1 counts the visits of all moves beside the one scored; "total": all simulations of the search.
+        expanded_score: "own": a move is scored by its own visits; "children": once expanded, by its children's largest score.
+
+    Raises:
+        UserError: an option that is out of range or does not fit the game.
     """
-    check_number("uct", "num_simulations", num_simulations, 1, 100_000_000)
+    check_number("uct", "seconds", seconds, 0.0, 86_400.0, whole=False)
+    if num_simulations is None:
+        num_simulations = LONGEST_SEARCH if seconds else 100
+    check_number("uct", "num_simulations", num_simulations, 1, LONGEST_SEARCH)
     check_number("uct", "exploration", exploration, 0.0, 1000.0, whole=False)
-    check_number("uct", "expansion_threshold", expansion_threshold, 1, 1_000_000)
-    return UctPlayer(game, num_simulations, float(exploration), expansion_threshold)
+    check_number("uct", "expansion_threshold", expansion_threshold, 1, LONGEST_SEARCH)
+    check_number("uct", "rollouts", rollouts, 1, 1_000_000)
+    check_choice("uct", "reward_for", reward_for, ("mover", "root"))
+    check_choice("uct", "log_of", log_of, ("parent", "total"))
+    check_choice("uct", "expanded_score", expanded_score, ("own", "children"))
+    judge = make_judge("uct", game, rollout_depth, evaluation)
+    variants = (reward_for == "root", log_of == "total", expanded_score == "children")
+    return UctPlayer(
+        game, Uct(float(exploration), expansion_threshold, rollouts, judge, *variants), num_simulations, float(seconds)
+    )

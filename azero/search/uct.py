@@ -1,9 +1,13 @@
-"""Plain UCT: UCB1 in the tree, random rollouts at its leaves, no network; many independent searches in one kernel call.
+"""Plain UCT: UCB1 in the tree, random rollouts at its leaves, no network.
 
 Letters: B positions, N nodes, A actions, S state words.
 
 Kocsis & Szepesvari, "Bandit based Monte-Carlo planning" (2006). Rewards lie in [0, 1]: 1 for a win, 0.5 for a draw. They are
-summed for the player who moves first in the game and turned for the mover of a node, so either side may move twice in a row.
+summed for the player who moves first in the game and turned for the mover at a node, so either side may move twice in a row.
+
+UCB1 is q + C sqrt(ln n / n_child) (Auer, Cesa-Bianchi & Fischer, "Finite-time analysis of the multiarmed bandit problem", 2002).
+Its proof wants C = sqrt(2) for rewards in [0, 1]. The bonus must grow with the range of the rewards: who counts -1 for a loss and
+1 for a win has rewards twice as far apart, and needs twice the constant for the same choices.
 """
 
 from __future__ import annotations
@@ -12,216 +16,294 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from azero.games.game import rules_at
-from azero.search.random_moves import mask_words, pick_legal
+from azero.search.kernels import borrowed, kernel, part
 from azero.search.random_stream import next_below
+from azero.search.rollouts import Board, Judge, end_reward, new_board, rollout
 
 NOT_EXPANDED = -1
 # Not a plain 0: a literal argument would make Numba compile every function that takes it twice.
 ROOT: Any = np.int64(0)
+ROOM_BYTES = 2**30  # a tree takes no more; then its leaves stay leaves, and the search goes on
+LOG_TABLE = 2**16  # visit counts whose logarithm is looked up
+
+# A node is a legal move and what it leads to. The children of a node stand one after another, in the order in which they are
+# first tried: of `num_children` only the first `tried` have a state, statistics and children of their own.
+NODE = np.dtype(
+    [
+        ("reward_sum", np.float64),  # for player 0
+        ("visits", np.int32),
+        ("own_visits", np.int32),  # those from before it had children
+        ("first_child", np.int32),  # NOT_EXPANDED before its moves are listed
+        ("num_children", np.int32),
+        ("tried", np.int32),
+        ("action", np.int32),
+        ("to_play", np.int8),
+        ("terminal", np.bool_),
+        ("turned", np.bool_),  # whoever chooses this move wants the rewards of player 1
+    ],
+    align=True,
+)
 
 
 class UctTree(NamedTuple):
-    """One search's tree. Row n is node n, nodes are numbered in the order in which they were first visited.
-
-    A node's legal actions are listed in the order in which they are first tried: slots below ``tried`` have a child.
-    """
+    """The tree of one search and its scratch. Row n is node n."""
 
     states: np.ndarray  # [N, S] uint64
-    actions: np.ndarray  # [N, A] int32: the legal action of each slot
-    children: np.ndarray  # [N, A] int32: the child node of each slot below `tried`
-    tried: np.ndarray  # [N] int64
-    num_legal: np.ndarray  # [N] int64: slots in use, NOT_EXPANDED before they are listed
-    visits: np.ndarray  # [N] int64
-    reward_sum: np.ndarray  # [N] float64: rewards for player 0
-    to_play: np.ndarray  # [N] int64
-    terminal: np.ndarray  # [N] bool
+    nodes: np.ndarray  # [N] NODE
+    q: np.ndarray  # [N] float64: mean reward for whoever chooses this move
+    width: np.ndarray  # [N] float64: 1 / sqrt(visits)
+    scores: np.ndarray  # [N] float64, written only where expanded moves take their children's largest score
+    num_nodes: np.ndarray  # [1] int64: rows in use
     path: np.ndarray  # [max_plies + 2] int64: the nodes of the current simulation
-    scratch: np.ndarray  # [2, S] uint64: the current and the next state of a rollout
-    legal: np.ndarray  # [A] bool: the legal mask of the state at hand
-    legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
-    none_banned: np.ndarray  # [A] bool, all False: only a root's moves may be banned
+    sqrt_log: np.ndarray  # [LOG_TABLE] float64: sqrt(ln n), 0 at n = 0
+    board: Board
 
 
-class Roots(NamedTuple):
-    """Functions of a visit count n = 0 .. num_simulations, computed once, since UCB1 asks for them all the time."""
+class Uct(NamedTuple):
+    """What one search does, as the kernels take it."""
 
-    sqrt_log: np.ndarray  # sqrt(ln n), 0 at n = 0
-    inverse: np.ndarray  # 1 / n, 0 at n = 0
-    inverse_sqrt: np.ndarray  # 1 / sqrt(n), 0 at n = 0
+    exploration: float  # C
+    expansion_threshold: int  # visits, each with a rollout, before a leaf is expanded; the root is expanded at once
+    rollouts: int  # at each visit of a leaf; every one counts as a simulation
+    judge: Judge
+    for_root: bool  # every choice is made with the rewards of the side at the root, instead of its mover's
+    log_of_total: bool  # n under the logarithm is the search's simulations, instead of those that went on from the node
+    largest_child: bool  # an expanded move's score is the largest of its children's, instead of its own
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def new_tree(num_simulations: int, max_plies: int, num_actions: int, state_words: int) -> UctTree:
-    """Return room for one search; a simulation adds at most one node."""
-    nodes = num_simulations + 1
-    legal_words = mask_words(num_actions)
+def ucb1(q: float, visits: int, total: int, exploration: float = math.sqrt(2.0)) -> float:
+    """The score of a move of mean reward `q` after so many visits, at `total` visits of all moves beside it."""
+    return q + exploration * math.sqrt(math.log(total)) * (1.0 / math.sqrt(visits))
+
+
+def new_tree(num_simulations: int, threshold: int, max_plies: int, num_actions: int, state_words: int) -> UctTree:
+    """Room for searches of so many simulations; a page of memory is taken when it is first written to.
+
+    A simulation expands at most one node, whose visits up to then were at least `threshold`.
+    """
+    bytes_each = NODE.itemsize + 3 * 8 + 8 * state_words
+    wanted = 1 + num_actions * (num_simulations // threshold + 2)
+    nodes = max(min(wanted, ROOM_BYTES // bytes_each), 1 + num_actions)
+    counts = np.arange(1, min(num_simulations + 2, LOG_TABLE))
     return UctTree(
-        np.zeros((nodes, state_words), np.uint64),
-        np.zeros((nodes, num_actions), np.int32),
-        np.zeros((nodes, num_actions), np.int32),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.float64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.bool_),
-        np.zeros(max_plies + 2, np.int64),
-        np.zeros((2, state_words), np.uint64),
-        legal_words.view(np.bool_)[:num_actions],
-        legal_words,
-        np.zeros(num_actions, np.bool_),
+        states=np.empty((nodes, state_words), np.uint64),
+        nodes=np.empty(nodes, NODE),
+        q=np.empty(nodes),
+        width=np.empty(nodes),
+        scores=np.empty(nodes),
+        num_nodes=np.zeros(1, np.int64),
+        path=np.zeros(max_plies + 2, np.int64),
+        sqrt_log=np.array([0.0, *(math.sqrt(math.log(n)) for n in counts.tolist())]),
+        board=new_board(num_actions, state_words),
     )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def new_roots(num_simulations: int) -> Roots:
-    """Return the table up to ``num_simulations`` visits."""
-    roots = Roots(np.zeros(num_simulations + 1), np.zeros(num_simulations + 1), np.zeros(num_simulations + 1))
-    for n in range(1, num_simulations + 1):
-        roots.sqrt_log[n] = math.sqrt(math.log(n))
-        roots.inverse[n] = 1.0 / n
-        roots.inverse_sqrt[n] = 1.0 / math.sqrt(n)
-    return roots
+@part
+def add_node(rules, tree, node):
+    """Begin node `node`, whose state is written already and whose action is known."""
+    tree.nodes[node].reward_sum = 0.0
+    tree.nodes[node].visits = 0
+    tree.nodes[node].own_visits = 0
+    tree.nodes[node].first_child = NOT_EXPANDED
+    tree.nodes[node].to_play = rules.to_play(tree.states[node])
+    tree.nodes[node].terminal = rules.is_terminal(tree.states[node])
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def first_reward(rules: Any, state: np.ndarray) -> float:
-    """Return the reward of a terminal state for player 0, in [0, 1]."""
-    value = rules.outcome(state)
-    return 0.5 + 0.5 * value if rules.to_play(state) == 0 else 0.5 - 0.5 * value
+@part
+def is_expanded(tree, node):
+    """Whether the node's moves are listed."""
+    return tree.nodes[node].first_child != NOT_EXPANDED
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def rollout(rules: Any, start: np.ndarray, tree: UctTree, stream: np.ndarray) -> float:
-    """Play random moves from ``start`` to the end and return the reward for player 0."""
-    here, there = tree.scratch[0], tree.scratch[1]
-    for word in range(start.shape[0]):  # Numba's assignment of rows costs seconds of compilation
-        here[word] = start[word]
-    while not rules.is_terminal(here):
-        rules.legal_mask(here, tree.legal)
-        rules.step(here, pick_legal(tree.legal_words, stream), there)
-        here, there = there, here
-    return first_reward(rules, here)
+@part
+def expand(tree, node):
+    """List the moves in the legal mask at hand as the node's children, none tried. The tree must have room for A more rows."""
+    legal = tree.board.legal
+    first = tree.num_nodes[0]
+    free = first
+    for action in range(legal.shape[0]):
+        tree.nodes[free].action = action  # overwritten by the next unless legal
+        tree.nodes[free].first_child = NOT_EXPANDED
+        free += legal[action]
+    tree.nodes[node].first_child = first
+    tree.nodes[node].num_children = free - first
+    tree.nodes[node].tried = 0
+    tree.nodes[node].own_visits = tree.nodes[node].visits
+    tree.num_nodes[0] = free
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def add_node(rules: Any, tree: UctTree, node: int) -> None:
-    """Begin node ``node``, whose state is written already."""
-    tree.num_legal[node] = NOT_EXPANDED
-    tree.visits[node] = 0
-    tree.reward_sum[node] = 0.0
-    tree.to_play[node] = rules.to_play(tree.states[node])
-    tree.terminal[node] = rules.is_terminal(tree.states[node])
+@part
+def first_child_of(tree, node):
+    """The first child of an expanded node."""
+    return np.int64(tree.nodes[node].first_child)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def expand(rules: Any, tree: UctTree, node: int, banned: np.ndarray) -> None:
-    """List the node's legal actions without the banned ones [A], none of them tried."""
-    rules.legal_mask(tree.states[node], tree.legal)
-    count = 0
-    for action in range(tree.legal.shape[0]):
-        tree.actions[node, count] = action  # overwritten by the next unless legal
-        count += tree.legal[action] and not banned[action]
-    tree.num_legal[node] = count
-    tree.tried[node] = 0
-
-
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def try_action(rules: Any, tree: UctTree, node: int, child: int, stream: np.ndarray) -> None:
-    """Make node ``child`` of one of the actions of ``node`` that were not tried, all equally likely."""
-    slot = tree.tried[node]
-    chosen = slot + next_below(stream, tree.num_legal[node] - slot)
-    action = tree.actions[node, chosen]
-    tree.actions[node, chosen] = tree.actions[node, slot]
-    tree.actions[node, slot] = action
-    tree.children[node, slot] = child
-    tree.tried[node] = slot + 1
+@part
+def try_action(rules, tree, uct, node, stream):
+    """Begin one of the children of `node` that were not tried, all equally likely, and return it."""
+    tried = tree.nodes[node].tried
+    child = first_child_of(tree, node) + tried
+    drawn = child + next_below(stream, tree.nodes[node].num_children - tried)
+    action = tree.nodes[drawn].action
+    tree.nodes[drawn].action = tree.nodes[child].action
+    tree.nodes[child].action = action
+    tree.nodes[node].tried = tried + 1
     rules.step(tree.states[node], action, tree.states[child])
     add_node(rules, tree, child)
+    chooser = ROOT if uct.for_root else node
+    tree.nodes[child].turned = tree.nodes[chooser].to_play != 0
+    return child
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def select(tree: UctTree, roots: Roots, node: int, children_visits: int, exploration: float) -> int:
-    """Return the child of the highest UCB1, q + exploration * sqrt(ln(n) / n_child); q is for the mover of ``node``."""
-    scale = exploration * roots.sqrt_log[children_visits]
-    turn = tree.to_play[node] != 0
-    best_score, best = -1.0, tree.children[node, 0]
-    for slot in range(tree.num_legal[node]):
-        child = tree.children[node, slot]
-        visits = tree.visits[child]
-        q = tree.reward_sum[child] * roots.inverse[visits]
-        score = (1.0 - q if turn else q) + scale * roots.inverse_sqrt[visits]
-        if score > best_score:
-            best_score, best = score, child
+@part
+def sqrt_log_of(tree, uct, node):
+    """sqrt(ln n) for the children of an expanded node."""
+    n = tree.nodes[ROOT].visits if uct.log_of_total else tree.nodes[node].visits - tree.nodes[node].own_visits
+    return tree.sqrt_log[n] if n < tree.sqrt_log.shape[0] else math.sqrt(math.log(n))
+
+
+@part
+def select(tree, uct, node):
+    """The child of the highest UCB1, the first of equals; every child was tried."""
+    scale = uct.exploration * sqrt_log_of(tree, uct, node)
+    best = first = first_child_of(tree, node)
+    best_score = -1.0
+    for child in range(first, first + tree.nodes[node].num_children):
+        score = tree.q[child] + scale * tree.width[child]
+        best = child if score > best_score else best
+        best_score = score if score > best_score else best_score
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy", forceinline=True)
-def simulate(
-    rules: Any, tree: UctTree, roots: Roots, nodes: int, exploration: float, expansion_threshold: int, stream: np.ndarray
-) -> int:
-    """Run one simulation and return the new number of nodes."""
+@part
+def score_all(tree, uct):
+    """Score every listed move, from the last to the first, so that an expanded one can take the largest score behind it."""
+    for node in range(tree.num_nodes[0] - 1, -1, -1):
+        if not is_expanded(tree, node):
+            continue
+        scale = uct.exploration * sqrt_log_of(tree, uct, node)
+        first = first_child_of(tree, node)
+        largest = -1.0
+        for child in range(first, first + tree.nodes[node].num_children):
+            if child >= first + tree.nodes[node].tried:
+                tree.scores[child] = math.inf
+            elif not is_expanded(tree, child):
+                tree.scores[child] = tree.q[child] + scale * tree.width[child]
+            largest = max(largest, tree.scores[child])
+        tree.scores[node] = largest
+
+
+@part
+def select_largest(tree, node):
+    """The child of the largest score in `tree.scores`, the first of equals."""
+    best = first_child_of(tree, node)
+    for child in range(best + 1, best + tree.nodes[node].num_children):
+        best = child if tree.scores[child] > tree.scores[best] else best
+    return best
+
+
+@part
+def backup(tree, length, reward, rollouts):
+    """Add the reward of so many rollouts to the first `length` nodes of the path."""
+    for step in range(length):
+        node = tree.path[step]
+        visits = tree.nodes[node].visits + rollouts
+        reward_sum = tree.nodes[node].reward_sum + reward
+        tree.nodes[node].visits = visits
+        tree.nodes[node].reward_sum = reward_sum
+        mean = reward_sum * (1.0 / visits)
+        tree.q[node] = 1.0 - mean if tree.nodes[node].turned else mean
+        tree.width[node] = 1.0 / math.sqrt(visits)
+
+
+@part
+def simulate(rules, tree, uct, stream, most):
+    """Descend to a leaf, roll it out at most `most` times, and return how often."""
+    num_actions = tree.board.legal.shape[0]
+    if uct.largest_child:
+        score_all(tree, uct)
     node, length = ROOT, 1
     tree.path[0] = ROOT
-    while not tree.terminal[node] and (node == ROOT or tree.visits[node] >= expansion_threshold):
-        if tree.num_legal[node] == NOT_EXPANDED:
-            expand(rules, tree, node, tree.none_banned)
-        if tree.tried[node] < tree.num_legal[node]:
-            try_action(rules, tree, node, nodes, stream)
-            node = nodes
-            nodes += 1
+    while True:
+        if not is_expanded(tree, node):
+            room = tree.num_nodes[0] + num_actions <= tree.nodes.shape[0]
+            if tree.nodes[node].terminal or tree.nodes[node].visits < uct.expansion_threshold or not room:
+                break
+            rules.legal_mask(tree.states[node], tree.board.legal)
+            expand(tree, node)
+        if tree.nodes[node].tried < tree.nodes[node].num_children:
+            node = try_action(rules, tree, uct, node, stream)
+        elif uct.largest_child:
+            node = select_largest(tree, node)
         else:
-            own_visits = 0 if node == ROOT else expansion_threshold  # spent before the node had children
-            node = np.int64(select(tree, roots, node, tree.visits[node] - own_visits, exploration))
+            node = select(tree, uct, node)
         tree.path[length] = node
         length += 1
-    state = tree.states[node]
-    reward = first_reward(rules, state) if tree.terminal[node] else rollout(rules, state, tree, stream)
-    for step in range(length):
-        tree.visits[tree.path[step]] += 1
-        tree.reward_sum[tree.path[step]] += reward
-    return nodes
+    rollouts = min(most, uct.rollouts)
+    if tree.nodes[node].terminal:
+        reward = rollouts * end_reward(rules, tree.states[node])
+    else:
+        reward = 0.0
+        for _ in range(rollouts):
+            reward += rollout(rules, tree.states[node], uct.judge, tree.board, stream)
+    backup(tree, length, reward, rollouts)
+    return rollouts
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def search_positions(
-    addresses: np.ndarray,
-    states: np.ndarray,
-    streams: np.ndarray,
-    num_simulations: int,
-    exploration: float,
-    expansion_threshold: int,
-    max_plies: int,
-    banned: np.ndarray,
-    visit_counts: np.ndarray,
-) -> None:
+@kernel
+def begin_search(addresses, tree, state, banned):
+    """Begin anew with `state` [S], not terminal, at the root, without its `banned` moves [A]."""
+    rules = rules_at(addresses)
+    tree = borrowed(tree)
+    for word in range(state.shape[0]):  # Numba's assignment of rows costs seconds of compilation
+        tree.states[ROOT, word] = state[word]
+    add_node(rules, tree, ROOT)
+    tree.nodes[ROOT].turned = tree.nodes[ROOT].to_play != 0
+    tree.num_nodes[0] = 1
+    legal = tree.board.legal
+    rules.legal_mask(state, legal)
+    for action in range(legal.shape[0]):
+        legal[action] &= not banned[action]
+    expand(tree, ROOT)
+
+
+@kernel
+def continue_search(addresses, tree, uct, num_simulations, stream):
+    """Run so many simulations more; stream [2] advances."""
+    rules = rules_at(addresses)
+    tree, stream = borrowed(tree), borrowed(stream)
+    left = num_simulations
+    while left > 0:
+        left -= simulate(rules, tree, uct, stream, left)
+
+
+@kernel
+def read_visit_counts(tree, visit_counts):
+    """Write how often each action of the root was visited into visit_counts [A] int64."""
+    for action in range(visit_counts.shape[0]):
+        visit_counts[action] = 0
+    first = first_child_of(tree, ROOT)
+    for child in range(first, first + tree.nodes[ROOT].tried):
+        visit_counts[tree.nodes[child].action] = tree.nodes[child].visits
+
+
+@kernel
+def search_positions(addresses, tree, uct, states, banned, num_simulations, streams, visit_counts):
     """Search every position on its own and write how often each of its actions was visited.
 
     Args:
         addresses: the game's `rule_addresses`.
+        tree: room for a search, used for one after another.
+        uct: what a search does.
         states: [B, S] uint64, none of them terminal.
-        streams: [B, 2] uint64, the random stream of each search; advanced.
-        num_simulations: simulations for each position, at least 1.
-        exploration: constant of UCB1; sqrt(2) for rewards in [0, 1].
-        expansion_threshold: visits, each with a rollout, before a leaf is expanded, at least 1; the root is expanded at once.
-        max_plies: no game is longer.
         banned: [B, A] bool, moves left out at the root.
+        num_simulations: for each position, at least 1.
+        streams: [B, 2] uint64, the random stream of each search; advanced.
         visit_counts: [B, A] int64, written.
     """
-    rules = rules_at(addresses)
-    tree = new_tree(num_simulations, max_plies, visit_counts.shape[1], states.shape[1])
-    roots = new_roots(num_simulations)
     for row in range(states.shape[0]):
-        tree.states[ROOT] = states[row]
-        add_node(rules, tree, ROOT)
-        expand(rules, tree, ROOT, banned[row])
-        nodes = ROOT + 1
-        for _ in range(num_simulations):
-            nodes = simulate(rules, tree, roots, nodes, exploration, expansion_threshold, streams[row])
-        for action in range(visit_counts.shape[1]):
-            visit_counts[row, action] = 0
-        for slot in range(tree.tried[ROOT]):
-            visit_counts[row, tree.actions[ROOT, slot]] = tree.visits[tree.children[ROOT, slot]]
+        begin_search(addresses, tree, states[row], banned[row])
+        continue_search(addresses, tree, uct, num_simulations, streams[row])
+        read_visit_counts(tree, visit_counts[row])
