@@ -20,6 +20,7 @@ import numpy as np
 from azero.config import Config, SearchConfig, UserError
 from azero.games.game import Game
 from azero.games.picture import cells_of_actions, draw
+from azero.openings import read_moves
 from azero.players import Player, make_player
 from azero.search.repetition import History
 
@@ -73,18 +74,7 @@ class Champion:
         Raises:
             UserError: no such move, or it is not legal there.
         """
-        state = self.game.initial_state()
-        past = History(self.game, 1)
-        for ply, text in enumerate(moves.split()):
-            try:
-                action = self.game.parse_action(text)
-            except ValueError as mistake:
-                raise UserError(str(mistake)) from mistake
-            if self.game.is_terminal(state) or not past.legal_mask(0, state)[action]:
-                raise UserError(f"{text!r} is not legal after {' '.join(moves.split()[:ply]) or 'no moves'} in {self.game.name}.")
-            past.add(ONLY_GAME, state[None])
-            state = self.game.step(state, action)
-        return state
+        return read_moves(self.game, moves.split())[1]
 
     def value(self, state: np.ndarray) -> float:
         """What the network expects of a position, in [-1, 1] for the player to move; of a finished game, its exact outcome."""

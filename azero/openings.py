@@ -71,17 +71,30 @@ def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
 
 def read_opening(game: Game, moves: list[str], where: str) -> list[int]:
     """The actions of one opening; see `read_book`."""
+    try:
+        actions, state = read_moves(game, moves)
+    except UserError as mistake:
+        raise UserError(f"{where}: {mistake}") from mistake
+    if game.is_terminal(state):
+        raise UserError(f"{where}: the game is over after {' '.join(moves)}.")
+    return actions
+
+
+def read_moves(game: Game, moves: list[str]) -> tuple[list[int], np.ndarray]:
+    """Moves from the initial state on, as the game writes them: their actions, and the state [S] after them.
+
+    Raises:
+        UserError: no such move, or it is not legal there.
+    """
     state, past, actions = game.initial_state(), History(game, 1), list[int]()
-    for text in moves:
+    for ply, text in enumerate(moves):
         try:
             action = game.parse_action(text)
         except ValueError as mistake:
-            raise UserError(f"{where}: {mistake}") from mistake
-        if not past.legal_mask(0, state)[action]:
-            raise UserError(f"{where}: {text} is not legal in {' '.join(moves)}.")
+            raise UserError(str(mistake)) from mistake
+        if game.is_terminal(state) or not past.legal_mask(0, state)[action]:
+            raise UserError(f"{text!r} is not legal after {' '.join(moves[:ply]) or 'no moves'} in {game.name}.")
         past.add(np.zeros(1, np.int64), state[None])
         state = game.step(state, action)
-        if game.is_terminal(state):
-            raise UserError(f"{where}: the game is over after {' '.join(moves)}.")
         actions.append(action)
-    return actions
+    return actions, state

@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 # A file imports from its own row or from rows below.
 LAYERS = [
     {"loop"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
     {"correctness", "entrants", "match_report"},

@@ -39,7 +39,7 @@ def test_a_book_is_one_opening_a_line(tmp_path: Path) -> None:
     [
         ("", "holds no opening"),
         ("4 9", "'9' is no move of tictactoe"),
-        ("4 4", "4 is not legal in 4 4"),
+        ("4 4", "'4' is not legal after 4 in tictactoe"),
         ("0 3 1 4 2", "the game is over after 0 3 1 4 2"),
     ],
 )

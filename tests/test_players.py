@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from searching import after
 
 from azero.config import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players import MODULES, Player, make_player
+from azero.players import MODULES, Analyst, Player, make_player
 from azero.players.policy import PolicyPlayer
 from azero.search.solvers import solve
 
@@ -209,3 +210,22 @@ def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:
     player.new_games(np.zeros(2, np.uint64))
     with pytest.raises(ValueError, match="game 2 has no seed"):
         player.choose(game.initial_state()[None], np.array([2]), np.zeros(1, np.int64))
+
+
+def test_uct_says_what_it_thinks_of_each_move() -> None:
+    """X to move wins at 2; a lost move is worth -1, an unlisted one nothing.
+
+    X X .
+    O O .
+    . . .
+    """
+    game = make_game("tictactoe")
+    state = after(game, 0, 3, 1, 4)
+    player = make_player("uct", game, num_simulations=4000)
+    player.new_games(np.zeros(1, np.uint64))
+    assert isinstance(player, Analyst)
+    analysis = player.analyse(state)
+    assert analysis.visits.sum() == 4000 and analysis.visits.argmax() == 2
+    assert analysis.values[2] == 1.0
+    assert np.isnan(analysis.values[[0, 1, 3, 4]]).all() and not np.isnan(analysis.values[[2, 5, 6, 7, 8]]).any()
+    assert analysis.values[6] < 0  # O wins at 5

@@ -28,7 +28,7 @@ STATUSES = {"python -m azero.correctness": {0, 1}}
 PYTHON = f"""#!/usr/bin/env bash
 case "$*" in
   *--help* | *--cfg*) exec {sys.executable} "$@" ;;
-  "-m azero.correctness"* | "-m azero.check_game"* | "-m azero.arena"*) exec {sys.executable} "$@" ;;
+  "-m azero.correctness"* | "-m azero.check_game"* | "-m azero.arena"* | "-m azero.play"*) exec {sys.executable} "$@" ;;
   "-m azero."*) case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
     exec {sys.executable} "$@" $size ;;
   "-m pytest"*) exec {sys.executable} "$@" --collect-only --quiet -p no:cacheprovider ;;
@@ -78,7 +78,15 @@ def test_every_command_runs(checkout: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
     environment["PATH"] = f"{checkout / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"
     for command in commands():
-        done = subprocess.run(["bash", "-c", command], cwd=checkout, env=environment, capture_output=True, text=True, timeout=200)
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=checkout,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=200,
+        )
         assert done.returncode in STATUSES.get(command, {0}), f"$ {command}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr, f"$ {command}\n{done.stderr}"
     runs = {path.parent.name for path in (checkout / "checkpoints").glob("*/state.json")}

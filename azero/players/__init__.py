@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -47,6 +47,21 @@ class Player(Protocol):
         Returns:
             [B] int64.
         """
+
+
+class Analysis(NamedTuple):
+    """What a search thinks of the moves of one position."""
+
+    visits: np.ndarray  # [A] int64, simulations that went through each move
+    values: np.ndarray  # [A] float64 in [-1, 1], mean result for the player to move; nan where there were none
+
+
+@runtime_checkable
+class Analyst(Protocol):
+    """A player that can say what it thinks."""
+
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+        """Search one state [S], without the banned moves [A], as for a move."""
 
 
 def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.ndarray:

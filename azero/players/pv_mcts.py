@@ -12,7 +12,7 @@ import numpy as np
 from azero.config import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
-from azero.players import check_number
+from azero.players import Analysis, check_number
 from azero.search.cache import make_cache
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
@@ -22,6 +22,7 @@ from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, choose_action, temperature_at
 from azero.search.tree import ROOT, find_state, make_tree, nodes_needed, reroot, reset
 
+ONLY_GAME = np.zeros(1, np.int64)
 GREEDY = Temperature(0.0, 0, 0, 0.0)
 
 
@@ -106,6 +107,15 @@ class PvMcts:
         actions = np.zeros(len(games), np.int64)
         choose_actions(self.tree, games, plies, self.temperature, self.streams, actions)
         return actions
+
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+        """What the search thinks of each move of one state [S]; it begins with an empty tree and forgets all games."""
+        self.new_games(np.zeros(1, np.uint64))
+        self.think(state[None], ONLY_GAME, None if banned is None else banned[None])
+        edges = self.tree.edges[0, ROOT]
+        visits = edges["child_visits"].astype(np.int64)
+        values = np.full(len(visits), np.nan)
+        return Analysis(visits, np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0))
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
         """[B, A] int32: the root's visit counts after `think`."""

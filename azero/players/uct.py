@@ -9,13 +9,14 @@ import numpy as np
 from azero.config import UserError
 from azero.evaluations import make_evaluation
 from azero.games.game import Game
-from azero.players import ban_table, check_choice, check_number
+from azero.players import Analysis, ban_table, check_choice, check_number
 from azero.players.clock import slices
 from azero.players.streams import GameStreams
 from azero.search.rollouts import NO_EVALUATION, Judge
-from azero.search.uct import Uct, begin_search, continue_search, new_tree, read_visit_counts, search_positions
+from azero.search.uct import ROOT, Uct, begin_search, continue_search, new_tree, read_visit_counts, search_positions
 
 LONGEST_SEARCH = 100_000_000
+ONLY_GAME = np.zeros(1, np.int64)
 
 
 class UctPlayer:
@@ -55,6 +56,14 @@ class UctPlayer:
                     *(self.game.rule_addresses, self.tree, self.uct, states, table, self.num_simulations, streams, counts)
                 )
         return counts
+
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+        """Search one state [S] and return what it thinks of each move; it draws from the stream of game 0."""
+        visits = self.visit_counts(state[None], ONLY_GAME, None if banned is None else banned[None])[0]
+        values = np.full(self.game.num_actions, np.nan)
+        first, tried = (int(self.tree.nodes[name][ROOT]) for name in ("first_child", "tried"))
+        values[self.tree.nodes["action"][first : first + tried]] = 2 * self.tree.q[first : first + tried] - 1
+        return Analysis(visits, values)
 
     def search_in_time(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray, counts: np.ndarray) -> None:
         """Search one state [S] until the time or the simulations are over; counts [A] are written."""

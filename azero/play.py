@@ -1,0 +1,279 @@
+"""`python -m azero.play game=connect_four opponent=uct`: play against any player, in the terminal.
+
+Besides moves a person may type `hint` (what a search thinks of the moves), `undo`, `moves`, `help` and `quit`. Every game is kept
+as one JSON line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from azero.command_line import WRONG_INPUT, game_title
+from azero.config import Config, GameConfig, UserError
+from azero.entrants import Entrant, make_entrant, take_entrant
+from azero.files.folder import names_of_runs
+from azero.games.game import Game
+from azero.monitoring.console import table_text
+from azero.players import MODULES, Analyst, Player
+from azero.search.repetition import History
+from azero.words import parse_words, take_config, take_game, whole_number
+
+HELP = """
+settings:
+  opponent=auto        a player by name: {players};
+                       auto is the champion of the run with the game's name if there is one, else uct
+  opponent.OPTION=VALUE
+  adviser=auto         who gives hints: pv_mcts or uct; auto is the champion if it is your opponent, else uct
+  side=first           yours: first or second
+  game=tictactoe       a shipped game, a file of conf/game, the path of a Python file, or such as openspiel:breakthrough
+  game.options.*       options of the game
+  seed=1
+  record=data/play.jsonl       games are added to it, one JSON line each
+  checkpoints=checkpoints device=auto      where runs lie, and what computes their networks
+"""
+COMMANDS = "hint = what a search thinks, undo = take your last move back, moves = all legal moves, quit = leave"
+ONLY_GAME = np.zeros(1, np.int64)
+HINTS = 5  # moves shown
+HINT_SIMULATIONS = 10_000  # of uct as an adviser
+OPPONENT_SIMULATIONS = 1_000  # of uct as an opponent that nobody asked for
+
+
+class Left(Exception):
+    """The person has left the game."""
+
+
+@dataclass
+class Session:
+    """One game between a person and a player.
+
+    Attributes:
+        game: the rules.
+        opponent: the player.
+        adviser: who gives hints.
+        side: the person's, 0 for who moves first in the game.
+        ask: shows a prompt and returns what the person types; EOFError where there is nobody.
+        tell: shows text.
+    """
+
+    game: Game
+    opponent: Player
+    adviser: Analyst
+    side: int
+    ask: Callable[[str], str] = input
+    tell: Callable[[str], None] = print
+
+    def __post_init__(self) -> None:
+        self.actions: list[int] = []
+
+    def replay(self) -> tuple[np.ndarray, History]:
+        """The state after the moves so far, and its history."""
+        state, past = self.game.initial_state(), History(self.game, 1)
+        for action in self.actions:
+            past.add(ONLY_GAME, state[None])
+            state = self.game.step(state, action)
+        return state, past
+
+    def play(self) -> None:
+        """Play until the game is over.
+
+        Raises:
+            Left: the person wants no more.
+        """
+        self.tell(f"You move {'first' if self.side == 0 else 'second'}, against {self.opponent.name}. help explains.")
+        while True:
+            state, past = self.replay()
+            if self.game.is_terminal(state):
+                self.tell(f"\n{self.game.format_state(state)}\n{self.result_text(state)}")
+                return
+            if self.game.to_play(state) == self.side:
+                self.persons_turn(state, past)
+            else:
+                ply = np.array([len(self.actions)])
+                chosen = self.opponent.choose(state[None], ONLY_GAME, ply, past.banned(ONLY_GAME, state[None]))
+                self.actions.append(int(chosen[0]))
+                self.tell(f"{self.opponent.name} plays {self.game.action_name(self.actions[-1])}")
+
+    def persons_turn(self, state: np.ndarray, past: History) -> None:
+        """Ask until there is a move or one is taken back."""
+        self.tell(f"\n{self.game.format_state(state)}")
+        legal = past.legal_mask(0, state)
+        while True:
+            try:
+                text = self.ask("your move: ").strip().lower()
+            except (EOFError, KeyboardInterrupt) as end:
+                raise Left from end
+            if text in ("quit", "exit"):
+                raise Left
+            if text == "undo" and self.take_back():
+                return
+            action = self.action_of(text, state, legal)
+            if action is not None:
+                self.actions.append(action)
+                return
+
+    def action_of(self, text: str, state: np.ndarray, legal: np.ndarray) -> int | None:
+        """The legal action that a person typed, or None after an answer to anything else."""
+        if answer := self.answer_to(text, state, legal):
+            self.tell(answer)
+            return None
+        try:
+            action = self.game.parse_action(text)
+        except ValueError as mistake:
+            self.tell(f"{mistake} {COMMANDS}.")
+            return None
+        if legal[action]:
+            return action
+        self.tell(f"{text} is not legal here; moves shows what is.")
+        return None
+
+    def answer_to(self, text: str, state: np.ndarray, legal: np.ndarray) -> str:
+        """What is said to one of the commands; nothing to a move."""
+        match text:
+            case "" | "help":
+                names = [self.game.action_name(action) for action in (0, self.game.num_actions - 1)]
+                return f"A move is written {names[0]} … {names[1]}. {COMMANDS}."
+            case "hint":
+                return self.hint_text(state, ~legal & self.game.legal_mask(state))
+            case "moves":
+                return " ".join(self.game.action_name(action) for action in np.flatnonzero(legal).tolist())
+            case "undo":
+                return "There is nothing to take back."
+        return ""
+
+    def take_back(self) -> bool:
+        """Go back to the person's last turn; False if there was none."""
+        state, turns = self.game.initial_state(), list[int]()
+        for ply, action in enumerate(self.actions):
+            if self.game.to_play(state) == self.side:
+                turns.append(ply)
+            state = self.game.step(state, action)
+        if turns:
+            del self.actions[turns[-1] :]
+        return bool(turns)
+
+    def hint_text(self, state: np.ndarray, banned: np.ndarray) -> str:
+        """The most visited moves, with visits and values for the person."""
+        visits, values = self.adviser.analyse(state, banned if banned.any() else None)
+        best = [int(action) for action in np.argsort(-visits, kind="stable")[:HINTS] if visits[action]]
+        rows = [[self.game.action_name(action), f"{visits[action]:,}", f"{values[action]:+.2f}"] for action in best]
+        return table_text([["move", "visits", "value"], *rows]) + "\nvalue: +1 you win, 0 draw, -1 you lose"
+
+    def result_text(self, state: np.ndarray) -> str:
+        """Who has won."""
+        outcome = self.game.outcome(state) * (1 if self.game.to_play(state) == self.side else -1)
+        return "You win." if outcome > 0 else f"{self.opponent.name} wins." if outcome < 0 else "A draw."
+
+    def line(self, opponent: str, seed: int) -> str:
+        """The game so far as a JSON line, like the arena's; the outcome, for who moved first, is null in an unfinished game."""
+        state, _ = self.replay()
+        over = self.game.is_terminal(state)
+        players = ["human", opponent] if self.side == 0 else [opponent, "human"]
+        return json.dumps(
+            {
+                "game": self.game.name,
+                "options": self.game.options,
+                "players": players,
+                "seed": seed,
+                "moves": [self.game.action_name(action) for action in self.actions],
+                "outcome": self.game.outcome(state) * (1 if self.game.to_play(state) == 0 else -1) if over else None,
+            },
+            ensure_ascii=False,
+        )
+
+
+def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:
+    """The opponent asked for; for `auto` the champion of the run with the game's name, or uct where there is no such run."""
+    if asked.name != "auto":
+        return asked
+    if game_title(GameConfig(name=game.name)) in names_of_runs(config):
+        return replace(asked, name="pv_mcts")
+    return Entrant(asked.label, "uct", {"num_simulations": OPPONENT_SIMULATIONS, **asked.options})
+
+
+def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config) -> Analyst:
+    """Who gives hints: the adviser asked for; for `auto` one like the opponent if that has a network, or else uct.
+
+    Raises:
+        UserError: the adviser asked for gives no hints.
+    """
+    if asked.name == "auto":
+        strong = Entrant("adviser", "uct", {"num_simulations": HINT_SIMULATIONS, **asked.options})
+        asked = opponent if opponent.name == "pv_mcts" else strong
+    player = make_entrant(asked, game, config)
+    if not isinstance(player, Analyst):
+        raise UserError(f"adviser={asked.name} gives no hints; uct does, and pv_mcts.")
+    player.new_games(np.zeros(1, np.uint64))
+    return player
+
+
+def run_session(words: Sequence[str], ask: Callable[[str], str], tell: Callable[[str], None]) -> None:
+    """Play the game that the words ask for, and keep it.
+
+    Raises:
+        UserError: a word that means nothing, or a value that cannot be.
+    """
+    settings = parse_words(words, "opponent=uct")
+    game = take_game(settings)
+    side, seed = settings.pop("side", "first"), whole_number(settings, "seed", 1, 0)
+    if side not in ("first", "second"):
+        raise UserError(f"side={side} must be first or second.")
+    record, config = Path(str(settings.pop("record", "data/play.jsonl"))), take_config(settings)
+    opponent = choose_opponent(take_entrant(settings, "opponent", "auto"), game, config)
+    asked = take_entrant(settings, "adviser", "auto")
+    if settings:
+        raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
+    player = make_entrant(opponent, game, config)
+    player.new_games(np.array([seed], np.uint64))
+    session = Session(game, player, choose_adviser(asked, opponent, game, config), int(side == "second"), ask, tell)
+    with open_record(record) as file:
+        try:
+            session.play()
+        except Left:
+            tell("")
+        finally:
+            if session.actions:
+                file.write(session.line(str(opponent), seed) + "\n")
+                tell(f"The game is in {record}.")
+
+
+def open_record(path: Path) -> TextIO:
+    """Open the file that games are added to.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("a", encoding="utf-8")
+    except OSError as mistake:
+        raise UserError(f"record={path} cannot be written: {mistake.strerror}.") from mistake
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Let a person play; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m azero.play",
+        description="Play against any player, in the terminal.",
+        epilog=HELP.format(players=", ".join(MODULES)),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("settings", nargs="*", metavar="key=value", help="see below")
+    parsed = parser.parse_args(arguments)
+    try:
+        run_session(parsed.settings, input, print)
+    except UserError as mistake:
+        print(f"azero: {mistake}", file=sys.stderr)
+        return WRONG_INPUT
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""A person at the terminal: moves, mistakes, hints, taking back, leaving, and the game that is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy import NAME, advance, toy_config
+
+from azero.config import Config
+from azero.entrants import Entrant
+from azero.games import make_game
+from azero.games.game import Game
+from azero.play import Left, Session, choose_opponent, main, run_session
+from azero.players import Analysis, Player, make_player
+
+TICTACTOE = make_game("tictactoe")
+
+
+@pytest.fixture(autouse=True)
+def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def person(*words: str) -> Callable[[str], str]:
+    """Types these words one after another, and then nothing more."""
+    left = list(words)
+
+    def ask(_prompt: str) -> str:
+        if not left:
+            raise EOFError
+        return left.pop(0)
+
+    return ask
+
+
+class Adviser:
+    """Sees 30 visits on the first legal move and 10 on the last."""
+
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+        legal = TICTACTOE.legal_actions(state)
+        visits, values = np.zeros(9, np.int64), np.full(9, np.nan)
+        visits[legal[0]], visits[legal[-1]] = 30, 10
+        values[legal[0]], values[legal[-1]] = 0.5, -1.0
+        return Analysis(visits, values)
+
+
+def sit(*words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE) -> tuple[Session, str]:
+    """A session after these words were typed, and what was shown."""
+    shown: list[str] = []
+    session = Session(game, opponent or make_player("alpha_beta", game), Adviser(), side, person(*words), shown.append)
+    try:
+        session.play()
+    except Left:
+        shown.append("left")
+    return session, "\n".join(shown)
+
+
+def test_alpha_beta_answers_and_draws() -> None:
+    """0 4 1 2 6 3 5 7 8 is alpha-beta's game with itself; the person plays the first side of it."""
+    session, shown = sit("0", "1", "6", "5", "8")
+    assert session.actions == [0, 4, 1, 2, 6, 3, 5, 7, 8]
+    assert "alpha_beta plays 4" in shown and shown.endswith("A draw.")
+
+
+def test_a_mistake_loses_and_the_last_board_is_shown() -> None:
+    session, shown = sit("1", "3", "5", "7", "8")
+    assert TICTACTOE.is_terminal(session.replay()[0])
+    assert shown.endswith("alpha_beta wins.")
+
+
+def test_the_second_side_waits_for_the_first_move() -> None:
+    session, shown = sit("4", side=1)
+    assert session.actions[:2] == [0, 4] and shown.startswith("You move second, against alpha_beta")
+
+
+def test_what_is_no_move_is_explained_and_asked_again() -> None:
+    session, shown = sit("x9", "", "moves", "help", "undo", "0", "0")
+    assert session.actions == [0, 4]
+    for said in ("'x9' is no move of tictactoe", "hint = what", "0 1 2 3 4 5 6 7 8", "A move is written 0 … 8",
+                 "There is nothing to take back", "0 is not legal here"):  # fmt: skip
+        assert said in shown
+
+
+def test_a_hint_shows_the_most_visited_moves_first() -> None:
+    _, shown = sit("4", "hint")
+    rows = [line.split() for line in shown.splitlines()]
+    at = rows.index(["move", "visits", "value"])
+    assert rows[at + 1] == ["1", "30", "+0.50"]  # alpha-beta has answered 4 with 0
+    assert rows[at + 2] == ["8", "10", "-1.00"]
+
+
+def test_undo_takes_back_the_move_and_its_answer() -> None:
+    session, _ = sit("0", "1", "undo", "8")
+    assert session.actions[:3] == [0, 4, 8]
+    assert sit("0", "1", "undo", "undo")[0].actions == []
+    assert sit("4", "undo", side=1)[0].actions == [0]  # the opponent's first move stays
+
+
+def test_repeated_positions_are_refused_in_go_also_after_undo() -> None:
+    r"""A ko on 5 x 5: after b3 takes at c3, the stone may not be taken back at once.
+
+    5 . . . . .
+    4 . X O . .
+    3 X . X O .     O plays b3 and takes c3; X c3 would repeat
+    2 . X O . .
+    1 . . . . .
+    """
+    game = make_game("go", size=5, komi=0.5)
+    moves = ["b4", "c4", "a3", "d3", "b2", "c2", "c3"]
+
+    class Scripted:
+        name, deterministic = "scripted", True
+
+        def new_games(self, seeds: np.ndarray) -> None:
+            pass
+
+        def choose(
+            self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+        ) -> np.ndarray:
+            return np.array([game.parse_action([*moves, "b3", "e5"][int(plies[0]) if plies[0] < 8 else 8])])
+
+    session, shown = sit(*moves[0::2], "c3", "undo", "c3", "c3", "e1", opponent=Scripted(), game=game)
+    assert shown.count("c3 is not legal here") == 2
+    assert game.action_name(session.actions[8]) == "e1"
+
+
+def test_a_game_is_kept_as_a_line_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    run_session(["opponent=alpha_beta"], person("0", "1", "6", "5", "8"), shown.append)
+    run_session(["opponent=alpha_beta", "side=second"], person("4", "quit"), shown.append)
+    run_session(["opponent=alpha_beta"], person(), shown.append)
+    finished, left = map(json.loads, Path("data/play.jsonl").read_text().splitlines())
+    assert finished["moves"] == list("041263578") and finished["outcome"] == 0.0
+    assert finished["players"] == ["human", "alpha_beta"]
+    assert left["outcome"] is None and left["players"] == ["alpha_beta", "human"] and left["moves"][:2] == ["0", "4"]
+    assert "The game is in data/play.jsonl." in shown
+
+
+def test_uct_plays_and_advises_when_nobody_is_asked_for_and_nothing_is_trained() -> None:
+    shown: list[str] = []
+    run_session([], person("4", "hint"), shown.append)
+    assert any(line.startswith("uct") for line in shown) and any("visits" in line for line in shown)
+
+
+def test_a_trained_champion_plays_and_advises(tmp_path: Path) -> None:
+    advance(toy_config(tmp_path))
+    shown: list[str] = []
+    run_session(["opponent=pv_mcts", f"opponent.run={NAME}"], person("4", "hint"), shown.append)
+    assert any(line.startswith("pv_mcts plays") for line in shown) and any("visits" in line for line in shown)
+
+
+@pytest.mark.parametrize("runs, name", [(["smoke", "tictactoe"], "pv_mcts"), (["smoke"], "uct"), ([], "uct")])
+def test_the_champion_is_the_opponent_where_the_game_has_one(runs: list[str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.play.names_of_runs", lambda _config: runs)
+    auto = Entrant("opponent", "auto", {"num_simulations": 5})
+    assert choose_opponent(auto, TICTACTOE, Config()) == Entrant("opponent", name, {"num_simulations": 5})
+    by_itself = choose_opponent(Entrant("opponent", "auto", {}), TICTACTOE, Config())
+    assert by_itself.options == ({"num_simulations": 1000} if name == "uct" else {})
+    asked = Entrant("opponent", "random", {})
+    assert choose_opponent(asked, TICTACTOE, Config()) == asked
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        (["side=left"], "side=left must be first or second"),
+        (["opponent=nobody"], "player nobody is unknown"),
+        (["opponent=uct", "opponent.depth=2"], "player uct has no option depth"),
+        (["opponent=random", "adviser=random"], "adviser=random gives no hints"),
+        (["oponent=uct"], "oponent is no setting"),
+        (["opponent=pv_mcts", f"opponent.run={NAME}"], f"holds no run {NAME}"),
+        (["opponent=random", "record=/"], "cannot be written"),
+    ],
+)
+def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
