@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Othello: UCT with short rollouts against random, minimax and flat Monte Carlo, published beside measured.
+
+usage: python scripts/experiments/othello_baselines.py [--share S] [--seed N] [--write]
+
+UCT rolls out 20 plies and counts discs, expands after 20 visits, C = sqrt(2). Three searches are compared. "As published" is
+the published code: it carries the result for the side at the root unchanged through the nodes of both sides and takes the
+logarithm of all simulations in every node; its `depth <= 20` plays 21 plies and its `> threshold` expands at the 21st visit.
+"Mended" is the text: the judgement turns at each level. "Worked table" is the text's example: an expanded move takes the
+largest UCB1 of its children. Limits in milliseconds belong to another machine; the published numbers of simulations stand for
+them here.
+"""
+
+from __future__ import annotations
+
+from published import Experiment, measure, parser, player, tell
+
+from azero.entrants import Entrant
+from azero.games import make_game
+
+GAMES = 400
+
+
+def uct(simulations: int, variant: str) -> Entrant:
+    """UCT with that many simulations."""
+    options: dict[str, object] = {"num_simulations": simulations, "evaluation": "discs"}
+    if variant == "mended":
+        return player("uct", **options, rollout_depth=20, expansion_threshold=20)
+    code = {"rollout_depth": 21, "expansion_threshold": 21, "log_of": "total"}
+    if variant == "as published":
+        return player("uct", **options, **code, reward_for="root")
+    return player("uct", **options, **code, expanded_score="children")
+
+
+def experiments(games: int) -> list[Experiment]:
+    """All matches."""
+    minimax = player("alpha_beta", depth=2, evaluation="discs")
+    flat = player("flat_monte_carlo", num_simulations=200, rollout_depth=20, evaluation="discs")
+    matches = [
+        (200, "random", player("random"), "94 of 100", games),
+        (2000, "random", player("random"), "100 of 100", games // 4),
+        (200, "minimax, 2 plies, counting discs", minimax, "32 to 67", games),
+        (200, "flat Monte Carlo, 20 plies, 200 rollouts", flat, "63 to 34", games),
+    ]
+    return [
+        Experiment(
+            f"UCT, {simulations:,} simulations, {variant}, v. {name}", said, uct(simulations, variant), other, 2 * (count // 2)
+        )
+        for simulations, name, other, said, count in matches
+        for variant in ("as published", "mended", "worked table")
+    ]
+
+
+def main() -> None:
+    """Play everything."""
+    asked = parser("Othello baselines, published beside measured.").parse_args()
+    games = 8 * max(1, round(GAMES * asked.share / 8))
+    tell("othello_baselines", measure(make_game("othello"), experiments(games), asked.seed), asked.write)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What the experiment scripts share: matches measured beside the published score, and their table in docs/experiments.md."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from azero.arena import Arena, hold_match
+from azero.config import Config
+from azero.entrants import Entrant
+from azero.games.game import Game
+from azero.match import MatchGame, summarize
+from azero.monitoring.console import Console
+from azero.rating import score, score_interval
+
+DOCUMENT = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments.md"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One published score and the match that measures it again.
+
+    Attributes:
+        what: the match in words.
+        published: the score as published, for a person to read.
+        one: the player whose score it is.
+        other: its opponent.
+        games: played here; even.
+        first_only: whether only the games count in which `one` moved first; then twice as many are played.
+    """
+
+    what: str
+    published: str
+    one: Entrant
+    other: Entrant
+    games: int
+    first_only: bool = False
+
+
+def player(name: str, **options: object) -> Entrant:
+    """A player with its options."""
+    return Entrant(name, name, options)
+
+
+def measure(game: Game, experiments: Sequence[Experiment], seed: int, lanes: int = 2) -> list[list[str]]:
+    """Play the matches, one after another, and return the table's rows, its header first."""
+    rows = [["", "published", "measured", "95 % interval", "games", "distinct"]]
+    total = sum(each.games * (1 + each.first_only) for each in experiments)
+    with Console().stage("matches", 0, 0, total, "games") as progress:
+        done = 0
+        for each in experiments:
+
+            def watch(_places: tuple[int, int], ended: list[MatchGame]) -> None:
+                nonlocal done
+                done += len(ended)
+                progress.update(done)
+
+            games = each.games * (1 + each.first_only)
+            arena = Arena(game, (each.one, each.other), games, seed, 0, (), lanes, Config())
+            rows.append(row_of(each, hold_match(arena, 0, 1, watch).games))
+    return rows
+
+
+def row_of(experiment: Experiment, games: list[MatchGame]) -> list[str]:
+    """One line of the table."""
+    counted = summarize([game for game in games if game.first == 0 or not experiment.first_only])
+    counts = (counted.wins, counted.draws, counted.losses)
+    low, high = score_interval(*counts)
+    return [
+        experiment.what,
+        experiment.published,
+        f"{score(*counts):.3f}",
+        f"{low:.3f} to {high:.3f}",
+        f"{len(counted.games):,}",
+        f"{counted.distinct:,}",
+    ]
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """A table as Markdown, its header first."""
+    lines = [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join([lines[0], f"|{' --- |' * len(rows[0])}", *lines[1:]])
+
+
+def write_block(name: str, text: str) -> None:
+    """Put a text between the marks of that name in docs/experiments.md."""
+    document = DOCUMENT.read_text(encoding="utf-8")
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    if begin not in document:
+        raise SystemExit(f"{DOCUMENT} has no block {name}.")
+    found = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    DOCUMENT.write_text(found.sub(lambda _match: f"{begin}{text}\n{end}", document), encoding="utf-8")
+
+
+def parser(description: str) -> argparse.ArgumentParser:
+    """What every experiment script can be told."""
+    words = argparse.ArgumentParser(description=description)
+    words.add_argument("--share", type=float, default=1.0, help="play so much of the games, such as 0.1 for a quick look")
+    words.add_argument("--seed", type=int, default=1)
+    words.add_argument("--write", action="store_true", help="put the tables into docs/experiments.md")
+    return words
+
+
+def tell(name: str, table: Sequence[Sequence[str]], write: bool) -> None:
+    """Print a table, and write it where that was asked for."""
+    text = markdown(table)
+    print(text)
+    if write:
+        write_block(name, text)

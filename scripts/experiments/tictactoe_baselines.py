@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""Tic-tac-toe: flat Monte Carlo and UCT against random and alpha-beta, published beside measured.
+
+usage: python scripts/experiments/tictactoe_baselines.py [--share S] [--seed N] [--write]
+
+The score is the first-named player's over games with alternating colours. Alpha-beta takes the first of equal moves. The
+published UCT names its own expansion without calling it, so its tree never grows beyond the root's children: a threshold never
+reached.
+"""
+
+from __future__ import annotations
+
+from published import Experiment, measure, parser, player, tell
+
+from azero.games import make_game
+
+NEVER = 1_000_000  # visits before a leaf is expanded, more than any search here has
+EXPANDING = 10  # as the published text has it
+GAMES = 2000
+
+
+def experiments(games: int) -> list[Experiment]:
+    """All matches."""
+    flat = player("flat_monte_carlo", rollouts=10)
+    random, alpha_beta = player("random"), player("alpha_beta")
+    found = [
+        Experiment("flat Monte Carlo, 10 rollouts a move, v. random", "0.985", flat, random, games),
+        Experiment("flat Monte Carlo, 10 rollouts a move, v. alpha-beta", "0.365", flat, alpha_beta, games),
+    ]
+    for simulations in (100, 1000):
+        for threshold, name in ((NEVER, "never expanding, as published"), (EXPANDING, f"expanding at {EXPANDING} visits")):
+            uct = player("uct", num_simulations=simulations, expansion_threshold=threshold)
+            said = ("1.0", "0.46") if (simulations, threshold) == (100, NEVER) else ("", "")
+            found.append(Experiment(f"UCT, {simulations:,} simulations, {name}, v. random", said[0], uct, random, games))
+            found.append(Experiment(f"UCT, {simulations:,} simulations, {name}, v. alpha-beta", said[1], uct, alpha_beta, games))
+    return found
+
+
+def main() -> None:
+    """Play everything."""
+    asked = parser("Tic-tac-toe baselines, published beside measured.").parse_args()
+    games = 2 * round(GAMES * asked.share / 2)
+    tell("tictactoe_baselines", measure(make_game("tictactoe"), experiments(games), asked.seed), asked.write)
+
+
+if __name__ == "__main__":
+    main()
