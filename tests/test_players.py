@@ -15,7 +15,8 @@ from azero.players import MODULES, Analyst, Player, make_player
 from azero.players.policy import PolicyPlayer
 from azero.search.solvers import solve
 
-WITHOUT_NETWORK = ["random", "alpha_beta", "uct"]
+WITHOUT_NETWORK = ["random", "alpha_beta", "flat_monte_carlo", "uct", "pure_mcts"]
+QUICK: dict[str, dict[str, Any]] = {"pure_mcts": {"num_simulations": 50}}  # options beside the defaults
 
 
 class FakeInference:
@@ -76,7 +77,7 @@ def play_games(game: Game, first: Player, second: Player, games: int) -> tuple[i
 @pytest.mark.parametrize("name", WITHOUT_NETWORK)
 def test_every_move_is_legal(name: str, game: Game) -> None:
     states = some_states(game)
-    actions = ask(make_player(name, game), states)
+    actions = ask(make_player(name, game, **QUICK.get(name, {})), states)
     assert actions.shape == (len(states),) and actions.dtype == np.int64
     assert all(game.legal_mask(state)[action] for state, action in zip(states, actions, strict=True))
 
@@ -85,7 +86,7 @@ def test_every_move_is_legal(name: str, game: Game) -> None:
 def test_a_move_depends_on_its_game_s_seed_and_on_no_other_game(name: str, game: Game) -> None:
     states = some_states(game)
     seeds = np.random.default_rng(7).integers(0, 2**63, len(states)).astype(np.uint64)
-    player = make_player(name, game)
+    player = make_player(name, game, **QUICK.get(name, {}))
     together = ask(player, states, seeds)
     np.testing.assert_array_equal(ask(player, states, seeds), together)
     backwards = ask(player, states[::-1], seeds[::-1])
@@ -169,7 +170,17 @@ def test_negamax_is_another_name_of_alpha_beta(game: Game) -> None:
         ("uct", {"rollout_depth": 9, "evaluation": "discs"}, "evaluation=discs is made for othello"),
         ("alpha_beta", {"depth": -1}, "depth=-1"),
         ("random", {"seed": 1}, "has no option seed; it has none"),
+        ("flat_monte_carlo", {"rollouts": -1}, "rollouts=-1 must be a whole number"),
+        ("flat_monte_carlo", {"num_simulations": 0.5}, "num_simulations=0.5 must be a whole number"),
+        ("flat_monte_carlo", {"seconds": float("inf")}, "seconds=inf must be a number"),
+        ("flat_monte_carlo", {"rollouts": 5, "num_simulations": 50}, "rollouts=5 is for each move, num_simulations=50 for all"),
+        ("flat_monte_carlo", {"evaluation": "discs"}, "evaluation=discs needs a rollout_depth"),
+        ("pure_mcts", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
+        ("pure_mcts", {"c_puct": -1}, "c_puct=-1 must be a number"),
+        ("pure_mcts", {"priors": "equal"}, "priors=equal must be random or uniform"),
+        ("pure_mcts", {"update_root": "no"}, "update_root=no must be True or False"),
         ("policy", {}, "needs a trained network"),
+        ("value", {}, "needs a trained network"),
         ("pv_mcts", {}, "needs a trained network"),
     ],
 )
@@ -202,7 +213,8 @@ def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game:
 
 
 def test_every_name_has_a_module() -> None:
-    assert set(MODULES) == {"random", "alpha_beta", "negamax", "uct", "policy", "pv_mcts"}
+    without = {"negamax", *WITHOUT_NETWORK}
+    assert set(MODULES) == without | {"policy", "value", "pv_mcts"}
 
 
 def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:

@@ -74,8 +74,11 @@ MODULES = {
     "random": "azero.players.random_player",
     "alpha_beta": "azero.players.alpha_beta",
     "negamax": "azero.players.alpha_beta",
+    "flat_monte_carlo": "azero.players.flat_monte_carlo",
     "uct": "azero.players.uct",
+    "pure_mcts": "azero.players.pure_mcts",
     "policy": "azero.players.policy",
+    "value": "azero.players.value",
     "pv_mcts": "azero.players.pv_mcts",
 }
 
@@ -131,7 +134,7 @@ def check_number(player: str, option: str, value: Any, lowest: float, highest: f
         raise UserError(f"player {player}: {option}={value} must be {kind} between {lowest:g} and {highest:g}.")
 
 
-def check_choice(player: str, option: str, value: Any, choices: tuple[str, ...]) -> None:
+def check_choice(player: str, option: str, value: Any, choices: tuple[Any, ...]) -> None:
     """Refuse a value that is none of the choices."""
     if value not in choices:
-        raise UserError(f"player {player}: {option}={value} must be {' or '.join(choices)}.")
+        raise UserError(f"player {player}: {option}={value} must be {' or '.join(map(str, choices))}.")

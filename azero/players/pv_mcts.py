@@ -60,7 +60,7 @@ class PvMcts:
     ) -> None:
         """`cache`: evaluations remembered, 0 for none."""
         self.game, self.inference, self.search, self.temperature = game, inference, search, temperature
-        self.deterministic = temperature == GREEDY
+        self.deterministic = temperature.initial == temperature.final == 0.0
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         self.puct = make_puct(search)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)

@@ -6,13 +6,11 @@ import math
 
 import numpy as np
 
-from azero.config import UserError
-from azero.evaluations import make_evaluation
 from azero.games.game import Game
 from azero.players import Analysis, ban_table, check_choice, check_number
 from azero.players.clock import slices
+from azero.players.rollout_options import make_judge
 from azero.players.streams import GameStreams
-from azero.search.rollouts import NO_EVALUATION, Judge
 from azero.search.uct import ROOT, Uct, begin_search, continue_search, new_tree, read_visit_counts, search_positions
 
 LONGEST_SEARCH = 100_000_000
@@ -75,18 +73,6 @@ class UctPlayer:
             if left == 0:
                 break
         read_visit_counts(self.tree, counts)
-
-
-def make_judge(player: str, game: Game, rollout_depth: int, evaluation: str) -> Judge:
-    """How rollouts end, from a player's options: `rollout_depth` plies at most, 0 for no limit; "" for no evaluation.
-
-    Raises:
-        UserError: an evaluation that would never be asked, or that there is not for this game.
-    """
-    check_number(player, "rollout_depth", rollout_depth, 0, 1_000_000)
-    if evaluation and not rollout_depth:
-        raise UserError(f"player {player}: evaluation={evaluation} needs a rollout_depth; rollouts to the end ask nobody.")
-    return Judge(rollout_depth or game.max_plies, make_evaluation(evaluation, game).address if evaluation else NO_EVALUATION)
 
 
 def make(
