@@ -3,7 +3,7 @@
 
 usage: python scripts/experiments/tictactoe_baselines.py [--share S] [--seed N] [--write]
 
-The score is the first-named player's over games with alternating colours. Alpha-beta takes the first of equal moves. The
+The score is the first-named player's, who moves first in all games that count. Alpha-beta takes the first of equal moves. The
 published UCT names its own expansion without calling it, so its tree never grows beyond the root's children: a threshold never
 reached.
 """
@@ -24,15 +24,17 @@ def experiments(games: int) -> list[Experiment]:
     flat = player("flat_monte_carlo", rollouts=10)
     random, alpha_beta = player("random"), player("alpha_beta")
     found = [
-        Experiment("flat Monte Carlo, 10 rollouts a move, v. random", "0.985", flat, random, games),
-        Experiment("flat Monte Carlo, 10 rollouts a move, v. alpha-beta", "0.365", flat, alpha_beta, games),
+        Experiment("flat Monte Carlo, 10 rollouts a move, v. random", "0.985", flat, random, games, True),
+        Experiment("flat Monte Carlo, 10 rollouts a move, v. alpha-beta", "0.365", flat, alpha_beta, games, True),
     ]
     for simulations in (100, 1000):
         for threshold, name in ((NEVER, "never expanding, as published"), (EXPANDING, f"expanding at {EXPANDING} visits")):
             uct = player("uct", num_simulations=simulations, expansion_threshold=threshold)
             said = ("1.0", "0.46") if (simulations, threshold) == (100, NEVER) else ("", "")
-            found.append(Experiment(f"UCT, {simulations:,} simulations, {name}, v. random", said[0], uct, random, games))
-            found.append(Experiment(f"UCT, {simulations:,} simulations, {name}, v. alpha-beta", said[1], uct, alpha_beta, games))
+            found.append(Experiment(f"UCT, {simulations:,} simulations, {name}, v. random", said[0], uct, random, games, True))
+            found.append(
+                Experiment(f"UCT, {simulations:,} simulations, {name}, v. alpha-beta", said[1], uct, alpha_beta, games, True)
+            )
     return found
 
 
