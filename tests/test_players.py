@@ -14,7 +14,7 @@ from azero.players import MODULES, Player, make_player
 from azero.players.policy import PolicyPlayer
 from azero.search.solvers import solve
 
-WITHOUT_NETWORK = ["random", "alpha_beta", "uct"]
+WITHOUT_NETWORK = ["random", "alpha_beta", "uct", "grouped_uct"]
 
 
 class FakeInference:
@@ -190,7 +190,7 @@ def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game:
 
 
 def test_every_name_has_a_module() -> None:
-    assert set(MODULES) == {"random", "alpha_beta", "negamax", "uct", "policy", "pv_mcts"}
+    assert set(MODULES) == {"random", "alpha_beta", "negamax", "uct", "grouped_uct", "policy", "pv_mcts"}
 
 
 def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:

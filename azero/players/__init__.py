@@ -54,6 +54,7 @@ MODULES = {
     "alpha_beta": "azero.players.alpha_beta",
     "negamax": "azero.players.alpha_beta",
     "uct": "azero.players.uct",
+    "grouped_uct": "azero.players.grouped_uct",
     "policy": "azero.players.policy",
     "pv_mcts": "azero.players.pv_mcts",
 }
