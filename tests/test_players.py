@@ -15,7 +15,7 @@ from azero.players import MODULES, Analyst, Player, make_player
 from azero.players.policy import PolicyPlayer
 from azero.search.solvers import solve
 
-WITHOUT_NETWORK = ["random", "alpha_beta", "flat_monte_carlo", "uct", "pure_mcts"]
+WITHOUT_NETWORK = ["random", "alpha_beta", "flat_monte_carlo", "uct", "grouped_uct", "pure_mcts"]
 QUICK: dict[str, dict[str, Any]] = {"pure_mcts": {"num_simulations": 50}}  # options beside the defaults
 
 

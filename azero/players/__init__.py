@@ -76,6 +76,7 @@ MODULES = {
     "negamax": "azero.players.alpha_beta",
     "flat_monte_carlo": "azero.players.flat_monte_carlo",
     "uct": "azero.players.uct",
+    "grouped_uct": "azero.players.grouped_uct",
     "pure_mcts": "azero.players.pure_mcts",
     "policy": "azero.players.policy",
     "value": "azero.players.value",
