@@ -52,12 +52,13 @@ def take_entrant(settings: dict[str, Any], label: str, default: str | None = Non
 
 
 def needs_network(entrant: Entrant) -> bool:
-    """Whether the player plays with what a run has trained.
+    """Whether the player plays with what a run has trained: because it must, or because a run was named for one that may.
 
     Raises:
         UserError: there is no such player.
     """
-    return "inference" in inspect.signature(maker_of(entrant.name)).parameters
+    parameter = inspect.signature(maker_of(entrant.name)).parameters.get("inference")
+    return parameter is not None and (parameter.default is inspect.Parameter.empty or "run" in entrant.options)
 
 
 def make_entrant(entrant: Entrant, game: Game, config: Config) -> Player:

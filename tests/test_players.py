@@ -181,6 +181,7 @@ def test_negamax_is_another_name_of_alpha_beta(game: Game) -> None:
         ("pure_mcts", {"update_root": "no"}, "update_root=no must be True or False"),
         ("policy", {}, "needs a trained network"),
         ("value", {}, "needs a trained network"),
+        ("alphago", {}, "needs a trained network"),
         ("pv_mcts", {}, "needs a trained network"),
     ],
 )
@@ -212,9 +213,17 @@ def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game:
             make_player("pv_mcts", game, inference=FakeInference(4), search=SearchConfig(num_simulations=value))
 
 
+@pytest.mark.parametrize(
+    "option, value", [("num_simulations", 0), ("eta", -1.0), ("lambda_", 1.5), ("rollout_policy", "fast"), ("tree", "one_sided")]
+)
+def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
+    with pytest.raises(UserError, match=f"player alphago: {option}={value} must be"):
+        make_player("alphago", game, inference=FakeInference(4), **{option: value})
+
+
 def test_every_name_has_a_module() -> None:
     without = {"negamax", *WITHOUT_NETWORK}
-    assert set(MODULES) == without | {"policy", "value", "pv_mcts"}
+    assert set(MODULES) == without | {"policy", "value", "alphago", "pv_mcts"}
 
 
 def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:

@@ -80,6 +80,7 @@ MODULES = {
     "pure_mcts": "azero.players.pure_mcts",
     "policy": "azero.players.policy",
     "value": "azero.players.value",
+    "alphago": "azero.players.alphago",
     "pv_mcts": "azero.players.pv_mcts",
 }
 

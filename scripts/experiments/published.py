@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from azero.match import MatchGame, summarize
 from azero.monitoring.console import Console
 from azero.rating import score, score_interval
 
+LANES = os.cpu_count() or 1
 DOCUMENT = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments.md"
 
 
@@ -45,8 +47,11 @@ def player(name: str, **options: object) -> Entrant:
     return Entrant(name, name, options)
 
 
-def measure(game: Game, experiments: Sequence[Experiment], seed: int, lanes: int = 2) -> list[list[str]]:
-    """Play the matches, one after another, and return the table's rows, its header first."""
+def measure(game: Game, experiments: Sequence[Experiment], seed: int, varied: bool = False) -> list[list[str]]:
+    """Play the matches, one after another, and return the table's rows, its header first.
+
+    varied: players that never vary get random openings; else every game begins at the initial state.
+    """
     rows = [["", "published", "measured", "95 % interval", "games", "distinct"]]
     total = sum(each.games * (1 + each.first_only) for each in experiments)
     with Console().stage("matches", 0, 0, total, "games") as progress:
@@ -59,7 +64,7 @@ def measure(game: Game, experiments: Sequence[Experiment], seed: int, lanes: int
                 progress.update(done)
 
             games = each.games * (1 + each.first_only)
-            arena = Arena(game, (each.one, each.other), games, seed, 0, (), lanes, Config())
+            arena = Arena(game, (each.one, each.other), games, seed, None if varied else 0, (), LANES, Config())
             rows.append(row_of(each, hold_match(arena, 0, 1, watch).games))
     return rows
 

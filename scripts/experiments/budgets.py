@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""Does a bigger budget play better? Each player with a budget against random and against itself at a tenth of it.
+
+usage: python scripts/experiments/budgets.py [--share S] [--seed N] [--write]
+
+Connect Four and Othello 6 x 6. A player holds if its score is above 0.5 with 95 % confidence. Alpha-beta's budget is the positions
+it looks at: two plies less are about a tenth of them. Players that never vary get random openings. Those with a network play with
+the champions of the runs connect_four and othello6 where they are trained.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from published import Experiment, measure, parser, player, tell
+
+from azero.config import Config
+from azero.entrants import Entrant
+from azero.files.folder import names_of_runs
+from azero.words import load_game
+
+GAMES = 200
+GAMES_WITH_NETWORK = 100
+EVALUATIONS = {"connect_four": "lines", "othello6": "squares"}
+
+
+def budgeted(evaluation: str) -> list[tuple[Entrant, Entrant]]:
+    """Each player without a network, with its budget and with a tenth of it."""
+    counted = [
+        (player(name, num_simulations=1000), player(name, num_simulations=100))
+        for name in ("flat_monte_carlo", "uct", "pure_mcts", "grouped_uct")
+    ]
+    timed = {"evaluation": evaluation}
+    return [
+        *counted,
+        (player("alpha_beta", depth=5, **timed), player("alpha_beta", depth=3, **timed)),
+        (player("iterative_deepening", seconds=0.02, **timed), player("iterative_deepening", seconds=0.002, **timed)),
+    ]
+
+
+def trained(run: str) -> list[tuple[Entrant, Entrant | None]]:
+    """Each player with a network; policy and value have no budget."""
+    return [
+        (player("alphago", run=run, num_simulations=100), player("alphago", run=run, num_simulations=10)),
+        (player("pv_mcts", run=run, num_simulations=100), player("pv_mcts", run=run, num_simulations=10)),
+        (player("policy", run=run), None),
+        (player("value", run=run), None),
+    ]
+
+
+def experiments(name: str, share: float) -> list[Experiment]:
+    """All matches of one game."""
+    with_network = name in names_of_runs(Config())
+    if not with_network:
+        print(f"There is no run {name}; its players with a network are left out.", file=sys.stderr)
+    pairs: list[tuple[Entrant, Entrant | None, int]] = [(*pair, GAMES) for pair in budgeted(EVALUATIONS[name])]
+    pairs += [(*pair, GAMES_WITH_NETWORK) for pair in (trained(name) if with_network else [])]
+    return [
+        Experiment(f"{strong} v. {other}", "", strong, other, 2 * max(1, round(games * share / 2)))
+        for strong, weak, games in pairs
+        for other in (player("random"), weak)
+        if other is not None
+    ]
+
+
+def with_verdict(rows: list[list[str]]) -> list[list[str]]:
+    """The table of `measure` without the published scores and with what each match says."""
+    header, *matches = [[row[0], *row[2:]] for row in rows]
+    verdicts = ["holds" if float(row[2].split()[0]) > 0.5 else "does not hold" for row in matches]
+    return [[*header, "above 0.5"], *([*row, verdict] for row, verdict in zip(matches, verdicts, strict=True))]
+
+
+def main() -> None:
+    """Play everything."""
+    asked = parser("Every player with a budget against random and against itself at a tenth of it.").parse_args()
+    for name in EVALUATIONS:
+        rows = measure(load_game(name, {}), experiments(name, asked.share), asked.seed, varied=True)
+        print(f"\n{name}\n")
+        tell(f"budgets_{name}", with_verdict(rows), asked.write)
+
+
+if __name__ == "__main__":
+    main()
