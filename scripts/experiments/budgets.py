@@ -3,9 +3,9 @@
 
 usage: python scripts/experiments/budgets.py [--share S] [--seed N] [--write]
 
-Connect Four and Othello 6 x 6. A player holds if its score is above 0.5 with 95 % confidence. Alpha-beta's budget is the positions
-it looks at: two plies less are about a tenth of them. Players that never vary get random openings. Those with a network play with
-the champions of the runs connect_four and othello6 where they are trained.
+Connect Four and Othello 6 x 6. A player holds if its score is above 0.5 with 95 % confidence. Alpha-beta's budget is the
+positions it looks at: two plies less are about a tenth of them. Players that never vary get random openings. Those with a
+network play with the champions of the runs connect_four and othello6 where they are trained.
 """
 
 from __future__ import annotations
