@@ -52,7 +52,8 @@ def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.n
 MODULES = {
     "random": "azero.players.random_player",
     "alpha_beta": "azero.players.alpha_beta",
-    "negamax": "azero.players.alpha_beta",
+    "negamax": "azero.players.negamax",
+    "iterative_deepening": "azero.players.iterative_deepening",
     "uct": "azero.players.uct",
     "policy": "azero.players.policy",
     "pv_mcts": "azero.players.pv_mcts",
@@ -65,7 +66,7 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     Args:
         name: one of `MODULES`.
         game: the game it plays.
-        inference: its network; players without one ignore it.
+        inference: its network; players without one ignore it, and for some it is an option.
         options: what the player's `make` takes, such as ``num_simulations``.
 
     Raises:
@@ -78,7 +79,7 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     check_options(name, parameters, options)
     if "inference" not in parameters:
         return make(game, **options)
-    if inference is None:
+    if inference is None and parameters["inference"].default is inspect.Parameter.empty:
         raise UserError(f"player {name} needs a trained network; name a run whose champion it shall use.")
     return make(game, inference=inference, **options)
 
