@@ -22,7 +22,7 @@ from azero.entrants import Entrant, make_entrant, take_entrant
 from azero.files.folder import names_of_runs
 from azero.games.game import Game
 from azero.monitoring.console import table_text
-from azero.players import MODULES, Analyst, Player
+from azero.players import MODULES, Adviser, Player
 from azero.search.repetition import History
 from azero.words import parse_words, take_config, take_game, whole_number
 
@@ -65,7 +65,7 @@ class Session:
 
     game: Game
     opponent: Player
-    adviser: Analyst
+    adviser: Adviser
     side: int
     ask: Callable[[str], str] = input
     tell: Callable[[str], None] = print
@@ -161,7 +161,7 @@ class Session:
 
     def hint_text(self, state: np.ndarray, banned: np.ndarray) -> str:
         """The most visited moves, with visits and values for the person."""
-        visits, values = self.adviser.analyse(state, banned if banned.any() else None)
+        visits, values = self.adviser.advise(state, banned if banned.any() else None)
         best = [int(action) for action in np.argsort(-visits, kind="stable")[:HINTS] if visits[action]]
         rows = [[self.game.action_name(action), f"{visits[action]:,}", f"{values[action]:+.2f}"] for action in best]
         return table_text([["move", "visits", "value"], *rows]) + "\nvalue: +1 you win, 0 draw, -1 you lose"
@@ -198,7 +198,7 @@ def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:
     return Entrant(asked.label, "uct", {"num_simulations": OPPONENT_SIMULATIONS, **asked.options})
 
 
-def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config) -> Analyst:
+def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config) -> Adviser:
     """Who gives hints: the adviser asked for; for `auto` one like the opponent if that has a network, or else uct.
 
     Raises:
@@ -208,7 +208,7 @@ def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config
         strong = Entrant("adviser", "uct", {"num_simulations": HINT_SIMULATIONS, **asked.options})
         asked = opponent if opponent.name == "pv_mcts" else strong
     player = make_entrant(asked, game, config)
-    if not isinstance(player, Analyst):
+    if not isinstance(player, Adviser):
         raise UserError(f"adviser={asked.name} gives no hints; uct does, and pv_mcts.")
     player.new_games(np.zeros(1, np.uint64))
     return player

@@ -20,8 +20,6 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from gnugo import compare_with_gnugo
@@ -29,7 +27,7 @@ from playing import perft
 from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel
 
 from azero.games import make_game
-from azero.search.alpha_beta import best_moves
+from azero.search.deepening import Searcher
 
 COUNTS: list[tuple[str, dict[str, int], list[int]]] = [
     (
@@ -82,9 +80,8 @@ def against_solved_hex(_games: int, _seed: int) -> Iterator[int]:
     """Every first move on 4 x 4, searched to the end."""
     begin = time.perf_counter()
     game = make_game("hex", size=4)
-    after = np.stack([game.step(game.initial_state(), action) for action in range(16)])
-    actions, values = np.zeros(16, np.int64), np.zeros(16)
-    best_moves(game.rule_addresses, after, 15, np.zeros((16, 16), np.bool_), actions, values)
+    searcher = Searcher(game)
+    values = [searcher.search(game.step(game.initial_state(), action)).value for action in range(16)]
     winning = [game.action_name(action) for action in range(16) if values[action] < 0]  # for the second player, to move there
     told(f"Hex 4 x 4: first moves that win: {' '.join(winning)}", 0, 0, int(len(winning) != WINNING_FIRST_MOVES_4X4), begin)
     yield int(len(winning) != WINNING_FIRST_MOVES_4X4)

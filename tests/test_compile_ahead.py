@@ -16,7 +16,7 @@ NEEDED = (
     "pv_mcts.start_searches",
     "match.step_games",
     "uct.search_positions",
-    "alpha_beta.best_moves",
+    "alpha_beta.search_on",
     "solvers.",
 )
 

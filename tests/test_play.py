@@ -15,7 +15,7 @@ from azero.entrants import Entrant
 from azero.games import make_game
 from azero.games.game import Game
 from azero.play import Left, Session, choose_opponent, main, run_session
-from azero.players import Analysis, Player, make_player
+from azero.players import Advice, Player, make_player
 
 TICTACTOE = make_game("tictactoe")
 
@@ -40,12 +40,12 @@ def person(*words: str) -> Callable[[str], str]:
 class Adviser:
     """Sees 30 visits on the first legal move and 10 on the last."""
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
         legal = TICTACTOE.legal_actions(state)
         visits, values = np.zeros(9, np.int64), np.full(9, np.nan)
         visits[legal[0]], visits[legal[-1]] = 30, 10
         values[legal[0]], values[legal[-1]] = 0.5, -1.0
-        return Analysis(visits, values)
+        return Advice(visits, values)
 
 
 def sit(*words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE) -> tuple[Session, str]:

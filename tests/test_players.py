@@ -11,11 +11,13 @@ from searching import after
 from azero.config import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players import MODULES, Analyst, Player, make_player
+from azero.players import MODULES, Adviser, Player, make_player
+from azero.players.alpha_beta import AlphaBetaPlayer
+from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.policy import PolicyPlayer
 from azero.search.solvers import solve
 
-WITHOUT_NETWORK = ["random", "alpha_beta", "flat_monte_carlo", "uct", "grouped_uct", "pure_mcts"]
+WITHOUT_NETWORK = ["random", "alpha_beta", "negamax", "flat_monte_carlo", "uct", "grouped_uct", "pure_mcts"]
 QUICK: dict[str, dict[str, Any]] = {"pure_mcts": {"num_simulations": 50}}  # options beside the defaults
 
 
@@ -144,8 +146,54 @@ def test_policy_asks_nothing_of_no_positions(game: Game) -> None:
     assert inference.batches == []
 
 
-def test_negamax_is_another_name_of_alpha_beta(game: Game) -> None:
-    assert ask(make_player("negamax", game), game.initial_state()[None]).tolist() == [0]
+def test_negamax_plays_what_alpha_beta_plays_and_searches_more(game: Game) -> None:
+    plain, pruned = make_player("negamax", game), make_player("alpha_beta", game)
+    states = some_states(game)
+    states = states[[bin(int(state[0] | state[1])).count("1") >= 3 for state in states]]
+    assert ask(plain, states).tolist() == ask(pruned, states).tolist()
+    assert isinstance(plain, AlphaBetaPlayer) and isinstance(pruned, AlphaBetaPlayer)
+    assert plain.analyse(states[0]).value == pruned.analyse(states[0]).value
+    assert sum(found.nodes for found in plain.found) > 2 * sum(found.nodes for found in pruned.found)
+
+
+def test_an_evaluation_is_an_option_of_the_players_that_search_to_a_depth() -> None:
+    othello = make_game("othello", size=4)
+    for name in ("alpha_beta", "negamax", "iterative_deepening"):
+        player = make_player(name, othello, depth=2, evaluation="mobility")
+        assert othello.legal_mask(othello.initial_state())[ask(player, othello.initial_state()[None])[0]]
+        with pytest.raises(UserError, match="lines is made for connect_four and gomoku; for othello there is discs, mobility"):
+            make_player(name, othello, evaluation="lines")
+
+
+def test_iterative_deepening_plays_tictactoe_perfectly_and_stops_when_it_knows(game: Game) -> None:
+    player = make_player("iterative_deepening", game, seconds=60.0)
+    assert play_games(game, player, make_player("random", game), 100)[2] == 0
+    assert isinstance(player, IterativeDeepening)
+    assert all(found.exact for found in player.found)
+
+
+def test_iterative_deepening_keeps_its_time() -> None:
+    """Generous, because other programs may want the same core; `scripts/bench_players.py` measures it."""
+    game = make_game("gomoku")
+    player = make_player("iterative_deepening", game, seconds=0.05, evaluation="lines")
+    assert isinstance(player, IterativeDeepening)
+    state, seconds = game.initial_state(), []
+    for action in range(0, 200, 20):
+        found = player.analyse(state)
+        seconds.append(found.seconds)
+        assert found.depth >= 1 and game.legal_mask(state)[found.action]
+        state = game.step(state, action)
+    assert 0.04 < np.median(seconds) < 0.06 and max(seconds) < 0.15
+
+
+def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
+    game = make_game("connect_four")
+    player = make_player("iterative_deepening", game, seconds=0.001, evaluation="rollouts")
+    state = game.initial_state()
+    while not game.is_terminal(state):
+        action = int(ask(player, state[None])[0])
+        assert game.legal_mask(state)[action]
+        state = game.step(state, action)
 
 
 @pytest.mark.parametrize(
@@ -169,6 +217,10 @@ def test_negamax_is_another_name_of_alpha_beta(game: Game) -> None:
         ("uct", {"evaluation": "discs"}, "evaluation=discs needs a rollout_depth"),
         ("uct", {"rollout_depth": 9, "evaluation": "discs"}, "evaluation=discs is made for othello"),
         ("alpha_beta", {"depth": -1}, "depth=-1"),
+        ("alpha_beta", {"table": -1}, "table=-1"),
+        ("alpha_beta", {"evaluation": "network"}, "evaluation=network needs a trained network"),
+        ("negamax", {"table": 5}, "has no option table; it has depth, evaluation"),
+        ("iterative_deepening", {"seconds": 0}, "seconds=0 must be a number between 0.001"),
         ("random", {"seed": 1}, "has no option seed; it has none"),
         ("flat_monte_carlo", {"rollouts": -1}, "rollouts=-1 must be a whole number"),
         ("flat_monte_carlo", {"num_simulations": 0.5}, "num_simulations=0.5 must be a whole number"),
@@ -222,8 +274,7 @@ def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game:
 
 
 def test_every_name_has_a_module() -> None:
-    without = {"negamax", *WITHOUT_NETWORK}
-    assert set(MODULES) == without | {"policy", "value", "alphago", "pv_mcts"}
+    assert set(MODULES) == {"iterative_deepening", *WITHOUT_NETWORK, "policy", "value", "alphago", "pv_mcts"}
 
 
 def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:
@@ -244,9 +295,9 @@ def test_uct_says_what_it_thinks_of_each_move() -> None:
     state = after(game, 0, 3, 1, 4)
     player = make_player("uct", game, num_simulations=4000)
     player.new_games(np.zeros(1, np.uint64))
-    assert isinstance(player, Analyst)
-    analysis = player.analyse(state)
-    assert analysis.visits.sum() == 4000 and analysis.visits.argmax() == 2
-    assert analysis.values[2] == 1.0
-    assert np.isnan(analysis.values[[0, 1, 3, 4]]).all() and not np.isnan(analysis.values[[2, 5, 6, 7, 8]]).any()
-    assert analysis.values[6] < 0  # O wins at 5
+    assert isinstance(player, Adviser)
+    advice = player.advise(state)
+    assert advice.visits.sum() == 4000 and advice.visits.argmax() == 2
+    assert advice.values[2] == 1.0
+    assert np.isnan(advice.values[[0, 1, 3, 4]]).all() and not np.isnan(advice.values[[2, 5, 6, 7, 8]]).any()
+    assert advice.values[6] < 0  # O wins at 5

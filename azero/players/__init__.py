@@ -26,7 +26,7 @@ class Player(Protocol):
 
     Attributes:
         name: what it is called.
-        deterministic: whether the same position gets the same move always, whatever the seed.
+        deterministic: whether it draws nothing at random, so that a position gets the same move always, as far as a clock allows.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Player(Protocol):
         """
 
 
-class Analysis(NamedTuple):
+class Advice(NamedTuple):
     """What a search thinks of the moves of one position."""
 
     visits: np.ndarray  # [A] int64, simulations that went through each move
@@ -57,10 +57,10 @@ class Analysis(NamedTuple):
 
 
 @runtime_checkable
-class Analyst(Protocol):
+class Adviser(Protocol):
     """A player that can say what it thinks."""
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
         """Search one state [S], without the banned moves [A], as for a move."""
 
 
@@ -73,7 +73,8 @@ def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.n
 MODULES = {
     "random": "azero.players.random_player",
     "alpha_beta": "azero.players.alpha_beta",
-    "negamax": "azero.players.alpha_beta",
+    "negamax": "azero.players.negamax",
+    "iterative_deepening": "azero.players.iterative_deepening",
     "flat_monte_carlo": "azero.players.flat_monte_carlo",
     "uct": "azero.players.uct",
     "grouped_uct": "azero.players.grouped_uct",
@@ -91,7 +92,7 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     Args:
         name: one of `MODULES`.
         game: the game it plays.
-        inference: its network; players without one ignore it.
+        inference: its network; players without one ignore it, and for some it is an option.
         options: what the player's `make` takes, such as ``num_simulations``.
 
     Raises:
@@ -102,7 +103,7 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     check_options(name, parameters, options)
     if "inference" not in parameters:
         return make(game, **options)
-    if inference is None:
+    if inference is None and parameters["inference"].default is inspect.Parameter.empty:
         raise UserError(f"player {name} needs a trained network; name a run whose champion it shall use.")
     return make(game, inference=inference, **options)
 

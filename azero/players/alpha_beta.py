@@ -2,42 +2,55 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
+from azero.evaluations import choose_evaluation
 from azero.games.game import Game
-from azero.players import ban_table, check_number
-from azero.search.alpha_beta import best_moves
+from azero.players import check_number
+from azero.search.deepening import Found, Searcher
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
 
 
 class AlphaBetaPlayer:
-    """Negamax with alpha-beta, the same move for the same position always."""
+    """Alpha-beta or plain negamax of one depth, the same move for the same position always."""
 
     deterministic = True
 
-    def __init__(self, game: Game, depth: int) -> None:
-        self.name = "alpha_beta"
-        self.game = game
-        self.depth = min(depth or game.max_plies, game.max_plies)
+    def __init__(self, name: str, searcher: Searcher) -> None:
+        self.name = name
+        self.searcher = searcher
+        self.found: list[Found] = []  # of each position that was asked for last
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games; nothing here is random."""
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the first of the best moves for each of states [B, S]."""
-        actions, values = np.empty(len(states), np.int64), np.empty(len(states))
-        best_moves(
-            *(self.game.rule_addresses, np.ascontiguousarray(states), self.depth, ban_table(self.game, states, banned)),
-            *(actions, values),
-        )
-        return actions
+        self.found = [self.searcher.search(state, None if banned is None else banned[row]) for row, state in enumerate(states)]
+        return np.array([found.action for found in self.found], np.int64)
+
+    def analyse(self, state: np.ndarray) -> Found:
+        """Return move, value and effort for one state [S]."""
+        return self.searcher.search(state)
 
 
-def make(game: Game, *, depth: int = 0) -> AlphaBetaPlayer:
+def make(
+    game: Game, *, depth: int = 0, evaluation: str = "", table: int = 262_144, inference: Inference | None = None
+) -> AlphaBetaPlayer:
     """Return the player.
 
     Args:
         game: the game it plays.
-        depth: plies it looks ahead, where an unfinished game counts as a draw; 0 searches to the end.
+        depth: plies it looks ahead; 0 searches to the end.
+        evaluation: name of what an unfinished game is worth there (`azero/evaluations`); without one it counts as a draw.
+        table: positions that the transposition table remembers, 0 for none; the moves are the same.
+        inference: the network that evaluation=network asks.
     """
     check_number("alpha_beta", "depth", depth, 0, 1_000_000)
-    return AlphaBetaPlayer(game, depth)
+    check_number("alpha_beta", "table", table, 0, 1_000_000_000)
+    chosen = choose_evaluation(evaluation, game, inference)
+    return AlphaBetaPlayer("alpha_beta", Searcher(game, depth, evaluation=chosen, table=table))

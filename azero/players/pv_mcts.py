@@ -12,7 +12,7 @@ import numpy as np
 from azero.config import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
-from azero.players import Analysis, check_number
+from azero.players import Advice, check_number
 from azero.search.cache import make_cache
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
@@ -108,14 +108,14 @@ class PvMcts:
         choose_actions(self.tree, games, plies, self.temperature, self.streams, actions)
         return actions
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
         """What the search thinks of each move of one state [S]; it begins with an empty tree and forgets all games."""
         self.new_games(np.zeros(1, np.uint64))
         self.think(state[None], ONLY_GAME, None if banned is None else banned[None])
         edges = self.tree.edges[0, ROOT]
         visits = edges["child_visits"].astype(np.int64)
         values = np.full(len(visits), np.nan)
-        return Analysis(visits, np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0))
+        return Advice(visits, np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0))
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
         """[B, A] int32: the root's visit counts after `think`."""

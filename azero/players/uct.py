@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from azero.games.game import Game
-from azero.players import Analysis, ban_table, check_choice, check_number
+from azero.players import Advice, ban_table, check_choice, check_number
 from azero.players.clock import slices
 from azero.players.rollout_options import make_judge
 from azero.players.streams import GameStreams
@@ -55,13 +55,13 @@ class UctPlayer:
                 )
         return counts
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Analysis:
+    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
         """Search one state [S] and return what it thinks of each move; it draws from the stream of game 0."""
         visits = self.visit_counts(state[None], ONLY_GAME, None if banned is None else banned[None])[0]
         values = np.full(self.game.num_actions, np.nan)
         first, tried = (int(self.tree.nodes[name][ROOT]) for name in ("first_child", "tried"))
         values[self.tree.nodes["action"][first : first + tried]] = 2 * self.tree.q[first : first + tried] - 1
-        return Analysis(visits, values)
+        return Advice(visits, values)
 
     def search_in_time(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray, counts: np.ndarray) -> None:
         """Search one state [S] until the time or the simulations are over; counts [A] are written."""

@@ -1,0 +1,28 @@
+"""A player that searches every line of play to its depth, without pruning: what alpha-beta agrees with, and why it exists."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from azero.evaluations import choose_evaluation
+from azero.games.game import Game
+from azero.players import check_number
+from azero.players.alpha_beta import AlphaBetaPlayer
+from azero.search.deepening import Searcher
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
+
+
+def make(game: Game, *, depth: int = 0, evaluation: str = "", inference: Inference | None = None) -> AlphaBetaPlayer:
+    """Return the player; it plays what alpha_beta plays and takes much longer.
+
+    Args:
+        game: the game it plays.
+        depth: plies it looks ahead; 0 searches to the end, which only the smallest games allow.
+        evaluation: name of what an unfinished game is worth there (`azero/evaluations`); without one it counts as a draw.
+        inference: the network that evaluation=network asks.
+    """
+    check_number("negamax", "depth", depth, 0, 1_000_000)
+    chosen = choose_evaluation(evaluation, game, inference)
+    return AlphaBetaPlayer("negamax", Searcher(game, depth, evaluation=chosen, table=0, prune=False, ordered=False))
