@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import searching
 from searching import after
 
 from azero.config import SearchConfig, UserError
@@ -15,6 +16,7 @@ from azero.players import MODULES, Adviser, Player, make_player
 from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.policy import PolicyPlayer
+from azero.search.repetition import History
 from azero.search.solvers import solve
 
 WITHOUT_NETWORK = ["random", "alpha_beta", "negamax", "flat_monte_carlo", "uct", "grouped_uct", "pure_mcts"]
@@ -95,6 +97,46 @@ def test_a_move_depends_on_its_game_s_seed_and_on_no_other_game(name: str, game:
     np.testing.assert_array_equal(backwards[::-1], together)
     alone = [int(ask(player, states[row : row + 1], seeds[row : row + 1])[0]) for row in range(0, len(states), 50)]
     assert alone == together[::50].tolist()
+
+
+GAMES: list[tuple[str, dict[str, Any]]] = [
+    ("tictactoe", {}),
+    ("connect_four", {"rows": 4, "columns": 5}),
+    ("othello", {"size": 4}),
+    ("go", {"size": 3}),
+    ("gomoku", {"rows": 5, "columns": 5, "connect": 4}),
+    ("hex", {"size": 3}),
+]
+FEW: dict[str, dict[str, Any]] = {
+    "alpha_beta": {"depth": 2},
+    "negamax": {"depth": 2},
+    "iterative_deepening": {"seconds": 0.002},
+    "uct": {"num_simulations": 30},
+    "grouped_uct": {"num_simulations": 30},
+    "pure_mcts": {"num_simulations": 30},
+    "alphago": {"num_simulations": 10},
+    "pv_mcts": {"num_simulations": 10},
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("game_name, options", GAMES, ids=[name for name, _ in GAMES])
+def test_every_player_plays_every_game_to_its_end(name: str, game_name: str, options: dict[str, Any]) -> None:
+    if (name, game_name) == ("grouped_uct", "connect_four"):
+        return  # refused: a move does not name a cell there
+    game, games = make_game(game_name, **options), np.arange(4)
+    player = make_player(name, game, inference=searching.FakeInference(game), **FEW.get(name, {}))
+    player.new_games(games.astype(np.uint64))
+    past, states, plies = History(game, 4), np.stack([game.initial_state()] * 4), 0
+    while len(games):
+        actions = player.choose(states[games], games, np.full(len(games), plies), past.banned(games, states[games]))
+        for g, action in zip(games, actions, strict=True):
+            assert past.legal_mask(int(g), states[g])[action]  # also what the game's history forbids
+            past.add(np.array([g]), states[g][None])
+            states[g] = game.step(states[g], int(action))
+        games = np.array([g for g in games if not game.is_terminal(states[g])], np.int64)
+        plies += 1
+    assert plies <= game.max_plies
 
 
 def test_other_seeds_give_other_random_moves_and_a_game_s_moves_go_on(game: Game) -> None:

@@ -28,7 +28,7 @@ def budgeted(evaluation: str) -> list[tuple[Entrant, Entrant]]:
     """Each player without a network, with its budget and with a tenth of it."""
     counted = [
         (player(name, num_simulations=1000), player(name, num_simulations=100))
-        for name in ("flat_monte_carlo", "uct", "pure_mcts", "grouped_uct")
+        for name in ("flat_monte_carlo", "uct", "pure_mcts")
     ]
     timed = {"evaluation": evaluation}
     return [

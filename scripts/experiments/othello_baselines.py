@@ -40,6 +40,7 @@ def experiments(games: int) -> list[Experiment]:
         (200, "random", player("random"), "94 of 100", games),
         (2000, "random", player("random"), "100 of 100", games // 4),
         (200, "minimax, 2 plies, counting discs", minimax, "32 to 67", games),
+        (20, "minimax, 2 plies, counting discs", minimax, "", games),
         (200, "flat Monte Carlo, 20 plies, 200 rollouts", flat, "63 to 34", games),
     ]
     return [
