@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 # A file imports from its own row or from rows below.
 LAYERS = [
     {"loop"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
     {"correctness"},
@@ -147,7 +147,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
     [
         ("tensorboard", {"monitoring"}),
         ("torch.utils.tensorboard", set()),
-        ("rich", {"monitoring", "correctness"}),
+        ("rich", {"monitoring", "correctness", "trace"}),
         ("pickle", {"replay"}),
         ("filelock", {"files"}),
     ],
