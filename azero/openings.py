@@ -66,18 +66,21 @@ def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
         raise UserError(f"book={path} cannot be read: {mistake.strerror}.") from mistake
     if not lines:
         raise UserError(f"book={path} holds no opening.")
-    return tuple(read_opening(game, line, f"book={path}") for line in lines)
+    return tuple(read_opening(game, line, f"book={path}")[0] for line in lines)
 
 
-def read_opening(game: Game, moves: list[str], where: str) -> list[int]:
-    """The actions of one opening; see `read_book`."""
+def read_opening(game: Game, moves: list[str], where: str) -> tuple[list[int], np.ndarray]:
+    """The actions of one opening and the state [S] after it, which is not the end of the game; see `read_book`.
+
+    where: whence it comes, for the sentence about a mistake.
+    """
     try:
         actions, state = read_moves(game, moves)
     except UserError as mistake:
         raise UserError(f"{where}: {mistake}") from mistake
     if game.is_terminal(state):
         raise UserError(f"{where}: the game is over after {' '.join(moves)}.")
-    return actions
+    return actions, state
 
 
 def read_moves(game: Game, moves: list[str]) -> tuple[list[int], np.ndarray]:

@@ -16,6 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 LAYERS = [
     {"loop"},
     {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play"},
+    {"trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
     {"correctness", "entrants", "match_report"},
@@ -147,7 +148,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
     [
         ("tensorboard", {"monitoring"}),
         ("torch.utils.tensorboard", set()),
-        ("rich", {"monitoring", "correctness"}),
+        ("rich", {"monitoring", "correctness", "trace"}),
         ("pickle", {"replay"}),
         ("filelock", {"files"}),
     ],

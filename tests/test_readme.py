@@ -28,7 +28,8 @@ STATUSES = {"python -m azero.correctness": {0, 1}}
 PYTHON = f"""#!/usr/bin/env bash
 case "$*" in
   *--help* | *--cfg*) exec {sys.executable} "$@" ;;
-  "-m azero.correctness"* | "-m azero.check_game"* | "-m azero.arena"* | "-m azero.play"*) exec {sys.executable} "$@" ;;
+  "-m azero.correctness"* | "-m azero.check_game"*) exec {sys.executable} "$@" ;;
+  "-m azero.arena"* | "-m azero.play"* | "-m azero.trace"*) exec {sys.executable} "$@" ;;
   "-m azero."*) case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
     exec {sys.executable} "$@" $size ;;
   "-m pytest"*) exec {sys.executable} "$@" --collect-only --quiet -p no:cacheprovider ;;

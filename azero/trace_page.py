@@ -1,0 +1,99 @@
+"""A traced search as one page of HTML that needs nothing else: a simulation at a time, with buttons and arrow keys."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from azero.games.board import NO_CELL
+from azero.games.picture import cells_of_actions, draw
+from azero.trace_text import choice_title, head_text, names, path_text, rollout_text, rows, update_text
+
+if TYPE_CHECKING:
+    from azero.games.game import Game
+    from azero.search.watched_uct import Step
+    from azero.trace_text import Trace
+
+STYLE = """
+body { font-family: sans-serif; margin: 1.5em auto; max-width: 68em; color: #20242b; background: #faf9f6; }
+nav { margin: 1em 0; } button { font-size: 1em; padding: .3em 1em; }
+.pictures { display: flex; flex-wrap: wrap; gap: 1em; } figure { margin: 0; width: 14em; } figcaption { font-size: .9em; }
+svg { width: 100%; } .tables { display: flex; flex-wrap: wrap; gap: 2em; }
+table { border-collapse: collapse; margin: .6em 0; } caption { text-align: left; font-weight: bold; padding: .3em 0; }
+th, td { text-align: right; padding: .1em .8em; border-bottom: 1px solid #ddd; } tr.chosen { background: #cfe8cf; }
+"""
+
+SCRIPT = """
+const steps = document.querySelectorAll("section"), at = document.getElementById("at");
+let shown = 0;
+function show(which) {
+  steps[shown].hidden = true;
+  shown = Math.max(0, Math.min(steps.length - 1, which));
+  steps[shown].hidden = false;
+  at.textContent = `simulation ${shown + 1} of ${steps.length}`;
+}
+document.getElementById("back").onclick = () => show(shown - 1);
+document.getElementById("next").onclick = () => show(shown + 1);
+document.onkeydown = event => {
+  if (event.key === "ArrowLeft") show(shown - 1);
+  if (event.key === "ArrowRight") show(shown + 1);
+};
+show(0);
+"""
+
+
+def page(trace: Trace) -> str:
+    """The whole file."""
+    title = escape(f"{trace.game.name}: UCT, one simulation after another")
+    sections = "\n".join(section(trace, step) for step in trace.steps)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
+        f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
+        f"<p>After the moves: {escape(names(trace.game, trace.moves))}.</p>\n"
+        f"<p>{escape(head_text(trace))}</p>\n"
+        '<nav><button id="back">back</button> <button id="next">next</button> <span id="at"></span></nav>\n'
+        f"{sections}\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def section(trace: Trace, step: Step) -> str:
+    """One simulation."""
+    game = trace.game
+    tables = "\n".join(table(game, step, place) for place in range(len(step.choices)))
+    path = [choice.chosen for choice in step.choices]
+    pictures = [
+        picture(game, trace.start, "visits of each move, after the update", step.root_visits),
+        picture(game, step.leaf, f"the leaf, after {names(game, path)}"),
+        picture(game, step.end, "the end of the rollout"),
+    ]
+    return (
+        f"<section hidden>\n<p><b>Path</b>: {escape(path_text(game, step))}</p>\n"
+        f"<p><b>Rollout</b>: {escape(rollout_text(game, step))}</p>\n"
+        f"<p><b>Update</b>, w/n: {escape(update_text(game, step))}</p>\n"
+        f'<div class="pictures">{"".join(pictures)}</div>\n<div class="tables">{tables}</div>\n</section>'
+    )
+
+
+def picture(game: Game, state: np.ndarray, caption: str, visits: np.ndarray | None = None) -> str:
+    """A position, with the visits [A] of its moves as numbers and as colour; as text where the game has no board."""
+    if game.board is None:
+        drawn = f"<pre>{escape(game.format_state(state))}</pre>"
+    elif visits is None:
+        drawn = draw(game.board, state)
+    else:
+        shown = np.where(visits > 0, visits, np.nan)
+        cells = cells_of_actions(game.board, state, shown)
+        drawn = draw(game.board, state, NO_CELL, cells, cells / visits.sum())
+    return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
+
+
+def table(game: Game, step: Step, place: int) -> str:
+    """What decided one choice."""
+    lines = "".join(
+        f'<tr class="{"chosen" if chosen else ""}"><td>{escape(move)}</td><td>{visits}</td><td>{wins}</td><td>{score}</td></tr>'
+        for move, visits, wins, score, chosen in rows(game, step.choices[place])
+    )
+    head = "<tr><th>move</th><th>n</th><th>w</th><th>UCB1</th></tr>"
+    return f"<table><caption>{escape(choice_title(game, step, place))}</caption>{head}{lines}</table>"

@@ -1,0 +1,144 @@
+"""A search to watch: the same search as the player's, told truly, and one sentence for whatever cannot be traced."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from azero import trace
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players.uct import make
+from azero.search.watched_uct import Choice, Step, WatchedUct
+
+DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
+SQRT_2 = math.sqrt(2.0)
+
+
+def watch(game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()) -> list[Step]:
+    """The steps of a search after some moves."""
+    state = game.initial_state()
+    for move in moves:
+        state = game.step(state, move)
+    search = WatchedUct(game, state, seed, SQRT_2, threshold)
+    return [search.simulate() for _ in range(simulations)]
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "connect_four", DOUBLE_MOVE], ids=["tictactoe", "connect_four", "double_move"])
+@pytest.mark.parametrize("threshold", [1, 4, 10])
+@pytest.mark.parametrize("simulations", [1, 30, 200])
+def test_it_is_the_search_of_the_player(name: str, threshold: int, simulations: int) -> None:
+    game = make_game(name)
+    for seed, moves in ((0, ()), (1, (0,)), (2, (4, 0))):
+        state = game.initial_state()
+        for move in moves:
+            state = game.step(state, move)
+        player = make(game, num_simulations=simulations, expansion_threshold=threshold)
+        player.new_games(np.array([seed], np.uint64))
+        counts = player.visit_counts(state[None], np.zeros(1, np.int64))[0]
+        assert watch(game, simulations, seed, threshold, moves)[-1].root_visits.tolist() == counts.tolist()
+
+
+def test_every_step_follows_from_the_one_before() -> None:
+    game = make_game("tictactoe")
+    known: dict[tuple[int, ...], tuple[int, float]] = {}  # visits and wins of each node, by the moves that lead to it
+    for step in watch(game, 300, threshold=3):
+        path = [choice.chosen for choice in step.choices]
+        for place, choice in enumerate(step.choices):
+            for candidate in choice.candidates:
+                before = known.get((*path[:place], candidate.move), (0, 0.0))
+                assert (candidate.visits, candidate.wins) == before
+            assert choice.total == sum(candidate.visits for candidate in choice.candidates)
+            check_choice(choice)
+        for place, update in enumerate(step.updates):
+            visits, wins = known.get(tuple(path[:place]), (0, 0.0))
+            known[tuple(path[:place])] = (visits + 1, wins + step.reward)
+            assert (update.visits, update.wins) == (visits + 1, wins + step.reward)
+        state = step.leaf
+        for move in step.rollout:
+            state = game.step(state, move)
+        assert np.array_equal(state, step.end) and game.is_terminal(state)
+
+
+def check_choice(choice: Choice) -> None:
+    """A move that was not tried comes first; then the highest score, which is UCB1 with w/n or -w/n."""
+    untried = [candidate.move for candidate in choice.candidates if not candidate.visits]
+    best = max(candidate.score for candidate in choice.candidates)
+    assert choice.chosen in (untried or [each.move for each in choice.candidates if each.score > best - 1e-12])
+    for each in choice.candidates:
+        if each.visits:
+            mean = each.wins / each.visits
+            bonus = math.sqrt(2.0 * math.log(choice.total) / each.visits)
+            assert each.score == pytest.approx((mean if choice.to_play == 0 else -mean) + bonus)
+
+
+def test_the_published_values_of_ucb1() -> None:
+    search = WatchedUct(make_game("tictactoe"), make_game("tictactoe").initial_state(), 0, SQRT_2, 10)
+    for wins, visits, total, published in ((9, 10, 42, 1.76460), (1, 4, 42, 1.61705), (0, 1, 47, 2.77494), (1, 1, 47, 3.77494)):
+        node = search.root
+        node.wins, node.visits = wins, visits
+        assert math.floor(search.score(node, total, 0) * 1e5) / 1e5 == published  # published values are cut, not rounded
+
+
+def test_a_move_s_own_moves_are_listed_at_its_tenth_visit_and_not_before() -> None:
+    visits = dict.fromkeys(range(9), 0)
+    listed = 0
+    for step in watch(make_game("tictactoe"), 150, threshold=10):
+        for choice in step.choices[1:2]:
+            assert visits[step.choices[0].chosen] >= 10
+            listed += choice.listed
+        visits[step.choices[0].chosen] += 1
+    assert listed > 0
+
+
+def test_the_terminal_shows_path_tables_rollout_and_update(capsys: pytest.CaptureFixture[str]) -> None:
+    assert trace.main(["moves=0 4", "player.num_simulations=3", "player.expansion_threshold=2", "seed=5"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("path: the root → ") == shown.count("rollout: ") == shown.count("update, w/n: the root ") == 3
+    assert "X chooses at the root, t = 0, expanded now" in shown and "X chooses at the root, t = 2" in shown
+    assert "UCB1" in shown and "not tried" in shown
+
+
+def test_the_page_has_every_simulation_and_needs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "trace.html"
+    assert (
+        trace.main(
+            ["game=connect_four", "game.options.rows=4", "game.options.columns=4", "player.num_simulations=25", f"out={path}"]
+        )
+        == 0
+    )
+    text = path.read_text(encoding="utf-8")
+    assert text.count("<section hidden>") == 25
+    assert text.count("<svg") == 3 * 25
+    assert 'id="back"' in text and 'id="next"' in text
+    assert "src=" not in text and "href=" not in text
+    assert capsys.readouterr().out == f"25 simulations are in {path}\n"
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        (["tictactoe"], "'tictactoe' is no setting; settings are written key=value"),
+        (["game=chess"], "chess"),
+        (["game=connect_four", "game.options.rows=0"], "game.options.rows=0 must be a whole number"),
+        (["player=alpha_beta"], "player=alpha_beta cannot be traced; there is uct."),
+        (["player.depth=3"], "a traced player has no option depth; it has num_simulations, exploration, expansion_threshold."),
+        (["player.num_simulations=0"], "player uct: num_simulations=0 must be a whole number between 1 and 10000."),
+        (["player.exploration=high"], "player uct: exploration=high must be a number"),
+        (["seed=-1"], "seed=-1 must be a whole number from 0 up."),
+        (["moves=0 9"], "'9' is no move of tictactoe"),
+        (["moves=0 0"], "moves: '0' is not legal after 0"),
+        (["moves=0 3 1 4 2"], "moves: the game is over after 0 3 1 4 2"),
+        (["out=/nowhere/at/all.html", "player.num_simulations=1"], "out=/nowhere/at/all.html cannot be written: No such file"),
+    ],
+)
+def test_what_cannot_be_traced_is_refused_in_one_sentence(
+    words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert trace.main(words) == 2
+    told = capsys.readouterr()
+    assert told.out == "" and sentence in told.err
+    assert told.err.startswith("azero: ") and told.err.count("\n") == 1
