@@ -242,7 +242,7 @@ def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game:
 
 
 def test_every_name_has_a_module() -> None:
-    assert set(MODULES) == {"random", "alpha_beta", "negamax", "iterative_deepening", "uct", "policy", "pv_mcts"}
+    assert set(MODULES) == {"random", "alpha_beta", "negamax", "iterative_deepening", "perfect", "uct", "policy", "pv_mcts"}
 
 
 def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:

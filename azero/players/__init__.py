@@ -54,6 +54,7 @@ MODULES = {
     "alpha_beta": "azero.players.alpha_beta",
     "negamax": "azero.players.negamax",
     "iterative_deepening": "azero.players.iterative_deepening",
+    "perfect": "azero.players.perfect",
     "uct": "azero.players.uct",
     "policy": "azero.players.policy",
     "pv_mcts": "azero.players.pv_mcts",
