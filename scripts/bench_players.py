@@ -2,13 +2,18 @@
 
     python scripts/bench_players.py                  everything
     python scripts/bench_players.py rollouts         simulations a second of UCT, beside OpenSpiel's C++ MCTS
+    python scripts/bench_players.py nodes            positions a second of alpha-beta
     python scripts/bench_players.py limits           how long players take that are given a time for each move
 
 Rollouts: whole games, both sides search before every move, one rollout is one simulation, one core. Rounds are interleaved, so
 that each compares speeds of the same minute; medians are printed, and the ratio is the median of the rounds' ratios. OpenSpiel
 searches without its solver, which would end searches early. With several rollouts a leaf a search descends its tree less often.
 
-Limits: every move of some games of Connect Four is timed from outside.
+Nodes: iterative deepening on positions of random games, one core. A node is a position that was reached by a move and searched,
+valued or found in the table: those at the depth limit and at the end of the game count, the looks for a move that wins at once do
+not.
+
+Limits: every move is timed from outside. Moves that end early, because there is no choice or the result is known, are left out.
 """
 
 from __future__ import annotations
@@ -23,12 +28,26 @@ import numpy as np
 
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players import MODULES, Player, make_player
+from azero.players import Player, make_player
+from azero.players.iterative_deepening import IterativeDeepening
 
-SECTIONS = ("rollouts", "limits")
+SECTIONS = ("rollouts", "nodes", "limits")
 OPENSPIEL = {"tictactoe": "tic_tac_toe", "connect_four": "connect_four", "othello": "othello"}
 ROLLOUTS_A_LEAF = 8  # of the column that spares descents
 TIMED = ("uct", "flat_monte_carlo", "iterative_deepening")
+ALPHA_BETA: list[tuple[str, dict[str, Any], str]] = [  # name, options, evaluation
+    ("tictactoe", {}, ""),
+    ("connect_four", {}, ""),
+    ("connect_four", {}, "lines"),
+    ("othello", {"size": 6}, "squares"),
+    ("othello", {}, "squares"),
+    ("othello", {}, "mobility"),
+    ("go", {"size": 9}, ""),
+    ("gomoku", {"rows": 9, "columns": 9}, "lines"),
+    ("gomoku", {}, "lines"),
+    ("hex", {"size": 7}, "shortest_path"),
+    ("hex", {"size": 11}, "shortest_path"),
+]
 
 
 def play(game: Game, player: Player, seed: int, think: Callable[[np.ndarray, int], int]) -> int:
@@ -102,25 +121,52 @@ def bench_rollouts(rounds: int, seconds: float, num_simulations: int) -> list[st
     return figures
 
 
+def random_positions(game: Game, count: int, seed: int) -> list[np.ndarray]:
+    """Unfinished positions of random games, one in three."""
+    rng, states, ply = np.random.default_rng(seed), list[np.ndarray](), 0
+    state = game.initial_state()
+    while len(states) < count:
+        if ply % 3 == 0:
+            states.append(state)
+        state, ply = game.step(state, int(rng.choice(game.legal_actions(state)))), ply + 1
+        if game.is_terminal(state):
+            state = game.initial_state()
+    return states
+
+
+def bench_nodes(seconds: float, positions: int = 20) -> list[str]:
+    """Print positions a second of alpha-beta for each game; returns the lines that a program reads."""
+    print("million nodes a second of alpha-beta, one core")
+    figures = []
+    for name, options, evaluation in ALPHA_BETA:
+        game = make_game(name, **options)
+        player = make_player("iterative_deepening", game, seconds=seconds / 5, evaluation=evaluation)
+        assert isinstance(player, IterativeDeepening)
+        found = [player.analyse(state) for state in random_positions(game, positions, 1)]
+        speed = sum(each.nodes for each in found) / sum(each.seconds for each in found) / 1e6
+        title = "_".join([name, *(str(value) for value in options.values()), evaluation or "plain"])
+        print(f"{title:30s} {speed:6.2f}", flush=True)
+        figures.append(f"nodes_{title}={speed:.3f}")
+    return figures
+
+
 def bench_limits(moves: int, seconds: float) -> list[str]:
     """Print how long moves take that have a limit; returns the lines that a program reads."""
-    print(f"milliseconds for a move of {seconds * 1e3:.0f} ms, {moves} moves of Connect Four")
-    print("player                 median   worst   worst over the limit")
-    game, figures = make_game("connect_four"), []
-    for name in (timed for timed in TIMED if timed in MODULES):
-        player, took = make_player(name, game, seconds=seconds), list[float]()
-
-        def think(state: np.ndarray, ply: int, player: Any = player, took: list[float] = took) -> int:
+    print(f"time of a move beside its limit of {seconds * 1e3:.0f} ms, {moves} positions of Connect Four")
+    print("player                 median     worst   ended early")
+    game, figures, nothing = make_game("connect_four"), list[str](), np.zeros(1, np.int64)
+    for name in TIMED:
+        options: dict[str, Any] = {"evaluation": "lines"} if name == "iterative_deepening" else {}
+        player, taken = make_player(name, game, seconds=seconds, **options), list[float]()
+        player.new_games(np.zeros(1, np.uint64))
+        for state in random_positions(game, moves, 1):
             begin = time.perf_counter()
-            action = int(player.choose(state[None], np.zeros(1, np.int64), np.array([ply]))[0])
-            took.append(time.perf_counter() - begin)
-            return action
-
-        while len(took) < moves:
-            play(game, player, len(took), think)
-        median, worst = statistics.median(took[:moves]), max(took[:moves])
-        print(f"{name:20s} {median * 1e3:8.1f} {worst * 1e3:7.1f} {worst / seconds - 1:+11.1%}", flush=True)
-        figures += [f"{name}_median_over_limit={median / seconds - 1:.4f}", f"{name}_worst_over_limit={worst / seconds - 1:.4f}"]
+            player.choose(state[None], nothing, nothing)
+            taken.append(time.perf_counter() - begin)
+        used = [each / seconds - 1 for each in taken if each >= 0.95 * seconds]
+        median, worst = statistics.median(used), max(used)
+        print(f"{name:20s} {median:+8.1%} {worst:+9.1%} {moves - len(used):8d} of {moves}", flush=True)
+        figures += [f"{name}_median_over_limit={median:.4f}", f"{name}_worst_over_limit={worst:.4f}"]
     return figures
 
 
@@ -137,6 +183,8 @@ def main() -> None:
     figures = []
     if "rollouts" in (arguments.sections or SECTIONS):
         figures += bench_rollouts(arguments.rounds, arguments.seconds, arguments.simulations)
+    if "nodes" in (arguments.sections or SECTIONS):
+        figures += bench_nodes(arguments.seconds)
     if "limits" in (arguments.sections or SECTIONS):
         figures += bench_limits(arguments.moves, arguments.limit)
     print(*figures, sep="\n")

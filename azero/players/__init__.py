@@ -75,6 +75,7 @@ MODULES = {
     "alpha_beta": "azero.players.alpha_beta",
     "negamax": "azero.players.negamax",
     "iterative_deepening": "azero.players.iterative_deepening",
+    "perfect": "azero.players.perfect",
     "flat_monte_carlo": "azero.players.flat_monte_carlo",
     "uct": "azero.players.uct",
     "grouped_uct": "azero.players.grouped_uct",
