@@ -16,7 +16,7 @@ from azero.games.game import Game
 from azero.players import make_player
 from azero.players.alphago import AlphaGoPlayer
 from azero.search.random_stream import new_stream, next_below, next_float
-from azero.search.tree import ROOT
+from azero.search.tree import ROOT, make_tree
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
@@ -37,7 +37,7 @@ class PlainAlphaGo(PlainSearch):
     def __init__(self, game: Game, inference: FakeInference, seed: int, options: dict[str, Any]) -> None:
         super().__init__(game, lambda state: inference.answer(game.planes(state)), SearchConfig())
         self.stream = new_stream(seed)
-        self.eta, self.mixing = options.get("eta", 5.0), options.get("lambda_", 0.5)
+        self.eta, self.mixing = options.get("eta", 20.0), options.get("lambda_", 0.5)
         self.policy_rollouts = options.get("rollout_policy", "policy") == "policy"
         self.sampled = options.get("tree", "sampled") == "sampled"
 
@@ -114,6 +114,14 @@ def test_it_agrees_with_the_plain_twin_visit_for_visit(name: str, options: dict[
         assert counts[seed].tolist() == [root.edge_visits.get(action, 0) for action in range(game.num_actions)]
     expected = [float(root.edge_value_sum.get(action, 0.0)) for action in range(game.num_actions)]
     np.testing.assert_allclose(player.tree.edges["child_value_sum"][1, ROOT], expected, atol=1e-6)  # row 1 had the last state
+
+
+def test_a_tree_without_room_for_replies_judges_them_and_goes_on() -> None:
+    game = make_game(DOUBLE_MOVE)
+    player, _ = searched(game, [game.initial_state()], FakeInference(game), num_simulations=60)
+    player.tree = make_tree(8, 61, game.num_actions, game.state_words)
+    counts = player.visit_counts(np.stack([game.initial_state()] * 8), np.zeros(8, np.int64))
+    assert (counts.sum(axis=1) == 60).all() and player.tree.searches["num_nodes"].max() <= 61
 
 
 def favours(game: Game, logits: list[float], value: float) -> FakeInference:

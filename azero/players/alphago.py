@@ -26,7 +26,7 @@ class AlphaGoPlayer:
     def __init__(self, game: Game, inference: Inference, alphago: AlphaGo, num_simulations: int) -> None:
         self.name = f"alphago {num_simulations}"
         self.game, self.inference, self.alphago, self.num_simulations = game, inference, alphago, num_simulations
-        nodes = num_simulations * (2 if alphago.sampled else 1) + 2  # a simulation adds a leaf and the node of the reply to it
+        nodes = num_simulations * (3 if alphago.sampled else 1) + 2  # a simulation adds a leaf and, before it, up to two replies
         self.tree = make_tree(inference.batch_size, nodes, game.num_actions, game.state_words)
         self.questions = make_questions(game, inference.batch_size)
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
@@ -72,7 +72,7 @@ def make(
     *,
     inference: Inference,
     num_simulations: int = 100,
-    eta: float = 5.0,
+    eta: float = 20.0,
     lambda_: float = 0.5,
     rollout_policy: str = "policy",
     tree: str = "sampled",
@@ -83,7 +83,8 @@ def make(
         game: the game it plays.
         inference: its network.
         num_simulations: simulations before each move.
-        eta: weight of prior / (1 + visits) beside the mean value, which lies in [-1, 1].
+        eta: weight of prior / (1 + visits) beside the mean value, which lies in [-1, 1]. It does not grow with the search as
+            PUCT's c sqrt(visits) does; 20 is that at 256 visits and c = 1.25.
         lambda_: the rollout's share of a leaf's value; 0 asks the network alone and plays no rollout, 1 the rollout alone.
         rollout_policy: "policy": rollouts are played by the network's policy, an evaluation a ply; "random": at random, free.
         tree: "sampled": the opponent's replies are drawn from the policy; "two_sided": each side takes its own best score.

@@ -52,7 +52,7 @@ class PerfectPlayer:
     def analyse(self, state: np.ndarray) -> Found:
         """Return the move for one state [S], its value, and whether both are exact."""
         if not self.solved:
-            return self.searcher.deepen(state, self.seconds)
+            return self.searcher.deepen(state, self.seconds, value_wanted=True)
         begin = time.perf_counter()
         action, value = self.solved[state.tobytes()]
         return Found(action, value, 0, self.game.max_plies, True, time.perf_counter() - begin)

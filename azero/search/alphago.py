@@ -94,6 +94,12 @@ def is_reply(tree, alphago, b, node):
 
 
 @part
+def has_room(tree, b):
+    """Whether game b's tree has a row to spare beside one for each simulation that is left."""
+    return tree.searches[b].num_nodes + tree.searches[b].simulations_left <= tree.nodes.shape[1]
+
+
+@part
 def descend(rules, tree, alphago, b, node, stream):
     """A node that is new or terminal, reached from `node`."""
     while tree.nodes[b, node].expanded and not tree.nodes[b, node].terminal:
@@ -174,7 +180,7 @@ def absorb(addresses, tree, alphago, questions, streams, banned, games, rows, lo
         softmax_over_legal(logits[row], board.legal, prior)
         if not questions.rolling[b]:
             expand(tree, b, leaf, prior, values[row])
-            if leaf == ROOT or is_reply(tree, alphago, b, leaf):
+            if leaf == ROOT or (is_reply(tree, alphago, b, leaf) and has_room(tree, b)):  # a full tree judges replies, too
                 questions.start[b] = leaf
                 tree.searches[b].leaf = NO_LEAF
                 continue

@@ -76,16 +76,17 @@ class Searcher:
         assert found  # it had all the time it wanted
         return found._replace(seconds=time.perf_counter() - begin)
 
-    def deepen(self, state: np.ndarray, seconds: float, banned: np.ndarray | None = None) -> Found:
+    def deepen(self, state: np.ndarray, seconds: float, banned: np.ndarray | None = None, value_wanted: bool = False) -> Found:
         """Search `state` [S] one ply deep, then two, and so on, and return what the last finished search found.
 
-        It ends when the time is up, when the result is exact, and after one ply where there is only one move. A lost position
-        keeps the move that was the last to be found losing.
+        It ends when the time is up, when the result is exact, and, unless `value_wanted`, after one ply where there is only one
+        move. A lost position keeps the move that was the last to be found losing.
         """
         begin = time.perf_counter()
         self.number += 1
         nodes, result = 0, None
-        for depth in range(1, (1 if self.has_one_move(state, banned) else self.depth) + 1):
+        is_forced = not value_wanted and self.has_one_move(state, banned)
+        for depth in range(1, (1 if is_forced else self.depth) + 1):
             found = self.search_to(depth, state, banned, result.action if result else NO_ACTION, begin + seconds)
             nodes += self.nodes
             if found is None:
