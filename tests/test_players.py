@@ -316,6 +316,17 @@ def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game:
         make_player("alphago", game, inference=FakeInference(4), **{option: value})
 
 
+def test_alpha_beta_searches_small_games_to_the_end_and_some_plies_of_others_by_their_own_evaluation() -> None:
+    for name, depth, evaluation in (("tictactoe", 9, None), ("othello", 4, "squares"), ("go", 4, None)):
+        for player_name in ("alpha_beta", "negamax"):
+            player = make_player(player_name, make_game(name))
+            assert isinstance(player, AlphaBetaPlayer)
+            chosen = player.searcher.evaluation
+            assert (player.searcher.depth, chosen and chosen.name) == (depth, evaluation)
+    whole = make_player("alpha_beta", make_game("connect_four", rows=4, columns=4), depth=0, evaluation="")
+    assert isinstance(whole, AlphaBetaPlayer) and (whole.searcher.depth, whole.searcher.evaluation) == (16, None)
+
+
 def test_every_name_has_a_module() -> None:
     assert set(MODULES) == {"iterative_deepening", "perfect", *WITHOUT_NETWORK, "policy", "value", "alphago", "pv_mcts"}
 

@@ -35,6 +35,8 @@ MODULES: dict[str, tuple[tuple[str, ...], str]] = {
     "network": ((), "azero.evaluations.network"),
 }
 
+AUTO = "auto"
+OWN = {"othello": "squares", "connect_four": "lines", "gomoku": "lines", "hex": "shortest_path"}  # the best of each game
 # by name and game: kernels hold addresses alone, so what stands there must never go
 KEPT: dict[tuple[str, int], tuple[Game, Evaluation]] = {}
 
@@ -85,5 +87,7 @@ def make_evaluation(name: str, game: Game, inference: Inference | None = None) -
 
 
 def choose_evaluation(name: str, game: Game, inference: Inference | None = None) -> Evaluation | None:
-    """Return what a player's option `evaluation` names; None for ""."""
+    """Return what a player's option `evaluation` names: AUTO is the game's own where it has one, "" is none."""
+    if name == AUTO:
+        name = OWN.get(game.name, "")
     return make_evaluation(name, game, inference) if name else None

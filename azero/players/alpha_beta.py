@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.evaluations import choose_evaluation
+from azero.evaluations import AUTO, choose_evaluation
 from azero.games.game import Game
 from azero.players import check_number
 from azero.search.deepening import Found, Searcher
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
+
+SMALL_PLIES = 10  # of a game that is searched to its end in no time
+DEFAULT_DEPTH = 4
 
 
 class AlphaBetaPlayer:
@@ -38,18 +41,30 @@ class AlphaBetaPlayer:
         return self.searcher.search(state)
 
 
+def default_depth(game: Game) -> int:
+    """How far a player looks that nobody told: to the end of a small game (0), some plies in others."""
+    return 0 if game.max_plies <= SMALL_PLIES else DEFAULT_DEPTH
+
+
 def make(
-    game: Game, *, depth: int = 0, evaluation: str = "", table: int = 262_144, inference: Inference | None = None
+    game: Game,
+    *,
+    depth: int | None = None,
+    evaluation: str = AUTO,
+    table: int = 262_144,
+    inference: Inference | None = None,
 ) -> AlphaBetaPlayer:
     """Return the player.
 
     Args:
         game: the game it plays.
-        depth: plies it looks ahead; 0 searches to the end.
-        evaluation: name of what an unfinished game is worth there (`azero/evaluations`); without one it counts as a draw.
+        depth: plies it looks ahead; 0 searches to the end; None does so in games of up to SMALL_PLIES plies, else DEFAULT_DEPTH.
+        evaluation: name of what an unfinished game is worth there (`azero/evaluations`); "auto" is the game's own where it has
+            one, "" is none: then it counts as a draw.
         table: positions that the transposition table remembers, 0 for none; the moves are the same.
         inference: the network that evaluation=network asks.
     """
+    depth = default_depth(game) if depth is None else depth
     check_number("alpha_beta", "depth", depth, 0, 1_000_000)
     check_number("alpha_beta", "table", table, 0, 1_000_000_000)
     chosen = choose_evaluation(evaluation, game, inference)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.evaluations import choose_evaluation
+from azero.evaluations import AUTO, choose_evaluation
 from azero.games.game import Game
 from azero.players import check_number
 from azero.search.deepening import Found, Searcher
@@ -46,7 +46,7 @@ def make(
     *,
     seconds: float = 0.1,
     depth: int = 0,
-    evaluation: str = "",
+    evaluation: str = AUTO,
     table: int = 1_048_576,
     inference: Inference | None = None,
 ) -> IterativeDeepening:
@@ -56,7 +56,8 @@ def make(
         game: the game it plays.
         seconds: for each move. The clock is read every millisecond.
         depth: most plies it looks ahead; 0 for the end of the game.
-        evaluation: name of what an unfinished game is worth (`azero/evaluations`); without one it counts as a draw.
+        evaluation: name of what an unfinished game is worth (`azero/evaluations`); "auto" is the game's own where it has one,
+            "" is none: then it counts as a draw.
         table: positions that the transposition table remembers, 0 for none.
         inference: the network that evaluation=network asks.
     """

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from azero.evaluations import choose_evaluation
+from azero.evaluations import AUTO, choose_evaluation
 from azero.games.game import Game
 from azero.players import check_number
-from azero.players.alpha_beta import AlphaBetaPlayer
+from azero.players.alpha_beta import AlphaBetaPlayer, default_depth
 from azero.search.deepening import Searcher
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
 
 
-def make(game: Game, *, depth: int = 0, evaluation: str = "", inference: Inference | None = None) -> AlphaBetaPlayer:
+def make(game: Game, *, depth: int | None = None, evaluation: str = AUTO, inference: Inference | None = None) -> AlphaBetaPlayer:
     """Return the player; it plays what alpha_beta plays and takes much longer.
 
     Args:
         game: the game it plays.
-        depth: plies it looks ahead; 0 searches to the end, which only the smallest games allow.
-        evaluation: name of what an unfinished game is worth there (`azero/evaluations`); without one it counts as a draw.
+        depth: plies it looks ahead; 0 searches to the end, which only the smallest games allow; None is as in alpha_beta.
+        evaluation: name of what an unfinished game is worth there (`azero/evaluations`); "auto" is the game's own where it has
+            one, "" is none: then it counts as a draw.
         inference: the network that evaluation=network asks.
     """
+    depth = default_depth(game) if depth is None else depth
     check_number("negamax", "depth", depth, 0, 1_000_000)
     chosen = choose_evaluation(evaluation, game, inference)
     return AlphaBetaPlayer("negamax", Searcher(game, depth, evaluation=chosen, table=0, prune=False, ordered=False))

@@ -12,16 +12,13 @@ import time
 import numpy as np
 
 from azero.config import UserError
-from azero.evaluations import choose_evaluation
+from azero.evaluations import AUTO, choose_evaluation
 from azero.games.game import Game
 from azero.players import check_number
 from azero.search.deepening import Found, Searcher
 from azero.search.solvers import solve
 
-GUESSES = {
-    "connect_four": "lines",
-    "othello": "squares",
-}  # games too large to be solved at first, and how they are judged until then
+LARGE = ("connect_four", "othello")  # too large to be solved at first; their own evaluation judges until then
 MOST_PLIES = 25  # of other games; larger ones would never be exact while it matters
 MOST_POSITIONS = 20_000  # listed and solved whole in a moment; tic-tac-toe has 5,478
 
@@ -35,7 +32,7 @@ class PerfectPlayer:
     def __init__(self, game: Game, seconds: float, table: int) -> None:
         self.game, self.seconds = game, seconds
         self.solved = solved_moves(game)
-        evaluation = choose_evaluation(GUESSES.get(game.name, ""), game)
+        evaluation = choose_evaluation(AUTO, game)
         self.searcher = Searcher(game, evaluation=evaluation, table=table)
         self.searcher.deepen(game.initial_state(), 0.0)  # compiles what must not take the first move's time
         self.found: list[Found] = []  # of each position that was asked for last
@@ -85,9 +82,9 @@ def make(game: Game, *, seconds: float = 1.0, table: int = 4_194_304) -> Perfect
     check_number("perfect", "table", table, 0, 1_000_000_000)
     if game.repetition_words:
         raise UserError(f"player perfect cannot play {game.name}, because its history decides what is legal; try superko=simple.")
-    if game.name not in GUESSES and game.max_plies > MOST_PLIES:
+    if game.name not in LARGE and game.max_plies > MOST_PLIES:
         raise UserError(
             f"player perfect has nothing to offer for {game.name} of up to {game.max_plies} plies; "
-            f"it plays {' and '.join(GUESSES)} of any size, and other games of at most {MOST_PLIES} plies."
+            f"it plays {' and '.join(LARGE)} of any size, and other games of at most {MOST_PLIES} plies."
         )
     return PerfectPlayer(game, float(seconds), table)

@@ -1,0 +1,46 @@
+"""Every player with a budget beats random, and itself at a tenth of the budget: the short form of scripts/experiments/budgets.py.
+
+Sixty games from thirty openings of two random plies; what must lie above a half is the whole 95 % interval.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from azero.compile_ahead import Blank
+from azero.match import play_match
+from azero.openings import random_openings
+from azero.players import make_player
+from azero.rating import score_interval
+from azero.words import load_game
+
+GAMES = 60
+ROLLOUTS = {"lambda_": 1.0, "rollout_policy": "random"}  # the network knows nothing here
+BUDGETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # player, its budget, a tenth of it
+    ("flat_monte_carlo", {"num_simulations": 700}, {"num_simulations": 70}),
+    ("uct", {"num_simulations": 500}, {"num_simulations": 50}),
+    ("pure_mcts", {"num_simulations": 500}, {"num_simulations": 50}),
+    ("alphago", {"num_simulations": 400, **ROLLOUTS}, {"num_simulations": 40, **ROLLOUTS}),
+    ("alpha_beta", {"depth": 5}, {"depth": 3}),
+    (
+        "iterative_deepening",
+        {"seconds": 0.02},
+        {"seconds": 0.001, "depth": 1},
+    ),  # by the clock alone it would depend on the machine
+]
+
+
+@pytest.mark.parametrize("game_name", ["connect_four", "othello6"])
+@pytest.mark.parametrize("name, budget, tenth", BUDGETS, ids=[name for name, _, _ in BUDGETS])
+def test_a_bigger_budget_plays_better(name: str, budget: dict[str, Any], tenth: dict[str, Any], game_name: str) -> None:
+    game, seeds = load_game(game_name, {}), np.arange(GAMES, dtype=np.uint64)
+    openings, blank = random_openings(game, 2, GAMES // 2), Blank(game.num_actions)
+    blank.batch_size = GAMES
+    strong = make_player(name, game, inference=blank, **budget)
+    for weak in (make_player("random", game), make_player(name, game, inference=blank, **tenth)):
+        result = play_match(game, (strong, weak), seeds, openings)
+        low, _ = score_interval(result.wins, result.draws, result.losses)
+        assert low > 0.5, f"{result.wins} wins, {result.draws} draws, {result.losses} losses against {weak.name}"
