@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import Any, TextIO
@@ -24,7 +26,7 @@ import numpy as np
 from azero import seeds
 from azero.command_line import WRONG_INPUT
 from azero.config import Config, UserError
-from azero.entrants import Entrant, make_entrant, needs_network, take_entrant
+from azero.entrants import Entrant, make_entrant, needs_network, seconds_a_move, take_entrant
 from azero.games.game import Game
 from azero.match import Clock, MatchGame, MatchResult, play_match, summarize
 from azero.match_report import Pairing, game_line, match_text, tournament_text
@@ -78,6 +80,11 @@ class Arena:
     lanes: int
     config: Config
 
+    @cached_property
+    def never_vary(self) -> tuple[bool, ...]:
+        """Which entrants answer the same position always with the same move. Whoever cannot play at all raises UserError here."""
+        return tuple(make_entrant(entrant, self.game, self.config).deterministic for entrant in self.entrants)
+
     @property
     def names(self) -> list[str]:
         """The entrants as people read them."""
@@ -87,12 +94,7 @@ class Arena:
 Watch = Callable[[tuple[int, int], list[MatchGame]], None]  # told of both players' places and of their games that have ended
 
 
-def never_varies(arena: Arena, entrant: Entrant) -> bool:
-    """Whether the player answers the same position always with the same move."""
-    return make_entrant(entrant, arena.game, arena.config).deterministic
-
-
-def make_openings(arena: Arena, entrants: Sequence[Entrant], source: np.random.SeedSequence) -> list[list[int]]:
+def make_openings(arena: Arena, one: int, other: int, source: np.random.SeedSequence) -> list[list[int]]:
     """The opening of each pair of games: from the book, drawn, or none where chance makes the games differ anyway.
 
     Between two players that never vary, so many random plies are drawn that no two openings need be the same.
@@ -102,7 +104,7 @@ def make_openings(arena: Arena, entrants: Sequence[Entrant], source: np.random.S
         return [arena.book[number % len(arena.book)] for number in range(pairs)]
     if arena.opening_plies is not None:
         return draw_openings(arena.game, arena.opening_plies, pairs, source)
-    if all(never_varies(arena, entrant) for entrant in entrants):
+    if arena.never_vary[one] and arena.never_vary[other]:
         return varied_openings(arena.game, pairs, source)
     return [[]] * pairs
 
@@ -115,11 +117,11 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
     entrants = (arena.entrants[one], arena.entrants[other])
     source = seeds.sequence(arena.seed, 0, seeds.ARENA, one, other)
     game_seeds = source.generate_state(arena.games, np.uint64)
-    at_once = GAMES_AT_ONCE_WITH_NETWORK if any(map(needs_network, entrants)) else GAMES_AT_ONCE
+    at_once = games_at_once(entrants)
     starts = iter(range(0, arena.games, at_once))
     taking, clocks, played = threading.Lock(), Clock(), list[MatchGame]()
     teams = [make_team(arena, entrants) for _ in range(min(arena.lanes, -(-arena.games // at_once)))]
-    openings = make_openings(arena, entrants, source)
+    openings = make_openings(arena, one, other, source)
 
     def play_lane(team: tuple[Player, Player]) -> None:
         while True:
@@ -127,20 +129,35 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
                 start = next(starts, None)
             if start is None:
                 return
-            end = min(start + at_once, arena.games)
-
-            def tell(ended: list[MatchGame], start: int = start) -> None:
+            try:
+                play_from(team, start)
+            except BaseException:
                 with taking:
-                    watch((one, other), [game._replace(number=game.number + start) for game in ended])
+                    list(starts)  # the other lanes begin nothing more
+                raise
 
-            result = play_match(arena.game, team, game_seeds[start:end], openings[start // 2 : end // 2], tell)
+    def play_from(team: tuple[Player, Player], start: int) -> None:
+        end = min(start + at_once, arena.games)
+
+        def tell(ended: list[MatchGame]) -> None:
             with taking:
-                clocks.add(result)
-                played.extend(game._replace(number=game.number + start) for game in result.games)
+                watch((one, other), [game._replace(number=game.number + start) for game in ended])
+
+        result = play_match(arena.game, team, game_seeds[start:end], openings[start // 2 : end // 2], tell)
+        with taking:
+            clocks.add(result)
+            played.extend(game._replace(number=game.number + start) for game in result.games)
 
     with ThreadPoolExecutor(len(teams)) as lanes:
         list(lanes.map(play_lane, teams))
     return summarize(sorted(played), clocks)
+
+
+def games_at_once(entrants: tuple[Entrant, Entrant]) -> int:
+    """How many games are played in lock-step: few where moves take long, so that a stop need not wait for all of them."""
+    if any(seconds_a_move(entrant) for entrant in entrants):
+        return 2
+    return GAMES_AT_ONCE_WITH_NETWORK if any(map(needs_network, entrants)) else GAMES_AT_ONCE
 
 
 def make_team(arena: Arena, entrants: tuple[Entrant, Entrant]) -> tuple[Player, Player]:
@@ -168,10 +185,13 @@ class Account:
         Raises:
             Stopped: a stop was requested.
         """
+        if ended:
+            self.write(places, ended)
         if self.stop.requested:
             raise Stopped
-        if not ended:
-            return
+
+    def write(self, places: tuple[int, int], ended: list[MatchGame]) -> None:
+        """Put games that have ended into the record, and the score so far into the live line."""
         arena, names = self.arena, [self.arena.names[place] for place in places]
         self.record.writelines(game_line(arena.game, names, game, arena.seed) + "\n" for game in ended)
         self.record.flush()
@@ -191,7 +211,8 @@ def record_path(arena: Arena) -> Path:
     """The next file of `data/arena`, numbered, so that nothing is ever written over."""
     folder = Path(arena.config.data) / "arena"
     folder.mkdir(parents=True, exist_ok=True)
-    number = max((int(path.name.split("-")[0]) for path in folder.glob("[0-9]*-*.jsonl")), default=0) + 1
+    taken = (re.match(r"\d+", path.name) for path in folder.iterdir())
+    number = 1 + max((int(match[0]) for match in taken if match), default=0)
     labels = "-".join(entrant.name for entrant in arena.entrants[:4])
     return folder / f"{number:06d}-{Path(arena.game.name).stem.replace(':', '_')}-{labels}.jsonl"
 
@@ -227,8 +248,7 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
     arena = Arena(game, entrants, games, seed, plies, book, lanes, take_config(settings))
     if settings:
         raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
-    for entrant in entrants:
-        make_entrant(entrant, game, arena.config)  # says at once what is wrong with it
+    _ = arena.never_vary  # says at once what is wrong with a player
     return arena, None if record is None else Path(str(record))
 
 
@@ -271,7 +291,7 @@ def run_arena(arena: Arena, record: Path, console: Console) -> int:
             except Stopped:
                 pairings = account.pairings()
         for pairing in pairings:
-            fixed = all(never_varies(arena, arena.entrants[place]) for place in pairing[:2])
+            fixed = arena.never_vary[pairing.one] and arena.never_vary[pairing.other]
             console.message(match_text(arena.names, pairing, fixed))
         if len(arena.entrants) > 2 and pairings:
             console.message("\n" + tournament_text(arena.names, pairings))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from azero.command_line import game_title
-from azero.config import Config, GameConfig
+from azero.config import Config, GameConfig, UserError
 from azero.games.game import Game
 from azero.players import Player, make_player, maker_of
 
@@ -57,8 +57,28 @@ def needs_network(entrant: Entrant) -> bool:
     Raises:
         UserError: there is no such player.
     """
+    may = "inference" in inspect.signature(maker_of(entrant.name)).parameters
+    return must_have_network(entrant) or (may and "run" in entrant.options)
+
+
+def must_have_network(entrant: Entrant) -> bool:
+    """Whether the player cannot play without one.
+
+    Raises:
+        UserError: there is no such player.
+    """
     parameter = inspect.signature(maker_of(entrant.name)).parameters.get("inference")
-    return parameter is not None and (parameter.default is inspect.Parameter.empty or "run" in entrant.options)
+    return parameter is not None and parameter.default is inspect.Parameter.empty
+
+
+def seconds_a_move(entrant: Entrant) -> float:
+    """The time that the player is given for each move, 0 if it has no such limit.
+
+    Raises:
+        UserError: there is no such player.
+    """
+    parameter = inspect.signature(maker_of(entrant.name)).parameters.get("seconds")
+    return 0.0 if parameter is None else entrant.options.get("seconds", parameter.default)
 
 
 def make_entrant(entrant: Entrant, game: Game, config: Config) -> Player:
@@ -68,6 +88,10 @@ def make_entrant(entrant: Entrant, game: Game, config: Config) -> Player:
         UserError: no such player or option, no such run, or the player cannot play this game.
     """
     options = dict(entrant.options)
+    if "search" in options:
+        raise UserError(f"{entrant.label}.search: the search is the run's own; {entrant.label}.num_simulations can be set.")
+    if "run" in options and not must_have_network(entrant) and options.get("evaluation") != "network":
+        raise UserError(f"{entrant.label}.run: player {entrant.name} asks no network without evaluation=network.")
     if not needs_network(entrant):
         return make_player(entrant.name, game, **options)
     from azero.trained import load_trained

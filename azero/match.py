@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from azero.games.game import Game, rules_at
-from azero.players import Player
+from azero.players import Player, Prover
 from azero.search.kernels import kernel
 from azero.search.repetition import History
 
@@ -39,6 +39,7 @@ class MatchResult:
     games: list[MatchGame]
     moves: tuple[int, int] = (0, 0)  # chosen by each player, openings left out
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # that each player took for them
+    unproven: tuple[int, int] = field(default=(0, 0), compare=False)  # of them, where a player claims exact moves
 
 
 @kernel
@@ -67,6 +68,7 @@ class Clock:
     def __init__(self) -> None:
         self.moves = [0, 0]
         self.seconds = [0.0, 0.0]
+        self.unproven = [0, 0]
 
     def choose(self, which: int, player: Player, *asked: Any) -> np.ndarray:
         """Let a player choose, and write down its time."""
@@ -74,6 +76,7 @@ class Clock:
         actions = player.choose(*asked)
         self.seconds[which] += time.perf_counter() - started
         self.moves[which] += len(actions)
+        self.unproven[which] += player.unproven if isinstance(player, Prover) else 0
         return actions
 
     def add(self, result: MatchResult) -> None:
@@ -81,6 +84,7 @@ class Clock:
         for which in (0, 1):
             self.moves[which] += result.moves[which]
             self.seconds[which] += result.seconds[which]
+            self.unproven[which] += result.unproven[which]
 
 
 def play_match(
@@ -161,4 +165,5 @@ def summarize(games: list[MatchGame], clock: Clock | None = None) -> MatchResult
         games=games,
         moves=(clock.moves[0], clock.moves[1]),
         seconds=(clock.seconds[0], clock.seconds[1]),
+        unproven=(clock.unproven[0], clock.unproven[1]),
     )

@@ -37,7 +37,7 @@ def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) ->
             "seed": seed,
             "opening_plies": played.opening_plies,
             "moves": [game.action_name(action) for action in played.actions],
-            "outcome": played.outcome if played.first == 0 else -played.outcome,
+            "outcome": (played.outcome if played.first == 0 else -played.outcome) + 0.0,  # + 0.0 makes -0.0 plain
         },
         ensure_ascii=False,
     )
@@ -50,6 +50,11 @@ def match_text(names: Sequence[str], pairing: Pairing, fixed: bool = False) -> s
     low, high = score_interval(*counts)
     elo_low, elo_high = elo_interval(*counts)
     one, other = names[pairing.one], names[pairing.other]
+    doubts = [
+        f"  {name} did not know {result.unproven[which]:,} of its {result.moves[which]:,} moves to be exact"
+        for which, name in enumerate((one, other))
+        if result.unproven[which]
+    ]
     return "\n".join(
         [
             f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
@@ -57,6 +62,7 @@ def match_text(names: Sequence[str], pairing: Pairing, fixed: bool = False) -> s
             f"  Elo {elo_difference(score(*counts)):+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
             f"  {result.distinct} distinct games of {len(result.games)}" + few_distinct(result, fixed),
             f"  time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
+            *doubts,
         ]
     )
 

@@ -35,6 +35,8 @@ def random_openings(game: Game, plies: int, count: int, source: np.random.SeedSe
 
 def draw_openings(game: Game, plies: int, count: int, source: np.random.SeedSequence) -> list[list[int]]:
     """So many random openings, different ones as far as so many are found."""
+    if plies == 0:
+        return [[] for _ in range(count)]
     found: dict[tuple[int, ...], None] = {}
     for child in source.spawn(DRAWS * count):
         found.setdefault(tuple(random_opening(game, plies, np.random.default_rng(child))))

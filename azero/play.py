@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from azero.entrants import Entrant, make_entrant, take_entrant
 from azero.files.folder import names_of_runs
 from azero.games.game import Game
 from azero.monitoring.console import table_text
-from azero.players import MODULES, Adviser, Player
+from azero.players import MODULES, Adviser, Player, Prover
 from azero.search.repetition import History
 from azero.words import parse_words, take_config, take_game, whole_number
 
@@ -94,14 +94,15 @@ class Session:
                 self.tell(f"\n{self.game.format_state(state)}\n{self.result_text(state)}")
                 return
             if self.game.to_play(state) == self.side:
-                self.persons_turn(state, past)
+                self.persons_move(state, past)
             else:
                 ply = np.array([len(self.actions)])
                 chosen = self.opponent.choose(state[None], ONLY_GAME, ply, past.banned(ONLY_GAME, state[None]))
                 self.actions.append(int(chosen[0]))
-                self.tell(f"{self.opponent.name} plays {self.game.action_name(self.actions[-1])}")
+                doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
+                self.tell(f"{self.opponent.name} plays {self.game.action_name(self.actions[-1])}{doubt}")
 
-    def persons_turn(self, state: np.ndarray, past: History) -> None:
+    def persons_move(self, state: np.ndarray, past: History) -> None:
         """Ask until there is a move or one is taken back."""
         self.tell(f"\n{self.game.format_state(state)}")
         legal = past.legal_mask(0, state)
@@ -175,6 +176,7 @@ class Session:
         """The game so far as a JSON line, like the arena's; the outcome, for who moved first, is null in an unfinished game."""
         state, _ = self.replay()
         over = self.game.is_terminal(state)
+        outcome = self.game.outcome(state) * (1 if self.game.to_play(state) == 0 else -1) if over else 0.0
         players = ["human", opponent] if self.side == 0 else [opponent, "human"]
         return json.dumps(
             {
@@ -183,7 +185,7 @@ class Session:
                 "players": players,
                 "seed": seed,
                 "moves": [self.game.action_name(action) for action in self.actions],
-                "outcome": self.game.outcome(state) * (1 if self.game.to_play(state) == 0 else -1) if over else None,
+                "outcome": outcome + 0.0 if over else None,  # + 0.0 makes -0.0 plain
             },
             ensure_ascii=False,
         )
@@ -195,7 +197,12 @@ def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:
         return asked
     if game_title(GameConfig(name=game.name)) in names_of_runs(config):
         return replace(asked, name="pv_mcts")
-    return Entrant(asked.label, "uct", {"num_simulations": OPPONENT_SIMULATIONS, **asked.options})
+    return Entrant(asked.label, "uct", with_limit(asked.options, OPPONENT_SIMULATIONS))
+
+
+def with_limit(options: dict[str, Any], num_simulations: int) -> dict[str, Any]:
+    """Options of uct, with so many simulations if they set no limit."""
+    return options if {"num_simulations", "seconds"} & set(options) else {"num_simulations": num_simulations, **options}
 
 
 def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config) -> Adviser:
@@ -205,8 +212,10 @@ def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config
         UserError: the adviser asked for gives no hints.
     """
     if asked.name == "auto":
-        strong = Entrant("adviser", "uct", {"num_simulations": HINT_SIMULATIONS, **asked.options})
-        asked = opponent if opponent.name == "pv_mcts" else strong
+        if opponent.name == "pv_mcts":
+            asked = replace(opponent, options={**opponent.options, **asked.options})
+        else:
+            asked = replace(asked, name="uct", options=with_limit(asked.options, HINT_SIMULATIONS))
     player = make_entrant(asked, game, config)
     if not isinstance(player, Adviser):
         raise UserError(f"adviser={asked.name} gives no hints; uct does, and pv_mcts.")
@@ -231,12 +240,12 @@ def run_session(words: Sequence[str], ask: Callable[[str], str], tell: Callable[
     if settings:
         raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
     player = make_entrant(opponent, game, config)
-    player.new_games(np.array([seed], np.uint64))
+    player.new_games(np.array([seed % 2**64], np.uint64))
     session = Session(game, player, choose_adviser(asked, opponent, game, config), int(side == "second"), ask, tell)
     with open_record(record) as file:
         try:
             session.play()
-        except Left:
+        except (Left, KeyboardInterrupt):
             tell("")
         finally:
             if session.actions:

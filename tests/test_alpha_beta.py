@@ -153,10 +153,9 @@ def test_growing_depth_takes_the_fastest_win_and_the_slowest_loss() -> None:
     win = play(game, 0, 3, 1, 4)  # X 0 1, O 3 4: 2 wins at once; so do others, later
     found = Searcher(game).deepen(win, seconds=60.0)
     assert (found.action, found.value, found.depth, found.exact) == (2, 1.0, 1, True)
-    lost = play(game, 0, 1, 4, 8, 6)  # O must stop 2 and 3 at once: it loses, but 3 leaves X only 2
+    lost = play(game, 0, 1, 3)  # X threatens 6; O at 6 loses to 4, which threatens 5 and 8; every other move loses at once
     found = Searcher(game).deepen(lost, seconds=60.0)
-    assert (found.value, found.exact) == (-1.0, True)
-    assert found.depth == 2
+    assert (found.action, found.value, found.depth, found.exact) == (6, -1.0, 4, True)
 
 
 # Moves that lead to the position. Whoever owns 0, 4 and 6 threatens 2 and 3 at once.

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from toy import NAME, advance, toy_config
 
-from azero.arena import main, read_arena
+from azero.arena import hold_match, main, read_arena
 from azero.games import make_game
 from azero.match import MatchGame, MatchResult, summarize
 from azero.match_report import Pairing, match_text, tournament_text
@@ -128,6 +128,10 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
         (["players=uct"], "players= must be a list of two or more different names"),
         (["opening_plies=50"], "opening_plies=50 must be auto or a whole number from 0 to 9"),
         (["opening_plies=2", "book=b"], "cannot both be set"),
+        (["first=uct", "first.rollout_depth=3", "first.evaluation=network"], "evaluation=network is for alpha_beta"),
+        (["first=alpha_beta", "first.run=x"], "first.run: player alpha_beta asks no network without evaluation=network"),
+        (["first=pv_mcts", "first.search=5"], "first.search: the search is the run's own"),
+        (["first=alpha_beta", "first.evaluation=[a]"], "evaluation=['a'] is unknown"),
         (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
         (["game=chess"], "game.name=chess is unknown"),
         (["lanes=0"], "lanes=0 must be"),
@@ -163,3 +167,30 @@ def test_the_cross_table_turns_each_match_around() -> None:
     first, second = (row.split() for row in text.splitlines()[1:])
     assert first[:2] == ["1", "a"] and first[-2:] == ["70.0%", "70.0%"]  # its whole score, and against b
     assert second[:2] == ["2", "b"] and second[-2:] == ["30.0%", "30.0%"]
+
+
+def test_a_player_of_exact_values_says_how_often_it_did_not_know(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["game=connect_four", "first=perfect", "first.seconds=0.002", "first.table=1000", "second=random", "games=2"]
+    play(*words)
+    assert "perfect seconds=0.002 table=1000 did not know " in capsys.readouterr().out
+    play("first=perfect", "second=random", "games=2")
+    assert "did not know" not in capsys.readouterr().out
+
+
+def test_a_draw_is_plain_zero_whoever_moved_first() -> None:
+    play("first=alpha_beta", "second=negamax", "games=4", "opening_plies=0")
+    assert [line["outcome"] for line in records()] == [0.0] * 4
+    assert "-0.0" not in Path("games.jsonl").read_text()
+
+
+def test_an_error_in_one_lane_ends_the_match() -> None:
+    arena, _ = read_arena(["first=random", "second=random", "games=4000", "lanes=2"])
+    told: list[int] = []
+
+    def watch(_places: tuple[int, int], ended: list[MatchGame]) -> None:
+        told.append(len(ended))
+        raise RuntimeError("no more")
+
+    with pytest.raises(RuntimeError, match="no more"):
+        hold_match(arena, 0, 1, watch)
+    assert len(told) <= 2  # each lane was at its first games

@@ -36,7 +36,7 @@ BUDGETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # player, its bud
 @pytest.mark.parametrize("game_name", ["connect_four", "othello6"])
 @pytest.mark.parametrize("name, budget, tenth", BUDGETS, ids=[name for name, _, _ in BUDGETS])
 def test_a_bigger_budget_plays_better(name: str, budget: dict[str, Any], tenth: dict[str, Any], game_name: str) -> None:
-    game, seeds = load_game(game_name, {}), np.arange(GAMES, dtype=np.uint64)
+    game, seeds = load_game(game_name, {}), np.random.default_rng(1).integers(2**63, size=GAMES, dtype=np.uint64)
     openings, blank = random_openings(game, 2, GAMES // 2), Blank(game.num_actions)
     blank.batch_size = GAMES
     strong = make_player(name, game, inference=blank, **budget)

@@ -146,6 +146,18 @@ def test_uct_plays_and_advises_when_nobody_is_asked_for_and_nothing_is_trained()
     assert any(line.startswith("uct") for line in shown) and any("visits" in line for line in shown)
 
 
+def test_uct_that_nobody_asked_for_keeps_the_limit_that_somebody_did() -> None:
+    timed = Entrant("opponent", "auto", {"seconds": 2})
+    assert choose_opponent(timed, TICTACTOE, Config()) == Entrant("opponent", "uct", {"seconds": 2})
+
+
+def test_a_move_that_is_not_proven_is_said_to_be_so() -> None:
+    game = make_game("connect_four")
+    _, shown = sit("4", opponent=make_player("perfect", game, seconds=0.002, table=1000), game=game)
+    assert "(not proven)" in shown
+    assert "(not proven)" not in sit("4", opponent=make_player("perfect", TICTACTOE))[1]
+
+
 def test_a_trained_champion_plays_and_advises(tmp_path: Path) -> None:
     advance(toy_config(tmp_path))
     shown: list[str] = []

@@ -126,7 +126,7 @@ def test_the_page_has_every_simulation_and_needs_nothing_else(tmp_path: Path, ca
         (["game=connect_four", "game.options.rows=0"], "game.options.rows=0 must be a whole number"),
         (["player=alpha_beta"], "player=alpha_beta cannot be traced; there is uct."),
         (["player.depth=3"], "a traced player has no option depth; it has num_simulations, exploration, expansion_threshold."),
-        (["player.num_simulations=0"], "player uct: num_simulations=0 must be a whole number between 1 and 10000."),
+        (["player.num_simulations=0"], "player uct: num_simulations=0 must be a whole number between 1 and 10,000."),
         (["player.exploration=high"], "player uct: exploration=high must be a number"),
         (["seed=-1"], "seed=-1 must be a whole number from 0 up."),
         (["moves=0 9"], "'9' is no move of tictactoe"),

@@ -191,10 +191,12 @@ def test_a_time_limit_is_kept_and_used(rollouts: int) -> None:
     game = make_game("connect_four")
     player = make_player("uct", game, seconds=0.05, rollouts=rollouts)
     player.new_games(np.zeros(2, np.uint64))
-    states = np.stack([game.initial_state(), after(game, 3)])
-    begin = time.perf_counter()
-    counts = player.visit_counts(states, np.arange(2))  # type: ignore[attr-defined]
-    assert 0.09 < time.perf_counter() - begin < 1.0  # each position has its own time; the upper limit is for busy machines
+    states, taken = np.stack([game.initial_state(), after(game, 3)]), []
+    for _ in range(9):
+        begin = time.perf_counter()
+        counts = player.visit_counts(states, np.arange(2))  # type: ignore[attr-defined]
+        taken.append(time.perf_counter() - begin)
+    assert 0.099 < np.median(taken) < 0.11  # each position has its own time; a median, because machines are busy
     assert counts.sum(axis=1).min() > 1_000
 
 

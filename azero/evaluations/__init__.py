@@ -70,7 +70,7 @@ def make_evaluation(name: str, game: Game, inference: Inference | None = None) -
     Raises:
         UserError: there is none of that name, it is made for another game, or its network is missing.
     """
-    if name not in MODULES:
+    if not isinstance(name, str) or name not in MODULES:
         raise UserError(f"evaluation={name} is unknown; there are {', '.join(MODULES)}.")
     games, module = MODULES[name]
     if games and game.name not in games:

@@ -64,6 +64,17 @@ class Adviser(Protocol):
         """Search one state [S], without the banned moves [A], as for a move."""
 
 
+@runtime_checkable
+class Prover(Protocol):
+    """A player that claims exact moves.
+
+    Attributes:
+        unproven: how many moves of the latest `choose` it does not know to be exact.
+    """
+
+    unproven: int
+
+
 def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.ndarray:
     """Return `banned` as compiled code takes it, [B, A] bool, all False for None."""
     return np.zeros((len(states), game.num_actions), np.bool_) if banned is None else banned
@@ -135,7 +146,7 @@ def check_number(player: str, option: str, value: Any, lowest: float, highest: f
     kinds = (int,) if whole else (int, float)
     if isinstance(value, bool) or not isinstance(value, kinds) or not lowest <= value <= highest:
         kind = "a whole number" if whole else "a number"
-        raise UserError(f"player {player}: {option}={value} must be {kind} between {lowest:g} and {highest:g}.")
+        raise UserError(f"player {player}: {option}={value} must be {kind} between {lowest:,.10g} and {highest:,.10g}.")
 
 
 def check_choice(player: str, option: str, value: Any, choices: tuple[Any, ...]) -> None:

@@ -66,6 +66,6 @@ def make(
     """
     depth = default_depth(game) if depth is None else depth
     check_number("alpha_beta", "depth", depth, 0, 1_000_000)
-    check_number("alpha_beta", "table", table, 0, 1_000_000_000)
+    check_number("alpha_beta", "table", table, 0, 50_000_000)
     chosen = choose_evaluation(evaluation, game, inference)
     return AlphaBetaPlayer("alpha_beta", Searcher(game, depth, evaluation=chosen, table=table))

@@ -120,7 +120,7 @@ def make(
     """
     if grouping not in GROUPINGS:
         raise UserError(f"player grouped_uct: grouping={grouping} is not one of: {', '.join(GROUPINGS)}.")
-    check_number("grouped_uct", "num_simulations", num_simulations, 1, 100_000_000)
+    check_number("grouped_uct", "num_simulations", num_simulations, 1, 1_000_000)
     check_number("grouped_uct", "exploration", exploration, 0.0, 1000.0, whole=False)
     check_number("grouped_uct", "expansion_threshold", expansion_threshold, 1, 1_000_000)
     return GroupedUctPlayer(game, grouping, num_simulations, float(exploration), expansion_threshold)

@@ -63,6 +63,6 @@ def make(
     """
     check_number("iterative_deepening", "seconds", seconds, 0.001, 1_000_000, whole=False)
     check_number("iterative_deepening", "depth", depth, 0, 1_000_000)
-    check_number("iterative_deepening", "table", table, 0, 1_000_000_000)
+    check_number("iterative_deepening", "table", table, 0, 50_000_000)
     chosen = choose_evaluation(evaluation, game, inference)
     return IterativeDeepening(Searcher(game, depth, evaluation=chosen, table=table), float(seconds))

@@ -36,6 +36,7 @@ class PerfectPlayer:
         self.searcher = Searcher(game, evaluation=evaluation, table=table)
         self.searcher.deepen(game.initial_state(), 0.0)  # compiles what must not take the first move's time
         self.found: list[Found] = []  # of each position that was asked for last
+        self.unproven = 0
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Begin games; nothing here is random."""
@@ -43,13 +44,18 @@ class PerfectPlayer:
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return a move for each of states [B, S]; `found` tells what is known of it."""
         assert banned is None, "games whose history forbids moves are refused"
-        self.found = [self.analyse(state) for state in states]
+        self.found = [self.analyse(state, value_wanted=False) for state in states]
+        forced = [len(self.game.legal_actions(state)) == 1 for state in states]
+        self.unproven = sum(not (found.exact or only) for found, only in zip(self.found, forced, strict=True))
         return np.array([found.action for found in self.found], np.int64)
 
-    def analyse(self, state: np.ndarray) -> Found:
-        """Return the move for one state [S], its value, and whether both are exact."""
+    def analyse(self, state: np.ndarray, value_wanted: bool = True) -> Found:
+        """Return the move for one state [S], its value, and whether both are exact.
+
+        Unless the value is wanted, a forced move is returned at once.
+        """
         if not self.solved:
-            return self.searcher.deepen(state, self.seconds, value_wanted=True)
+            return self.searcher.deepen(state, self.seconds, value_wanted=value_wanted)
         begin = time.perf_counter()
         action, value = self.solved[state.tobytes()]
         return Found(action, value, 0, self.game.max_plies, True, time.perf_counter() - begin)
@@ -79,7 +85,7 @@ def make(game: Game, *, seconds: float = 1.0, table: int = 4_194_304) -> Perfect
         UserError: a number out of range, or a game that would not be exact.
     """
     check_number("perfect", "seconds", seconds, 0.001, 1_000_000, whole=False)
-    check_number("perfect", "table", table, 0, 1_000_000_000)
+    check_number("perfect", "table", table, 0, 50_000_000)
     if game.repetition_words:
         raise UserError(f"player perfect cannot play {game.name}, because its history decides what is legal; try superko=simple.")
     if game.name not in LARGE and game.max_plies > MOST_PLIES:

@@ -66,7 +66,7 @@ class Searcher:
         self.settings = Settings(*addresses, prune, ordered, prune and final is None)
         self.none_banned = np.zeros(game.num_actions, np.bool_)
         self.number = 0
-        self.slice_nodes = 256
+        self.slice_nodes = 8  # an evaluation may be slow; slices grow
 
     def search(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
         """Search `state` [S] to the full depth, without its banned moves [A]."""
@@ -92,7 +92,7 @@ class Searcher:
             if found is None:
                 break
             result = found._replace(action=result.action) if result and found.value == LOST else found
-            if found.exact:
+            if found.exact or time.perf_counter() >= begin + seconds:
                 break
         result = result or self.found_so_far(state, banned)
         return result._replace(nodes=nodes, seconds=time.perf_counter() - begin)

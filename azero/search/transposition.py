@@ -48,6 +48,7 @@ def make_table(entries: int, state_words: int) -> Table:
 
 @part
 def facts_of(words, entry):
+    """The word of facts of an entry, 0 if it was never used."""
     return words[entry, words.shape[1] - 1]
 
 
@@ -59,6 +60,7 @@ def field(facts, place, bits):
 
 @part
 def is_complete(facts):
+    """Whether the search behind an entry never met the depth limit."""
     return (facts >> np.uint64(COMPLETE_AT)) & np.uint64(1) != 0
 
 
@@ -82,6 +84,7 @@ def first_entry(words, state):
 
 @part
 def holds(words, entry, state):
+    """Whether an entry is that of the whole state."""
     same = facts_of(words, entry) != 0
     for place in range(words.shape[1] - 2):
         same &= words[entry, place] == state[place]

@@ -33,6 +33,7 @@ GROUPINGS: tuple[tuple[int, ...], ...] = ((16, 16), (4, 8, 8), (4, 4, 4, 4))  # 
 BUDGETS = tuple(16 * 2**k for k in range(10))  # rollouts for a move
 QUICK_BUDGETS = BUDGETS[2:6]
 WHOLE = MOVES  # from here on plain UCT tries every move; below, its only expansion is of so many moves drawn at random
+DOCUMENTS = Path(__file__).resolve().parents[2] / "docs" / "experiments"
 EXPLORATION = 1.0  # makes the bound UCB1, whose proof wants payoffs in [0, 1]
 SINE_TERMS = 10
 NO_DIFFERENCE = 0.01  # of a payoff between 0 and 1: what counts as none
@@ -271,9 +272,10 @@ def listed(findings: list[Finding]) -> str:
 
 def report(outcomes: Outcomes, whole: list[Finding], part: list[Finding], games: int, seed: int, exploration: float) -> str:
     """Findings and tables, as Markdown."""
+    command = f"scripts/experiments/grouping.py --games {games} --seed {seed} --exploration {exploration:g}"
     intro = (
-        f"Written by `scripts/experiments/grouping.py --games {games} --seed {seed}`: {MOVES} moves, {PLIES} plies, {games}\n"
-        f"games each way in every cell, UCT with mean + {exploration:g} · √(2 ln n / n_child). *First* and *second* are the\n"
+        f"Written by `{command}`: {MOVES} moves, {PLIES} plies,\n{games} games each way in every cell, "
+        f"UCT with mean + {exploration:g} · √(2 ln n / n_child). *First* and *second* are the\n"
         "grouped player's mean payoffs when it moves first and second; *score* is the mean of both.\n"
     )
     return "\n".join(
@@ -319,8 +321,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="few games, small budgets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exploration", type=float, default=EXPLORATION, help="the constant of the bound")
-    parser.add_argument("--folder", type=Path, default=Path(__file__).resolve().parents[2] / "docs" / "experiments")
+    parser.add_argument("--folder", type=Path, help="docs/experiments for the whole experiment, else ./grouping")
     asked = parser.parse_args(arguments)
+    if asked.folder is None:
+        whole_experiment = not asked.quick and asked.games in (None, 500) and asked.exploration == EXPLORATION
+        asked.folder = DOCUMENTS if whole_experiment else Path("grouping")
     games = asked.games if asked.games is not None else 40 if asked.quick else 500
     if games < 2 or asked.seed < 0 or not 0.0 <= asked.exploration < math.inf:
         parser.error("--games must be at least 2, --seed and --exploration at least 0")

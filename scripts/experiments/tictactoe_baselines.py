@@ -37,7 +37,9 @@ def experiments(games: int) -> list[Experiment]:
             )
     for update_root, name in ((True, "the root's visits counted"), (False, "as published, not counted")):
         pure = player("pure_mcts", num_simulations=1000, update_root=update_root)
-        found.append(Experiment(f"pure MCTS, 1,000 simulations, {name}, v. alpha-beta", "", pure, alpha_beta, games // 10, True))
+        found.append(
+            Experiment(f"pure MCTS, 1,000 simulations, {name}, v. alpha-beta", "", pure, alpha_beta, max(2, games // 10), True)
+        )
     return found
 
 
