@@ -7,7 +7,6 @@ and a cross table besides. Each game is written to a file as one JSON line the m
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
 import sys
@@ -24,7 +23,6 @@ from typing import Any, TextIO
 import numpy as np
 
 from azero import seeds
-from azero.command_line import WRONG_INPUT
 from azero.config import Config, UserError
 from azero.entrants import Entrant, make_entrant, needs_network, seconds_a_move, take_entrant
 from azero.games.game import Game
@@ -35,7 +33,7 @@ from azero.openings import draw_openings, read_book, varied_openings
 from azero.players import MODULES, Player
 from azero.rating import score
 from azero.signals import Stopped, StopSignal
-from azero.words import parse_words, take_config, take_game, whole_number
+from azero.words import parse_words, refuse_rest, run_program, take_config, take_game, whole_number
 
 HELP = """
 settings:
@@ -246,8 +244,7 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
     seed, lanes = whole_number(settings, "seed", 1, 0), settings.pop("lanes", "auto")
     lanes = len(os.sched_getaffinity(0)) if lanes == "auto" else whole_number({"lanes": lanes}, "lanes", 1, 1)
     arena = Arena(game, entrants, games, seed, plies, book, lanes, take_config(settings))
-    if settings:
-        raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
+    refuse_rest(settings)
     _ = arena.never_vary  # says at once what is wrong with a player
     return arena, None if record is None else Path(str(record))
 
@@ -308,22 +305,16 @@ def threads_for(arena: Arena) -> AbstractContextManager[None]:
     return one_thread_a_lane()
 
 
+def play_asked(words: Sequence[str]) -> int:
+    """Play what the words of the command line ask for; return the exit status."""
+    arena, record = read_arena(words)
+    return run_arena(arena, record or record_path(arena), Console())
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play what the command line asks for; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m azero.arena",
-        description="Matches between any two players, and tournaments of several.",
-        epilog=HELP.format(players=", ".join(MODULES)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("settings", nargs="*", metavar="key=value", help="see below; nothing at all plays uct against random")
-    parsed = parser.parse_args(arguments)
-    try:
-        arena, record = read_arena(parsed.settings)
-        return run_arena(arena, record or record_path(arena), Console())
-    except UserError as mistake:
-        print(f"azero: {mistake}", file=sys.stderr)
-        return WRONG_INPUT
+    """Run the program; return the exit status."""
+    does = "Matches between any two players, and tournaments of several; without a word, uct against random."
+    return run_program(play_asked, "arena", does, HELP.format(players=", ".join(MODULES)), arguments)
 
 
 if __name__ == "__main__":

@@ -22,13 +22,13 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
+from azero.command_line import WRONG_INPUT
 from azero.config import UserError
 from azero.games import game as interface
 from azero.games.game import Game, Rules, rules_at
 from azero.games.views import Terminal, Turn, draw_fault, find_turn, turn_fault
 from azero.words import load_game, parse_words, whole_number
 
-WRONG_INPUT = 2
 SUCCESSORS = 16  # of one state, compared between compiled and plain rules
 # rule: the name of its signature in games/game.py
 SIGNATURES = {

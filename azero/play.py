@@ -6,7 +6,6 @@ as one JSON line.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from azero.command_line import WRONG_INPUT, game_title
+from azero.command_line import game_title
 from azero.config import Config, GameConfig, UserError
 from azero.entrants import Entrant, make_entrant, take_entrant
 from azero.files.folder import names_of_runs
@@ -24,7 +23,7 @@ from azero.games.game import Game
 from azero.monitoring.console import table_text
 from azero.players import MODULES, Adviser, Player, Prover
 from azero.search.repetition import History
-from azero.words import parse_words, take_config, take_game, whole_number
+from azero.words import parse_words, refuse_rest, run_program, take_config, take_game, whole_number
 
 HELP = """
 settings:
@@ -237,8 +236,7 @@ def run_session(words: Sequence[str], ask: Callable[[str], str], tell: Callable[
     record, config = Path(str(settings.pop("record", "data/play.jsonl"))), take_config(settings)
     opponent = choose_opponent(take_entrant(settings, "opponent", "auto"), game, config)
     asked = take_entrant(settings, "adviser", "auto")
-    if settings:
-        raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
+    refuse_rest(settings)
     player = make_entrant(opponent, game, config)
     player.new_games(np.array([seed % 2**64], np.uint64))
     session = Session(game, player, choose_adviser(asked, opponent, game, config), int(side == "second"), ask, tell)
@@ -266,22 +264,16 @@ def open_record(path: Path) -> TextIO:
         raise UserError(f"record={path} cannot be written: {mistake.strerror}.") from mistake
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Let a person play; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m azero.play",
-        description="Play against any player, in the terminal.",
-        epilog=HELP.format(players=", ".join(MODULES)),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("settings", nargs="*", metavar="key=value", help="see below")
-    parsed = parser.parse_args(arguments)
-    try:
-        run_session(parsed.settings, input, print)
-    except UserError as mistake:
-        print(f"azero: {mistake}", file=sys.stderr)
-        return WRONG_INPUT
+def play_asked(words: Sequence[str]) -> int:
+    """Let the person at this terminal play; return the exit status."""
+    run_session(words, input, print)
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    does = "Play against any player, in the terminal."
+    return run_program(play_asked, "play", does, HELP.format(players=", ".join(MODULES)), arguments)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ the rollout and the update. In the terminal, and with `out=trace.html` as a page
 
 from __future__ import annotations
 
-import argparse
 import math
 import sys
 from collections.abc import Sequence
@@ -15,8 +14,17 @@ from typing import Any
 
 from azero.config import UserError
 from azero.trace_text import Trace, choice_title, head_text, path_text, rollout_text, rows, update_text
+from azero.words import parse_words, refuse_rest, run_program, take_game, whole_number
 
-WRONG_INPUT = 2
+HELP = """
+settings:
+  game=tictactoe       a shipped game, a file of conf/game, the path of a Python file, or such as openspiel:breakthrough
+  game.options.*       options of the game
+  player=uct           the search; player.num_simulations=100, player.expansion_threshold=10, player.exploration=1.4142
+  moves='0 4'          played before the search
+  seed=1
+  out=trace.html       a page instead of the terminal
+"""
 PLAYER_OPTIONS = {"num_simulations": 100, "exploration": math.sqrt(2.0), "expansion_threshold": 10}
 
 
@@ -29,13 +37,11 @@ def read_trace(words: Sequence[str]) -> tuple[Trace, str]:
     from azero.entrants import take_entrant
     from azero.openings import read_opening
     from azero.search.watched_uct import WatchedUct
-    from azero.words import parse_words, take_game, whole_number
 
     settings = parse_words(words, "player.num_simulations=50")
     game, asked = take_game(settings), take_entrant(settings, "player", "uct")
     seed, out, text = whole_number(settings, "seed", 1, 0), settings.pop("out", ""), str(settings.pop("moves", ""))
-    if settings:
-        raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
+    refuse_rest(settings)
     options = check_player(asked.name, asked.options)
     moves, start = read_opening(game, text.split(), "moves")
     search = WatchedUct(game, start, seed, options["exploration"], options["expansion_threshold"])
@@ -98,29 +104,20 @@ def write_page(trace: Trace, path: Path) -> None:
         raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Trace the search that the command line names; return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m azero.trace", description="Watch a search grow its tree, one simulation after another."
-    )
-    parser.add_argument(
-        "settings",
-        nargs="*",
-        metavar="key=value",
-        help="game=tictactoe, player=uct, moves='0 4' before the search, seed=1, out=trace.html, game.options.*, "
-        "player.num_simulations=100, player.expansion_threshold=10, player.exploration=1.4142",
-    )
-    try:
-        trace, out = read_trace(parser.parse_args(arguments).settings)
-        if out:
-            write_page(trace, Path(out))
-            print(f"{len(trace.steps)} simulations are in {out}")
-        else:
-            print_trace(trace)
-    except UserError as mistake:
-        print(f"azero: {mistake}", file=sys.stderr)
-        return WRONG_INPUT
+def trace_asked(words: Sequence[str]) -> int:
+    """Show the search that the words of the command line ask for; return the exit status."""
+    trace, out = read_trace(words)
+    if out:
+        write_page(trace, Path(out))
+        print(f"{len(trace.steps)} simulations are in {out}")
+    else:
+        print_trace(trace)
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program(trace_asked, "trace", "Watch a search grow its tree, one simulation after another.", HELP, arguments)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import ast
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from azero.command_line import compose, has_file
+from azero.command_line import WRONG_INPUT, compose, has_file
 from azero.config import Config, UserError
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
@@ -83,3 +85,40 @@ def take_config(settings: dict[str, Any]) -> Config:
     keys = ("checkpoints", "data", "device")
     asked: dict[str, Any] = {key: str(settings.pop(key)) for key in keys if key in settings}
     return replace(Config(), **asked)
+
+
+def refuse_rest(settings: dict[str, Any]) -> None:
+    """Refuse what nobody has taken out of the settings.
+
+    Raises:
+        UserError: something is left.
+    """
+    if settings:
+        raise UserError(f"{next(iter(settings))} is no setting; --help lists them.")
+
+
+def run_program(
+    run: Callable[[Sequence[str]], int], name: str, does: str, settings: str, arguments: Sequence[str] | None = None
+) -> int:
+    """Hand the words of the command line to a program and return the exit status; a UserError is printed as one sentence.
+
+    Args:
+        run: the program: words in, exit status out.
+        name: such as "arena".
+        does: what it does, for --help.
+        settings: what can be set, for --help.
+        arguments: the words; None for those of this process.
+    """
+    parser = argparse.ArgumentParser(
+        prog=f"python -m azero.{name}",
+        description=does,
+        epilog=settings,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("settings", nargs="*", metavar="key=value", help="see below")
+    words = parser.parse_args(arguments).settings
+    try:
+        return run(words)
+    except UserError as mistake:
+        print(f"azero: {mistake}", file=sys.stderr)
+        return WRONG_INPUT

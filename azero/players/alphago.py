@@ -9,7 +9,7 @@ import numpy as np
 from azero.games.game import Game
 from azero.players import ban_table, check_choice, check_number
 from azero.players.rollout_options import make_judge
-from azero.players.streams import GameStreams
+from azero.players.streams import MostVisited
 from azero.search.alphago import AlphaGo, absorb, ask, begin_searches, make_questions
 from azero.search.rollouts import new_board
 from azero.search.tree import ROOT, make_tree
@@ -18,12 +18,11 @@ if TYPE_CHECKING:
     from azero.network.inference import Inference
 
 
-class AlphaGoPlayer:
+class AlphaGoPlayer(MostVisited):
     """A fresh tree for every move; it plays the most visited move, the first of equals."""
 
-    deterministic = False
-
     def __init__(self, game: Game, inference: Inference, alphago: AlphaGo, num_simulations: int) -> None:
+        super().__init__()
         self.name = f"alphago {num_simulations}"
         self.game, self.inference, self.alphago, self.num_simulations = game, inference, alphago, num_simulations
         nodes = num_simulations * (3 if alphago.sampled else 1) + 2  # a simulation adds a leaf and, before it, up to two replies
@@ -34,15 +33,6 @@ class AlphaGoPlayer:
         self.judge = make_judge(self.name, game, 0, "")
         self.board = new_board(game.num_actions, game.state_words)
         self.prior = np.zeros(game.num_actions, np.float32)
-        self.streams = GameStreams()
-
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
-        self.streams.start(seeds)
-
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
-        """Return the most visited move for each of states [B, S]."""
-        return self.visit_counts(states, games, banned).argmax(axis=1)
 
     def visit_counts(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Search states [B, S], a batch of the network at once, and return how often each action was visited, [B, A] int64."""

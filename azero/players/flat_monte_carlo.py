@@ -9,34 +9,28 @@ from azero.games.game import Game
 from azero.players import ban_table, check_number
 from azero.players.clock import slices
 from azero.players.rollout_options import make_judge
-from azero.players.streams import GameStreams
+from azero.players.streams import Drawing
 from azero.search.flat_monte_carlo import best_mean, share_rollouts
 from azero.search.rollouts import Judge, new_board
 
 UNLIMITED = 2**60
 
 
-class FlatMonteCarloPlayer:
+class FlatMonteCarloPlayer(Drawing):
     """Rollouts shared equally by the legal moves; the best mean reward is played, the first of equals."""
-
-    deterministic = False
 
     def __init__(self, game: Game, judge: Judge, rollouts: int, num_simulations: int, seconds: float) -> None:
         """`rollouts` for each legal move, `num_simulations` for all together, `seconds` for each move; 0 for no limit."""
+        super().__init__()
         limit = f"{rollouts} a move" if rollouts else f"{num_simulations}" if num_simulations else f"{seconds:g} s"
         self.name = f"flat_monte_carlo {limit}"
         self.game, self.judge = game, judge
         self.rollouts, self.num_simulations, self.seconds = rollouts, num_simulations, seconds
         self.board = new_board(game.num_actions, game.state_words)
         self.successor = np.zeros(game.state_words, np.uint64)
-        self.streams = GameStreams()
         if seconds:  # compiles before the first move's clock runs
             self.new_games(np.zeros(1, np.uint64))
             self.choose(game.initial_state()[None], np.zeros(1, np.int64), np.zeros(1, np.int64))
-
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
-        self.streams.start(seeds)
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the move of the best mean for each of states [B, S]."""

@@ -10,29 +10,23 @@ from azero.config import UserError
 from azero.games.board import NO_CELL
 from azero.games.game import Game
 from azero.players import ban_table, check_number
-from azero.players.streams import GameStreams
+from azero.players.streams import Drawing
 from azero.search.grouped_uct import search_positions
 
 GROUPINGS = ("rows", "columns", "regions")
 
 
-class GroupedUctPlayer:
+class GroupedUctPlayer(Drawing):
     """Grouped UCT from scratch for every move; it plays the most visited move of the most visited group."""
 
-    deterministic = False
-
     def __init__(self, game: Game, grouping: str, num_simulations: int, exploration: float, expansion_threshold: int) -> None:
+        super().__init__()
         self.name = f"grouped_uct {grouping} {num_simulations}"
         self.game = game
         self.groups = groups_of_actions(game, grouping)
         self.num_simulations = num_simulations
         self.exploration = exploration
         self.expansion_threshold = expansion_threshold
-        self.streams = GameStreams()
-
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
-        self.streams.start(seeds)
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return a move for each of states [B, S]."""

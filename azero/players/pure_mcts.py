@@ -7,19 +7,18 @@ import numpy as np
 from azero.games.game import Game
 from azero.players import ban_table, check_choice, check_number
 from azero.players.rollout_options import make_judge
-from azero.players.streams import GameStreams
+from azero.players.streams import MostVisited
 from azero.search.puct import Puct
 from azero.search.pure_mcts import search_position
 from azero.search.rollouts import new_board
 from azero.search.tree import ROOT, make_tree
 
 
-class PureMctsPlayer:
+class PureMctsPlayer(MostVisited):
     """PUCT from scratch for every move; it plays the most visited move, the first of equals."""
 
-    deterministic = False
-
     def __init__(self, game: Game, num_simulations: int, c_puct: float, uniform_priors: bool, update_root: bool) -> None:
+        super().__init__()
         self.name = f"pure_mcts {num_simulations}"
         self.game, self.num_simulations, self.uniform_priors = game, num_simulations, uniform_priors
         self.puct = Puct(c_puct=c_puct, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
@@ -28,15 +27,6 @@ class PureMctsPlayer:
         self.tree = make_tree(1, num_simulations + 1, game.num_actions, game.state_words)
         self.board = new_board(game.num_actions, game.state_words)
         self.prior = np.zeros(game.num_actions, np.float32)
-        self.streams = GameStreams()
-
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
-        self.streams.start(seeds)
-
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
-        """Return the most visited move for each of states [B, S]."""
-        return self.visit_counts(states, games, banned).argmax(axis=1)
 
     def visit_counts(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Search each of states [B, S], one after another, and return how often each action was visited, [B, A] int64."""

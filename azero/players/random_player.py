@@ -7,7 +7,7 @@ from numba import njit
 
 from azero.games.game import Game, rules_at
 from azero.players import ban_table
-from azero.players.streams import GameStreams
+from azero.players.streams import Drawing
 from azero.search.random_moves import mask_words, pick_legal
 
 
@@ -24,19 +24,13 @@ def random_moves(addresses: np.ndarray, states: np.ndarray, streams: np.ndarray,
         actions[row] = pick_legal(words, streams[row])
 
 
-class RandomPlayer:
+class RandomPlayer(Drawing):
     """Every legal move equally likely."""
 
-    deterministic = False
-
     def __init__(self, game: Game) -> None:
+        super().__init__()
         self.name = "random"
         self.game = game
-        self.streams = GameStreams()
-
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
-        self.streams.start(seeds)
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return one legal action for each of states [B, S]."""

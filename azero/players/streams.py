@@ -31,3 +31,28 @@ class GameStreams:
         streams = self.words[games]
         yield streams
         self.words[games] = streams
+
+
+class Drawing:
+    """What all players have that draw: a stream of their own for each game."""
+
+    deterministic = False
+
+    def __init__(self) -> None:
+        self.streams = GameStreams()
+
+    def new_games(self, seeds: np.ndarray) -> None:
+        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
+        self.streams.start(seeds)
+
+
+class MostVisited(Drawing):
+    """What all players have that play the most visited move of a search, the first of equals."""
+
+    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
+        """Return the most visited move for each of states [B, S]."""
+        return self.visit_counts(states, games, banned).argmax(axis=1)
+
+    def visit_counts(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
+        """Search each of states [B, S] and return how often each action was visited, [B, A] int64."""
+        raise NotImplementedError

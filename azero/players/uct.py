@@ -10,36 +10,26 @@ from azero.games.game import Game
 from azero.players import Advice, ban_table, check_choice, check_number
 from azero.players.clock import slices
 from azero.players.rollout_options import make_judge
-from azero.players.streams import GameStreams
+from azero.players.streams import MostVisited
 from azero.search.uct import ROOT, Uct, begin_search, continue_search, new_tree, read_visit_counts, search_positions
 
 LONGEST_SEARCH = 100_000_000
 ONLY_GAME = np.zeros(1, np.int64)
 
 
-class UctPlayer:
+class UctPlayer(MostVisited):
     """UCT from scratch for every move; it plays the most visited move, the first of equals."""
-
-    deterministic = False
 
     def __init__(self, game: Game, uct: Uct, num_simulations: int, seconds: float) -> None:
         """`seconds`: for each move; 0 for no limit."""
+        super().__init__()
         self.name = f"uct {num_simulations}" if seconds == 0.0 else f"uct {seconds:g} s"
         self.game, self.uct = game, uct
         self.num_simulations, self.seconds = num_simulations, seconds
         self.tree = new_tree(num_simulations, uct.expansion_threshold, game.max_plies, game.num_actions, game.state_words)
-        self.streams = GameStreams()
         if seconds:  # compiles before the first move's clock runs
             self.new_games(np.zeros(1, np.uint64))
             self.visit_counts(game.initial_state()[None], np.zeros(1, np.int64))
-
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games whose randomness comes from ``seeds`` [G] uint64."""
-        self.streams.start(seeds)
-
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
-        """Return the most visited move for each of states [B, S]."""
-        return self.visit_counts(states, games, banned).argmax(axis=1)
 
     def visit_counts(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Search each of states [B, S], one after another, and return how often each action was visited, [B, A] int64."""
