@@ -143,14 +143,14 @@ class SelfplayLane:
         rows = write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games)
         if rows == 0:
             return
-        logits, values = self.inference.infer(self.planes)
+        logits, values = self.inference.infer(self.planes, rows)
         scratch = self.scratch
         absorb(
             *(self.game.rule_addresses, self.tree, self.cache, self.row_games, rows, logits, values),
             *(scratch.legal, scratch.key, scratch.prior),
         )
         self.figures.evaluations += rows
-        self.figures.rows += len(self.planes)
+        self.figures.rows += len(logits)
 
 
 def record_of(lane: Lane, place: int, number: int) -> GameRecord:

@@ -175,9 +175,9 @@ class StopAfter(FakeInference):
         super().__init__(game, batch_size=8)
         self.stop, self.batches = stop, batches
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         self.stop.requested = self.calls >= self.batches
-        return super().infer(planes)
+        return super().infer(planes, rows)
 
 
 def test_a_stop_keeps_finished_games_and_drops_the_others(game: Game) -> None:
@@ -196,10 +196,10 @@ def test_a_stop_before_the_first_wave_plays_nothing(game: Game) -> None:
 
 
 class Failing(FakeInference):
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         if self.calls == 3:
             raise MemoryError("no memory for the batch")
-        return super().infer(planes)
+        return super().infer(planes, rows)
 
 
 def test_a_failing_inference_raises_in_the_main_thread_and_no_lane_is_left(game: Game) -> None:
@@ -216,17 +216,17 @@ class Counting(FakeInference):
         super().__init__(game)
         self.failed = failed
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         self.failed.wait(30)
         time.sleep(0.05)
-        return super().infer(planes)
+        return super().infer(planes, rows)
 
 
 def test_a_failing_lane_ends_the_others_after_the_wave_in_hand(game: Game) -> None:
     failed = threading.Event()
 
     class FailingAtOnce(FakeInference):
-        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
             failed.set()
             raise MemoryError
 
@@ -238,10 +238,10 @@ def test_a_failing_lane_ends_the_others_after_the_wave_in_hand(game: Game) -> No
 
 def test_a_deadline_lets_games_in_flight_end_and_begins_no_others(game: Game) -> None:
     class Late(FakeInference):
-        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
             if self.calls == 20:
                 time.sleep(max(0.0, deadline - time.perf_counter()))
-            return super().infer(planes)
+            return super().infer(planes, rows)
 
     deadline = time.perf_counter() + 1.0
     late = Late(game, batch_size=8)

@@ -97,7 +97,7 @@ class PvMcts:
         game, tree, scratch = self.game, self.tree, self.scratch
         while search_wave(game.rule_addresses, tree, self.cache, games, self.puct, scratch.key):
             rows = write_rows(game.rule_addresses, tree, self.planes, self.row_games)
-            logits, values = self.inference.infer(self.planes)
+            logits, values = self.inference.infer(self.planes, rows)
             buffers = (scratch.legal, scratch.key, scratch.prior)
             absorb(game.rule_addresses, tree, self.cache, self.row_games, rows, logits, values, *buffers)
 
