@@ -42,6 +42,10 @@ class LaneFigures:
     rows: int = 0  # rows of all batches, used or not
     cache_asked: int = 0
     cache_found: int = 0
+    seconds: float = 0.0  # of wall-clock, from the first wave to the last
+    inference_seconds: float = 0.0  # of them, inside the network
+    full_seconds: float = 0.0  # of them, in waves whose batch was full
+    full_evaluations: int = 0  # in those waves: what is lost at a stage's ends is not in them
 
     def add(self, other: LaneFigures) -> None:
         """Sum up."""
@@ -115,8 +119,10 @@ class SelfplayLane:
         for place in range(len(self.numbers)):
             self.start_next(place, queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.lane.status != IDLE).any():
+            begin = time.perf_counter()
             self.play_on(queue, seeds, deliver)
-            self.infer_leaves()
+            rows = self.infer_leaves()
+            self.count_wave(rows, time.perf_counter() - begin)
         self.figures.cache_asked, self.figures.cache_found = (int(count) for count in self.cache.counts)
 
     def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
@@ -138,19 +144,30 @@ class SelfplayLane:
         self.numbers[place] = number
         start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], self.policy, self.scratch)
 
-    def infer_leaves(self) -> None:
-        """One batch through the network."""
-        rows = write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games)
+    def infer_leaves(self) -> int:
+        """One batch through the network. Returns how many of its rows carried a leaf."""
+        rows = int(write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games))
         if rows == 0:
-            return
+            return 0
+        begin = time.perf_counter()
         logits, values = self.inference.infer(self.planes)
+        self.figures.inference_seconds += time.perf_counter() - begin
         scratch = self.scratch
         absorb(
             *(self.game.rule_addresses, self.tree, self.cache, self.row_games, rows, logits, values),
             *(scratch.legal, scratch.key, scratch.prior),
         )
-        self.figures.evaluations += rows
-        self.figures.rows += len(self.planes)
+        return rows
+
+    def count_wave(self, rows: int, seconds: float) -> None:
+        """Note a wave, which gave the network so many leaves, none where all games ended."""
+        figures, size = self.figures, len(self.planes)
+        figures.seconds += seconds
+        figures.evaluations += rows
+        figures.rows += size if rows else 0
+        if rows == size:
+            figures.full_seconds += seconds
+            figures.full_evaluations += rows
 
 
 def record_of(lane: Lane, place: int, number: int) -> GameRecord:

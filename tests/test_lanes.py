@@ -106,6 +106,15 @@ def test_records_are_what_the_rules_say(either_game: Game, changes: dict[str, An
     assert 0 < figures.evaluations <= figures.rows
 
 
+def test_a_lane_counts_its_full_waves_apart_and_where_its_time_went(game: Game) -> None:
+    figures = played(game, rows=8)[1]
+    assert 0 < figures.full_evaluations < figures.evaluations  # 30 games, 8 in flight: the last waves are not full
+    assert figures.full_evaluations % 8 == 0
+    assert 0 < figures.inference_seconds < figures.seconds
+    assert 0 < figures.full_seconds < figures.seconds
+    assert played(game, numbers=range(3), rows=8)[1].full_evaluations == 0
+
+
 @pytest.mark.parametrize("lanes", [2, 3])
 def test_the_number_of_lanes_changes_nothing(game: Game, lanes: int) -> None:
     assert_same(played(game, lanes=lanes)[0], played(game, lanes=1)[0])
