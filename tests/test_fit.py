@@ -18,8 +18,8 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.batches import Batch
 from azero.learning.fit import Ledger, Trainer, fit, learning_rate, make_optimizer, policy_loss_of, resolve_precision
-from azero.network.inference import torch_threads
 from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.network.torch_inference import torch_threads
 
 SMALL = NetworkConfig(blocks=1, channels=8)
 
