@@ -200,10 +200,9 @@ def main() -> None:
     game = make_game(config.game.name, **config.game.options)
     network = build_network(config.network, game, seed=1)
     examples = examples_for(game, max(arguments.examples, config.train.batch_size))
-    size = (
-        f"{config.network.blocks} blocks x {config.network.channels} channels, {multiply_adds(network) / 1e6:.1f} M multiply-adds"
-    )
-    print(f"{game.name}, {size} forward, batches of {config.train.batch_size}, on {device}")
+    size = f"{config.network.blocks} blocks x {config.network.channels} channels"
+    print(f"{game.name}, {size}, batches of {config.train.batch_size}, on {device}")
+    print(f"{multiply_adds(network) / 1e6:.1f} M multiply-adds a position forward\n")
     if not arguments.fit_only:
         print_steps(network, examples, game, config, device, 3 * arguments.rounds)
     precision, threads, rate = whole_fit(network, examples, game, config, device, arguments.rounds)
