@@ -17,8 +17,10 @@ from azero.inference_choice import ensure_choice
 from azero.match import MatchGame, MatchResult, play_match
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
-from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
+from azero.network.backends import make_inference
+from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
+from azero.network.torch_inference import one_thread_a_lane
 from azero.openings import random_openings
 from azero.players import pv_mcts
 from azero.rating import elo_difference, score, score_interval

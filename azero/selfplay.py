@@ -22,8 +22,10 @@ from azero.games.game import Game
 from azero.inference_choice import ensure_choice
 from azero.lanes import LaneFigures, play_games
 from azero.metrics import Reporter
-from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
+from azero.network.backends import make_inference
+from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
+from azero.network.torch_inference import one_thread_a_lane
 from azero.replay import load_partial, write_games, write_partial
 from azero.run import Run, Stopped, StopSignal
 from azero.search.kernels import compiled_before

@@ -17,8 +17,9 @@ from azero.examples import Examples, merge_equal
 from azero.games import make_game
 from azero.learning.fit import Progress, TrainResult, fit
 from azero.metrics import Reporter
-from azero.network.inference import resolve_device, torch_threads
+from azero.network.inference import resolve_device
 from azero.network.model import Network, check_fits, pack_network, unpack_network
+from azero.network.torch_inference import torch_threads
 from azero.replay import Sampler, load_window
 from azero.run import Run, Stopped, StopSignal
 from azero.seeds import TRAIN, sequence

@@ -34,8 +34,9 @@ from azero.games.game import Game
 from azero.learning.batches import Batch, draw_batch, load_data
 from azero.learning.fit import Ledger, Trainer, fit
 from azero.metrics import NullReporter
-from azero.network.inference import DTYPES, resolve_device, torch_threads
+from azero.network.inference import resolve_device
 from azero.network.model import Network, build_network
+from azero.network.torch_inference import DTYPES, torch_threads
 from azero.train import cores, forward_products, training_threads
 
 MATRIX = 2048  # rows and columns of the product that measures the peak

@@ -29,8 +29,10 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import positions_to_time
 from azero.lanes import GameQueue, SelfplayLane, make_policy
-from azero.network.inference import choose_inference, make_inference, one_thread_a_lane
+from azero.network.backends import make_inference
+from azero.network.choosing import choose_inference
 from azero.network.model import build_network
+from azero.network.torch_inference import one_thread_a_lane
 from azero.search.cache import make_cache
 from azero.search.lane import PLAYING
 from azero.seeds import SELFPLAY, game_seeds
@@ -55,7 +57,7 @@ class Point(NamedTuple):
 
 def points(quick: bool) -> list[Point]:
     """All that is measured, panel by panel."""
-    games, simulations, sizes = (16, 64, 256, 1024, 4096), (8, 32, 128, 400, 800), (5, 7, 9, 11)
+    games, simulations, sizes = [16, 64, 256, 1024, 4096], [8, 32, 128, 400, 800], [5, 7, 9, 11]
     lanes = sorted({1, 2, cores(), *(count for count in (4, 8, 16) if count <= cores())})
     if quick:
         games, simulations, sizes, lanes = games[:2], simulations[:2], sizes[:1], lanes[:1]

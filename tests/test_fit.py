@@ -27,8 +27,8 @@ from azero.learning.fit import (
     policy_loss_of,
     resolve_precision,
 )
-from azero.network.inference import torch_threads
 from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.network.torch_inference import torch_threads
 
 SMALL = NetworkConfig(blocks=1, channels=8)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from azero.examples import GameRecord
 from azero.games import make_game
 from azero.lanes import GameQueue
 from azero.signals import StopSignal
@@ -32,7 +33,7 @@ def test_games_in_flight_are_counted_too() -> None:
     game = make_game("tictactoe")
     point = plot_growth.Point("", 0, game="tictactoe", games_at_once=3, simulations=4, lanes=1)
     (lane,) = plot_growth.make_lanes(point, (1, 4), game)
-    games = []
+    games: list[GameRecord] = []
     lane.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), games.append, StopSignal())
     assert plot_growth.simulations_made(lane) == lane.figures.simulations == 4 * sum(len(record.actions) for record in games)
 

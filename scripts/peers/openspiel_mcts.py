@@ -21,7 +21,7 @@ import torch
 from open_spiel.python.algorithms import mcts
 
 from azero.config import NetworkConfig
-from azero.network.inference import FoldedNetwork
+from azero.network.folded import FoldedNetwork
 from azero.network.model import Network
 
 GAMES = {"connect_four": "connect_four", "tictactoe": "tic_tac_toe"}
