@@ -1,28 +1,36 @@
 """PV-MCTS: the network's policy and value guide a tree search (AlphaZero's player).
 
 Letters: B positions, G games, A actions, S state words.
+
+Several games are searched side by side, one leaf of each in a wave. One game alone is searched with foresight
+(`azero/search/foresight.py`), which finds the same.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from azero.config import SearchConfig
+from azero.config import SearchConfig, UserError
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
-from azero.players import Advice, check_number
+from azero.players import Advice, check_choice, check_number
 from azero.search.cache import make_cache
+from azero.search.foresight import Foresight
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, choose_action, temperature_at
-from azero.search.tree import ROOT, find_state, make_tree, nodes_needed, reroot, reset
+from azero.search.tree import EDGE, NODE, ROOT, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
+LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
+SNAPSHOT_SECONDS = 0.1  # between two looks at a search that goes on
 GREEDY = Temperature(0.0, 0, 0, 0.0)
 
 
@@ -51,16 +59,26 @@ def choose_actions(tree, games, plies, schedule, streams, actions):
 
 
 class PvMcts:
-    """A player that searches with a network. It adds no noise to the root."""
+    """A player that searches with a network. It adds no noise to the root. While it plays one game it can be `Watched`."""
 
     name = "pv_mcts"
 
     def __init__(
-        self, game: Game, inference: Inference, search: SearchConfig, temperature: Temperature = GREEDY, cache: int = 65_536
+        self,
+        game: Game,
+        inference: Inference,
+        search: SearchConfig,
+        temperature: Temperature = GREEDY,
+        cache: int = 65_536,
+        leaves: int = 0,
+        seconds: float = 0.0,
+        until_decided: bool = False,
     ) -> None:
-        """`cache`: evaluations remembered, 0 for none."""
+        """What the options mean says `make`."""
         self.game, self.inference, self.search, self.temperature = game, inference, search, temperature
+        self.seconds, self.until_decided = seconds, until_decided
         self.deterministic = temperature.initial == temperature.final == 0.0
+        self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         self.puct = make_puct(search)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)
@@ -68,7 +86,11 @@ class PvMcts:
         self.scratch = make_scratch(game, num_nodes)
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(inference.batch_size, np.int64)
+        leaves = leaves or (inference.batch_size if cache else 1)
+        self.foresight = Foresight(game, inference, self.cache, self.puct, leaves)
         self.new_games(np.zeros(1, np.uint64))
+        if seconds:  # compiles before the first move's clock runs
+            self.advise(game.initial_state())
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Forget all trees; game g's moves are drawn from a stream seeded by seeds[g], [G] uint64."""
@@ -82,15 +104,56 @@ class PvMcts:
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
-        game, tree = self.game, self.tree
-        settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(game.rule_addresses, tree, states, games, self.started, *settings, self.scratch.new_index)
+        if self.seconds or len(self.started) == 1:
+            for row, game in enumerate(games.tolist()):
+                self.think_of_one(states[row], game, None if banned is None else banned[row])
+            return
+        self.begin(states, games)
         if banned is not None:
-            tree.searches["simulations_left"][games] = 0
+            self.tree.searches["simulations_left"][games] = 0
             self.run_waves(games)  # only expands the roots
-            ban_roots(tree, games, banned)
-            tree.searches["simulations_left"][games] = self.search.num_simulations
+            ban_roots(self.tree, games, banned)
+            self.tree.searches["simulations_left"][games] = self.search.num_simulations
         self.run_waves(games)
+
+    def begin(self, states: np.ndarray, games: np.ndarray) -> None:
+        """Put states [B, S] at the roots of `games` [B]."""
+        settings = (self.search.num_simulations, self.search.tree_reuse)
+        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
+
+    def think_of_one(self, state: np.ndarray, game: int, banned: np.ndarray | None) -> None:
+        """Search one state and let `watch` see it."""
+        for advice in self.analyse(state, banned, game):
+            if self.watch is not None and self.watch(advice):
+                return
+
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None, game: int = 0) -> Iterator[Advice]:
+        """Search one state [S] and yield what the search thinks so far: ten times a second, and when it ends.
+
+        It ends when its simulations are done or its time is up, or when the caller reads no more.
+        """
+        begin = shown = time.perf_counter()
+        searches, waves = self.tree.searches["simulations_left"], self.foresight
+        self.begin(state[None], np.array([game]))
+        if banned is not None:
+            searches[game] = 0
+            waves.wave(self.tree, game)  # only expands the root
+            ban_roots(self.tree, np.array([game]), banned[None])
+            searches[game] = self.search.num_simulations
+        last = time.perf_counter()
+        while waves.wave(self.tree, game) and not self.is_over(game, begin, last):
+            last = time.perf_counter()
+            if last - shown >= SNAPSHOT_SECONDS:
+                yield self.advice(game)
+                shown = last = time.perf_counter()
+        yield self.advice(game)
+
+    def is_over(self, game: int, begin: float, last: float) -> bool:
+        """Whether a search ends early: no time is left for one more wave like the one since `last`, or its move is decided."""
+        edges, now = self.tree.edges[game, ROOT], time.perf_counter()
+        if self.seconds and 2 * now - last > begin + self.seconds:
+            return bool(edges["child_visits"].any())  # else there is no move yet
+        return self.until_decided and is_decided(edges, int(self.tree.searches["simulations_left"][game]))
 
     def run_waves(self, games: np.ndarray) -> None:
         """Expand the roots of `games` [B] and make the simulations that they have left."""
@@ -112,7 +175,11 @@ class PvMcts:
         """What the search thinks of each move of one state [S]; it begins with an empty tree and forgets all games."""
         self.new_games(np.zeros(1, np.uint64))
         self.think(state[None], ONLY_GAME, None if banned is None else banned[None])
-        edges = self.tree.edges[0, ROOT]
+        return self.advice(0)
+
+    def advice(self, game: int) -> Advice:
+        """What a game's search has found so far."""
+        edges = self.tree.edges[game, ROOT]
         visits = edges["child_visits"].astype(np.int64)
         values = np.full(len(visits), np.nan)
         return Advice(visits, np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0))
@@ -126,6 +193,18 @@ class PvMcts:
         return self.tree.nodes["value_sum"][games, ROOT] / self.tree.nodes["node_visits"][games, ROOT]
 
 
+def is_decided(edges: np.ndarray, simulations_left: int) -> bool:
+    """Whether no simulation left can change which move of a root's edges [A] is visited most."""
+    visits = np.sort(edges["child_visits"][edges["prior"] >= 0.0])
+    return bool(visits[-1] > (visits[-2] + simulations_left if len(visits) > 1 else 0))
+
+
+def most_simulations(game: Game, tree_reuse: bool) -> int:
+    """Simulations of a search that only the time limits: what LARGEST_TREE holds, a million at most."""
+    node_bytes = NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
+    return min(1_000_000, LARGEST_TREE // node_bytes // nodes_needed(1, tree_reuse))
+
+
 def make(
     game: Game,
     inference: Inference,
@@ -137,6 +216,9 @@ def make(
     temperature_decay_plies: int = 0,
     temperature_final: float = 0.0,
     cache: int = 65_536,
+    leaves: int = 0,
+    seconds: float = 0.0,
+    until_decided: bool = False,
 ) -> PvMcts:
     """The player by its options.
 
@@ -144,17 +226,25 @@ def make(
         game: the game it plays.
         inference: its network.
         search: what one search does; its noise is left out.
-        num_simulations: new simulations before each move, instead of those in `search`.
+        num_simulations: new simulations before each move, instead of those in `search`; None with `seconds`: as many as these
+            allow.
         temperature: exponent 1/temperature on visit counts; 0 plays the most visited move.
         temperature_plies: plies at that temperature.
         temperature_decay_plies: then it falls linearly over so many plies,
         temperature_final: to this.
         cache: evaluations remembered, 0 for none.
+        leaves: evaluations of one wave when one position is searched, 1 or with a cache more; 0: all rows of the network's batch.
+            The search is the same with each.
+        seconds: time for each move, positions being searched one after another; 0 for no limit.
+        until_decided: whether a search of one position ends when no simulation left could change the most visited move.
 
     Raises:
-        UserError: a number is none or out of range.
+        UserError: an option that is out of range or does not fit the others.
     """
     search = search or SearchConfig()
+    check_number("pv_mcts", "seconds", seconds, 0.0, 86_400.0, whole=False)
+    if num_simulations is None and seconds:
+        num_simulations = most_simulations(game, search.tree_reuse)
     if num_simulations is not None:
         search = replace(search, num_simulations=num_simulations)
     check_number("pv_mcts", "num_simulations", search.num_simulations, 1, 1_000_000)
@@ -163,5 +253,12 @@ def make(
     check_number("pv_mcts", "temperature_decay_plies", temperature_decay_plies, 0, 1_000_000)
     check_number("pv_mcts", "temperature_final", temperature_final, 0.0, 100.0, whole=False)
     check_number("pv_mcts", "cache", cache, 0, 2**28)
+    check_number("pv_mcts", "leaves", leaves, 0, inference.batch_size)
+    check_choice("pv_mcts", "until_decided", until_decided, (True, False))
+    if leaves > 1 and not cache:
+        raise UserError(f"player pv_mcts: leaves={leaves} needs a cache to keep what it foresees; set cache=65536, or leaves=1.")
+    if until_decided and (temperature or temperature_final):
+        raise UserError("player pv_mcts: until_decided=True needs temperature=0, where only the most visited move counts.")
     schedule = Temperature(float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final))
-    return PvMcts(game, inference, search, schedule, cache)
+    limits = (leaves, float(seconds), until_decided)
+    return PvMcts(game, inference, search, schedule, cache, *limits)
