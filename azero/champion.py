@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from azero.network.inference import Inference
 
 ONLY_GAME = np.zeros(1, np.int64)  # the number of the only game that is played here
-BATCH = 8  # rows of a network call; a position is judged in one of them, and rows are equal in all
 
 
 @dataclass(frozen=True)
@@ -151,6 +150,6 @@ class Champion:
 
 def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
     """The champion of a run; see `azero.load_champion`."""
-    from azero.trained import load_trained
+    from azero.trained import load_for_one_game
 
-    return Champion(*load_trained(Config(checkpoints=checkpoints, device=device), run, BATCH))
+    return Champion(*load_for_one_game(Config(checkpoints=checkpoints, device=device), run))

@@ -81,8 +81,14 @@ def seconds_a_move(entrant: Entrant) -> float:
     return 0.0 if parameter is None else entrant.options.get("seconds", parameter.default)
 
 
-def make_entrant(entrant: Entrant, game: Game, config: Config) -> Player:
+def make_entrant(entrant: Entrant, game: Game, config: Config, one_game: bool = False) -> Player:
     """Make the player. One with a network uses the champion of `run`, by default the run with the game's name, and its search.
+
+    Args:
+        entrant: who it is.
+        game: what it plays.
+        config: where runs lie and which device computes.
+        one_game: whether it will play one game at a time and may have all cores for that.
 
     Raises:
         UserError: no such player or option, no such run, or the player cannot play this game.
@@ -94,10 +100,13 @@ def make_entrant(entrant: Entrant, game: Game, config: Config) -> Player:
         raise UserError(f"{entrant.label}.run: player {entrant.name} asks no network without evaluation=network.")
     if not needs_network(entrant):
         return make_player(entrant.name, game, **options)
-    from azero.trained import load_trained
+    from azero.trained import FEW_ROWS, load_for_one_game, load_trained
 
     run = str(options.pop("run", game_title(GameConfig(name=game.name))))
-    trained = load_trained(config, run, BATCH, game)
+    if one_game:
+        trained = load_for_one_game(config, run, game)
+    else:
+        trained = load_trained(config, run, FEW_ROWS if seconds_a_move(entrant) else BATCH, game)
     if "search" in inspect.signature(maker_of(entrant.name)).parameters:
         options = {"search": trained.search, **options}
     return make_player(entrant.name, game, inference=trained.inference, **options)

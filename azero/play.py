@@ -20,8 +20,8 @@ from azero.config import Config, GameConfig, UserError
 from azero.entrants import Entrant, make_entrant, take_entrant
 from azero.files.folder import names_of_runs
 from azero.games.game import Game
-from azero.monitoring.console import table_text
-from azero.players import MODULES, Adviser, Player, Prover
+from azero.monitoring.console import is_terminal, table_text
+from azero.players import MODULES, Advice, Adviser, Player, Prover, Watched
 from azero.search.repetition import History
 from azero.words import parse_words, refuse_rest, run_program, take_config, take_game, whole_number
 
@@ -29,7 +29,7 @@ HELP = """
 settings:
   opponent=auto        a player by name: {players};
                        auto is the champion of the run with the game's name if there is one, else uct
-  opponent.OPTION=VALUE
+  opponent.OPTION=VALUE        such as opponent.seconds=2
   adviser=auto         who gives hints: pv_mcts or uct; auto is the champion if it is your opponent, else uct
   side=first           yours: first or second
   game=tictactoe       a shipped game, a file of conf/game, the path of a Python file, or such as openspiel:breakthrough
@@ -60,6 +60,7 @@ class Session:
         side: the person's, 0 for who moves first in the game.
         ask: shows a prompt and returns what the person types; EOFError where there is nobody.
         tell: shows text.
+        show: shows a line that the next one replaces, while a player thinks; None where that is impossible.
     """
 
     game: Game
@@ -68,9 +69,28 @@ class Session:
     side: int
     ask: Callable[[str], str] = input
     tell: Callable[[str], None] = print
+    show: Callable[[str], None] | None = None
 
     def __post_init__(self) -> None:
         self.actions: list[int] = []
+        self.thought: Advice | None = None  # of the latest search that could be watched
+        for player in (self.opponent, self.adviser):
+            if isinstance(player, Watched):
+                player.watch = self.see
+
+    def see(self, advice: Advice) -> bool:
+        """Keep what a search thinks so far, and show it; never enough."""
+        self.thought = advice
+        if self.show is not None:
+            best = int(advice.visits.argmax())
+            self.show(f"thinks … {self.game.action_name(best)}: {self.visits_text(best)}")
+        return False
+
+    def visits_text(self, action: int) -> str:
+        """How the latest search sees an action."""
+        assert self.thought is not None
+        visits, values = self.thought
+        return f"{visits[action]:,} of {visits.sum():,} visits, value {values[action]:+.2f}"
 
     def replay(self) -> tuple[np.ndarray, History]:
         """The state after the moves so far, and its history."""
@@ -95,11 +115,23 @@ class Session:
             if self.game.to_play(state) == self.side:
                 self.persons_move(state, past)
             else:
-                ply = np.array([len(self.actions)])
-                chosen = self.opponent.choose(state[None], ONLY_GAME, ply, past.banned(ONLY_GAME, state[None]))
-                self.actions.append(int(chosen[0]))
-                doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
-                self.tell(f"{self.opponent.name} plays {self.game.action_name(self.actions[-1])}{doubt}")
+                self.opponents_move(state, past)
+
+    def opponents_move(self, state: np.ndarray, past: History) -> None:
+        """Let the opponent move, and say what it thought where that is known."""
+        self.thought = None
+        ply = np.array([len(self.actions)])
+        action = int(self.opponent.choose(state[None], ONLY_GAME, ply, past.banned(ONLY_GAME, state[None]))[0])
+        self.actions.append(action)
+        doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
+        seen = "" if self.thought is None else f" ({self.visits_text(action)})"
+        self.clear_line()
+        self.tell(f"{self.opponent.name} plays {self.game.action_name(action)}{doubt}{seen}")
+
+    def clear_line(self) -> None:
+        """Remove what was shown of a player's thinking."""
+        if self.show is not None:
+            self.show("")
 
     def persons_move(self, state: np.ndarray, past: History) -> None:
         """Ask until there is a move or one is taken back."""
@@ -162,6 +194,7 @@ class Session:
     def hint_text(self, state: np.ndarray, banned: np.ndarray) -> str:
         """The most visited moves, with visits and values for the person."""
         visits, values = self.adviser.advise(state, banned if banned.any() else None)
+        self.clear_line()
         best = [int(action) for action in np.argsort(-visits, kind="stable")[:HINTS] if visits[action]]
         rows = [[self.game.action_name(action), f"{visits[action]:,}", f"{values[action]:+.2f}"] for action in best]
         return table_text([["move", "visits", "value"], *rows]) + "\nvalue: +1 you win, 0 draw, -1 you lose"
@@ -215,15 +248,17 @@ def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config
             asked = replace(opponent, options={**opponent.options, **asked.options})
         else:
             asked = replace(asked, name="uct", options=with_limit(asked.options, HINT_SIMULATIONS))
-    player = make_entrant(asked, game, config)
+    player = make_entrant(asked, game, config, one_game=True)
     if not isinstance(player, Adviser):
         raise UserError(f"adviser={asked.name} gives no hints; uct does, and pv_mcts.")
     player.new_games(np.zeros(1, np.uint64))
     return player
 
 
-def run_session(words: Sequence[str], ask: Callable[[str], str], tell: Callable[[str], None]) -> None:
-    """Play the game that the words ask for, and keep it.
+def run_session(
+    words: Sequence[str], ask: Callable[[str], str], tell: Callable[[str], None], show: Callable[[str], None] | None = None
+) -> None:
+    """Play the game that the words ask for, and keep it; `ask`, `tell` and `show` as in `Session`.
 
     Raises:
         UserError: a word that means nothing, or a value that cannot be.
@@ -237,9 +272,9 @@ def run_session(words: Sequence[str], ask: Callable[[str], str], tell: Callable[
     opponent = choose_opponent(take_entrant(settings, "opponent", "auto"), game, config)
     asked = take_entrant(settings, "adviser", "auto")
     refuse_rest(settings)
-    player = make_entrant(opponent, game, config)
+    player = make_entrant(opponent, game, config, one_game=True)
     player.new_games(np.array([seed % 2**64], np.uint64))
-    session = Session(game, player, choose_adviser(asked, opponent, game, config), int(side == "second"), ask, tell)
+    session = Session(game, player, choose_adviser(asked, opponent, game, config), int(side == "second"), ask, tell, show)
     with open_record(record) as file:
         try:
             session.play()
@@ -264,9 +299,14 @@ def open_record(path: Path) -> TextIO:
         raise UserError(f"record={path} cannot be written: {mistake.strerror}.") from mistake
 
 
+def show_line(text: str) -> None:
+    """Write a line of the terminal anew."""
+    print(f"\r\x1b[K{text}", end="", flush=True)
+
+
 def play_asked(words: Sequence[str]) -> int:
     """Let the person at this terminal play; return the exit status."""
-    run_session(words, input, print)
+    run_session(words, input, print, show_line if is_terminal(sys.stdout) else None)
     return 0
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+from searching import FakeInference
 from toy import NAME, advance, toy_config
 
 from azero.config import Config
@@ -16,6 +18,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.play import Left, Session, choose_opponent, main, run_session
 from azero.players import Advice, Player, make_player
+from azero.players import Adviser as AdviserProtocol
 
 TICTACTOE = make_game("tictactoe")
 
@@ -163,6 +166,19 @@ def test_a_trained_champion_plays_and_advises(tmp_path: Path) -> None:
     shown: list[str] = []
     run_session(["opponent=pv_mcts", f"opponent.run={NAME}"], person("4", "hint"), shown.append)
     assert any(line.startswith("pv_mcts plays") for line in shown) and any("visits" in line for line in shown)
+
+
+def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> None:
+    shown: list[str] = []
+    lines: list[str] = []
+    player = make_player("pv_mcts", TICTACTOE, inference=FakeInference(TICTACTOE), num_simulations=50)
+    assert isinstance(player, AdviserProtocol)
+    session = Session(TICTACTOE, player, player, 0, person("4", "hint"), shown.append, lines.append)
+    with pytest.raises(Left):
+        session.play()
+    answer = next(line for line in shown if line.startswith("pv_mcts plays"))
+    assert re.fullmatch(r"pv_mcts plays \d \(\d+ of 50 visits, value [+-]0\.\d\d\)", answer)
+    assert lines[0].startswith("thinks … ") and lines[1] == "" and lines[-1] == ""
 
 
 @pytest.mark.parametrize("runs, name", [(["smoke", "tictactoe"], "pv_mcts"), (["smoke"], "uct"), ([], "uct")])

@@ -83,6 +83,18 @@ class Ponderer(Protocol):
 
 
 @runtime_checkable
+class Watched(Protocol):
+    """A player whose thinking can be seen.
+
+    Attributes:
+        watch: is shown what a search of one position thinks, ten times a second and at its end; the search ends when it returns
+            True. None shows nobody.
+    """
+
+    watch: Callable[[Advice], bool] | None
+
+
+@runtime_checkable
 class Prover(Protocol):
     """A player that claims exact moves.
 

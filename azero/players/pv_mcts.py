@@ -1,30 +1,37 @@
 """PV-MCTS: the network's policy and value guide a tree search (AlphaZero's player).
 
 Letters: B positions, G games, A actions, S state words.
+
+Several games are searched side by side, one leaf of each in a wave. One game alone is searched with foresight
+(`azero/search/foresight.py`), which finds the same.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 
-from azero.config import SearchConfig
+from azero.config import SearchConfig, UserError
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
-from azero.players import Advice, check_number
+from azero.players import Advice, check_choice, check_number
 from azero.search.cache import make_cache
 from azero.search.figures import LaneFigures
+from azero.search.foresight import Foresight
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, choose_action, temperature_at
-from azero.search.tree import NO_LEAF, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
+from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
+LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
+SNAPSHOT_SECONDS = 0.1  # between two looks at a search that goes on
 GREEDY = Temperature(0.0, 0, 0, 0.0)
 
 
@@ -53,16 +60,26 @@ def choose_actions(tree, games, plies, schedule, streams, actions):
 
 
 class PvMcts:
-    """A player that searches with a network. It adds no noise to the root."""
+    """A player that searches with a network. It adds no noise to the root. While it plays one game it can be `Watched`."""
 
     name = "pv_mcts"
 
     def __init__(
-        self, game: Game, inference: Inference, search: SearchConfig, temperature: Temperature = GREEDY, cache: int = 65_536
+        self,
+        game: Game,
+        inference: Inference,
+        search: SearchConfig,
+        temperature: Temperature = GREEDY,
+        cache: int = 65_536,
+        leaves: int = 0,
+        seconds: float = 0.0,
+        until_decided: bool = False,
     ) -> None:
-        """`cache`: evaluations remembered, 0 for none."""
+        """What the options mean says `make`."""
         self.game, self.inference, self.search, self.temperature = game, inference, search, temperature
+        self.seconds, self.until_decided = seconds, until_decided
         self.deterministic = temperature.initial == temperature.final == 0.0
+        self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         self.puct = make_puct(search)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)
@@ -70,7 +87,11 @@ class PvMcts:
         self.scratch = make_scratch(game, num_nodes)
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(inference.batch_size, np.int64)
+        leaves = leaves or (inference.batch_size if cache else 1)
+        self.foresight = Foresight(game, inference, self.cache, self.puct, leaves)
         self.new_games(np.zeros(1, np.uint64))
+        if seconds:  # compiles before the first move's clock runs
+            self.advise(game.initial_state())
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Forget all trees; game g's moves are drawn from a stream seeded by seeds[g], [G] uint64."""
@@ -79,6 +100,8 @@ class PvMcts:
         self.started = np.zeros(num_games, np.bool_)
         self.plies = np.zeros(num_games, np.int64)
         self.thinking = np.zeros(0, np.int64)  # games whose search is under way
+        self.one_by_one = bool(self.seconds) or num_games == 1
+        self.alone: list[tuple[int, np.ndarray, np.ndarray | None]] = []  # games to be searched one by one, their states and bans
         self.bans: dict[int, np.ndarray] = {}  # of them, moves to take out at roots that are not expanded yet
         self.turn = 0  # the game whose leaf comes first in the next batch
         self.figures = LaneFigures()
@@ -86,19 +109,33 @@ class PvMcts:
 
     def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Take in more positions to think about; see `Player.choose` for the arguments."""
-        settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
         self.plies[games] = plies
         self.thinking = np.union1d(self.thinking, games)
+        if self.one_by_one:
+            for row, game in enumerate(games.tolist()):
+                self.alone.append((game, states[row], None if banned is None else banned[row]))
+            return
+        self.put(states, games)
         for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
             if moves.any():
                 self.bans[game] = moves
                 self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
 
+    def put(self, states: np.ndarray, games: np.ndarray) -> None:
+        """Make states [B, S] the roots of `games` [B], keeping what is known of them."""
+        settings = (self.search.num_simulations, self.search.tree_reuse)
+        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
+
     def think_on(self) -> tuple[np.ndarray, np.ndarray]:
         """Move all searches on by one batch of the network. Returns the games that were decided before it and their moves."""
-        waiting = self.run_wave(self.thinking)
-        decided = self.thinking[self.tree.searches["leaf"][self.thinking] == NO_LEAF]
+        waiting = 0
+        if self.alone:
+            game, state, banned = self.alone.pop(0)
+            self.think_of_one(state, game, banned)
+            decided = np.array([game])
+        else:
+            waiting = self.run_wave(self.thinking)
+            decided = self.thinking[self.tree.searches["leaf"][self.thinking] == NO_LEAF]
         self.thinking = np.setdiff1d(self.thinking, decided)
         actions = np.zeros(len(decided), np.int64)
         choose_actions(self.tree, decided, self.plies[decided], self.temperature, self.streams, actions)
@@ -147,10 +184,48 @@ class PvMcts:
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
+        if self.one_by_one:
+            for row, game in enumerate(games.tolist()):
+                self.think_of_one(states[row], game, None if banned is None else banned[row])
+            return
         self.begin(states, games, np.zeros(len(games), np.int64), banned)
         while self.run_wave(self.thinking):
             self.infer_leaves()
         self.thinking = self.thinking[:0]
+
+    def think_of_one(self, state: np.ndarray, game: int, banned: np.ndarray | None) -> None:
+        """Search one state and let `watch` see it."""
+        for advice in self.analyse(state, banned, game):
+            if self.watch is not None and self.watch(advice):
+                return
+
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None, game: int = 0) -> Iterator[Advice]:
+        """Search one state [S] and yield what the search thinks so far: ten times a second, and when it ends.
+
+        It ends when its simulations are done or its time is up, or when the caller reads no more.
+        """
+        begin = shown = time.perf_counter()
+        searches, waves = self.tree.searches["simulations_left"], self.foresight
+        self.put(state[None], np.array([game]))
+        if banned is not None:
+            searches[game] = 0
+            waves.wave(self.tree, game)  # only expands the root
+            ban_roots(self.tree, np.array([game]), banned[None])
+            searches[game] = self.search.num_simulations
+        last = time.perf_counter()
+        while waves.wave(self.tree, game) and not self.is_over(game, begin, last):
+            last = time.perf_counter()
+            if last - shown >= SNAPSHOT_SECONDS:
+                yield self.advice(game)
+                shown = last = time.perf_counter()
+        yield self.advice(game)
+
+    def is_over(self, game: int, begin: float, last: float) -> bool:
+        """Whether a search ends early: no time is left for one more wave like the one since `last`, or its move is decided."""
+        edges, now = self.tree.edges[game, ROOT], time.perf_counter()
+        if self.seconds and 2 * now - last > begin + self.seconds:
+            return bool(edges["child_visits"].any())  # else there is no move yet
+        return self.until_decided and is_decided(edges, int(self.tree.searches["simulations_left"][game]))
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """A move for each of states [B, S], which belong to `games` [B] at `plies` [B]. Returns [B] int64."""
@@ -163,7 +238,11 @@ class PvMcts:
         """What the search thinks of each move of one state [S]; it begins with an empty tree and forgets all games."""
         self.new_games(np.zeros(1, np.uint64))
         self.think(state[None], ONLY_GAME, None if banned is None else banned[None])
-        edges = self.tree.edges[0, ROOT]
+        return self.advice(0)
+
+    def advice(self, game: int) -> Advice:
+        """What a game's search has found so far."""
+        edges = self.tree.edges[game, ROOT]
         visits = edges["child_visits"].astype(np.int64)
         values = np.full(len(visits), np.nan)
         return Advice(visits, np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0))
@@ -177,6 +256,18 @@ class PvMcts:
         return self.tree.nodes["value_sum"][games, ROOT] / self.tree.nodes["node_visits"][games, ROOT]
 
 
+def is_decided(edges: np.ndarray, simulations_left: int) -> bool:
+    """Whether no simulation left can change which move of a root's edges [A] is visited most."""
+    visits = np.sort(edges["child_visits"][edges["prior"] >= 0.0])
+    return bool(visits[-1] > (visits[-2] + simulations_left if len(visits) > 1 else 0))
+
+
+def most_simulations(game: Game, tree_reuse: bool) -> int:
+    """Simulations of a search that only the time limits: what LARGEST_TREE holds, a million at most."""
+    node_bytes = NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
+    return min(1_000_000, LARGEST_TREE // node_bytes // nodes_needed(1, tree_reuse))
+
+
 def make(
     game: Game,
     inference: Inference,
@@ -188,6 +279,9 @@ def make(
     temperature_decay_plies: int = 0,
     temperature_final: float = 0.0,
     cache: int = 65_536,
+    leaves: int = 0,
+    seconds: float = 0.0,
+    until_decided: bool = False,
 ) -> PvMcts:
     """The player by its options.
 
@@ -195,17 +289,25 @@ def make(
         game: the game it plays.
         inference: its network.
         search: what one search does; its noise is left out.
-        num_simulations: new simulations before each move, instead of those in `search`.
+        num_simulations: new simulations before each move, instead of those in `search`; None with `seconds`: as many as these
+            allow.
         temperature: exponent 1/temperature on visit counts; 0 plays the most visited move.
         temperature_plies: plies at that temperature.
         temperature_decay_plies: then it falls linearly over so many plies,
         temperature_final: to this.
         cache: evaluations remembered, 0 for none.
+        leaves: evaluations of one wave when one position is searched, 1 or with a cache more; 0: all rows of the network's batch.
+            The search is the same with each.
+        seconds: time for each move, positions being searched one after another; 0 for no limit.
+        until_decided: whether a search of one position ends when no simulation left could change the most visited move.
 
     Raises:
-        UserError: a number is none or out of range.
+        UserError: an option that is out of range or does not fit the others.
     """
     search = search or SearchConfig()
+    check_number("pv_mcts", "seconds", seconds, 0.0, 86_400.0, whole=False)
+    if num_simulations is None and seconds:
+        num_simulations = most_simulations(game, search.tree_reuse)
     if num_simulations is not None:
         search = replace(search, num_simulations=num_simulations)
     check_number("pv_mcts", "num_simulations", search.num_simulations, 1, 1_000_000)
@@ -214,5 +316,12 @@ def make(
     check_number("pv_mcts", "temperature_decay_plies", temperature_decay_plies, 0, 1_000_000)
     check_number("pv_mcts", "temperature_final", temperature_final, 0.0, 100.0, whole=False)
     check_number("pv_mcts", "cache", cache, 0, 2**28)
+    check_number("pv_mcts", "leaves", leaves, 0, inference.batch_size)
+    check_choice("pv_mcts", "until_decided", until_decided, (True, False))
+    if leaves > 1 and not cache:
+        raise UserError(f"player pv_mcts: leaves={leaves} needs a cache to keep what it foresees; set cache=65536, or leaves=1.")
+    if until_decided and (temperature or temperature_final):
+        raise UserError("player pv_mcts: until_decided=True needs temperature=0, where only the most visited move counts.")
     schedule = Temperature(float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final))
-    return PvMcts(game, inference, search, schedule, cache)
+    limits = (leaves, float(seconds), until_decided)
+    return PvMcts(game, inference, search, schedule, cache, *limits)

@@ -1,0 +1,141 @@
+"""How long does one position take, and is its move the one of the plain search?
+
+    python scripts/bench_position.py                                Connect Four, 6 blocks of 64 channels, random weights
+    python scripts/bench_position.py --run connect_four             the champion of a run
+    python scripts/bench_position.py --inference torch:fp32 --leaves 8,16 --threads 2
+
+Positions are from random play, each searched from nothing: no tree, no remembered evaluation. Every setting searches the same
+positions, in turn, so that each compares times of the same minutes; medians are printed. "plain" evaluates one leaf after
+another, in batches of one. The leaves of a wave are split over the threads. "same moves" and "same visits" compare with the plain
+search of the same backend and precision. "evaluated" counts what went through the network for a position, leaves that were
+foreseen and never wanted among them. "decided" ends a search when no simulation left could change its move.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+from bench_search import random_positions
+
+from azero.config import Config, NetworkConfig, SearchConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.backends import make_inference
+from azero.network.inference import InferenceChoice
+from azero.network.model import Network, build_network, unpack_network
+from azero.network.side_by_side import SideBySide
+from azero.network.torch_inference import one_thread_a_lane
+from azero.players.pv_mcts import PvMcts
+from azero.run import Run, search_of
+
+ONLY_GAME = np.zeros(1, np.int64)
+
+
+@dataclass
+class Setting:
+    """One way to search, and what it did."""
+
+    name: str
+    player: PvMcts
+    plain: Setting | None = None
+    seconds: list[float] = field(default_factory=list)
+    visits: list[np.ndarray] = field(default_factory=list)
+
+    def search(self, state: np.ndarray) -> None:
+        """Search one position from nothing."""
+        self.player.new_games(np.zeros(1, np.uint64))
+        self.player.cache.used[:] = False
+        begin = time.perf_counter()
+        self.player.choose(state[None], ONLY_GAME, ONLY_GAME)
+        self.seconds.append(time.perf_counter() - begin)
+        self.visits.append(self.player.visit_counts(ONLY_GAME)[0].copy())
+
+    def line(self) -> str:
+        """What it did, as a row of the table."""
+        count, median = len(self.seconds), statistics.median(self.seconds)
+        waves, evaluations = (number / count for number in (self.player.foresight.waves, self.player.foresight.evaluations))
+        rate = statistics.mean(visits.sum() for visits in self.visits) / statistics.mean(self.seconds)
+        text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{waves:7.1f} waves{evaluations:7.0f} evaluated"
+        if self.plain is None:
+            return text
+        pairs = list(zip(self.visits, self.plain.visits, strict=True))
+        moves = float(np.mean([mine.argmax() == plain.argmax() for mine, plain in pairs]))
+        equal = float(np.mean([np.array_equal(mine, plain) for mine, plain in pairs]))
+        faster = statistics.median(self.plain.seconds) / median
+        return f"{text}  {faster:5.1f} times as fast, same moves {100 * moves:.1f} %, same visits {100 * equal:.1f} %"
+
+
+def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
+    """The game, the network, and the search with its number of simulations."""
+    if not arguments.run:
+        game = make_game(arguments.game)
+        config = NetworkConfig(blocks=arguments.blocks, channels=arguments.channels)
+        return game, build_network(config, game, arguments.seed), SearchConfig(num_simulations=arguments.simulations)
+    run = Run.read(Config(checkpoints=arguments.checkpoints), arguments.run)
+    settings = run.state.config
+    game = make_game(settings["game.name"], **settings["game.options"])
+    network = unpack_network(run.read_champion(), f"{arguments.run}'s champion").network
+    constants = {name: getattr(search_of(run), name) for name in ("c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu")}
+    return game, network, SearchConfig(num_simulations=arguments.simulations, **constants)
+
+
+def make_settings(game: Game, network: Network, search: SearchConfig, arguments: argparse.Namespace) -> list[Setting]:
+    """The plain search and searches with foresight, for every backend and precision asked for."""
+    settings = []
+    for words in arguments.inference.split(","):
+        backend, precision = words.split(":")
+
+        def player(leaves: int, threads: int, until_decided: bool = False) -> PvMcts:
+            choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
+            parts = [make_inference(network, game, choice) for _ in range(threads)]
+            inference = SideBySide(parts) if threads > 1 else parts[0]
+            return PvMcts(game, inference, search, leaves=leaves, until_decided=until_decided)
+
+        plain = Setting(f"{backend} {precision}, plain", player(1, 1))
+        settings.append(plain)
+        for leaves in map(int, arguments.leaves.split(",")):
+            for threads in map(int, arguments.threads.split(",")):
+                name = f"{backend} {precision}, {leaves} leaves on {threads}"
+                settings.append(Setting(name, player(leaves, threads), plain))
+                if arguments.decided:
+                    settings.append(Setting(f"{name}, decided", player(leaves, threads, True), plain))
+    return settings
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", default="", help="a run whose champion is searched with, instead of random weights")
+    parser.add_argument("--checkpoints", default="checkpoints", help="where runs lie")
+    parser.add_argument("--game", default="connect_four")
+    parser.add_argument("--blocks", type=int, default=6)
+    parser.add_argument("--channels", type=int, default=64)
+    parser.add_argument("--positions", type=int, default=200)
+    parser.add_argument("--simulations", type=int, default=800)
+    parser.add_argument("--inference", default="torch:bf16", help="backend:precision, several with commas")
+    parser.add_argument("--leaves", default="8,16", help="of a wave, several with commas")
+    parser.add_argument("--threads", default="2", help="that a wave is split over, several with commas")
+    parser.add_argument("--decided", action="store_true", help="also searches that end when their move is decided")
+    parser.add_argument("--seed", type=int, default=7)
+    arguments = parser.parse_args()
+    game, network, search = load(arguments)
+    with one_thread_a_lane():
+        settings = make_settings(game, network, search, arguments)
+        for setting in settings:  # compiles, and lets threads and networks prepare
+            setting.player.choose(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
+            setting.player.foresight.waves = setting.player.foresight.evaluations = 0
+        for state in random_positions(game, arguments.positions, arguments.seed):
+            for setting in settings:
+                setting.search(state)
+    for setting in settings:
+        print(setting.line())
+    best = min(settings, key=lambda setting: statistics.median(setting.seconds))
+    print(f"milliseconds_to_a_move={1000 * statistics.median(best.seconds):.1f}")
+
+
+if __name__ == "__main__":
+    main()
