@@ -34,11 +34,12 @@ from azero.config import Config
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import positions_to_time
-from azero.lanes import LaneFigures, play_games
+from azero.lanes import play_games
 from azero.metrics import Reporter
 from azero.network.inference import Inference
 from azero.network.torch_inference import one_thread_a_lane
 from azero.run import Run, StopSignal
+from azero.search.figures import LaneFigures
 
 PURE_SECONDS = 2.0
 

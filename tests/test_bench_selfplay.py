@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from azero.lanes import LaneFigures
+from azero.search.figures import LaneFigures
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"

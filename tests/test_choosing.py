@@ -16,7 +16,7 @@ from azero.network import backends, openvino_inference
 from azero.network import choosing as module
 from azero.network.backends import make_inference
 from azero.network.choosing import choose_inference
-from azero.network.inference import Inference, InferenceChoice
+from azero.network.inference import Inference, InferenceChoice, fitting
 from azero.network.model import Network, build_network
 
 
@@ -59,6 +59,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
         monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
         monkeypatch.setattr(module, "strays", lambda network, inference, batch: inference.told.stray)
         monkeypatch.setattr(module, "rows_are_independent", lambda inference, batch: inference.told.independent)
+        monkeypatch.setattr(module, "with_smaller_batches", lambda network, game, choice, batch: choice)
         found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes)
         return found.backend, found.precision
 
@@ -102,9 +103,57 @@ def test_rows_that_depend_on_their_place_are_found(game: Game, planes: np.ndarra
     class Uneven:
         batch_size = BATCH
 
-        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
             return planes.reshape(BATCH, -1) + np.arange(BATCH, dtype=np.float32)[:, None] * 1e-7, planes[:, 0, 0, 0]
 
     uneven: Inference = Uneven()
     assert not module.rows_are_independent(uneven, planes)
     assert module.rows_are_independent(make_inference(network, game, choice_of(WAYS[0])), planes)
+
+
+class Halves:
+    """Answers by the planes; batches of 16 rows get the last one's bits otherwise."""
+
+    batch_size = BATCH
+
+    def __init__(self, choice: InferenceChoice) -> None:
+        self.batches = choice.batches
+
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        size = fitting(self.batches, rows)
+        logits = planes[:size].reshape(size, -1).copy()
+        logits[-1] += np.float32(1e-6 if size == 16 else 0)
+        return logits, planes[:size, 0, 0, 0].copy()
+
+
+def test_smaller_batches_are_those_that_give_equal_bits(
+    game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Halves(choice))
+    choice = InferenceChoice("torch", "fp32", BATCH, "cpu", 0.0)
+    assert choice.batches == (64,)
+    assert module.with_smaller_batches(network, game, choice, planes).batches == (8, 32, 64)
+    for other in (
+        dataclasses.replace(choice, device="cuda"),
+        dataclasses.replace(choice, rows_independent=False),
+        InferenceChoice("torch", "fp32", 15, "cpu", 0.0),
+    ):
+        assert module.with_smaller_batches(network, game, other, planes[: other.batch_size]).batches == other.batches
+
+
+def test_the_smallest_batch_with_room_is_taken() -> None:
+    assert [fitting((8, 16, 64), rows) for rows in (1, 8, 9, 16, 17, 64, None)] == [8, 8, 16, 16, 64, 64, 64]
+
+
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_a_smaller_batch_gives_the_same_bits_in_fewer_rows(
+    game: Game, planes: np.ndarray, network: Network, way: tuple[str, str]
+) -> None:
+    choice = module.with_smaller_batches(network, game, choice_of(way), planes)
+    assert 32 in choice.batches  # seen on every machine so far
+    answers = make_inference(network, game, choice)
+    logits, value = answers.infer(planes)
+    for rows in (1, 20, 33):
+        fewer_logits, fewer_value = answers.infer(planes, rows)
+        assert rows <= len(fewer_logits) == len(fewer_value) == fitting(choice.batches, rows)
+        assert np.array_equal(fewer_logits[:rows], logits[:rows]) and np.array_equal(fewer_value[:rows], value[:rows])

@@ -42,11 +42,11 @@ def test_games_in_flight_are_counted_too() -> None:
     infer = lane.inference.infer
     waves = 0
 
-    def stopping(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def stopping(planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         nonlocal waves
         waves += 1
         stop.requested = waves == 8
-        return infer(planes)
+        return infer(planes, rows)
 
     lane.inference.infer = stopping  # type: ignore[method-assign]
     lane.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), games.append, stop)

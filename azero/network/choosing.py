@@ -19,6 +19,7 @@ from azero.network.model import Network
 
 LIMITS = {"fp32": 1e-3, "bf16": 0.05}  # how far a probability or a value may stray from torch fp32
 SPEED_MARGIN = 1.15  # bf16 must be this much faster than fp32, so that noise in the timing does not decide
+SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
 TIMING_SECONDS = 0.2  # for each backend and precision
 
 
@@ -52,7 +53,27 @@ def choose_inference(
         measured.append(replace(choice, evaluations_per_second=measure(inference, batch), rows_independent=independent))
     if not measured:
         raise UserError("No precision gives the network's own answers on this machine; set inference.precision to force one.")
-    return max(measured, key=merit)
+    return with_smaller_batches(network, game, max(measured, key=merit), batch)
+
+
+def with_smaller_batches(network: Network, game: Game, choice: InferenceChoice, planes: np.ndarray) -> InferenceChoice:
+    """The choice with every half of a batch, down to SMALLEST_BATCH, that gives each position the bits which B gives it.
+
+    On a GPU a batch costs one launch whatever its size, and every size would be a graph of its own: there it stays at B.
+    """
+    sizes = [choice.batch_size]
+    while choice.device == "cpu" and choice.rows_independent and sizes[0] >= 2 * SMALLEST_BATCH and sizes[0] % 2 == 0:
+        sizes.insert(0, sizes[0] // 2)
+    tried = replace(choice, batches=tuple(sizes))
+    inference = make_inference(network, game, tried)
+    logits, value = inference.infer(planes)
+    equal = []
+    for size in sizes[:-1]:
+        parts = [inference.infer(np.roll(planes, -start, axis=0), size) for start in range(0, len(planes), size)]
+        same_logits = np.array_equal(np.concatenate([part for part, _ in parts]), logits)
+        if same_logits and np.array_equal(np.concatenate([part for _, part in parts]), value):
+            equal.append(size)
+    return replace(choice, batches=(*equal, choice.batch_size))
 
 
 def merit(choice: InferenceChoice) -> tuple[bool, float]:

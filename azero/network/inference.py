@@ -1,4 +1,4 @@
-"""What every way to compute a network has in common: planes in, policy logits and values out, batches of one fixed shape.
+"""What every way to compute a network has in common: planes in, policy logits and values out, in batches of few shapes.
 
 Letters: B the batch, A actions, C H W planes.
 """
@@ -15,18 +15,20 @@ from azero.config import UserError
 
 
 class Inference(Protocol):
-    """Planes in, policy logits and values out, always B positions at once. Safe to call from several threads."""
+    """Planes in, policy logits and values out, at most B positions at once. Safe to call from several threads."""
 
     batch_size: int
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch.
 
         Args:
             planes: [B, C, H, W] float32, C-contiguous, from the view of the player to move.
+            rows: how many of them are asked for, the first ones; None for all. Fewer may take less time.
 
         Returns:
-            policy logits [B, A] float32 and value [B] float32 in [-1, 1], for the player to move; new arrays.
+            policy logits [at least rows, A] float32 and value [as many] float32 in [-1, 1], for the player to move; new arrays.
+            What stands behind the rows asked for means nothing.
         """
         ...
 
@@ -38,11 +40,13 @@ class InferenceChoice:
     Attributes:
         backend: "torch" or "openvino".
         precision: "fp32" or "bf16".
-        batch_size: B, the fixed batch.
+        batch_size: B, the largest batch.
         device: "cpu" or "cuda".
         evaluations_per_second: what was measured, by one thread.
         rows_independent: whether a position's answer was bit-equal in every place of the batch. Without that, games depend on
             which lane plays them.
+        batches: the sizes of batches that are computed, rising, the last one B; others only where a position's answer was
+            bit-equal in all of them, so that a batch with few rows costs less and changes nothing. Empty stands for (B,).
     """
 
     backend: str
@@ -51,6 +55,16 @@ class InferenceChoice:
     device: str
     evaluations_per_second: float
     rows_independent: bool = True
+    batches: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        """JSON has lists in place of tuples."""
+        object.__setattr__(self, "batches", tuple(self.batches) or (self.batch_size,))
+
+
+def fitting(batches: tuple[int, ...], rows: int | None) -> int:
+    """The smallest batch with room for so many rows; the largest one for None."""
+    return batches[-1] if rows is None else next(size for size in batches if size >= rows)
 
 
 def check_batch(planes: np.ndarray, shape: tuple[int, ...]) -> None:

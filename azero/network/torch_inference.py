@@ -14,7 +14,7 @@ import torch
 
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
-from azero.network.inference import InferenceChoice, check_batch
+from azero.network.inference import InferenceChoice, check_batch, fitting
 from azero.network.model import Network
 
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
@@ -55,17 +55,17 @@ class CpuInference:
     """
 
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
-        self.batch_size = choice.batch_size
+        self.batch_size, self.batches = choice.batch_size, choice.batches
         self.shape = (choice.batch_size, *game.planes_shape)
         self.dtype = DTYPES[choice.precision]
         self.folded = folded_for(network, choice)
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch; see `Inference.infer`."""
         check_batch(planes, self.shape)
         with torch_threads(1), torch.inference_mode():
-            batch = torch.from_numpy(planes).to(self.dtype).contiguous(memory_format=torch.channels_last)
-            logits, value = self.folded(batch)
+            batch = torch.from_numpy(planes[: fitting(self.batches, rows)]).to(self.dtype)
+            logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
         return logits.numpy(), value.numpy()
 
 
@@ -109,8 +109,8 @@ class CudaInference:
         self.logits.copy_(logits, non_blocking=True)
         self.value.copy_(value, non_blocking=True)
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate a batch; see `Inference.infer`."""
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate a batch, always a whole one; see `Inference.infer`."""
         check_batch(planes, self.shape)
         with self.lock, torch.inference_mode(), torch.cuda.stream(self.stream):
             self.planes.copy_(torch.from_numpy(planes))

@@ -5,6 +5,7 @@ Letters: B positions, G games, A actions, S state words.
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -14,13 +15,14 @@ from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
 from azero.players import Advice, check_number
 from azero.search.cache import make_cache
+from azero.search.figures import LaneFigures
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, choose_action, temperature_at
-from azero.search.tree import ROOT, find_state, make_tree, nodes_needed, reroot, reset
+from azero.search.tree import NO_LEAF, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
 GREEDY = Temperature(0.0, 0, 0, 0.0)
@@ -75,31 +77,80 @@ class PvMcts:
         num_games = len(seeds)
         self.tree = make_tree(num_games, self.num_nodes, self.game.num_actions, self.game.state_words)
         self.started = np.zeros(num_games, np.bool_)
+        self.plies = np.zeros(num_games, np.int64)
+        self.thinking = np.zeros(0, np.int64)  # games whose search is under way
+        self.bans: dict[int, np.ndarray] = {}  # of them, moves to take out at roots that are not expanded yet
+        self.turn = 0  # the game whose leaf comes first in the next batch
+        self.figures = LaneFigures()
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
+
+    def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
+        """Take in more positions to think about; see `Player.choose` for the arguments."""
+        settings = (self.search.num_simulations, self.search.tree_reuse)
+        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
+        self.plies[games] = plies
+        self.thinking = np.union1d(self.thinking, games)
+        for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
+            if moves.any():
+                self.bans[game] = moves
+                self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
+
+    def think_on(self) -> tuple[np.ndarray, np.ndarray]:
+        """Move all searches on by one batch of the network. Returns the games that were decided before it and their moves."""
+        waiting = self.run_wave(self.thinking)
+        decided = self.thinking[self.tree.searches["leaf"][self.thinking] == NO_LEAF]
+        self.thinking = np.setdiff1d(self.thinking, decided)
+        actions = np.zeros(len(decided), np.int64)
+        choose_actions(self.tree, decided, self.plies[decided], self.temperature, self.streams, actions)
+        if waiting:
+            self.infer_leaves()
+        return decided, actions
+
+    def run_wave(self, games: np.ndarray) -> int:
+        """Move the searches of `games` [B] on until each waits for the network or is done. Returns how many wait."""
+        tree = self.tree
+        waiting = search_wave(self.game.rule_addresses, tree, self.cache, games, self.puct, self.scratch.key)
+        ready = [b for b in self.bans if tree.searches["leaf"][b] == NO_LEAF] if self.bans else []
+        if not ready:
+            return waiting
+        barred = np.array(ready, np.int64)
+        ban_roots(tree, barred, np.stack([self.bans.pop(b) for b in ready]))
+        tree.searches["simulations_left"][barred] = self.search.num_simulations
+        return waiting + search_wave(self.game.rule_addresses, tree, self.cache, barred, self.puct, self.scratch.key)
+
+    def infer_leaves(self) -> None:
+        """One batch through the network."""
+        game, tree, scratch = self.game, self.tree, self.scratch
+        rows = self.write_leaves()
+        began = time.perf_counter()
+        logits, values = self.inference.infer(self.planes, rows)
+        self.figures.inference_seconds += time.perf_counter() - began
+        buffers = (scratch.legal, scratch.key, scratch.prior)
+        absorb(game.rule_addresses, tree, self.cache, self.row_games, rows, logits, values, *buffers)
+        self.figures.evaluations += rows
+        self.figures.rows += len(logits)
+
+    def write_leaves(self) -> int:
+        """Write as many waiting leaves as the batch has rows, the games taking turns where there are more. Returns how many."""
+        rows = 0
+        turn = min(self.turn, len(self.streams))
+        for begin, end in ((turn, len(self.streams)), (0, turn)):
+            part = Tree(*(array[begin:end] for array in self.tree))
+            taken = write_rows(self.game.rule_addresses, part, self.planes[rows:], self.row_games[rows:])
+            self.row_games[rows : rows + taken] += begin
+            rows += taken
+        self.turn = int(self.row_games[rows - 1]) + 1
+        return rows
 
     def think(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Search states [B, S], one of each of `games` [B]; the answers stand at the roots of `self.tree`.
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
-        game, tree = self.game, self.tree
-        settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(game.rule_addresses, tree, states, games, self.started, *settings, self.scratch.new_index)
-        if banned is not None:
-            tree.searches["simulations_left"][games] = 0
-            self.run_waves(games)  # only expands the roots
-            ban_roots(tree, games, banned)
-            tree.searches["simulations_left"][games] = self.search.num_simulations
-        self.run_waves(games)
-
-    def run_waves(self, games: np.ndarray) -> None:
-        """Expand the roots of `games` [B] and make the simulations that they have left."""
-        game, tree, scratch = self.game, self.tree, self.scratch
-        while search_wave(game.rule_addresses, tree, self.cache, games, self.puct, scratch.key):
-            rows = write_rows(game.rule_addresses, tree, self.planes, self.row_games)
-            logits, values = self.inference.infer(self.planes)
-            buffers = (scratch.legal, scratch.key, scratch.prior)
-            absorb(game.rule_addresses, tree, self.cache, self.row_games, rows, logits, values, *buffers)
+        self.begin(states, games, np.zeros(len(games), np.int64), banned)
+        while self.run_wave(self.thinking):
+            self.infer_leaves()
+        self.thinking = self.thinking[:0]
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """A move for each of states [B, S], which belong to `games` [B] at `plies` [B]. Returns [B] int64."""
