@@ -50,6 +50,8 @@ class Round:
 
     Attributes:
         seconds: the whole stage.
+        start: of them, before the first game.
+        end: of them, after the last game.
         figures: of all lanes together.
         lanes: how many there were.
         pure: evaluations a second of pure inference.
@@ -57,6 +59,8 @@ class Round:
     """
 
     seconds: float
+    start: float
+    end: float
     figures: LaneFigures
     lanes: int
     pure: float
@@ -115,11 +119,12 @@ class Round:
 
 def play_round(config: Config) -> Round:
     """Begin a run in a temporary folder and play its first stage of self-play."""
-    caught: list[tuple[Sequence[Inference], LaneFigures]] = []
+    caught: list[tuple[Sequence[Inference], LaneFigures, float, float]] = []
 
     def watched(game: Game, inferences: Sequence[Inference], *rest: Any) -> Any:
+        first = time.perf_counter()
         played = play_games(game, inferences, *rest)
-        caught.append((inferences, played[1]))
+        caught.append((inferences, played[1], first, time.perf_counter()))
         return played
 
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
@@ -129,12 +134,13 @@ def play_round(config: Config) -> Round:
             with mock.patch.object(selfplay, "play_games", watched):
                 begin = time.perf_counter()
                 selfplay.run_stage(config, run, report, stop)
-                seconds = time.perf_counter() - begin
+                end = time.perf_counter()
             choice = run.state.inference or {}
-    inferences, figures = caught[0]
+    inferences, figures, first, last = caught[0]
     planes = positions_to_time(make_game(config.game.name, **config.game.options), inferences[0].batch_size, config.seed)
     words = "{backend} {precision} on {device}, batches of {batch_size}".format_map(choice)
-    return Round(seconds, figures, len(inferences), pure_inference(inferences, planes, PURE_SECONDS), words)
+    pure = pure_inference(inferences, planes, PURE_SECONDS)
+    return Round(end - begin, first - begin, end - last, figures, len(inferences), pure, words)
 
 
 def pure_inference(inferences: Sequence[Inference], planes: np.ndarray, seconds: float) -> float:
@@ -180,25 +186,28 @@ def median(rounds: Sequence[Round], figure: Callable[[Round], float]) -> float:
 
 def table(rounds: Sequence[Round]) -> str:
     """What is printed: medians over the rounds."""
-    properties = (name for name, kind in vars(Round).items() if isinstance(kind, property))
-    of = {name: median(rounds, operator.attrgetter(name)) for name in properties}
-    pure = median(rounds, lambda one: one.pure)
+
+    def middle(name: str) -> float:
+        return median(rounds, operator.attrgetter(name))
+
     steady_simulations = median(rounds, lambda one: one.steady * one.figures.simulations / max(one.figures.evaluations, 1))
     return "\n".join(
         [
             "| a second | whole stage | steady state | pure inference |",
             "| --- | --- | --- | --- |",
-            f"| simulations | {of['simulations']:,.0f} | {steady_simulations:,.0f} | |",
-            f"| evaluations | {of['evaluations']:,.0f} | {of['steady']:,.0f} | {pure:,.0f} |",
-            f"| positions | {of['positions']:,.1f} | | |",
-            f"| games | {of['games']:,.2f} | | |",
+            f"| simulations | {middle('simulations'):,.0f} | {steady_simulations:,.0f} | |",
+            f"| evaluations | {middle('evaluations'):,.0f} | {middle('steady'):,.0f} | {middle('pure'):,.0f} |",
+            f"| positions | {middle('positions'):,.1f} | | |",
+            f"| games | {middle('games'):,.2f} | | |",
             "",
-            f"stage: {median(rounds, lambda one: one.seconds):.1f} s; of the lanes' time search {of['search_share']:.1%}, "
-            f"inference {of['inference_share']:.1%}, rest {of['rest_share']:.1%}",
-            f"batch fill {of['fill']:.1%}, cache hits {of['hits']:.1%}, most memory {peak_memory():.2f} GiB",
+            f"stage: {middle('seconds'):.2f} s, of them {middle('start'):.2f} before the first game and "
+            f"{middle('end'):.2f} after the last",
+            f"of the lanes' time: search {middle('search_share'):.1%}, inference {middle('inference_share'):.1%}, "
+            f"rest {middle('rest_share'):.1%}",
+            f"batch fill {middle('fill'):.1%}, cache hits {middle('hits'):.1%}, most memory {peak_memory():.2f} GiB",
             f"evaluations of the steady state over pure inference: {median(rounds, lambda one: one.steady / one.pure):.3f}",
             f"evaluations_over_pure_inference={median(rounds, lambda one: one.evaluations / one.pure):.3f}",
-            f"simulations_per_second={of['simulations']:.0f}",
+            f"simulations_per_second={middle('simulations'):.0f}",
         ]
     )
 

@@ -39,6 +39,7 @@ from azero.network.model import Network, build_network
 from azero.network.torch_inference import DTYPES, torch_threads
 from azero.train import cores, forward_products, training_threads
 
+STEPS = 3  # timed in a row
 MATRIX = 2048  # rows and columns of the product that measures the peak
 BACKWARD = 2  # gradients of a layer's inputs and of its weights cost as many multiply-adds as its output, each
 
@@ -103,20 +104,21 @@ class Bench:
             self.trainer.network.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
             self.batch = batch._replace(planes=batch.planes.contiguous())
 
-    def seconds(self) -> float:
-        """Of one step."""
+    def seconds(self) -> list[float]:
+        """Of each of STEPS steps in a row, behind one that is not timed: another way's thread count was in force before."""
         with torch_threads(self.way.threads):
-            return seconds_of(lambda: self.trainer.step(self.batch, self.lr, self.ledger), self.device)
+            return [seconds_of(self.step, self.device) for _ in range(STEPS + 1)][1:]
+
+    def step(self) -> None:
+        """One step, on the same batch as all others."""
+        self.trainer.step(self.batch, self.lr, self.ledger)
 
 
-def time_steps(benches: Sequence[Bench], rounds: int) -> dict[Way, float]:
-    """Median seconds of a step for each way, all ways once in each round."""
+def time_steps(benches: list[Bench], rounds: int) -> dict[Way, float]:
+    """Median seconds of a step for each way, all ways in each round."""
     taken: dict[Way, list[float]] = {bench.way: [] for bench in benches}
-    for round_number in range(rounds + 2):  # the first two prepare
-        for bench in benches:
-            seconds = bench.seconds()
-            if round_number >= 2:
-                taken[bench.way].append(seconds)
+    for bench in benches * rounds:
+        taken[bench.way] += bench.seconds()
     return {way: statistics.median(seconds) for way, seconds in taken.items()}
 
 
@@ -161,7 +163,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--network", type=network_size, default=(6, 64), help="blocks x channels", metavar="6x64")
     parser.add_argument("--batch", type=int, help="by default the recipe's")
     parser.add_argument("--examples", type=int, default=8192, help="of the whole fit")
-    parser.add_argument("--rounds", type=int, default=5, help="whole fits; steps are timed three times as often")
+    parser.add_argument("--rounds", type=int, default=5, help="whole fits; of steps three times as many are timed")
     parser.add_argument("--fit-only", action="store_true", help="the last line alone")
     parser.add_argument("overrides", nargs="*", help="further settings, such as train.precision=fp32")
     return parser.parse_intermixed_args(words)
@@ -205,7 +207,7 @@ def main() -> None:
     print(f"{game.name}, {size}, batches of {config.train.batch_size}, on {device}")
     print(f"{multiply_adds(network) / 1e6:.1f} M multiply-adds a position forward\n")
     if not arguments.fit_only:
-        print_steps(network, examples, game, config, device, 3 * arguments.rounds)
+        print_steps(network, examples, game, config, device, arguments.rounds)
     precision, threads, rate = whole_fit(network, examples, game, config, device, arguments.rounds)
     print(f"a whole fit in {precision} on {plural(threads)}, median of {arguments.rounds}:")
     print(f"examples_per_second={rate:.0f}")

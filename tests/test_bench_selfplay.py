@@ -30,7 +30,7 @@ FIGURES = LaneFigures(
     full_seconds=10.0,
     full_evaluations=5000,
 )
-ROUND = bench_selfplay.Round(10.0, FIGURES, lanes=2, pure=1200.0, inference="torch fp32 on cpu, batches of 64")
+ROUND = bench_selfplay.Round(10.0, 1.5, 0.5, FIGURES, lanes=2, pure=1200.0, inference="torch fp32 on cpu, batches of 64")
 
 
 def test_rates_are_over_the_whole_stage() -> None:
@@ -54,6 +54,7 @@ def test_shares_are_of_the_lanes_time_and_sum_to_one() -> None:
 def test_the_table_has_medians_and_ends_with_the_figure() -> None:
     slow, fast = replace(ROUND, seconds=20.0), replace(ROUND, seconds=5.0)
     lines = bench_selfplay.table([fast, ROUND, slow]).splitlines()
+    assert "stage: 10.00 s, of them 1.50 before the first game and 0.50 after the last" in lines
     assert lines[-1] == "simulations_per_second=800"
     assert lines[-2] == "evaluations_over_pure_inference=0.500"
     assert "| simulations | 800 | 1,333 | |" in lines  # 1000 evaluations/s in full waves, 8 simulations to 6 evaluations

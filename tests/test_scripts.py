@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-ASKED = ("bench_selfplay.py", "bench_train.py", "plot_growth.py", "experiments/training_precision.py", "peers/compare.py")
+ASKED = (
+    *("bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
+    *("experiments/training_attempts.py", "experiments/training_precision.py"),
+)
 
 
 @pytest.mark.parametrize("script", ASKED)
