@@ -300,7 +300,7 @@ def threads_for(arena: Arena) -> AbstractContextManager[None]:
     """One thread of torch a lane, where torch is needed at all."""
     if not any(map(needs_network, arena.entrants)):
         return nullcontext()
-    from azero.network.inference import one_thread_a_lane
+    from azero.network.torch_inference import one_thread_a_lane
 
     return one_thread_a_lane()
 

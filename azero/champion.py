@@ -140,7 +140,7 @@ class Champion:
         """The network's logits [A] and value for one position."""
         planes = np.zeros((self.inference.batch_size, *self.game.planes_shape), np.float32)
         planes[0] = self.game.planes(state)
-        logits, values = self.inference.infer(planes)
+        logits, values = self.inference.infer(planes, 1)
         return logits[0], float(values[0])
 
     def _refuse_finished(self, state: np.ndarray) -> None:

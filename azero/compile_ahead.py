@@ -28,7 +28,7 @@ class Blank:
     def __init__(self, num_actions: int) -> None:
         self.num_actions = num_actions
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """All moves alike, value 0."""
         return np.zeros((len(planes), self.num_actions), np.float32), np.zeros(len(planes), np.float32)
 

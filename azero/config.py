@@ -112,7 +112,7 @@ class EvaluateConfig:
 class InferenceConfig:
     """How the network is computed on leaves."""
 
-    backend: str = "auto"  # auto | torch
+    backend: str = "auto"  # auto (the fastest here) | torch | openvino (CPU; pip install "azero[cpu]")
     precision: str = "auto"  # auto | fp32 | bf16
     cache: int = 65_536  # evaluations remembered per lane and network (exact); 0 for none
 
@@ -153,7 +153,7 @@ CHOICES = {
     "train.policy_loss": ("cross_entropy", "mse"),
     "train.start_from": ("candidate", "champion"),
     "train.precision": ("auto", "fp32", "bf16"),
-    "inference.backend": ("auto", "torch"),
+    "inference.backend": ("auto", "torch", "openvino"),
     "inference.precision": ("auto", "fp32", "bf16"),
     "device": ("auto", "cpu", "cuda"),
 }

@@ -15,7 +15,7 @@ from azero.config import Config, GameConfig, UserError
 from azero.games.game import Game
 from azero.players import Player, make_player, maker_of
 
-BATCH = 64  # rows of a network call
+BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
 
 
 @dataclass(frozen=True)

@@ -14,15 +14,19 @@ from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
+from azero.lanes import lanes_wished
 from azero.match import MatchGame, MatchResult, play_match
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
-from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
+from azero.network.backends import make_inference
+from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
+from azero.network.torch_inference import one_thread_a_lane
 from azero.openings import random_openings
 from azero.players import pv_mcts
 from azero.rating import elo_difference, score, score_interval
 from azero.run import Run, Stopped, StopSignal
+from azero.search.figures import StageFigures
 from azero.selfplay import game_text
 from azero.stage import run_alone
 
@@ -31,6 +35,16 @@ def match_search(config: Config) -> SearchConfig:
     """The search of a match: as in self-play, without noise, with its own number of simulations if one is set."""
     simulations = config.evaluate.num_simulations or config.search.num_simulations
     return replace(config.search, num_simulations=simulations, dirichlet_fraction=0.0)
+
+
+def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
+    """How the networks of a match are computed: in batches that its games can fill.
+
+    Half of the games wait for either network while all are under way, and fewer later on, so a batch has a row for a quarter of
+    the games, in steps of 8. It does not look at the number of lanes, for the same reason as `batch_rows`. Measured with 60 games
+    of Connect Four on two cores: 6.0 s with 16 rows, 5.7 with 24, 6.3 with 32.
+    """
+    return replace(choice, batch_size=min(choice.batch_size, 8 * -(-games // 32)))
 
 
 def play_gate(
@@ -50,6 +64,7 @@ def play_gate(
     """
     evaluate = config.evaluate
     candidate, champion = networks
+    choice = match_choice(choice, evaluate.games)
 
     def player(data: bytes, name: str) -> pv_mcts.PvMcts:
         loaded = unpack_network(data, name)
@@ -65,12 +80,13 @@ def play_gate(
             cache=config.inference.cache,
         )
 
+    players = (player(candidate, "candidate"), player(champion, "champion"))
     finished = 0
 
     def watch(ended: list[MatchGame]) -> None:
         nonlocal finished
         finished += len(ended)
-        progress.update(finished)
+        progress.update(finished, batch_fill=StageFigures([player.figures for player in players]).batch_fill)
         if stop.requested:
             raise Stopped
 
@@ -79,10 +95,11 @@ def play_gate(
     with one_thread_a_lane():
         return play_match(
             game,
-            (player(candidate, "candidate"), player(champion, "champion")),
+            players,
             seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games),
             openings,
             watch,
+            lanes=min(2, lanes_wished(config, choice.device)),
         )
 
 
@@ -130,6 +147,7 @@ def hold_match(
         record = figures_of(result, config.evaluate.threshold)
         progress.update(games, score=record["score"], gate="promoted" if record["promoted"] else "champion stays")
     report_match(report, game, cycle, result, record)
+    report.cycle_scalars(cycle, StageFigures(result.figures).shares("evaluate"))
     return record
 
 

@@ -9,7 +9,9 @@ import numpy as np
 from azero.config import Config
 from azero.games.game import Game
 from azero.metrics import Reporter
-from azero.network.inference import InferenceChoice, choose_inference, resolve_device
+from azero.network.backends import obstacle
+from azero.network.choosing import choose_inference
+from azero.network.inference import InferenceChoice, resolve_device
 from azero.network.model import Network
 from azero.run import Run
 
@@ -32,7 +34,7 @@ def ensure_choice(run: Run, config: Config, game: Game, network: Network, report
     Raises:
         UserError: a GPU is asked for and there is none, or no precision gives the right answers.
     """
-    device = resolve_device(config.device)
+    device = device_for(config)
     stored = None if run.state.inference is None else InferenceChoice(**run.state.inference)
     changes = [] if stored is None else misfits(stored, config, device)
     if stored is not None and not changes:
@@ -44,8 +46,20 @@ def ensure_choice(run: Run, config: Config, game: Game, network: Network, report
     return choice
 
 
+def device_for(config: Config) -> str:
+    """Where the network is computed on leaves: "cuda" or "cpu". Who asks for OpenVINO and leaves the device open means the CPU.
+
+    Raises:
+        UserError: a GPU is asked for and there is none.
+    """
+    return "cpu" if (config.inference.backend, config.device) == ("openvino", "auto") else resolve_device(config.device)
+
+
 def misfits(stored: InferenceChoice, config: Config, device: str) -> list[str]:
-    """What a stored choice has otherwise than asked, each as "name old → new"; "auto" asks for nothing. `device`: resolved."""
+    """Why a stored choice cannot stay: what it has otherwise than asked, each as "name old → new", and what is not here any more.
+
+    "auto" asks for nothing. `device`: resolved.
+    """
     asked = {
         "device": device,
         "backend": config.inference.backend,
@@ -53,7 +67,9 @@ def misfits(stored: InferenceChoice, config: Config, device: str) -> list[str]:
         "batch_size": batch_rows(config),
     }
     had = asdict(stored)
-    return [f"{name} {had[name]} → {wish}" for name, wish in asked.items() if wish not in ("auto", had[name])]
+    changes = [f"{name} {had[name]} → {wish}" for name, wish in asked.items() if wish not in ("auto", had[name])]
+    gone = None if changes else obstacle(stored.backend, stored.precision, device)
+    return [*changes, *([gone.split(";")[0]] if gone else [])]
 
 
 def describe(choice: InferenceChoice, changes: list[str]) -> str:

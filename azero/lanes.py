@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from azero.games.game import Game
 from azero.monitoring.console import Progress
 from azero.network.inference import Inference
 from azero.search.cache import EvaluationCache, make_cache
+from azero.search.figures import LaneFigures, StageFigures
 from azero.search.lane import FINISHED, IDLE, Lane, Policy, make_lane, make_scratch, play_wave, start_game
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
@@ -29,24 +30,6 @@ from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
 from azero.signals import StopSignal
 
 MEMORY_SHARE = 0.8  # of the machine's memory that lanes may take
-
-
-@dataclass
-class LaneFigures:
-    """What one lane did, for the report."""
-
-    games: int = 0
-    plies: int = 0
-    simulations: int = 0
-    evaluations: int = 0
-    rows: int = 0  # rows of all batches, used or not
-    cache_asked: int = 0
-    cache_found: int = 0
-
-    def add(self, other: LaneFigures) -> None:
-        """Sum up."""
-        for name, value in vars(other).items():
-            setattr(self, name, getattr(self, name) + value)
 
 
 @dataclass
@@ -109,15 +92,19 @@ class SelfplayLane:
         self.row_games = np.zeros(size, np.int64)
         self.numbers = np.zeros(size, np.int64)
         self.figures = LaneFigures()
+        self.ended = math.inf  # `time.perf_counter()` since when it has nothing to do
 
     def play(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None], stop: StopSignal) -> None:
         """Play games until the queue has none left, or a stop is requested; each finished one goes to `deliver`."""
         for place in range(len(self.numbers)):
             self.start_next(place, queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.lane.status != IDLE).any():
+            begin = time.perf_counter()
             self.play_on(queue, seeds, deliver)
-            self.infer_leaves()
+            rows = self.infer_leaves()
+            self.count_wave(rows, time.perf_counter() - begin)
         self.figures.cache_asked, self.figures.cache_found = (int(count) for count in self.cache.counts)
+        self.ended = time.perf_counter()
 
     def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
         """Move every game to its next evaluation; games that end are delivered and replaced at once."""
@@ -138,19 +125,37 @@ class SelfplayLane:
         self.numbers[place] = number
         start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], self.policy, self.scratch)
 
-    def infer_leaves(self) -> None:
-        """One batch through the network."""
-        rows = write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games)
+    def infer_leaves(self) -> int:
+        """One batch through the network. Returns how many of its rows carried a leaf."""
+        rows = int(write_rows(self.game.rule_addresses, self.tree, self.planes, self.row_games))
         if rows == 0:
-            return
-        logits, values = self.inference.infer(self.planes)
+            return 0
+        begin = time.perf_counter()
+        logits, values = self.inference.infer(self.planes, rows)
+        self.figures.inference_seconds += time.perf_counter() - begin
+        self.figures.rows += len(logits)
         scratch = self.scratch
         absorb(
             *(self.game.rule_addresses, self.tree, self.cache, self.row_games, rows, logits, values),
             *(scratch.legal, scratch.key, scratch.prior),
         )
-        self.figures.evaluations += rows
-        self.figures.rows += len(self.planes)
+        return rows
+
+    def count_wave(self, rows: int, seconds: float) -> None:
+        """Note a wave, which gave the network so many leaves, none where all games ended."""
+        figures, size = self.figures, len(self.planes)
+        figures.seconds += seconds
+        figures.evaluations += rows
+        if rows == size:
+            figures.full_seconds += seconds
+            figures.full_evaluations += rows
+
+
+def lanes_wished(config: Config, device: str) -> int:
+    """Threads that play: as set, else one a core on the CPU and two on a GPU, where one's tree hides behind the other's batch."""
+    if config.lanes or device == "cuda":
+        return config.lanes or 2
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def record_of(lane: Lane, place: int, number: int) -> GameRecord:
@@ -202,8 +207,8 @@ def play_games(
     progress: Progress,
     stop: StopSignal,
     deadline: float = math.inf,
-) -> tuple[list[GameRecord], LaneFigures]:
-    """Play the games of those numbers, one lane for each inference, and return those that finished, by number.
+) -> tuple[list[GameRecord], StageFigures]:
+    """Play the games of those numbers, one lane for each inference, and return those that finished, by number, and the figures.
 
     Args:
         game: the rules.
@@ -223,7 +228,6 @@ def play_games(
     queue = GameQueue(iter(numbers), deadline)
     records: list[GameRecord] = []
     failures: list[BaseException] = []
-    total = LaneFigures()
     begin = time.perf_counter()
 
     def run_lane(lane: SelfplayLane) -> None:
@@ -242,21 +246,22 @@ def play_games(
         thread.start()
     while any(thread.is_alive() for thread in threads):
         threads[0].join(0.1) if threads[0].is_alive() else time.sleep(0.02)
-        progress.update(len(records), **live_figures(lanes, time.perf_counter() - begin))
+        progress.update(len(records), **live_figures(stage_figures(lanes), time.perf_counter() - begin))
     if failures:
         raise failures[0]
-    for lane in lanes:
-        total.add(lane.figures)
-    return sorted(records, key=lambda record: record.number), total
+    return sorted(records, key=lambda record: record.number), stage_figures(lanes)
 
 
-def live_figures(lanes: Sequence[SelfplayLane], seconds: float) -> dict[str, float]:
+def stage_figures(lanes: Sequence[SelfplayLane]) -> StageFigures:
+    """What the lanes have done until now; those that have ended are idle."""
+    now = time.perf_counter()
+    return StageFigures([replace(lane.figures, idle_seconds=max(0.0, now - lane.ended)) for lane in lanes])
+
+
+def live_figures(figures: StageFigures, seconds: float) -> dict[str, float | str]:
     """What a person watching wants to know."""
-    total = LaneFigures()
-    for lane in lanes:
-        total.add(lane.figures)
     return {
-        "games_per_second": total.games / max(seconds, 1e-9),
-        "simulations_per_second": total.simulations / max(seconds, 1e-9),
-        "batch_fill": total.evaluations / max(total.rows, 1),
+        "games_per_second": figures.games / max(seconds, 1e-9),
+        "simulations_per_second": figures.simulations / max(seconds, 1e-9),
+        **figures.live(),
     }

@@ -1,19 +1,27 @@
 """Matches between two players: many games at once, in pairs with colours swapped.
 
-Letters: G games, S state words.
+Letters: G games, B of them, S state words, A actions.
+
+The games lie on a table with two seats, one for each player. A seat takes in the games in which its player is to move and hands
+them over when it has moved. A player that searches with a network answers each game when its search is done, so that no game
+waits for the slowest one and the network's batches stay full. With two lanes the seats work side by side, each in a thread. What
+is played depends on a game's number alone.
 """
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from azero.games.game import Game, rules_at
-from azero.players import Player, Prover
+from azero.players import Player, Ponderer, Prover
+from azero.search.figures import LaneFigures
 from azero.search.kernels import kernel
 from azero.search.repetition import History
 
@@ -28,6 +36,9 @@ class MatchGame(NamedTuple):
     outcome: float  # for player 0 of the match: 1 won, 0 draw, -1 lost
 
 
+Watch = Callable[[list[MatchGame]], None]  # told of games that have ended, often none; may raise to stop the match
+
+
 @dataclass(frozen=True)
 class MatchResult:
     """A match seen by player 0."""
@@ -40,6 +51,7 @@ class MatchResult:
     moves: tuple[int, int] = (0, 0)  # chosen by each player, openings left out
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # that each player took for them
     unproven: tuple[int, int] = field(default=(0, 0), compare=False)  # of them, where a player claims exact moves
+    figures: tuple[LaneFigures, ...] = field(default=(), compare=False)  # of each player
 
 
 @kernel
@@ -69,15 +81,7 @@ class Clock:
         self.moves = [0, 0]
         self.seconds = [0.0, 0.0]
         self.unproven = [0, 0]
-
-    def choose(self, which: int, player: Player, *asked: Any) -> np.ndarray:
-        """Let a player choose, and write down its time."""
-        started = time.perf_counter()
-        actions = player.choose(*asked)
-        self.seconds[which] += time.perf_counter() - started
-        self.moves[which] += len(actions)
-        self.unproven[which] += player.unproven if isinstance(player, Prover) else 0
-        return actions
+        self.figures = (LaneFigures(), LaneFigures())
 
     def add(self, result: MatchResult) -> None:
         """Add what another match took."""
@@ -85,6 +89,153 @@ class Clock:
             self.moves[which] += result.moves[which]
             self.seconds[which] += result.seconds[which]
             self.unproven[which] += result.unproven[which]
+            self.figures[which].add(result.figures[which])
+
+
+class Table:
+    """The games of a match under way.
+
+    Attributes:
+        seats: where the players work.
+        ended: games that are over.
+    """
+
+    def __init__(
+        self, game: Game, players: tuple[Player, Player], seeds: np.ndarray, openings: Sequence[list[int]], watch: Watch
+    ) -> None:
+        """Lay out the games and play their openings."""
+        num_games = len(seeds)
+        self.game, self.watch = game, watch
+        self.first = np.arange(num_games) % 2  # the player who moves first in each game
+        self.openings = [openings[g // 2] if openings else [] for g in range(num_games)]
+        self.histories: list[list[int]] = [[] for _ in range(num_games)]
+        self.states = np.stack([game.initial_state()] * num_games)
+        self.to_play = np.full(num_games, game.to_play(self.states[0]), np.int64)
+        self.past = History(game, num_games)
+        self.ended: list[MatchGame] = []
+        self.abandoned = False
+        self.seats = (Seat(self, 0, players[0], seeds), Seat(self, 1, players[1], seeds))
+        self.changed = threading.Condition()  # held whenever games change hands
+        self.hand_over(np.arange(num_games))
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to play."""
+        return self.abandoned or len(self.ended) == len(self.histories)
+
+    def hand_over(self, games: np.ndarray) -> None:
+        """Give games [B] to whoever is to move in them, openings being played at once."""
+        while len(games):
+            forced = np.array([len(self.histories[g]) < len(self.openings[g]) for g in games])
+            for g in games[~forced].tolist():
+                self.seats[self.to_play[g] ^ self.first[g]].waiting.append(g)
+            games = games[forced]
+            games = self.step(games, np.array([self.openings[g][len(self.histories[g])] for g in games], np.int64))
+
+    def step(self, games: np.ndarray, actions: np.ndarray) -> np.ndarray:
+        """Play one action [B] in each of `games` [B]; those that end are told. Returns the others."""
+        if not len(games):
+            return games
+        for g, action in zip(games.tolist(), actions.tolist(), strict=True):
+            self.histories[g].append(action)
+        self.past.add(games, self.states[games])
+        states, to_play = self.states[games], self.to_play[games]
+        running, outcomes = np.ones(len(games), np.bool_), np.zeros(len(games))
+        step_games(self.game.rule_addresses, states, actions, running, to_play, outcomes)
+        self.states[games], self.to_play[games] = states, to_play
+        ended = [
+            MatchGame(g, int(self.first[g]), len(self.openings[g]), self.histories[g], float(outcome * (1 - 2 * self.first[g])))
+            for g, outcome in zip(games[~running].tolist(), outcomes[~running], strict=True)
+        ]
+        self.ended += ended
+        self.watch(ended)
+        return games[running]
+
+    def play(self, lanes: int) -> None:
+        """Play everything: the seats in turn in this thread, or with two lanes side by side."""
+        if lanes == 1:
+            while not self.over:
+                for seat in self.seats:
+                    seat.move()
+            return
+        with ThreadPoolExecutor(1) as other_lane:
+            other = other_lane.submit(self.seats[1].work)
+            self.seats[0].work()
+            other.result()
+
+
+class Seat:
+    """One player's place at a table.
+
+    Attributes:
+        waiting: games that have come to it.
+        figures: what its player has done.
+    """
+
+    def __init__(self, table: Table, which: int, player: Player, seeds: np.ndarray) -> None:
+        self.table, self.player = table, player
+        self.waiting: list[int] = []
+        self.moves, self.unproven, self.thinking = 0, 0, 0
+        self.seconds, self.idle_seconds = 0.0, 0.0
+        player.new_games(seeds ^ np.uint64(which))
+
+    def work(self) -> None:
+        """Move until all games are over, waiting while there is nothing to do here."""
+        table = self.table
+        try:
+            while not table.over:
+                if self.move():
+                    continue
+                began = time.perf_counter()
+                with table.changed:
+                    table.changed.wait_for(lambda: self.waiting or table.over)
+                self.idle_seconds += time.perf_counter() - began
+        finally:
+            with table.changed:
+                table.abandoned |= not table.over
+                table.changed.notify_all()
+
+    def move(self) -> bool:
+        """Take in the games that wait, let the player think on, and hand over those it has moved in. False: nothing to do."""
+        table = self.table
+        with table.changed:
+            games, self.waiting = np.array(self.waiting, np.int64), []
+            states = table.states[games]
+            plies = np.array([len(table.histories[g]) for g in games], np.int64)
+            banned = table.past.banned(games, states) if len(games) else None
+        if not len(games) and not self.thinking:
+            return False
+        began = time.perf_counter()
+        if isinstance(self.player, Ponderer):
+            games, actions = self.ponder(self.player, states, games, plies, banned)
+        else:
+            actions = self.player.choose(states, games, plies, banned)
+        self.seconds += time.perf_counter() - began
+        self.moves += len(games)
+        self.unproven += self.player.unproven if isinstance(self.player, Prover) else 0
+        with table.changed:
+            table.hand_over(table.step(games, actions))
+            table.changed.notify_all()
+        return True
+
+    def ponder(
+        self, player: Ponderer, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Give a player more to think about, and let it think on for one batch."""
+        if len(games):
+            player.begin(states, games, plies, banned)
+        decided, actions = player.think_on()
+        self.thinking += len(games) - len(decided)
+        return decided, actions
+
+    @property
+    def figures(self) -> LaneFigures:
+        """What the player has done with its network, and how long it waited."""
+        figures = LaneFigures(plies=self.moves, seconds=self.seconds, idle_seconds=self.idle_seconds)
+        if isinstance(self.player, Ponderer):
+            asked = self.player.figures
+            figures.evaluations, figures.rows, figures.inference_seconds = asked.evaluations, asked.rows, asked.inference_seconds
+        return figures
 
 
 def play_match(
@@ -92,66 +243,26 @@ def play_match(
     players: tuple[Player, Player],
     seeds: np.ndarray,
     openings: Sequence[list[int]] = (),
-    watch: Callable[[list[MatchGame]], None] = lambda finished: None,
+    watch: Watch = lambda finished: None,
+    lanes: int = 1,
 ) -> MatchResult:
-    """Play len(seeds) games in lock-step; games 2k and 2k + 1 share an opening and swap colours.
+    """Play len(seeds) games at once; games 2k and 2k + 1 share an opening and swap colours.
 
     Args:
         game: the rules.
         players: player 0 moves first in even games.
         seeds: [G] uint64, G even; each player draws from streams of its own.
         openings: the first plies of each pair of games; without any, all begin at the initial state.
-        watch: told after each ply of the games that ended with it, often none; may raise to stop the match.
+        watch: told of the games that ended after each move of a player, often none; may raise to stop the match.
+        lanes: 2 lets the players think side by side, in a thread each; then `watch` is called from both, one at a time.
     """
-    num_games = len(seeds)
-    openings = list(openings) or [[]] * (num_games // 2)
-    for player, salt in zip(players, (0, 1), strict=True):
-        player.new_games(seeds ^ np.uint64(salt))
-    first = np.arange(num_games) % 2  # the player who moves first in each game
-    histories: list[list[int]] = [[] for _ in range(num_games)]
-    states = np.stack([game.initial_state()] * num_games)
-    past, clock = History(game, num_games), Clock()
-    to_play = np.full(num_games, game.to_play(states[0]), np.int64)
-    running, outcomes = np.ones(num_games, np.bool_), np.zeros(num_games)
-    games: list[MatchGame] = []
-    while running.any():
-        actions = next_actions(players, clock, states, running, to_play ^ first, openings, histories, past)
-        moved = np.flatnonzero(running)
-        for g in moved:
-            histories[g].append(int(actions[g]))
-        past.add(moved, states[moved])
-        step_games(game.rule_addresses, states, actions, running, to_play, outcomes)
-        ended = [
-            MatchGame(g, int(first[g]), len(openings[g // 2]), histories[g], float(outcomes[g] * (1 - 2 * first[g])))
-            for g in moved[~running[moved]].tolist()
-        ]
-        games += ended
-        watch(ended)
-    return summarize(sorted(games), clock)
-
-
-def next_actions(
-    players: tuple[Player, Player],
-    clock: Clock,
-    states: np.ndarray,
-    running: np.ndarray,
-    mover: np.ndarray,
-    openings: Sequence[list[int]],
-    histories: list[list[int]],
-    past: History,
-) -> np.ndarray:
-    """[G] int64: one action for each running game, from its opening or from the player (`mover` [G]) whose move it is."""
-    plies = np.array([len(history) for history in histories])
-    in_opening = plies < np.array([len(openings[g // 2]) for g in range(len(histories))])
-    actions = np.zeros(len(histories), np.int64)
-    for g in np.flatnonzero(running & in_opening).tolist():
-        actions[g] = openings[g // 2][plies[g]]
-    for which, player in enumerate(players):
-        games = np.flatnonzero(running & ~in_opening & (mover == which))
-        if len(games):
-            asked = (states[games], games, plies[games], past.banned(games, states[games]))
-            actions[games] = clock.choose(which, player, *asked)
-    return actions
+    table = Table(game, players, seeds, openings, watch)
+    table.play(lanes)
+    clock = Clock()
+    for which, seat in enumerate(table.seats):
+        clock.moves[which], clock.seconds[which], clock.unproven[which] = seat.moves, seat.seconds, seat.unproven
+        clock.figures[which].add(seat.figures)
+    return summarize(sorted(table.ended), clock)
 
 
 def summarize(games: list[MatchGame], clock: Clock | None = None) -> MatchResult:
@@ -166,4 +277,5 @@ def summarize(games: list[MatchGame], clock: Clock | None = None) -> MatchResult
         moves=(clock.moves[0], clock.moves[1]),
         seconds=(clock.seconds[0], clock.seconds[1]),
         unproven=(clock.unproven[0], clock.unproven[1]),
+        figures=clock.figures,
     )

@@ -1,4 +1,4 @@
-"""Scores, their intervals and Elo differences. Pure functions.
+"""Scores, their intervals, Elo differences and a sequential test. Pure functions.
 
 A match is a count of wins, draws and losses of one side; a draw is half a win. The interval supposes independent games: of
 deterministic players it means nothing, which is why matches count their distinct games.
@@ -7,6 +7,7 @@ deterministic players it means nothing, which is why matches count their distinc
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ import numpy as np
 
 ELO_SCALE = 400.0  # an Elo difference of 400 is a score of 10 : 1
 ELO_LIMIT = 1200.0  # 1000 : 1; a larger difference cannot be told from a match
+PAIR_SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # a pair's points over its two games
+PAIRS_UNSEEN = 1e-3  # what counts in place of 0 pairs: a result not seen yet is not impossible
 
 
 def score(wins: int, draws: int, losses: int) -> float:
@@ -133,3 +136,79 @@ def ratings(points: np.ndarray, games: np.ndarray, confidence: float = 0.95) -> 
     elo = ELO_SCALE / math.log(10)
     margins = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(np.diag(spread))
     return [Rating(float(elo * nats), float(elo * margin)) for nats, margin in zip(strength, margins, strict=True)]
+
+
+class SequentialTest(NamedTuple):
+    """What two hypotheses about an Elo difference say after some pairs of games, and whether that is enough."""
+
+    llr: float  # logarithm of the likelihood of elo1 over that of elo0
+    lower: float  # at or below it, elo0 is taken
+    upper: float  # at or above it, elo1
+    decision: str  # "accepted" (elo1), "rejected" (elo0) or "go on"
+
+
+def sequential_test(pairs: Sequence[int], elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05) -> SequentialTest:
+    """Whether a match may stop: a sequential probability ratio test (Wald 1945) on pairs of games, as fishtest defines it.
+
+    Two games of one opening with colours swapped are one observation, since their results are not independent. The likelihood of
+    an Elo difference is that of the most likely distribution of a pair's points among those with its expected score
+    (the generalised ratio test). Elo is the usual, logistic one.
+
+    Args:
+        pairs: [5], how many pairs gave 0, 1/2, 1, 3/2 and 2 points.
+        elo0: the difference that is rejected.
+        elo1: the one that is accepted; above elo0.
+        alpha: how often elo1 may be accepted where elo0 is true.
+        beta: how often elo0 may be taken where elo1 is true.
+
+    Raises:
+        ValueError: the counts are not five, or one is negative; elo1 is not above elo0; alpha or beta is not between 0 and 1/2.
+    """
+    if len(pairs) != 5 or min(pairs) < 0:
+        raise ValueError(f"{list(pairs)} are not five counts of pairs")
+    if not elo0 < elo1 or not 0.0 < alpha < 0.5 or not 0.0 < beta < 0.5:
+        raise ValueError(f"elo0={elo0} must lie below elo1={elo1}, alpha={alpha} and beta={beta} between 0 and 1/2")
+    lower, upper = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
+    llr = 0.0
+    if sum(pairs):
+        counts = np.maximum(np.asarray(pairs, float), PAIRS_UNSEEN)
+        likely0, likely1 = (most_likely(counts / counts.sum(), expected_score(elo)) for elo in (elo0, elo1))
+        llr = float((counts * np.log(likely1 / likely0)).sum())
+    return SequentialTest(llr, lower, upper, "accepted" if llr >= upper else "rejected" if llr <= lower else "go on")
+
+
+def expected_score(elo: float) -> float:
+    """The score of a side that is so many Elo points above the other, from 0 to 1."""
+    return 1 / (1 + 10 ** (-elo / ELO_SCALE))
+
+
+def most_likely(shares: np.ndarray, mean: float) -> np.ndarray:
+    """[5]: of all distributions of a pair's score over PAIR_SCORES with that mean, the one under which `shares` are most likely.
+
+    With a Lagrange multiplier x it is shares / (1 + x (scores - mean)), x solving sum(that * (scores - mean)) = 0. The sum falls
+    as x grows, so x is found by halving.
+    """
+    away = PAIR_SCORES - mean
+    low, high = -1 / away.max(), -1 / away.min()
+    for _ in range(100):
+        x = (low + high) / 2
+        if (shares * away / (1 + x * away)).sum() > 0:
+            low = x
+        else:
+            high = x
+    return shares / (1 + low * away)
+
+
+def pair_counts(outcomes: Sequence[float]) -> list[int]:
+    """[5]: how many pairs of games gave 0, 1/2, 1, 3/2 and 2 points.
+
+    Args:
+        outcomes: of all games in order, 1 won, 0 drawn, -1 lost; games 2k and 2k + 1 are a pair.
+
+    Raises:
+        ValueError: a game has no partner.
+    """
+    if len(outcomes) % 2:
+        raise ValueError(f"{len(outcomes)} games are no pairs")
+    points = (np.asarray(outcomes, float).reshape(-1, 2) + 1).sum(axis=1)  # 0 to 4 half points
+    return np.bincount(points.astype(int), minlength=5).tolist()

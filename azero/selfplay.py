@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,12 +19,15 @@ from azero.examples import GameRecord, examples_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
-from azero.lanes import LaneFigures, play_games
+from azero.lanes import lanes_wished, play_games
 from azero.metrics import Reporter
-from azero.network.inference import InferenceChoice, make_inference, one_thread_a_lane
+from azero.network.backends import make_inference
+from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
+from azero.network.torch_inference import one_thread_a_lane
 from azero.replay import load_partial, write_games, write_partial
 from azero.run import Run, Stopped, StopSignal
+from azero.search.figures import StageFigures
 from azero.search.kernels import compiled_before
 from azero.seeds import SELFPLAY, game_seeds
 from azero.stage import run_alone
@@ -71,13 +73,12 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
 
 
 def lane_count(config: Config, games: int, choice: InferenceChoice) -> int:
-    """Lanes to play in: as set, else one a core on the CPU and two on a GPU; never more than batches of games."""
-    lanes = config.lanes or (2 if choice.device == "cuda" else len(os.sched_getaffinity(0)))
-    return max(1, min(lanes, -(-games // choice.batch_size)))
+    """Lanes to play in; never more than batches of games."""
+    return max(1, min(lanes_wished(config, choice.device), -(-games // choice.batch_size)))
 
 
 def report_games(
-    report: Reporter, game: Game, cycle: int, records: Sequence[GameRecord], figures: LaneFigures, seconds: float
+    report: Reporter, game: Game, cycle: int, records: Sequence[GameRecord], figures: StageFigures, seconds: float
 ) -> None:
     """Scalars, histograms and one game of the stage as text."""
     outcomes = np.array([record.first_outcome for record in records])
@@ -89,7 +90,6 @@ def report_games(
         {
             "selfplay/games_per_second": figures.games / seconds,
             "selfplay/simulations_per_second": figures.simulations / seconds,
-            "selfplay/batch_fill": figures.evaluations / max(figures.rows, 1),
             "selfplay/cache_hits": figures.cache_found / max(figures.cache_asked, 1),
             "selfplay/game_length": float(np.mean([len(record.actions) for record in records])),
             "selfplay/first_wins": float((outcomes > 0).mean()),
@@ -97,6 +97,7 @@ def report_games(
             "selfplay/second_wins": float((outcomes < 0).mean()),
             "selfplay/distinct_games": float(len({tuple(record.actions) for record in records})),
             "selfplay/target_entropy": float(entropy.mean()),
+            **figures.shares("selfplay"),
         },
     )
     report.histogram("selfplay/policy_target_entropy", entropy, cycle)

@@ -17,8 +17,9 @@ from azero.examples import Examples, merge_equal
 from azero.games import make_game
 from azero.learning.fit import Progress, TrainResult, fit
 from azero.metrics import Reporter
-from azero.network.inference import resolve_device, torch_threads
-from azero.network.model import check_fits, pack_network, unpack_network
+from azero.network.inference import resolve_device
+from azero.network.model import Network, check_fits, pack_network, unpack_network
+from azero.network.torch_inference import torch_threads
 from azero.replay import Sampler, load_window
 from azero.run import Run, Stopped, StopSignal
 from azero.seeds import TRAIN, sequence
@@ -54,6 +55,12 @@ def training_threads(products: int, recorded: int, report: Reporter) -> int:
     return recorded or max(1, min(MOST_THREADS, cores(), products // PRODUCTS_A_THREAD))
 
 
+def forward_products(network: Network, batch_size: int) -> int:
+    """About how many multiplications a step's forward pass takes: every weight once a cell."""
+    _, height, width = network.planes_shape
+    return sum(weight.numel() for weight in network.parameters()) * height * width * batch_size
+
+
 def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -77,10 +84,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     from_champion = config.train.start_from == "champion"
     loaded = unpack_network(run.read_champion() if from_champion else run.read_candidate(), config.train.start_from)
     check_fits(loaded, game)
-    weights = sum(weight.numel() for weight in loaded.network.parameters())
-    products = weights * game.planes_shape[1] * game.planes_shape[2] * config.train.batch_size
     steps = Sampler(len(examples.states), config.train.batch_size, config.train.epochs, np.random.default_rng(0)).steps
-    threads = training_threads(products, run.state.train_threads, report)
+    threads = training_threads(forward_products(loaded.network, config.train.batch_size), run.state.train_threads, report)
     with report.stage("train", cycle, config.cycles, steps, "steps") as progress, torch_threads(threads):
         result = fit(
             loaded.network,

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.inference import Inference, InferenceChoice, make_inference, resolve_device
+from azero.network.backends import make_inference
+from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import check_fits, unpack_network
 from azero.network.side_by_side import SideBySide
 from azero.run import Run, search_of

@@ -27,7 +27,7 @@ class FakeInference:
         self.game, self.batch_size, self.calls = game, batch_size, 0
         self.answer = answer or (lambda planes: hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions))
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         self.calls += 1
         answers = [self.answer(row) for row in planes]
         return np.stack([logits for logits, _ in answers]), np.array([value for _, value in answers], np.float32)

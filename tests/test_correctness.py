@@ -149,7 +149,7 @@ def test_the_search_of_an_untrained_network_is_judged_and_its_scalars_are_named(
     class Uniform:
         batch_size = 256
 
-        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
             return np.zeros((256, 9), np.float32), np.zeros(256, np.float32)
 
     inference: Any = Uniform()

@@ -99,6 +99,11 @@ def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: 
     assert "score" not in state.history[-1]
 
 
+@pytest.mark.parametrize(("games", "rows"), [(2, 8), (32, 8), (40, 16), (60, 16), (100, 32), (400, 64)])
+def test_a_batch_of_the_match_has_a_row_for_a_quarter_of_its_games_but_no_more_than_the_run_s(games: int, rows: int) -> None:
+    assert evaluate.match_choice(InferenceChoice("torch", "fp32", 64, "cpu", 0.0), games).batch_size == rows
+
+
 def test_elo_sums_over_promotions_only(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     """6 of 8 is 400 log10(3) = 190.8 Elo; a candidate that lost adds nothing."""
     results = iter([match_of(6, 0, 2), match_of(2, 0, 6), match_of(6, 0, 2)])
@@ -115,9 +120,10 @@ def test_a_real_match_is_counted_reported_and_the_same_again(config: Config) -> 
         choice = InferenceChoice(**run.state.inference)
         game = make_game("tictactoe")
         results = [evaluate.play_gate(config, networks, game, 1, choice, SilentProgress(), StopSignal()) for _ in range(2)]
+        in_two_lanes = evaluate.play_gate(replace(config, lanes=2), networks, game, 1, choice, SilentProgress(), StopSignal())
         swapped = evaluate.play_gate(config, networks[::-1], game, 1, choice, SilentProgress(), StopSignal())
         next_cycle = evaluate.play_gate(config, networks, game, 2, choice, SilentProgress(), StopSignal())
-    assert results[0] == results[1]
+    assert results[0] == results[1] == in_two_lanes
     assert results[0].games not in (swapped.games, next_cycle.games)
     assert results[0].wins + results[0].draws + results[0].losses == 8
     report = Told()

@@ -17,9 +17,18 @@ from azero.examples import Examples
 from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.batches import Batch
-from azero.learning.fit import Ledger, Trainer, fit, learning_rate, make_optimizer, policy_loss_of, resolve_precision
-from azero.network.inference import torch_threads
+from azero.learning.fit import (
+    Ledger,
+    Trainer,
+    fit,
+    learning_rate,
+    make_optimizer,
+    multiplies_bf16,
+    policy_loss_of,
+    resolve_precision,
+)
 from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.network.torch_inference import torch_threads
 
 SMALL = NetworkConfig(blocks=1, channels=8)
 
@@ -360,14 +369,30 @@ def test_a_learning_rate_that_explodes_is_stopped(game: Game, examples: Examples
 
 
 def test_auto_precision_is_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.learning.fit.has_matrix_units", lambda: False)
+    monkeypatch.setattr("azero.learning.fit.multiplies_bf16", lambda: False)
     assert resolve_precision("auto", "cpu", 256) == "fp32"
-    monkeypatch.setattr("azero.learning.fit.has_matrix_units", lambda: True)
+    monkeypatch.setattr("azero.learning.fit.multiplies_bf16", lambda: True)
     assert resolve_precision("auto", "cpu", 256) == "bf16"
     assert resolve_precision("auto", "cpu", 32) == "fp32"
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
     assert resolve_precision("auto", "cuda", 32) == "bf16"
     assert resolve_precision("fp32", "cuda", 32) == "fp32" and resolve_precision("bf16", "cpu", 32) == "bf16"
+
+
+@pytest.mark.parametrize("amx, avx, multiplies", [(True, True, True), (False, True, True), (False, False, False)])
+def test_amx_and_avx512_multiply_bf16(monkeypatch: pytest.MonkeyPatch, amx: bool, avx: bool, multiplies: bool) -> None:
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx)
+    assert multiplies_bf16() is multiplies
+    monkeypatch.delattr(torch.cpu, "_is_amx_tile_supported")
+    monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported")
+    assert not multiplies_bf16()  # a torch that cannot tell
+
+
+def test_bf16_on_the_cpu_repeats_bit_for_bit(game: Game, examples: Examples) -> None:
+    network, config = build_network(SMALL, game, 1), TrainConfig(batch_size=16, precision="bf16")
+    one, other = (fit(network, examples, game, config, 1, "cpu") for _ in range(2))
+    assert one.precision == "bf16" and same(one.network, other.network)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from toy import NAME, Told, advance, toy_config
+from answering import needs_openvino
+from toy import NAME, Told, advance, digest_of, toy_config
 
 from azero import inference_choice, loop
-from azero.config import Config, InferenceConfig, SelfplayConfig
+from azero.config import Config, InferenceConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.inference import InferenceChoice
@@ -28,7 +29,7 @@ def game() -> Game:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.network.inference.TIMING_SECONDS", 0.01)
+    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
     monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
 
 
@@ -115,6 +116,38 @@ def test_a_run_begun_on_a_gpu_goes_on_without_one(tmp_path: Path, monkeypatch: p
     state, told = played_on(replace(config, device=device))
     assert state.inference is not None and state.inference["device"] == "cpu"
     assert len(told) == 1 and "chosen again: device cuda → cpu" in told[0]
+
+
+@pytest.mark.parametrize("wish", ["auto", "openvino"])
+def test_a_run_begun_with_openvino_goes_on_without_it_unless_it_is_insisted_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wish: str
+) -> None:
+    monkeypatch.setattr("azero.network.openvino_inference.is_installed", lambda: False)
+    config = toy_config(tmp_path, inference=InferenceConfig(backend=wish, precision="fp32"))
+    begun(config, replace(STORED, backend="openvino"))
+    if wish == "openvino":
+        with pytest.raises(UserError, match=r'pip install "azero\[cpu\]"'):
+            played_on(config)
+        return
+    state, told = played_on(config)
+    assert state.inference is not None and state.inference["backend"] == "torch"
+    assert len(told) == 1 and "chosen again: OpenVINO is not installed" in told[0]
+
+
+def test_who_asks_for_openvino_and_leaves_the_device_open_means_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert inference_choice.device_for(Config(inference=InferenceConfig(backend="openvino"))) == "cpu"
+    assert inference_choice.device_for(Config(inference=InferenceConfig(backend="openvino"), device="cuda")) == "cuda"
+    assert inference_choice.device_for(Config()) == "cuda"
+
+
+@needs_openvino
+def test_games_with_openvino_are_the_same_in_one_lane_and_in_two(tmp_path: Path) -> None:
+    openvino = InferenceConfig(backend="openvino", precision="fp32")
+    whole = {lanes: toy_config(tmp_path / str(lanes), inference=openvino, lanes=lanes) for lanes in (1, 2)}
+    states = [advance(replace(config, cycles=1)) for config in whole.values()]
+    assert [(state.cycle, state.inference["backend"]) for state in states if state.inference] == [(1, "openvino")] * 2
+    assert len({digest_of(config) for config in whole.values()}) == 1
 
 
 def test_the_match_obeys_another_wish_as_well(tmp_path: Path) -> None:

@@ -17,8 +17,9 @@ from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig, 
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
-from azero.lanes import GameQueue, LaneFigures, lane_bytes, make_policy, play_games
+from azero.lanes import GameQueue, lane_bytes, make_policy, play_games
 from azero.monitoring.console import SilentProgress
+from azero.search.figures import StageFigures
 from azero.search.root import Temperature
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal
@@ -46,7 +47,7 @@ def played(
     rows: int = 8,
     config: Config = CONFIG,
     seeds: np.ndarray = SEEDS,
-) -> tuple[list[GameRecord], LaneFigures]:
+) -> tuple[list[GameRecord], StageFigures]:
     inferences = [FakeInference(game, batch_size=rows) for _ in range(lanes)]
     return play_games(game, inferences, config, numbers, seeds, SilentProgress(), StopSignal())
 
@@ -104,6 +105,26 @@ def test_records_are_what_the_rules_say(either_game: Game, changes: dict[str, An
     assert figures.plies == sum(len(record.actions) for record in records)
     assert figures.simulations == 12 * sum(int(record.searched.sum()) for record in records)
     assert 0 < figures.evaluations <= figures.rows
+
+
+def test_a_lane_counts_its_full_waves_apart_and_where_its_time_went(game: Game) -> None:
+    figures = played(game, rows=8)[1]
+    assert 0 < figures.full_evaluations < figures.evaluations  # 30 games, 8 in flight: the last waves are not full
+    assert figures.full_evaluations % 8 == 0
+    assert 0 < figures.inference_seconds < figures.seconds
+    assert 0 < figures.full_seconds < figures.seconds
+    assert played(game, numbers=range(3), rows=8)[1].full_evaluations == 0
+
+
+def test_a_lane_that_has_nothing_left_is_idle_while_the_others_play(game: Game) -> None:
+    figures = played(game, numbers=range(9), lanes=2, rows=8)[1]  # eight games for the first that asks, one for the other
+    assert sum(lane.games for lane in figures.lanes) == figures.games == 9
+    assert sum(lane.evaluations for lane in figures.lanes) == figures.evaluations
+    assert all(0 <= lane.idle_share < 1 and 0 < lane.batch_fill <= 1 for lane in figures.lanes)
+    told = figures.shares("selfplay")
+    assert told["selfplay/batch_fill"] == figures.evaluations / figures.rows
+    assert told["selfplay/idle_share_2"] == figures.lanes[1].idle_share
+    assert str(figures.live()["idle"]).startswith("idle ")
 
 
 @pytest.mark.parametrize("lanes", [2, 3])
@@ -175,9 +196,9 @@ class StopAfter(FakeInference):
         super().__init__(game, batch_size=8)
         self.stop, self.batches = stop, batches
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         self.stop.requested = self.calls >= self.batches
-        return super().infer(planes)
+        return super().infer(planes, rows)
 
 
 def test_a_stop_keeps_finished_games_and_drops_the_others(game: Game) -> None:
@@ -196,10 +217,10 @@ def test_a_stop_before_the_first_wave_plays_nothing(game: Game) -> None:
 
 
 class Failing(FakeInference):
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         if self.calls == 3:
             raise MemoryError("no memory for the batch")
-        return super().infer(planes)
+        return super().infer(planes, rows)
 
 
 def test_a_failing_inference_raises_in_the_main_thread_and_no_lane_is_left(game: Game) -> None:
@@ -216,17 +237,17 @@ class Counting(FakeInference):
         super().__init__(game)
         self.failed = failed
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         self.failed.wait(30)
         time.sleep(0.05)
-        return super().infer(planes)
+        return super().infer(planes, rows)
 
 
 def test_a_failing_lane_ends_the_others_after_the_wave_in_hand(game: Game) -> None:
     failed = threading.Event()
 
     class FailingAtOnce(FakeInference):
-        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
             failed.set()
             raise MemoryError
 
@@ -238,10 +259,10 @@ def test_a_failing_lane_ends_the_others_after_the_wave_in_hand(game: Game) -> No
 
 def test_a_deadline_lets_games_in_flight_end_and_begins_no_others(game: Game) -> None:
     class Late(FakeInference):
-        def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
             if self.calls == 20:
                 time.sleep(max(0.0, deadline - time.perf_counter()))
-            return super().infer(planes)
+            return super().infer(planes, rows)
 
     deadline = time.perf_counter() + 1.0
     late = Late(game, batch_size=8)

@@ -151,6 +151,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
         ("rich", {"monitoring", "correctness", "trace"}),
         ("pickle", {"replay"}),
         ("filelock", {"files"}),
+        ("openvino", {"network"}),
     ],
 )
 def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> None:

@@ -27,7 +27,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures that decide nothing, and take most of a toy run's time, are left out; one test puts them back."""
     monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
     monkeypatch.setattr("azero.cycle_report.report_run", lambda *of: None)
-    monkeypatch.setattr("azero.network.inference.TIMING_SECONDS", 0.01)
+    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
 
 
 @pytest.fixture(scope="module")

@@ -7,13 +7,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import after
+from searching import FakeInference, after, hashed
 
+from azero.config import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match import MatchGame, MatchResult, play_match, summarize
 from azero.openings import random_opening, random_openings
 from azero.players import Player, make_player
+from azero.players.pv_mcts import PvMcts
+from azero.search.root import Temperature
 
 SEEDS = np.arange(100, 200, dtype=np.uint64)
 
@@ -166,9 +169,8 @@ def test_finished_games_are_told_and_telling_may_stop_the_match(game: Game) -> N
     told: list[list[MatchGame]] = []
     players: tuple[Player, Player] = (make_player("random", game), make_player("random", game))
     result = play_match(game, players, SEEDS[:20], watch=told.append)
-    assert told[0] == [] and told[-1] != []  # one message for each ply
+    assert told[0] == [] and told[-1] != []  # one message for each time that a player moves
     assert sorted(played for ended in told for played in ended) == result.games
-    assert len(told) == max(len(played.actions) for played in result.games)
 
     class Enough(Exception):
         pass
@@ -187,3 +189,45 @@ def test_moves_are_counted_without_openings_and_timed(game: Game) -> None:
     assert result.moves == (len(players[0].asked), len(players[1].asked))
     assert sum(result.moves) == sum(len(played.actions) - 2 for played in result.games)
     assert min(result.seconds) > 0
+
+
+@pytest.mark.parametrize("batch_size", [2, 5, 64])
+def test_a_match_is_the_same_with_one_lane_and_with_two_and_in_any_batch(game: Game, batch_size: int) -> None:
+    """Players that search at their own pace choose what they choose when each move waits for all games."""
+
+    def player(sharpness: float, rows: int) -> PvMcts:
+        def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+            return hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions, sharpness)
+
+        network = FakeInference(game, answer, rows)
+        return PvMcts(game, network, SearchConfig(num_simulations=12), Temperature(1.0, 100, 0, 0.0), cache=64)
+
+    openings = random_openings(game, 2, 7)
+    lock_step = play_match(game, (Patient(player(3.0, 8)), Patient(player(1.0, 8))), SEEDS[:14], openings)
+    for lanes in (1, 2):
+        players = (player(3.0, batch_size), player(1.0, batch_size))
+        result = play_match(game, players, SEEDS[:14], openings, lanes=lanes)
+        assert result.games == lock_step.games and result.distinct > 4
+        for which, figures in enumerate(result.figures):
+            assert 0 < figures.evaluations <= figures.rows and 0 < figures.inference_seconds <= figures.seconds
+            assert figures.plies == result.moves[which] == lock_step.moves[which]
+
+
+class Patient:
+    """Moves in all games at once, as a player that cannot think at each game's own pace."""
+
+    def __init__(self, player: PvMcts) -> None:
+        self.name, self.deterministic = player.name, player.deterministic
+        self.new_games, self.choose = player.new_games, player.choose
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_player_that_fails_ends_the_match_in_every_lane(game: Game, lanes: int, which: int) -> None:
+    def fail(actions: list[int]) -> int:
+        raise ZeroDivisionError
+
+    players = [Scripted(game, min), Scripted(game, min)]
+    players[which] = Scripted(game, fail)
+    with pytest.raises(ZeroDivisionError):
+        play_match(game, (players[0], players[1]), SEEDS[:6], lanes=lanes)

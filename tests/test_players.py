@@ -30,7 +30,7 @@ class FakeInference:
         self.batch_size, self.num_actions = batch_size, num_actions
         self.batches: list[np.ndarray] = []
 
-    def infer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         assert planes.shape == (self.batch_size, 2, 3, 3) and planes.dtype == np.float32
         self.batches.append(planes.copy())
         logits = np.tile(np.arange(self.num_actions, dtype=np.float32), (self.batch_size, 1))

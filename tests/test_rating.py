@@ -10,7 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
+from azero.rating import (
+    ELO_LIMIT,
+    PAIR_SCORES,
+    elo_difference,
+    elo_interval,
+    expected_score,
+    most_likely,
+    pair_counts,
+    ratings,
+    score,
+    score_interval,
+    sequential_test,
+)
 
 matches = st.tuples(st.integers(0, 200), st.integers(0, 200), st.integers(0, 200)).filter(any)
 
@@ -140,3 +152,77 @@ def test_who_won_everything_has_a_rating_and_a_wide_margin() -> None:
 def test_tables_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="must add up"):
         ratings(np.ones((2, 2)), np.ones((2, 2)))
+
+
+@pytest.mark.parametrize(
+    "pairs, elo0, elo1, published",
+    [
+        # fast-chess, tests of its sequential test, "logistic pentanomial"; the middle count is drawn pairs and shared ones
+        ([223, 9863, 20279 + 1000, 10037, 246], 0.5, 2.5, -3.07),
+        ([871, 26175, 55003 + 980, 26678, 821], 0.0, 2.0, -4.98),
+    ],
+)
+def test_the_likelihood_ratio_is_the_published_one(pairs: list[int], elo0: float, elo1: float, published: float) -> None:
+    found = sequential_test(pairs, elo0, elo1)
+    assert found.llr == pytest.approx(published, abs=0.005)
+    assert found.decision == "rejected"
+
+
+def test_the_limits_are_walds() -> None:
+    # ln(0.05 / 0.95) = -2.944, ln(0.95 / 0.05) = 2.944; fishtest prints them as [-2.94, 2.94]
+    found = sequential_test([0] * 5, 0, 5)
+    assert (round(found.lower, 3), round(found.upper, 3), found.llr, found.decision) == (-2.944, 2.944, 0.0, "go on")
+
+
+def test_the_most_likely_distribution_by_hand() -> None:
+    # Half of the pairs 0 points, half 2, and a mean of 0.6: only the ends can carry it, 0.4 and 0.6.
+    likely = most_likely(np.array([0.5, 0.0, 0.0, 0.0, 0.5]), 0.6)
+    assert likely == pytest.approx([0.4, 0, 0, 0, 0.6])
+    # So ten pairs each way weigh 0.6 against 0.4 by 10 ln(0.6 / 0.4) + 10 ln(0.4 / 0.6) = 0: no evidence either way.
+    elo = elo_difference(0.6)
+    assert sequential_test([10, 0, 0, 0, 10], -elo, elo).llr == pytest.approx(0, abs=1e-6)
+    # Twelve against eight: 4 ln(0.6 / 0.4) = 1.62, but for what the results not seen hold.
+    assert sequential_test([8, 0, 0, 0, 12], -elo, elo).llr == pytest.approx(4 * math.log(1.5), abs=0.01)
+
+
+@given(st.lists(st.integers(0, 500), min_size=5, max_size=5).filter(any), st.floats(0.2, 0.8))
+def test_the_most_likely_distribution_is_one_and_has_the_mean(pairs: list[int], mean: float) -> None:
+    counts = np.maximum(np.array(pairs, float), 1e-3)
+    likely = most_likely(counts / counts.sum(), mean)
+    assert likely.sum() == pytest.approx(1, abs=1e-6)
+    assert (likely * PAIR_SCORES).sum() == pytest.approx(mean, abs=1e-6)
+
+
+@pytest.mark.parametrize("true_elo, expected", [(-40.0, "rejected"), (0.0, "accepted")])
+def test_simulated_matches_end_right_about_as_often_as_promised(true_elo: float, expected: str) -> None:
+    """Is it not more than 40 points weaker? 200 matches of pairs drawn from a truth at either hypothesis, error 5 %."""
+    rng = np.random.default_rng(5)
+    win, draw = expected_score(true_elo) - 0.15, 0.3
+    right = 0
+    for _ in range(200):
+        pairs = [0] * 5
+        while sum(pairs) < 5000:
+            drawn = rng.choice([0, 1, 2], p=[1 - win - draw, draw, win], size=(20, 2)).sum(axis=1)
+            pairs = (np.array(pairs) + np.bincount(drawn, minlength=5)).tolist()
+            decision = sequential_test(pairs, -40.0, 0.0).decision
+            if decision != "go on":
+                break
+        right += decision == expected
+    assert right >= 180
+
+
+def test_pairs_are_counted_by_their_half_points() -> None:
+    twice_won, loss_and_draw, shared, twice_drawn, twice_lost = [1, 1], [-1, 0], [1, -1], [0, 0], [-1, -1]
+    games = [*twice_won, *loss_and_draw, *shared, *twice_drawn, *twice_lost]
+    assert pair_counts(games) == [1, 1, 2, 0, 1]
+    with pytest.raises(ValueError, match="3 games are no pairs"):
+        pair_counts([1, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"pairs": [1, 2, 3]}, {"pairs": [1, 1, 1, 1, -1]}, {"elo1": -10.0}, {"alpha": 0.0}, {"beta": 0.7}],
+)
+def test_a_test_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"not five counts|must lie below"):
+        sequential_test(**({"pairs": [1] * 5, "elo0": -10.0, "elo1": 0.0} | wrong))  # type: ignore[arg-type]

@@ -14,10 +14,10 @@ from azero.config import Config, GameConfig, SelfplayConfig, UserError
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
-from azero.lanes import LaneFigures
 from azero.network.inference import InferenceChoice
 from azero.replay import load_games
 from azero.run import Run, ShardEntry, Stopped, StopSignal
+from azero.search.figures import LaneFigures, StageFigures
 
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 
@@ -43,7 +43,7 @@ def stop_in_the_middle(config: Config, looks: int) -> int:
 
 
 def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.selfplay.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
+    monkeypatch.setattr("azero.lanes.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
     assert selfplay.lane_count(Config(lanes=4), 1000, CHOICE) == 4
     assert selfplay.lane_count(Config(lanes=4), 40, CHOICE) == 3  # 16 + 16 + 8
     assert selfplay.lane_count(Config(lanes=4), 0, CHOICE) == 1
@@ -124,7 +124,9 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
         record(2, second, -1.0, [False] + [True] * 5, [[], even, sure, sure, sure, sure]),
         record(3, second[::-1], 0.0, [True] * 6, [even, sure, sure, sure, sure, sure]),
     ]
-    figures = LaneFigures(games=4, plies=22, simulations=400, evaluations=300, rows=600, cache_asked=50, cache_found=20)
+    one = LaneFigures(2, 11, 200, evaluations=200, rows=300, cache_asked=30, cache_found=5, seconds=2.0)
+    other = LaneFigures(2, 11, 200, evaluations=100, rows=300, cache_asked=20, cache_found=15, seconds=1.0, idle_seconds=1.0)
+    figures = StageFigures([one, other])
     report = Told()
     selfplay.report_games(report, game, 7, records, figures, seconds=2.0)
     told = report.scalars[7]
@@ -133,6 +135,11 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
         "selfplay/games_per_second": 2.0,
         "selfplay/simulations_per_second": 200.0,
         "selfplay/batch_fill": 0.5,
+        "selfplay/batch_fill_1": pytest.approx(2 / 3),
+        "selfplay/batch_fill_2": pytest.approx(1 / 3),
+        "selfplay/idle_share": 0.25,
+        "selfplay/idle_share_1": 0.0,
+        "selfplay/idle_share_2": 0.5,
         "selfplay/cache_hits": 0.4,
         "selfplay/game_length": 5.5,
         "selfplay/first_wins": 0.5,

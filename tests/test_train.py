@@ -20,8 +20,8 @@ from azero.files.state import format_state, parse_state
 from azero.games import make_game
 from azero.games.game import Game
 from azero.metrics import NullReporter
-from azero.network.inference import torch_threads
 from azero.network.model import unpack_network
+from azero.network.torch_inference import torch_threads
 from azero.replay import write_games
 from azero.run import Run, Stopped, StopSignal
 

@@ -29,7 +29,7 @@ def make(game: Game, inference: Inference) -> Any:
     def ask(words_at: int) -> float:
         words = (ctypes.c_uint64 * game.state_words).from_address(words_at)
         game.rules.planes(np.ctypeslib.as_array(words), planes[0])
-        _, values = inference.infer(planes)
+        _, values = inference.infer(planes, 1)
         return float(np.clip(values[0], -LARGEST, LARGEST))
 
     read = READ(ask)

@@ -19,6 +19,7 @@ from azero.games.game import Game
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
+    from azero.search.figures import LaneFigures
 
 
 class Player(Protocol):
@@ -74,6 +75,23 @@ class Watched(Protocol):
     """
 
     watch: Callable[[Advice], bool] | None
+
+
+@runtime_checkable
+class Ponderer(Protocol):
+    """A player that thinks about many games at once and moves in each when it is ready.
+
+    Attributes:
+        figures: what it asked of its network since `new_games`.
+    """
+
+    figures: LaneFigures
+
+    def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
+        """Take in more positions, of games that it does not think about already; see `Player.choose` for the arguments."""
+
+    def think_on(self) -> tuple[np.ndarray, np.ndarray]:
+        """Think for one batch of the network. Returns the games that are decided [any] and a legal action for each."""
 
 
 @runtime_checkable

@@ -50,7 +50,7 @@ class AlphaGoPlayer(MostVisited):
         addresses, tree, alphago, questions = self.game.rule_addresses, self.tree, self.alphago, self.questions
         begin_searches(addresses, tree, questions, states, self.num_simulations)
         while rows := ask(addresses, tree, alphago, questions, streams, self.planes, self.row_games):
-            logits, values = self.inference.infer(self.planes)
+            logits, values = self.inference.infer(self.planes, rows)
             absorb(
                 *(addresses, tree, alphago, questions, streams, banned, self.row_games, rows, logits, values),
                 *(self.judge, self.board, self.prior),

@@ -40,10 +40,10 @@ class PolicyPlayer:
         return np.concatenate(batches) if batches else np.empty((0, self.game.num_actions))
 
     def policies_of_batch(self, states: np.ndarray) -> np.ndarray:
-        """Do the work of `policies` for at most one batch; the batch keeps its shape, rows beyond the states are not read."""
+        """Do the work of `policies` for at most one batch."""
         count = len(states)
         write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
-        logits, _ = self.inference.infer(self.planes)
+        logits, _ = self.inference.infer(self.planes, count)
         masked = np.where(self.legal[:count], logits[:count].astype(np.float64), -np.inf)
         weights = np.exp(masked - masked.max(axis=1, keepdims=True))
         return weights / weights.sum(axis=1, keepdims=True)

@@ -19,6 +19,7 @@ from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
 from azero.players import Advice, check_choice, check_number
 from azero.search.cache import make_cache
+from azero.search.figures import LaneFigures
 from azero.search.foresight import Foresight
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
@@ -26,7 +27,7 @@ from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import make_puct
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, choose_action, temperature_at
-from azero.search.tree import EDGE, NODE, ROOT, find_state, make_tree, nodes_needed, reroot, reset
+from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
@@ -90,63 +91,140 @@ class PvMcts:
         self.foresight = Foresight(game, inference, self.cache, self.puct, leaves)
         self.new_games(np.zeros(1, np.uint64))
         if seconds:  # compiles before the first move's clock runs
-            self.advise(game.initial_state())
+            self.begin(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
+            self.wave(0)
+            self.new_games(np.zeros(1, np.uint64))
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Forget all trees; game g's moves are drawn from a stream seeded by seeds[g], [G] uint64."""
         num_games = len(seeds)
         self.tree = make_tree(num_games, self.num_nodes, self.game.num_actions, self.game.state_words)
         self.started = np.zeros(num_games, np.bool_)
+        self.plies = np.zeros(num_games, np.int64)
+        self.thinking = np.zeros(0, np.int64)  # games whose search is under way
+        self.bans: dict[int, np.ndarray] = {}  # of them, moves to take out at roots that are not expanded yet
+        self.turn = 0  # the game whose leaf comes first in the next batch
+        self.figures = LaneFigures()
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
+
+    def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
+        """Take in more positions to think about; see `Player.choose` for the arguments."""
+        settings = (self.search.num_simulations, self.search.tree_reuse)
+        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
+        self.plies[games] = plies
+        self.thinking = np.union1d(self.thinking, games)
+        for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
+            if moves.any():
+                self.bans[game] = moves
+                self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
+
+    def think_on(self) -> tuple[np.ndarray, np.ndarray]:
+        """Move all searches on by one batch of the network. Returns the games that were decided before it and their moves.
+
+        Where positions are searched one by one, it is one whole search.
+        """
+        if self.one_by_one:
+            waiting, decided = 0, self.thinking[:1]
+            self.think_of_one(int(decided[0]))
+        else:
+            waiting = self.run_wave(self.thinking)
+            decided = self.thinking[self.tree.searches["leaf"][self.thinking] == NO_LEAF]
+        self.thinking = np.setdiff1d(self.thinking, decided)
+        actions = np.zeros(len(decided), np.int64)
+        choose_actions(self.tree, decided, self.plies[decided], self.temperature, self.streams, actions)
+        if waiting:
+            self.infer_leaves()
+        return decided, actions
+
+    def run_wave(self, games: np.ndarray) -> int:
+        """Move the searches of `games` [B] on until each waits for the network or is done. Returns how many wait."""
+        tree = self.tree
+        waiting = search_wave(self.game.rule_addresses, tree, self.cache, games, self.puct, self.scratch.key)
+        ready = [b for b in self.bans if tree.searches["leaf"][b] == NO_LEAF] if self.bans else []
+        if not ready:
+            return waiting
+        barred = np.array(ready, np.int64)
+        ban_roots(tree, barred, np.stack([self.bans.pop(b) for b in ready]))
+        tree.searches["simulations_left"][barred] = self.search.num_simulations
+        return waiting + search_wave(self.game.rule_addresses, tree, self.cache, barred, self.puct, self.scratch.key)
+
+    def infer_leaves(self) -> None:
+        """One batch through the network."""
+        game, tree, scratch = self.game, self.tree, self.scratch
+        rows = self.write_leaves()
+        began = time.perf_counter()
+        logits, values = self.inference.infer(self.planes, rows)
+        self.figures.inference_seconds += time.perf_counter() - began
+        buffers = (scratch.legal, scratch.key, scratch.prior)
+        absorb(game.rule_addresses, tree, self.cache, self.row_games, rows, logits, values, *buffers)
+        self.figures.evaluations += rows
+        self.figures.rows += len(logits)
+
+    def write_leaves(self) -> int:
+        """Write as many waiting leaves as the batch has rows, the games taking turns where there are more. Returns how many."""
+        rows = 0
+        turn = min(self.turn, len(self.streams))
+        for begin, end in ((turn, len(self.streams)), (0, turn)):
+            part = Tree(*(array[begin:end] for array in self.tree))
+            taken = write_rows(self.game.rule_addresses, part, self.planes[rows:], self.row_games[rows:])
+            self.row_games[rows : rows + taken] += begin
+            rows += taken
+        self.turn = int(self.row_games[rows - 1]) + 1
+        return rows
 
     def think(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Search states [B, S], one of each of `games` [B]; the answers stand at the roots of `self.tree`.
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
-        if self.seconds or len(self.started) == 1:
-            for row, game in enumerate(games.tolist()):
-                self.think_of_one(states[row], game, None if banned is None else banned[row])
-            return
-        self.begin(states, games)
-        if banned is not None:
-            self.tree.searches["simulations_left"][games] = 0
-            self.run_waves(games)  # only expands the roots
-            ban_roots(self.tree, games, banned)
-            self.tree.searches["simulations_left"][games] = self.search.num_simulations
-        self.run_waves(games)
+        self.begin(states, games, np.zeros(len(games), np.int64), banned)
+        if self.one_by_one:
+            for game in games.tolist():
+                self.think_of_one(game)
+        else:
+            while self.run_wave(self.thinking):
+                self.infer_leaves()
+        self.thinking = self.thinking[:0]
 
-    def begin(self, states: np.ndarray, games: np.ndarray) -> None:
-        """Put states [B, S] at the roots of `games` [B]."""
-        settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
+    @property
+    def one_by_one(self) -> bool:
+        """Whether positions are searched one after another, because there is one game only or the time is what limits."""
+        return bool(self.seconds) or len(self.started) == 1
 
-    def think_of_one(self, state: np.ndarray, game: int, banned: np.ndarray | None) -> None:
-        """Search one state and let `watch` see it."""
-        for advice in self.analyse(state, banned, game):
+    def think_of_one(self, game: int) -> None:
+        """Search a game's position and let `watch` see it."""
+        for advice in self.search_one(game):
             if self.watch is not None and self.watch(advice):
                 return
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None, game: int = 0) -> Iterator[Advice]:
-        """Search one state [S] and yield what the search thinks so far: ten times a second, and when it ends.
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Iterator[Advice]:
+        """Search one state [S], without its banned moves [A], and yield what the search thinks so far.
 
-        It ends when its simulations are done or its time is up, or when the caller reads no more.
+        It does so ten times a second and at the end: when the simulations are done, when the time is up, or when the caller reads
+        no more. It begins with an empty tree and forgets all games.
         """
-        begin = shown = time.perf_counter()
-        searches, waves = self.tree.searches["simulations_left"], self.foresight
-        self.begin(state[None], np.array([game]))
-        if banned is not None:
-            searches[game] = 0
-            waves.wave(self.tree, game)  # only expands the root
-            ban_roots(self.tree, np.array([game]), banned[None])
-            searches[game] = self.search.num_simulations
-        last = time.perf_counter()
-        while waves.wave(self.tree, game) and not self.is_over(game, begin, last):
+        self.new_games(np.zeros(1, np.uint64))
+        self.begin(state[None], ONLY_GAME, ONLY_GAME, None if banned is None else banned[None])
+        yield from self.search_one(0)
+
+    def search_one(self, game: int) -> Iterator[Advice]:
+        """Search the position that a game has begun with; see `analyse`."""
+        begin = shown = last = time.perf_counter()
+        while self.wave(game) and not self.is_over(game, begin, last):
             last = time.perf_counter()
             if last - shown >= SNAPSHOT_SECONDS:
                 yield self.advice(game)
                 shown = last = time.perf_counter()
         yield self.advice(game)
+
+    def wave(self, game: int) -> bool:
+        """Search a game on with foresight by one batch of the network. False: its search is done."""
+        goes_on = self.foresight.wave(self.tree, game, self.figures)
+        if game not in self.bans:
+            return goes_on
+        ban_roots(self.tree, np.array([game]), self.bans.pop(game)[None])  # the root was all that this wave was to expand
+        self.tree.searches["simulations_left"][game] = self.search.num_simulations
+        return True
 
     def is_over(self, game: int, begin: float, last: float) -> bool:
         """Whether a search ends early: no time is left for one more wave like the one since `last`, or its move is decided."""
@@ -154,15 +232,6 @@ class PvMcts:
         if self.seconds and 2 * now - last > begin + self.seconds:
             return bool(edges["child_visits"].any())  # else there is no move yet
         return self.until_decided and is_decided(edges, int(self.tree.searches["simulations_left"][game]))
-
-    def run_waves(self, games: np.ndarray) -> None:
-        """Expand the roots of `games` [B] and make the simulations that they have left."""
-        game, tree, scratch = self.game, self.tree, self.scratch
-        while search_wave(game.rule_addresses, tree, self.cache, games, self.puct, scratch.key):
-            rows = write_rows(game.rule_addresses, tree, self.planes, self.row_games)
-            logits, values = self.inference.infer(self.planes)
-            buffers = (scratch.legal, scratch.key, scratch.prior)
-            absorb(game.rule_addresses, tree, self.cache, self.row_games, rows, logits, values, *buffers)
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """A move for each of states [B, S], which belong to `games` [B] at `plies` [B]. Returns [B] int64."""

@@ -44,7 +44,7 @@ class ValuePlayer:
         for start in range(0, count, size):
             rows = slice(start, min(start + size, count))
             write_inputs(self.game.rule_addresses, successors[rows], self.planes, self.legal)
-            _, judged = self.inference.infer(self.planes)
+            _, judged = self.inference.infer(self.planes, rows.stop - start)
             values.ravel()[places[rows]] = signs[rows] * judged[: rows.stop - start]
         return values
 

@@ -1,22 +1,18 @@
 #!/usr/bin/env python3
 """Does a bigger budget play better? Each player with a budget against random and against itself at a tenth of it.
 
-usage: python scripts/experiments/budgets.py [--share S] [--seed N] [--write]
+usage: python scripts/experiments/budgets.py [--share S] [--seed N] [--write] [--network]
 
 Connect Four and Othello 6 x 6. A player holds if its score is above 0.5 with 95 % confidence. Alpha-beta's budget is the
 positions it looks at: two plies less are about a tenth of them. Players that never vary get random openings. Those with a
-network play with the champions of the runs connect_four and othello6 where they are trained.
+network play with `--network`, which needs champions: the runs connect_four and othello6.
 """
 
 from __future__ import annotations
 
-import sys
-
 from published import Experiment, measure, parser, player, tell
 
-from azero.config import Config
 from azero.entrants import Entrant
-from azero.files.folder import names_of_runs
 from azero.words import load_game
 
 GAMES = 200
@@ -48,16 +44,13 @@ def trained(run: str) -> list[tuple[Entrant, Entrant | None]]:
     ]
 
 
-def experiments(name: str, share: float) -> list[Experiment]:
-    """All matches of one game."""
-    with_network = name in names_of_runs(Config())
-    if not with_network:
-        print(f"There is no run {name}; its players with a network are left out.", file=sys.stderr)
-    pairs: list[tuple[Entrant, Entrant | None, int]] = [(*pair, GAMES) for pair in budgeted(EVALUATIONS[name])]
-    pairs += [(*pair, GAMES_WITH_NETWORK) for pair in (trained(name) if with_network else [])]
+def experiments(name: str, share: float, network: bool) -> list[Experiment]:
+    """All matches of one game, of the players with a network or of those without."""
+    pairs: list[tuple[Entrant, Entrant | None]] = [*trained(name)] if network else [*budgeted(EVALUATIONS[name])]
+    games = 2 * max(1, round((GAMES_WITH_NETWORK if network else GAMES) * share / 2))
     return [
-        Experiment(f"{strong} v. {other}", "", strong, other, 2 * max(1, round(games * share / 2)))
-        for strong, weak, games in pairs
+        Experiment(f"{strong} v. {other}", "", strong, other, games)
+        for strong, weak in pairs
         for other in (player("random"), weak)
         if other is not None
     ]
@@ -72,11 +65,13 @@ def with_verdict(rows: list[list[str]]) -> list[list[str]]:
 
 def main() -> None:
     """Play everything."""
-    asked = parser("Every player with a budget against random and against itself at a tenth of it.").parse_args()
+    options = parser("Every player with a budget against random and against itself at a tenth of it.")
+    options.add_argument("--network", action="store_true", help="the players with a network instead of those without")
+    asked = options.parse_args()
     for name in EVALUATIONS:
-        rows = measure(load_game(name, {}), experiments(name, asked.share), asked.seed, varied=True)
+        rows = measure(load_game(name, {}), experiments(name, asked.share, asked.network), asked.seed, varied=True)
         print(f"\n{name}\n")
-        tell(f"budgets_{name}", with_verdict(rows), asked.write)
+        tell(f"budgets_{name}{'_network' if asked.network else ''}", with_verdict(rows), asked.write)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+"""Which backend computes a network here: what is installed is timed on real positions and compared with torch fp32."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from azero.config import InferenceConfig, UserError
+from azero.games.game import Game
+from azero.network.backends import candidates, make_inference
+from azero.network.folded import policy_logits
+from azero.network.inference import Inference, InferenceChoice, resolve_device
+from azero.network.model import Network
+
+LIMITS = {"fp32": 1e-3, "bf16": 0.05}  # how far a probability or a value may stray from torch fp32
+SPEED_MARGIN = 1.15  # bf16 must be this much faster than fp32, so that noise in the timing does not decide
+SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
+TIMING_SECONDS = 0.2  # for each backend and precision
+
+
+def choose_inference(
+    network: Network, game: Game, config: InferenceConfig, device: str, batch_size: int, planes: np.ndarray
+) -> InferenceChoice:
+    """Find the fastest way to compute a network here that gives the right answers.
+
+    What the config leaves to "auto" is timed, for about a second in all; what it names is obeyed.
+
+    Args:
+        network: any network of the run; the choice holds for all of them.
+        game: its game.
+        config: what is asked for.
+        device: "auto", "cpu" or "cuda".
+        batch_size: B.
+        planes: [any number, C, H, W] float32 of real positions, to compare and time with.
+
+    Raises:
+        UserError: what is asked for is not here, or nothing that is allowed gives the answers of torch fp32.
+    """
+    device = resolve_device(device)
+    batch = np.ascontiguousarray(np.resize(planes, (batch_size, *game.planes_shape)), np.float32)
+    measured = []
+    for backend, precision in candidates(config.backend, config.precision, device):
+        choice = InferenceChoice(backend, precision, batch_size, device, 0.0)
+        inference = make_inference(network, game, choice)
+        if config.precision == "auto" and strays(network, inference, batch) > LIMITS[precision]:
+            continue
+        independent = rows_are_independent(inference, batch)
+        measured.append(replace(choice, evaluations_per_second=measure(inference, batch), rows_independent=independent))
+    if not measured:
+        raise UserError("No precision gives the network's own answers on this machine; set inference.precision to force one.")
+    return with_smaller_batches(network, game, max(measured, key=merit), batch)
+
+
+def with_smaller_batches(network: Network, game: Game, choice: InferenceChoice, planes: np.ndarray) -> InferenceChoice:
+    """The choice with every half of a batch, down to SMALLEST_BATCH, that gives each position the bits which B gives it.
+
+    On a GPU a batch costs one launch whatever its size, and every size would be a graph of its own: there it stays at B.
+    """
+    sizes = [choice.batch_size]
+    while choice.device == "cpu" and choice.rows_independent and sizes[0] >= 2 * SMALLEST_BATCH and sizes[0] % 2 == 0:
+        sizes.insert(0, sizes[0] // 2)
+    tried = replace(choice, batches=tuple(sizes))
+    inference = make_inference(network, game, tried)
+    logits, value = inference.infer(planes)
+    equal = []
+    for size in sizes[:-1]:
+        parts = [inference.infer(np.roll(planes, -start, axis=0), size) for start in range(0, len(planes), size)]
+        same_logits = np.array_equal(np.concatenate([part for part, _ in parts]), logits)
+        if same_logits and np.array_equal(np.concatenate([part for _, part in parts]), value):
+            equal.append(size)
+    return replace(choice, batches=(*equal, choice.batch_size))
+
+
+def merit(choice: InferenceChoice) -> tuple[bool, float]:
+    """What is best: rows that do not depend on their place, then speed."""
+    margin = SPEED_MARGIN if choice.precision == "fp32" else 1.0
+    return choice.rows_independent, choice.evaluations_per_second * margin
+
+
+def rows_are_independent(inference: Inference, planes: np.ndarray) -> bool:
+    """Whether each position of a batch gets the same bits wherever it stands."""
+    logits, value = inference.infer(planes)
+    for shift in (1, 7, 16, len(planes) // 2):
+        shifted = inference.infer(np.ascontiguousarray(np.roll(planes, shift, axis=0)))
+        if not (np.array_equal(np.roll(logits, shift, axis=0), shifted[0]) and np.array_equal(np.roll(value, shift), shifted[1])):
+            return False
+    return True
+
+
+def strays(network: Network, inference: Inference, planes: np.ndarray) -> float:
+    """How far an inference's move probabilities and values stray at most from torch fp32 on the CPU; infinite when not finite."""
+    with torch.inference_mode():
+        policy_output, value = copy.deepcopy(network).cpu().float().eval()(torch.from_numpy(planes))
+        expected = functional.softmax(policy_logits(policy_output, network.config.policy_output == "linear"), dim=1)
+        logits, own_value = (torch.from_numpy(array) for array in inference.infer(planes))
+        apart = torch.cat([(functional.softmax(logits, dim=1) - expected).abs().flatten(), (own_value - value).abs()])
+    return float(apart.max()) if bool(torch.isfinite(apart).all()) else float("inf")
+
+
+def measure(inference: Inference, planes: np.ndarray) -> float:
+    """Evaluations a second: the best of several rounds, since noise only slows."""
+    inference.infer(planes)  # the first call of a shape prepares
+    end, best = time.perf_counter() + TIMING_SECONDS, float("inf")
+    while time.perf_counter() < end:
+        start = time.perf_counter()
+        inference.infer(planes)
+        best = min(best, time.perf_counter() - start)
+    return round(inference.batch_size / best, 1)

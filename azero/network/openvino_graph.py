@@ -1,0 +1,100 @@
+"""A folded network as OpenVINO's graph, layer by layer.
+
+OpenVINO's converter would trace the network through torch; naming the layers takes milliseconds, and nothing besides OpenVINO.
+
+Letters: B the batch, A actions, C H W planes.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from torch import Tensor, nn
+
+from azero.network.folded import SMALLEST_OUTPUT, Affine, Dense, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
+
+Node = Any  # OpenVINO has no types for a checker
+
+
+def openvino() -> ModuleType:
+    """The package, imported where it is used. Its telemetry, which writes and sends at import, is kept from being found.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
+    import openvino
+
+    return openvino
+
+
+def graph_of(folded: FoldedNetwork, shape: tuple[int, ...]) -> Any:
+    """The `openvino.Model` of a folded network, which is on the CPU in fp32.
+
+    Its input is planes [B, C, H, W], of which `shape` tells the sizes; its outputs are logits [B, A] and value [B].
+    """
+    return Graph(openvino(), shape).model(folded)
+
+
+class Graph:
+    """Draws one graph; every method takes the node that comes before and returns the one it adds."""
+
+    def __init__(self, library: ModuleType, shape: tuple[int, ...]) -> None:
+        self.library = library
+        self.op = library.opset13
+        self.planes = self.op.parameter(list(shape), np.float32, name="planes")
+
+    def model(self, folded: FoldedNetwork) -> Any:
+        """The whole network; see `FoldedNetwork.forward`."""
+        op = self.op
+        x = self.convolution(self.planes, folded.stem)
+        x = op.relu(x) if folded.stem_relu else x
+        for block in folded.blocks:
+            x = self.residual(x, block) if isinstance(block, FoldedResidual) else self.pyramid(x, block)  # type: ignore[arg-type]
+        logits = self.head(x, folded.policy_head)
+        if folded.linear_policy:
+            logits = op.log(op.maximum(logits, op.constant(np.float32(SMALLEST_OUTPUT))))
+        value = op.squeeze(op.tanh(self.head(x, folded.value_head)), op.constant(np.array([1])))
+        return self.library.Model([op.result(logits), op.result(value)], [self.planes], "azero")
+
+    def residual(self, x: Node, block: FoldedResidual) -> Node:
+        """See `FoldedResidual.forward`."""
+        inner = self.op.relu(self.convolution(x, block.conv1))
+        return self.op.relu(self.op.add(self.convolution(inner, block.conv2), x))
+
+    def pyramid(self, x: Node, block: FoldedPyramid) -> Node:
+        """See `FoldedPyramid.forward`."""
+        inner = self.op.relu(self.convolution(self.affine(x, block.affine), block.conv1))
+        return self.op.add(self.convolution(inner, block.conv2), x)
+
+    def head(self, x: Node, head: FoldedHead) -> Node:
+        """See `FoldedHead.forward`."""
+        op = self.op
+        if head.conv is None:
+            x = op.reduce_mean(x, op.constant(np.array([2, 3])), keep_dims=False)
+        else:
+            x = op.reshape(op.relu(self.convolution(x, head.conv)), op.constant(np.array([0, -1])), special_zero=True)
+        return self.dense(x if head.hidden is None else op.relu(self.dense(x, head.hidden)), head.output)
+
+    def convolution(self, x: Node, layer: nn.Conv2d) -> Node:
+        """A convolution with its bias, which keeps the board's size."""
+        assert layer.bias is not None
+        padding = [layer.weight.shape[-1] // 2] * 2
+        x = self.op.convolution(x, self.constant(layer.weight), [1, 1], padding, padding, [1, 1])
+        return self.op.add(x, self.constant(layer.bias[None, :, None, None]))
+
+    def dense(self, x: Node, layer: Dense) -> Node:
+        """A dense layer with its bias."""
+        x = self.op.matmul(x, self.constant(layer.weight), transpose_a=False, transpose_b=True)
+        return self.op.add(x, self.constant(layer.bias[None]))
+
+    def affine(self, x: Node, layer: Affine) -> Node:
+        """A batch norm that could not be folded."""
+        return self.op.add(self.op.multiply(x, self.constant(layer.scale[None])), self.constant(layer.shift[None]))
+
+    def constant(self, tensor: Tensor) -> Node:
+        """A layer's numbers, copied into the graph."""
+        return self.op.constant(tensor.detach().numpy())

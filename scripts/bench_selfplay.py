@@ -1,0 +1,282 @@
+"""How fast is self-play, end to end? A whole stage of a recipe in a folder of its own, as the loop runs it.
+
+    python scripts/bench_selfplay.py                                 Connect Four, 6 x 64, 32 simulations a move, no cache
+    python scripts/bench_selfplay.py --game tictactoe --network 4x32 --simulations 20
+    python scripts/bench_selfplay.py --cache 65536 --rounds 1 selfplay.games=100     any setting may stand behind
+
+A stage's time is all of it: reading the champion, choosing and making its inference, playing until the last game ends, writing.
+Beside it stands the steady state, the waves whose batch was full, and *pure inference*: the stage's own inference objects, in as
+many threads, on the same batch shape, with nothing else to do. What Numba compiles is compiled before. Medians of the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import operator
+import resource
+import statistics
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from azero import compile_ahead, initialize, selfplay
+from azero.command_line import compose
+from azero.config import Config
+from azero.games import make_game
+from azero.games.game import Game
+from azero.inference_choice import positions_to_time
+from azero.lanes import play_games
+from azero.metrics import Reporter
+from azero.network.inference import Inference
+from azero.network.torch_inference import one_thread_a_lane
+from azero.run import Run, StopSignal
+from azero.search.figures import LaneFigures
+
+PURE_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Round:
+    """One stage, and the network alone behind it.
+
+    Attributes:
+        seconds: the whole stage.
+        figures: of all lanes together.
+        lanes: how many there were.
+        pure: evaluations a second of pure inference.
+        inference: the choice in words, such as "torch bf16 on cpu, batches of 64".
+    """
+
+    seconds: float
+    figures: LaneFigures
+    lanes: int
+    pure: float
+    inference: str
+
+    @property
+    def simulations(self) -> float:
+        """A second, whole stage."""
+        return self.figures.simulations / self.seconds
+
+    @property
+    def evaluations(self) -> float:
+        """A second, whole stage."""
+        return self.figures.evaluations / self.seconds
+
+    @property
+    def positions(self) -> float:
+        """Plies a second, whole stage."""
+        return self.figures.plies / self.seconds
+
+    @property
+    def games(self) -> float:
+        """A second, whole stage."""
+        return self.figures.games / self.seconds
+
+    @property
+    def steady(self) -> float:
+        """Evaluations a second of all lanes in waves whose batch was full; 0 without one."""
+        return self.lanes * self.figures.full_evaluations / max(self.figures.full_seconds, 1e-9)
+
+    @property
+    def inference_share(self) -> float:
+        """Of the lanes' time, from the stage's beginning to its end."""
+        return self.figures.inference_seconds / (self.lanes * self.seconds)
+
+    @property
+    def search_share(self) -> float:
+        """Tree, rules and records, likewise."""
+        return (self.figures.seconds - self.figures.inference_seconds) / (self.lanes * self.seconds)
+
+    @property
+    def rest_share(self) -> float:
+        """What is left: before and after the games, and lanes that have no game while another has."""
+        return 1.0 - self.inference_share - self.search_share
+
+    @property
+    def fill(self) -> float:
+        """Share of the rows of all batches that carried a leaf."""
+        return self.figures.evaluations / max(self.figures.rows, 1)
+
+    @property
+    def hits(self) -> float:
+        """Share of evaluations asked for that were remembered."""
+        return self.figures.cache_found / max(self.figures.cache_asked, 1)
+
+
+def play_round(config: Config) -> Round:
+    """Begin a run in a temporary folder and play its first stage of self-play."""
+    caught: list[tuple[Sequence[Inference], LaneFigures]] = []
+
+    def watched(game: Game, inferences: Sequence[Inference], *rest: Any) -> Any:
+        played = play_games(game, inferences, *rest)
+        caught.append((inferences, played[1]))
+        return played
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        config = replace(config, checkpoints=f"{folder}/checkpoints", data=f"{folder}/data")
+        with StopSignal() as stop, Run.open(config, "bench", "bench_selfplay") as run, Reporter.open(run) as report:
+            initialize.run_stage(config, run, report, stop)
+            with mock.patch.object(selfplay, "play_games", watched):
+                begin = time.perf_counter()
+                selfplay.run_stage(config, run, report, stop)
+                seconds = time.perf_counter() - begin
+            choice = run.state.inference or {}
+    inferences, figures = caught[0]
+    planes = positions_to_time(make_game(config.game.name, **config.game.options), inferences[0].batch_size, config.seed)
+    words = "{backend} {precision} on {device}, batches of {batch_size}".format_map(choice)
+    return Round(seconds, figures, len(inferences), pure_inference(inferences, planes, PURE_SECONDS), words)
+
+
+def pure_inference(inferences: Sequence[Inference], planes: np.ndarray, seconds: float) -> float:
+    """Evaluations a second of several inferences, each in a thread of its own, that do nothing else."""
+    calls = [0] * len(inferences)
+    ready = threading.Barrier(len(inferences) + 1)
+
+    def run(k: int) -> None:
+        inferences[k].infer(planes)
+        ready.wait()
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            inferences[k].infer(planes)
+            calls[k] += 1
+
+    with one_thread_a_lane():
+        threads = [threading.Thread(target=run, args=(k,), daemon=True) for k in range(len(inferences))]
+        for thread in threads:
+            thread.start()
+        ready.wait()
+        begin = time.perf_counter()
+        for thread in threads:
+            thread.join()
+    return sum(calls) * len(planes) / (time.perf_counter() - begin)
+
+
+def warm_up(config: Config) -> None:
+    """Compile what a stage needs, by playing a small one; a second process that compiles other things is waited for."""
+    play_round(replace(config, selfplay=replace(config.selfplay, games=2, concurrent_games=2)))
+    for process in compile_ahead.STARTED:
+        process.wait()
+
+
+def peak_memory() -> float:
+    """Most GiB that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024) / 2**30
+
+
+def median(rounds: Sequence[Round], figure: Callable[[Round], float]) -> float:
+    """Of one figure over the rounds."""
+    return statistics.median(map(figure, rounds))
+
+
+def table(rounds: Sequence[Round]) -> str:
+    """What is printed: medians over the rounds."""
+    properties = (name for name, kind in vars(Round).items() if isinstance(kind, property))
+    of = {name: median(rounds, operator.attrgetter(name)) for name in properties}
+    pure = median(rounds, lambda one: one.pure)
+    steady_simulations = median(rounds, lambda one: one.steady * one.figures.simulations / max(one.figures.evaluations, 1))
+    return "\n".join(
+        [
+            "| a second | whole stage | steady state | pure inference |",
+            "| --- | --- | --- | --- |",
+            f"| simulations | {of['simulations']:,.0f} | {steady_simulations:,.0f} | |",
+            f"| evaluations | {of['evaluations']:,.0f} | {of['steady']:,.0f} | {pure:,.0f} |",
+            f"| positions | {of['positions']:,.1f} | | |",
+            f"| games | {of['games']:,.2f} | | |",
+            "",
+            f"stage: {median(rounds, lambda one: one.seconds):.1f} s; of the lanes' time search {of['search_share']:.1%}, "
+            f"inference {of['inference_share']:.1%}, rest {of['rest_share']:.1%}",
+            f"batch fill {of['fill']:.1%}, cache hits {of['hits']:.1%}, most memory {peak_memory():.2f} GiB",
+            f"evaluations of the steady state over pure inference: {median(rounds, lambda one: one.steady / one.pure):.3f}",
+            f"evaluations_over_pure_inference={median(rounds, lambda one: one.evaluations / one.pure):.3f}",
+            f"simulations_per_second={of['simulations']:.0f}",
+        ]
+    )
+
+
+def network_size(text: str) -> tuple[int, int]:
+    """Blocks and channels of a size such as 6x64.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    blocks, by, channels = text.partition("x")
+    if not (by and blocks.isdigit() and channels.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text} is no size of a network; write blocks x channels, such as 6x64")
+    return int(blocks), int(channels)
+
+
+def parse(words: Sequence[str]) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--game", default="connect_four", help="one of conf/game, played by its recipe")
+    parser.add_argument("--network", type=network_size, default=(6, 64), help="blocks x channels", metavar="6x64")
+    parser.add_argument("--simulations", type=int, default=32, help="a move")
+    parser.add_argument("--games", type=int, help="of the stage; by default the recipe's")
+    parser.add_argument("--lanes", type=int, default=0)
+    parser.add_argument("--concurrent", type=int, default=0, help="games in flight in a lane, the rows of a batch")
+    parser.add_argument("--backend", default="auto")
+    parser.add_argument("--precision", default="auto")
+    parser.add_argument("--cache", type=int, default=0, help="evaluations remembered in a lane")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("overrides", nargs="*", help="further settings, such as selfplay.opening_fraction=0")
+    return parser.parse_intermixed_args(words)
+
+
+def config_of(arguments: argparse.Namespace) -> Config:
+    """The settings that a command line asks for."""
+    blocks, channels = arguments.network
+    settings = {
+        "network.blocks": blocks,
+        "network.channels": channels,
+        "search.num_simulations": arguments.simulations,
+        "selfplay.concurrent_games": arguments.concurrent,
+        "lanes": arguments.lanes,
+        "inference.backend": arguments.backend,
+        "inference.precision": arguments.precision,
+        "inference.cache": arguments.cache,
+        "seed": arguments.seed,
+    }
+    if arguments.games:
+        settings["selfplay.games"] = arguments.games
+    words = [f"{key}={value}" for key, value in settings.items()]
+    return compose(f"game={arguments.game}", *words, *arguments.overrides)
+
+
+def title(config: Config, first: Round) -> str:
+    """What is measured, in one line."""
+    cache = f"{config.inference.cache:,} evaluations remembered a lane" if config.inference.cache else "cache off"
+    return (
+        f"{config.game.name}, {config.network.blocks} blocks x {config.network.channels} channels, "
+        f"{config.search.num_simulations} simulations a move, {config.selfplay.games:,} games, {first.lanes} lanes, "
+        f"{first.inference}, {cache}"
+    )
+
+
+def main() -> None:
+    """Print a line a round, then the medians."""
+    arguments = parse(sys.argv[1:])
+    config = config_of(arguments)
+    warm_up(config)
+    rounds: list[Round] = []
+    for number in range(1, arguments.rounds + 1):
+        rounds.append(play_round(config))
+        if number == 1:
+            print(title(config, rounds[0]))
+        last = rounds[-1]
+        print(f"round {number}: {last.simulations:,.0f} simulations/s in {last.seconds:.1f} s; pure {last.pure:,.0f}", flush=True)
+    print(table(rounds))
+
+
+if __name__ == "__main__":
+    main()

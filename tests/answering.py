@@ -1,0 +1,54 @@
+"""Networks, positions and ways to compute, for the tests of what stands between a network and its answers."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import torch
+
+from azero.config import NetworkConfig
+from azero.games.game import Game
+from azero.inference_choice import positions_to_time
+from azero.network import backends
+from azero.network.inference import InferenceChoice
+from azero.network.model import Network, build_network
+
+BATCH = 64
+KINDS = [
+    NetworkConfig(blocks=3, channels=16, block=block, head=head, policy_output=output)
+    for block in ("residual", "pyramid")
+    for head in ("convolutional", "pooled")
+    for output in ("logits", "linear")
+]
+WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
+
+needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO, the extra cpu")
+every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
+every_way = pytest.mark.parametrize("way", WAYS, ids="-".join)
+
+
+def choice_of(way: tuple[str, str], batch_size: int = BATCH) -> InferenceChoice:
+    """That way on the CPU; skips the test where this machine lacks it."""
+    if reason := backends.obstacle(*way, "cpu"):
+        pytest.skip(reason)
+    return InferenceChoice(*way, batch_size, "cpu", 0.0)
+
+
+def positions(game: Game, count: int = BATCH) -> np.ndarray:
+    """[count, C, H, W] positions of random play."""
+    return positions_to_time(game, count, seed=1)
+
+
+def lived_in(config: NetworkConfig, game: Game) -> Network:
+    """A network whose batch norms have seen something: no scale is 1, no shift and no statistic is what it was at first."""
+    network = build_network(config, game, 3)
+    generator = torch.Generator().manual_seed(4)
+    for layer in network.modules():
+        if isinstance(layer, torch.nn.BatchNorm2d):
+            assert layer.running_mean is not None and layer.running_var is not None
+            for tensor, low, high in ((layer.weight, 0.5, 1.5), (layer.bias, -1, 1), (layer.running_mean, -1, 1)):
+                tensor.data.uniform_(low, high, generator=generator)
+            layer.running_var.uniform_(0.3, 2, generator=generator)
+    return network

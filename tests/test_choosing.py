@@ -1,0 +1,159 @@
+"""Which backend computes: wishes are obeyed, the rest is measured, and what strays or depends on its place is avoided."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from answering import BATCH, WAYS, choice_of, positions
+
+from azero.config import InferenceConfig, NetworkConfig, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network import backends, openvino_inference
+from azero.network import choosing as module
+from azero.network.backends import make_inference
+from azero.network.choosing import choose_inference
+from azero.network.inference import Inference, InferenceChoice, fitting
+from azero.network.model import Network, build_network
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def planes(game: Game) -> np.ndarray:
+    return positions(game)
+
+
+@pytest.fixture
+def network(game: Game) -> Network:
+    return build_network(NetworkConfig(blocks=1, channels=8), game, 1)
+
+
+class Measured(NamedTuple):
+    """What the choice would find out about one way."""
+
+    speed: float = 1.0
+    stray: float = 0.0
+    independent: bool = True
+
+
+@pytest.fixture
+def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    """Chooses among ways of which everything is known; those not named are slow."""
+
+    def choose(known: dict[tuple[str, str], Measured], backend: str = "auto", precision: str = "auto") -> tuple[str, str]:
+        class Known:
+            batch_size = 32
+
+            def __init__(self, choice: InferenceChoice) -> None:
+                self.told = known.get((choice.backend, choice.precision), Measured())
+
+        monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: None)
+        monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Known(choice))
+        monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
+        monkeypatch.setattr(module, "strays", lambda network, inference, batch: inference.told.stray)
+        monkeypatch.setattr(module, "rows_are_independent", lambda inference, batch: inference.told.independent)
+        monkeypatch.setattr(module, "with_smaller_batches", lambda network, game, choice, batch: choice)
+        found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes)
+        return found.backend, found.precision
+
+    return choose
+
+
+def test_explicit_settings_are_obeyed_and_auto_measures(game: Game, planes: np.ndarray, network: Network) -> None:
+    for way in WAYS:
+        if backends.obstacle(*way, "cpu") is None:
+            found = choose_inference(network, game, InferenceConfig(*way), "cpu", 32, planes)
+            assert (found.backend, found.precision, found.batch_size, found.device) == (*way, 32, "cpu")
+    found = choose_inference(network, game, InferenceConfig(), "cpu", 32, planes[:5])
+    assert (found.backend, found.precision) in WAYS and found.evaluations_per_second > 0 and found.rows_independent
+    assert InferenceChoice(**dataclasses.asdict(found)) == found
+
+
+def test_the_fastest_is_taken(chosen) -> None:  # type: ignore[no-untyped-def]
+    for way in WAYS:
+        assert chosen({way: Measured(speed=2.0)}) == way
+    assert chosen({WAYS[0]: Measured(speed=2.0)}, backend="openvino", precision="bf16") == WAYS[3]
+
+
+def test_what_strays_is_not_chosen(chosen) -> None:  # type: ignore[no-untyped-def]
+    known = {way: Measured(speed) for way, speed in zip(WAYS, (1.0, 2.0, 3.0, 4.0), strict=True)}
+    assert chosen(known | {WAYS[3]: Measured(4.0, stray=0.051)}) == WAYS[2]
+    assert chosen(known | {way: Measured(4.0, stray=0.051) for way in WAYS[1:]}) == WAYS[0]
+    with pytest.raises(UserError, match=r"inference\.precision"):
+        chosen({way: Measured(stray=float("inf")) for way in WAYS})
+
+
+def test_rows_that_depend_on_their_place_are_avoided(chosen) -> None:  # type: ignore[no-untyped-def]
+    assert chosen({way: Measured(9.0, independent=way == WAYS[0]) for way in WAYS}) == WAYS[0]
+    assert chosen({way: Measured(9.0 if way == WAYS[3] else 1.0, independent=False) for way in WAYS}) == WAYS[3]
+
+
+def test_noise_in_the_timing_does_not_choose_bf16(chosen) -> None:  # type: ignore[no-untyped-def]
+    assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: Measured(110.0)}) == WAYS[0]
+
+
+def test_rows_that_depend_on_their_place_are_found(game: Game, planes: np.ndarray, network: Network) -> None:
+    class Uneven:
+        batch_size = BATCH
+
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+            return planes.reshape(BATCH, -1) + np.arange(BATCH, dtype=np.float32)[:, None] * 1e-7, planes[:, 0, 0, 0]
+
+    uneven: Inference = Uneven()
+    assert not module.rows_are_independent(uneven, planes)
+    assert module.rows_are_independent(make_inference(network, game, choice_of(WAYS[0])), planes)
+
+
+class Halves:
+    """Answers by the planes; batches of 16 rows get the last one's bits otherwise."""
+
+    batch_size = BATCH
+
+    def __init__(self, choice: InferenceChoice) -> None:
+        self.batches = choice.batches
+
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        size = fitting(self.batches, rows)
+        logits = planes[:size].reshape(size, -1).copy()
+        logits[-1] += np.float32(1e-6 if size == 16 else 0)
+        return logits, planes[:size, 0, 0, 0].copy()
+
+
+def test_smaller_batches_are_those_that_give_equal_bits(
+    game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Halves(choice))
+    choice = InferenceChoice("torch", "fp32", BATCH, "cpu", 0.0)
+    assert choice.batches == (64,)
+    assert module.with_smaller_batches(network, game, choice, planes).batches == (8, 32, 64)
+    for other in (
+        dataclasses.replace(choice, device="cuda"),
+        dataclasses.replace(choice, rows_independent=False),
+        InferenceChoice("torch", "fp32", 15, "cpu", 0.0),
+    ):
+        assert module.with_smaller_batches(network, game, other, planes[: other.batch_size]).batches == other.batches
+
+
+def test_the_smallest_batch_with_room_is_taken() -> None:
+    assert [fitting((8, 16, 64), rows) for rows in (1, 8, 9, 16, 17, 64, None)] == [8, 8, 16, 16, 64, 64, 64]
+
+
+@pytest.mark.parametrize("way", WAYS, ids="-".join)
+def test_a_smaller_batch_gives_the_same_bits_in_fewer_rows(
+    game: Game, planes: np.ndarray, network: Network, way: tuple[str, str]
+) -> None:
+    choice = module.with_smaller_batches(network, game, choice_of(way), planes)
+    assert 32 in choice.batches  # seen on every machine so far
+    answers = make_inference(network, game, choice)
+    logits, value = answers.infer(planes)
+    for rows in (1, 20, 33):
+        fewer_logits, fewer_value = answers.infer(planes, rows)
+        assert rows <= len(fewer_logits) == len(fewer_value) == fitting(choice.batches, rows)
+        assert np.array_equal(fewer_logits[:rows], logits[:rows]) and np.array_equal(fewer_value[:rows], value[:rows])

@@ -1,0 +1,78 @@
+"""OpenVINO as a backend: where it is missing one sentence says so, and where it is it talks to nobody."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from answering import choice_of, needs_openvino
+
+from azero.config import NetworkConfig, UserError
+from azero.games import make_game
+from azero.network import openvino_graph, openvino_inference
+from azero.network.backends import candidates, make_inference
+from azero.network.model import build_network
+
+PROGRAM = """
+import socket, sys
+def refuse(*of): raise AssertionError("it reaches out")
+socket.socket.connect = socket.getaddrinfo = refuse
+from azero.config import NetworkConfig
+from azero.network.inference import InferenceChoice
+from azero.network.model import build_network
+from azero.network.openvino_inference import OpenVinoInference
+import numpy as np
+from types import SimpleNamespace
+game = SimpleNamespace(planes_shape=(2, 3, 3), num_actions=9)
+inference = OpenVinoInference(build_network(NetworkConfig(), game, 1), game, InferenceChoice("openvino", "fp32", 4, "cpu", 0.0))
+inference.infer(np.zeros((4, 2, 3, 3), np.float32))
+print(sorted(name for name in sys.modules if name.startswith("openvino_telemetry.")))
+"""
+
+
+def test_without_openvino_it_is_no_candidate_and_asking_for_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino_inference, "is_installed", lambda: False)
+    assert candidates("auto", "auto", "cpu") == [("torch", "fp32"), ("torch", "bf16")]
+    with pytest.raises(UserError, match=r'pip install "azero\[cpu\]"'):
+        candidates("openvino", "auto", "cpu")
+
+
+@needs_openvino
+def test_a_choice_made_where_openvino_was_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = make_game("tictactoe")
+    choice = choice_of(("openvino", "fp32"))
+    monkeypatch.setattr(openvino_inference, "is_installed", lambda: False)
+    with pytest.raises(UserError, match=r'pip install "azero\[cpu\]"'):
+        make_inference(build_network(NetworkConfig(), game, 1), game, choice)
+
+
+@needs_openvino
+def test_a_cpu_without_bf16_is_not_asked_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Core:
+        def get_property(self, device: str, name: str) -> list[str]:
+            return ["FP32", "INT8"]
+
+    monkeypatch.setattr(openvino_graph.openvino(), "Core", Core)
+    assert candidates("openvino", "auto", "cpu") == [("openvino", "fp32")]
+    with pytest.raises(UserError, match=r"no bf16 arithmetic for OpenVINO; set inference\.precision=fp32 or auto"):
+        candidates("openvino", "bf16", "cpu")
+
+
+@needs_openvino
+def test_it_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    work.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", PROGRAM],
+        env=os.environ | {"HOME": str(home), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
+        cwd=work,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "[]\n")
+    assert [path for path in (*home.rglob("*"), *work.rglob("*")) if path.is_file()] == []
