@@ -132,6 +132,7 @@ def test_smaller_batches_are_those_that_give_equal_bits(
     monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Halves(choice))
     choice = InferenceChoice("torch", "fp32", BATCH, "cpu", 0.0)
     assert choice.batches == (64,)
+    assert dataclasses.replace(choice, batches=(8, 32, 64), batch_size=24).batches == (8, 24)
     assert module.with_smaller_batches(network, game, choice, planes).batches == (8, 32, 64)
     for other in (
         dataclasses.replace(choice, device="cuda"),

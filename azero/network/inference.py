@@ -58,8 +58,9 @@ class InferenceChoice:
     batches: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """JSON has lists in place of tuples."""
-        object.__setattr__(self, "batches", tuple(self.batches) or (self.batch_size,))
+        """End `batches` at B, also where B was made smaller; JSON has lists in place of tuples."""
+        smaller = (size for size in self.batches if size < self.batch_size)
+        object.__setattr__(self, "batches", (*smaller, self.batch_size))
 
 
 def fitting(batches: tuple[int, ...], rows: int | None) -> int:
