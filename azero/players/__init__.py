@@ -66,18 +66,6 @@ class Adviser(Protocol):
 
 
 @runtime_checkable
-class Watched(Protocol):
-    """A player whose thinking can be seen.
-
-    Attributes:
-        watch: is shown what a search of one position thinks, ten times a second and at its end; the search ends when it returns
-            True. None shows nobody.
-    """
-
-    watch: Callable[[Advice], bool] | None
-
-
-@runtime_checkable
 class Ponderer(Protocol):
     """A player that thinks about many games at once and moves in each when it is ready.
 
@@ -92,6 +80,18 @@ class Ponderer(Protocol):
 
     def think_on(self) -> tuple[np.ndarray, np.ndarray]:
         """Think for one batch of the network. Returns the games that are decided [any] and a legal action for each."""
+
+
+@runtime_checkable
+class Watched(Protocol):
+    """A player whose thinking can be seen.
+
+    Attributes:
+        watch: is shown what a search of one position thinks, ten times a second and at its end; the search ends when it returns
+            True. None shows nobody.
+    """
+
+    watch: Callable[[Advice], bool] | None
 
 
 @runtime_checkable

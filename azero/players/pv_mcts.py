@@ -102,8 +102,6 @@ class PvMcts:
         self.started = np.zeros(num_games, np.bool_)
         self.plies = np.zeros(num_games, np.int64)
         self.thinking = np.zeros(0, np.int64)  # games whose search is under way
-        self.one_by_one = bool(self.seconds) or num_games == 1
-        self.alone: list[tuple[int, np.ndarray, np.ndarray | None]] = []  # games to be searched one by one, their states and bans
         self.bans: dict[int, np.ndarray] = {}  # of them, moves to take out at roots that are not expanded yet
         self.turn = 0  # the game whose leaf comes first in the next batch
         self.figures = LaneFigures()
@@ -111,22 +109,14 @@ class PvMcts:
 
     def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Take in more positions to think about; see `Player.choose` for the arguments."""
+        settings = (self.search.num_simulations, self.search.tree_reuse)
+        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
         self.plies[games] = plies
         self.thinking = np.union1d(self.thinking, games)
-        if self.one_by_one:
-            for row, game in enumerate(games.tolist()):
-                self.alone.append((game, states[row], None if banned is None else banned[row]))
-            return
-        self.put(states, games)
         for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
             if moves.any():
                 self.bans[game] = moves
                 self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
-
-    def put(self, states: np.ndarray, games: np.ndarray) -> None:
-        """Make states [B, S] the roots of `games` [B], keeping what is known of them."""
-        settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
 
     def think_on(self) -> tuple[np.ndarray, np.ndarray]:
         """Move all searches on by one batch of the network. Returns the games that were decided before it and their moves.
