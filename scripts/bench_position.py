@@ -44,6 +44,7 @@ class Setting:
     plain: Setting | None = None
     seconds: list[float] = field(default_factory=list)
     visits: list[np.ndarray] = field(default_factory=list)
+    evaluations: int = 0
 
     def search(self, state: np.ndarray) -> None:
         """Search one position from nothing."""
@@ -52,14 +53,14 @@ class Setting:
         begin = time.perf_counter()
         self.player.choose(state[None], ONLY_GAME, ONLY_GAME)
         self.seconds.append(time.perf_counter() - begin)
+        self.evaluations += self.player.figures.evaluations
         self.visits.append(self.player.visit_counts(ONLY_GAME)[0].copy())
 
     def line(self) -> str:
         """What it did, as a row of the table."""
         count, median = len(self.seconds), statistics.median(self.seconds)
-        waves, evaluations = (number / count for number in (self.player.foresight.waves, self.player.foresight.evaluations))
         rate = statistics.mean(visits.sum() for visits in self.visits) / statistics.mean(self.seconds)
-        text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{waves:7.1f} waves{evaluations:7.0f} evaluated"
+        text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{self.evaluations / count:7.0f} evaluated"
         if self.plain is None:
             return text
         pairs = list(zip(self.visits, self.plain.visits, strict=True))
@@ -127,7 +128,6 @@ def main() -> None:
         settings = make_settings(game, network, search, arguments)
         for setting in settings:  # compiles, and lets threads and networks prepare
             setting.player.choose(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
-            setting.player.foresight.waves = setting.player.foresight.evaluations = 0
         for state in random_positions(game, arguments.positions, arguments.seed):
             for setting in settings:
                 setting.search(state)

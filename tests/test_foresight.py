@@ -69,7 +69,7 @@ def test_the_plain_twin_finds_the_same_visits() -> None:
     plain = PlainSearch(game, lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), 9), config)
     root = plain.run(after(game, 4), 100)
     assert player.visit_counts(ONLY)[0].tolist() == [root.edge_visits.get(action, 0) for action in range(9)]
-    assert player.foresight.waves < plain.evaluations / 4
+    assert isinstance(player.inference, FakeInference) and player.inference.calls < plain.evaluations / 4
 
 
 def test_what_comes_next_is_guessed_with_the_mean_value_above() -> None:
@@ -86,8 +86,8 @@ def test_what_comes_next_is_guessed_with_the_mean_value_above() -> None:
     inference = FakeInference(game, lambda planes: (logits, np.float32(0.5)), batch_size=2)
     config = SearchConfig(num_simulations=100, c_puct=1.0, c_puct_base=0.0, tree_reuse=False)
     player = PvMcts(game, inference, config, cache=64, leaves=2)
-    player.put(game.initial_state()[None], ONLY)
-    assert player.foresight.wave(player.tree, 0)  # the root
+    player.begin(game.initial_state()[None], ONLY, ONLY)
+    assert player.wave(0)  # the root
     assert gather_rows(player) == 2
     first, second = player.foresight.foreseen.keys
     assert (first == key_of(game, after(game, 0))).all() and (second == key_of(game, after(game, 1))).all()
@@ -113,7 +113,7 @@ def test_what_was_guessed_is_taken_back_bit_for_bit() -> None:
     config = SearchConfig(num_simulations=300, tree_reuse=False)
     wide, narrow = ready(game, 32, config), ready(game, 1, config)
     for player in (wide, narrow):
-        player.put(game.initial_state()[None], ONLY)
+        player.begin(game.initial_state()[None], ONLY, ONLY)
     while True:
         rows = [gather_rows(player) for player in (wide, narrow)]
         nodes = int(wide.tree.searches["num_nodes"][0])
@@ -138,8 +138,8 @@ def test_no_position_is_evaluated_twice() -> None:
     game = make_game("tictactoe")
     player = PvMcts(game, FakeInference(game, batch_size=16), SearchConfig(num_simulations=500), cache=2**16)
     player.think(game.initial_state()[None], ONLY)
-    assert player.cache.used.sum() == player.foresight.evaluations
-    assert player.foresight.waves < player.foresight.evaluations / 8
+    assert player.cache.used.sum() == player.figures.evaluations
+    assert player.figures.rows < 1.3 * player.figures.evaluations  # 16 a wave
 
 
 def test_batches_computed_side_by_side_change_nothing() -> None:
@@ -210,10 +210,10 @@ def test_a_move_takes_no_longer_than_its_seconds(monkeypatch: pytest.MonkeyPatch
     assert isinstance(player, PvMcts)
     for games in (1, 2):
         player.new_games(np.zeros(games, np.uint64))
-        begin, waves = clock.now, player.foresight.waves
+        begin = clock.now
         player.choose(np.repeat(game.initial_state()[None], games, axis=0), np.arange(games), np.zeros(games, np.int64))
         assert games * 0.93 < clock.now - begin <= games * 1.0 + 1e-9  # what is left is too short for one wave more
-        assert (player.foresight.waves - waves) == games * 33
+        assert player.figures.rows == games * 33 * 4
 
 
 def test_there_is_a_move_however_short_the_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,9 +23,11 @@ class SideBySide:
         self.threads = ThreadPoolExecutor(len(parts) - 1, "inference")
 
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate a batch, always a whole one; see `Inference.infer`."""
-        first, *others = np.split(planes, len(self.parts))
-        waiting = [self.threads.submit(part.infer, rows) for part, rows in zip(self.parts[1:], others, strict=True)]
-        answers = [self.parts[0].infer(first), *(answer.result() for answer in waiting)]
+        """Evaluate a batch, in as many parts as its rows need; see `Inference.infer`."""
+        rows, size = len(planes) if rows is None else rows, self.parts[0].batch_size
+        starts = range(0, rows, size)
+        asked = [(planes[start : start + size], min(size, rows - start)) for start in starts]
+        waiting = [self.threads.submit(part.infer, *what) for part, what in zip(self.parts[1:], asked[1:], strict=False)]
+        answers = [self.parts[0].infer(*asked[0]), *(answer.result() for answer in waiting)]
         logits, value = zip(*answers, strict=True)
         return np.concatenate(logits), np.concatenate(value)

@@ -91,7 +91,9 @@ class PvMcts:
         self.foresight = Foresight(game, inference, self.cache, self.puct, leaves)
         self.new_games(np.zeros(1, np.uint64))
         if seconds:  # compiles before the first move's clock runs
-            self.advise(game.initial_state())
+            self.begin(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
+            self.wave(0)
+            self.new_games(np.zeros(1, np.uint64))
 
     def new_games(self, seeds: np.ndarray) -> None:
         """Forget all trees; game g's moves are drawn from a stream seeded by seeds[g], [G] uint64."""
@@ -100,8 +102,6 @@ class PvMcts:
         self.started = np.zeros(num_games, np.bool_)
         self.plies = np.zeros(num_games, np.int64)
         self.thinking = np.zeros(0, np.int64)  # games whose search is under way
-        self.one_by_one = bool(self.seconds) or num_games == 1
-        self.alone: list[tuple[int, np.ndarray, np.ndarray | None]] = []  # games to be searched one by one, their states and bans
         self.bans: dict[int, np.ndarray] = {}  # of them, moves to take out at roots that are not expanded yet
         self.turn = 0  # the game whose leaf comes first in the next batch
         self.figures = LaneFigures()
@@ -109,30 +109,23 @@ class PvMcts:
 
     def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Take in more positions to think about; see `Player.choose` for the arguments."""
+        settings = (self.search.num_simulations, self.search.tree_reuse)
+        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
         self.plies[games] = plies
         self.thinking = np.union1d(self.thinking, games)
-        if self.one_by_one:
-            for row, game in enumerate(games.tolist()):
-                self.alone.append((game, states[row], None if banned is None else banned[row]))
-            return
-        self.put(states, games)
         for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
             if moves.any():
                 self.bans[game] = moves
                 self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
 
-    def put(self, states: np.ndarray, games: np.ndarray) -> None:
-        """Make states [B, S] the roots of `games` [B], keeping what is known of them."""
-        settings = (self.search.num_simulations, self.search.tree_reuse)
-        start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
-
     def think_on(self) -> tuple[np.ndarray, np.ndarray]:
-        """Move all searches on by one batch of the network. Returns the games that were decided before it and their moves."""
-        waiting = 0
-        if self.alone:
-            game, state, banned = self.alone.pop(0)
-            self.think_of_one(state, game, banned)
-            decided = np.array([game])
+        """Move all searches on by one batch of the network. Returns the games that were decided before it and their moves.
+
+        Where positions are searched one by one, it is one whole search.
+        """
+        if self.one_by_one:
+            waiting, decided = 0, self.thinking[:1]
+            self.think_of_one(int(decided[0]))
         else:
             waiting = self.run_wave(self.thinking)
             decided = self.thinking[self.tree.searches["leaf"][self.thinking] == NO_LEAF]
@@ -184,41 +177,54 @@ class PvMcts:
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
-        if self.one_by_one:
-            for row, game in enumerate(games.tolist()):
-                self.think_of_one(states[row], game, None if banned is None else banned[row])
-            return
         self.begin(states, games, np.zeros(len(games), np.int64), banned)
-        while self.run_wave(self.thinking):
-            self.infer_leaves()
+        if self.one_by_one:
+            for game in games.tolist():
+                self.think_of_one(game)
+        else:
+            while self.run_wave(self.thinking):
+                self.infer_leaves()
         self.thinking = self.thinking[:0]
 
-    def think_of_one(self, state: np.ndarray, game: int, banned: np.ndarray | None) -> None:
-        """Search one state and let `watch` see it."""
-        for advice in self.analyse(state, banned, game):
+    @property
+    def one_by_one(self) -> bool:
+        """Whether positions are searched one after another, because there is one game only or the time is what limits."""
+        return bool(self.seconds) or len(self.started) == 1
+
+    def think_of_one(self, game: int) -> None:
+        """Search a game's position and let `watch` see it."""
+        for advice in self.search_one(game):
             if self.watch is not None and self.watch(advice):
                 return
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None, game: int = 0) -> Iterator[Advice]:
-        """Search one state [S] and yield what the search thinks so far: ten times a second, and when it ends.
+    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Iterator[Advice]:
+        """Search one state [S], without its banned moves [A], and yield what the search thinks so far.
 
-        It ends when its simulations are done or its time is up, or when the caller reads no more.
+        It does so ten times a second and at the end: when the simulations are done, when the time is up, or when the caller reads
+        no more. It begins with an empty tree and forgets all games.
         """
-        begin = shown = time.perf_counter()
-        searches, waves = self.tree.searches["simulations_left"], self.foresight
-        self.put(state[None], np.array([game]))
-        if banned is not None:
-            searches[game] = 0
-            waves.wave(self.tree, game)  # only expands the root
-            ban_roots(self.tree, np.array([game]), banned[None])
-            searches[game] = self.search.num_simulations
-        last = time.perf_counter()
-        while waves.wave(self.tree, game) and not self.is_over(game, begin, last):
+        self.new_games(np.zeros(1, np.uint64))
+        self.begin(state[None], ONLY_GAME, ONLY_GAME, None if banned is None else banned[None])
+        yield from self.search_one(0)
+
+    def search_one(self, game: int) -> Iterator[Advice]:
+        """Search the position that a game has begun with; see `analyse`."""
+        begin = shown = last = time.perf_counter()
+        while self.wave(game) and not self.is_over(game, begin, last):
             last = time.perf_counter()
             if last - shown >= SNAPSHOT_SECONDS:
                 yield self.advice(game)
                 shown = last = time.perf_counter()
         yield self.advice(game)
+
+    def wave(self, game: int) -> bool:
+        """Search a game on with foresight by one batch of the network. False: its search is done."""
+        goes_on = self.foresight.wave(self.tree, game, self.figures)
+        if game not in self.bans:
+            return goes_on
+        ban_roots(self.tree, np.array([game]), self.bans.pop(game)[None])  # the root was all that this wave was to expand
+        self.tree.searches["simulations_left"][game] = self.search.num_simulations
+        return True
 
     def is_over(self, game: int, begin: float, last: float) -> bool:
         """Whether a search ends early: no time is left for one more wave like the one since `last`, or its move is decided."""

@@ -14,12 +14,14 @@ plain one. As a guess in this one it is right less often.
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.search.cache import EvaluationCache, find, remember
+from azero.search.figures import LaneFigures
 from azero.search.kernels import borrowed, kernel, part
 from azero.search.mcts import absorb, backup, expand, expand_root, select, simulate, softmax_over_legal
 from azero.search.puct import Puct
@@ -206,15 +208,16 @@ class Foresight:
         self.rows = self.planes[:leaves]
         self.foreseen = make_foreseen(game, leaves)
         self.key, self.prior = np.zeros(game.key_words, np.uint64), np.zeros(game.num_actions, np.float32)
-        self.waves = self.evaluations = 0  # made so far, of all searches
 
-    def wave(self, tree: Tree, b: int) -> bool:
+    def wave(self, tree: Tree, b: int, figures: LaneFigures) -> bool:
         """Search game b on to its next answer of the network, or by some simulations without one. False: none is left to do."""
         addresses, scratch = self.game.rule_addresses, (self.key, self.prior)
         rows = gather(addresses, tree, self.cache, b, self.puct, self.rows, self.foreseen, self.key)
         if rows:
-            answers = self.inference.infer(self.planes)
-            take_in(addresses, tree, self.cache, np.array([b]), self.foreseen, rows, *answers, *scratch)
-            self.waves += 1
-            self.evaluations += rows
+            began = time.perf_counter()
+            logits, values = self.inference.infer(self.planes, rows)
+            figures.inference_seconds += time.perf_counter() - began
+            take_in(addresses, tree, self.cache, np.array([b]), self.foreseen, rows, logits, values, *scratch)
+            figures.evaluations += rows
+            figures.rows += len(logits)
         return bool(tree.searches["simulations_left"][b] > 0)
