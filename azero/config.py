@@ -113,7 +113,7 @@ class InferenceConfig:
     """How the network is computed on leaves."""
 
     backend: str = "auto"  # auto (the fastest here) | torch | openvino (CPU; pip install "azero[cpu]")
-    precision: str = "auto"  # auto | fp32 | bf16
+    precision: str = "auto"  # auto (fp32 or bf16) | fp32 | bf16 | int8 (OpenVINO, the blocks only)
     cache: int = 65_536  # evaluations remembered per lane and network (exact); 0 for none
 
 
@@ -154,7 +154,7 @@ CHOICES = {
     "train.start_from": ("candidate", "champion"),
     "train.precision": ("auto", "fp32", "bf16"),
     "inference.backend": ("auto", "torch", "openvino"),
-    "inference.precision": ("auto", "fp32", "bf16"),
+    "inference.precision": ("auto", "fp32", "bf16", "int8"),
     "device": ("auto", "cpu", "cuda"),
 }
 

@@ -13,7 +13,7 @@ from azero.command_line import program
 from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.inference_choice import ensure_choice
+from azero.inference_choice import choice_for, ensure_choice
 from azero.lanes import lanes_wished
 from azero.match import MatchGame, MatchResult, play_match
 from azero.metrics import Reporter
@@ -142,6 +142,7 @@ def hold_match(
     champion = unpack_network(networks[1], "champion")
     check_fits(champion, game)
     choice = ensure_choice(run, config, game, champion.network, report)
+    choice = choice_for(choice, unpack_network(networks[0], "candidate").network, "candidate", game, report)
     with report.stage("evaluate", cycle, config.cycles, games, "games") as progress:
         result = play_gate(config, networks, game, cycle, choice, progress, stop)
         record = figures_of(result, config.evaluate.threshold)

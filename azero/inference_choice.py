@@ -10,7 +10,7 @@ from azero.config import Config
 from azero.games.game import Game
 from azero.metrics import Reporter
 from azero.network.backends import obstacle
-from azero.network.choosing import choose_inference
+from azero.network.choosing import choose_inference, safe_choice
 from azero.network.inference import InferenceChoice, resolve_device
 from azero.network.model import Network
 from azero.run import Run
@@ -38,21 +38,31 @@ def ensure_choice(run: Run, config: Config, game: Game, network: Network, report
     stored = None if run.state.inference is None else InferenceChoice(**run.state.inference)
     changes = [] if stored is None else misfits(stored, config, device)
     if stored is not None and not changes:
-        return stored
+        return choice_for(stored, network, "champion", game, report)
     planes = positions_to_time(game, batch_rows(config), config.seed)
     choice = choose_inference(network, game, config.inference, device, batch_rows(config), planes)
     run.commit(replace(run.state, inference=asdict(choice)))
     report.message(describe(choice, changes))
-    return choice
+    return choice_for(choice, network, "champion", game, report)
+
+
+def choice_for(choice: InferenceChoice, network: Network, name: str, game: Game, report: Reporter) -> InferenceChoice:
+    """The run's choice as far as it suits one network of that name: where int8 strays too far, it is told and left for now."""
+    safe = safe_choice(choice, network, game)
+    if safe != choice:
+        report.message(f"The {name} strays too far in {choice.precision}; it is computed in {safe.precision}.")
+    return safe
 
 
 def device_for(config: Config) -> str:
-    """Where the network is computed on leaves: "cuda" or "cpu". Who asks for OpenVINO and leaves the device open means the CPU.
+    """Where the network is computed on leaves: "cuda" or "cpu". Who asks for OpenVINO, or for int8, and leaves the device open
+    means the CPU.
 
     Raises:
         UserError: a GPU is asked for and there is none.
     """
-    return "cpu" if (config.inference.backend, config.device) == ("openvino", "auto") else resolve_device(config.device)
+    openvino = config.inference.backend == "openvino" or config.inference.precision == "int8"
+    return "cpu" if openvino and config.device == "auto" else resolve_device(config.device)
 
 
 def misfits(stored: InferenceChoice, config: Config, device: str) -> list[str]:

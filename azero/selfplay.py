@@ -21,7 +21,7 @@ from azero.games.game import Game
 from azero.inference_choice import ensure_choice
 from azero.lanes import lanes_wished, play_games
 from azero.metrics import Reporter
-from azero.network.backends import make_inference
+from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
 from azero.network.torch_inference import one_thread_a_lane
@@ -58,7 +58,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
     with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
-        inferences = [make_inference(champion, game, choice) for _ in range(lane_count(config, len(numbers), choice))]
+        inferences = make_inferences(champion, game, choice, lane_count(config, len(numbers), choice))
         played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, deadline)
     if len(played) < len(numbers) and stop.requested:
         run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))

@@ -23,10 +23,11 @@ KINDS = [
     for output in ("logits", "linear")
 ]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
+EVERY_WAY = [*WAYS, ("openvino", "int8")]  # int8 is taken only when it is asked for
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO, the extra cpu")
 every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
-every_way = pytest.mark.parametrize("way", WAYS, ids="-".join)
+every_way = pytest.mark.parametrize("way", EVERY_WAY, ids="-".join)
 
 
 def choice_of(way: tuple[str, str], batch_size: int = BATCH) -> InferenceChoice:

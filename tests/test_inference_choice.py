@@ -16,6 +16,7 @@ from azero import inference_choice, loop
 from azero.config import Config, InferenceConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.network.choosing import LIMITS
 from azero.network.inference import InferenceChoice
 from azero.run import Run, State, StopSignal
 
@@ -64,22 +65,28 @@ def played_on(config: Config) -> tuple[State, list[str]]:
     return state, [text for text in report.messages if text.startswith("inference")]
 
 
+def kept_by(state: State) -> InferenceChoice:
+    """The choice that a run remembers."""
+    assert state.inference is not None
+    return InferenceChoice(**state.inference)
+
+
 def test_the_backend_is_chosen_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = toy_config(tmp_path)
     state, told = played_on(config)
-    chosen = state.inference
-    assert chosen is not None and (chosen["backend"], chosen["precision"], chosen["batch_size"]) == ("torch", "fp32", 16)
+    chosen = kept_by(state)
+    assert (chosen.backend, chosen.precision, chosen.batch_size) == ("torch", "fp32", 16)
     assert len(told) == 1 and "again" not in told[0]
 
     def refuse(*of: object) -> None:
         raise AssertionError("chosen again")
 
     monkeypatch.setattr("azero.inference_choice.choose_inference", refuse)
-    assert advance(replace(config, cycles=1, inference=InferenceConfig()), until="evaluate").inference == chosen
+    assert kept_by(advance(replace(config, cycles=1, inference=InferenceConfig()), until="evaluate")) == chosen
     with Run.open(config, NAME, "test") as run:
         loop.run_stage(config, run, Told(), StopSignal())
         loop.run_stage(config, run, Told(), StopSignal())
-        assert (run.state.cycle, run.state.stage, run.state.inference) == (1, "train", chosen)
+        assert (run.state.cycle, run.state.stage, kept_by(run.state)) == (1, "train", chosen)
 
 
 @pytest.mark.parametrize(
@@ -105,7 +112,7 @@ def test_auto_asks_for_nothing(tmp_path: Path) -> None:
     stored = replace(STORED, precision="bf16", device="cuda" if torch.cuda.is_available() else "cpu")
     begun(config, stored)
     state, told = played_on(config)
-    assert state.inference == asdict(stored) and not told
+    assert kept_by(state) == stored and not told
 
 
 @pytest.mark.parametrize("device", ["cpu", "auto"])
@@ -136,14 +143,26 @@ def test_a_run_begun_with_openvino_goes_on_without_it_unless_it_is_insisted_on(
 
 def test_who_asks_for_openvino_and_leaves_the_device_open_means_the_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert inference_choice.device_for(Config(inference=InferenceConfig(backend="openvino"))) == "cpu"
+    for wish in (InferenceConfig(backend="openvino"), InferenceConfig(precision="int8")):
+        assert inference_choice.device_for(Config(inference=wish)) == "cpu"
     assert inference_choice.device_for(Config(inference=InferenceConfig(backend="openvino"), device="cuda")) == "cuda"
     assert inference_choice.device_for(Config()) == "cuda"
 
 
 @needs_openvino
-def test_games_with_openvino_are_the_same_in_one_lane_and_in_two(tmp_path: Path) -> None:
-    openvino = InferenceConfig(backend="openvino", precision="fp32")
+def test_a_network_that_strays_in_int8_is_computed_otherwise_and_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(LIMITS, "int8", 0.0)
+    report = Told()
+    state = advance(toy_config(tmp_path, cycles=1, inference=InferenceConfig(precision="int8")), report=report)
+    assert state.inference is not None and state.inference["precision"] == "int8"  # the next network may suit
+    strayed = [text for text in report.messages if "strays too far in int8; it is computed in" in text]
+    assert [text.split()[1] for text in strayed] == ["champion", "champion"]  # in self-play and in the match
+
+
+@needs_openvino
+@pytest.mark.parametrize("precision", ["fp32", "int8"])
+def test_games_with_openvino_are_the_same_in_one_lane_and_in_two(tmp_path: Path, precision: str) -> None:
+    openvino = InferenceConfig(backend="openvino", precision=precision)
     whole = {lanes: toy_config(tmp_path / str(lanes), inference=openvino, lanes=lanes) for lanes in (1, 2)}
     states = [advance(replace(config, cycles=1)) for config in whole.values()]
     assert [(state.cycle, state.inference["backend"]) for state in states if state.inference] == [(1, "openvino")] * 2

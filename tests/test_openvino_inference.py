@@ -23,11 +23,11 @@ socket.socket.connect = socket.getaddrinfo = refuse
 from azero.config import NetworkConfig
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network
-from azero.network.openvino_inference import OpenVinoInference
+from azero.network.backends import make_inference
 import numpy as np
 from types import SimpleNamespace
 game = SimpleNamespace(planes_shape=(2, 3, 3), num_actions=9)
-inference = OpenVinoInference(build_network(NetworkConfig(), game, 1), game, InferenceChoice("openvino", "fp32", 4, "cpu", 0.0))
+inference = make_inference(build_network(NetworkConfig(), game, 1), game, InferenceChoice("openvino", "fp32", 4, "cpu", 0.0))
 inference.infer(np.zeros((4, 2, 3, 3), np.float32))
 print(sorted(name for name in sys.modules if name.startswith("openvino_telemetry.")))
 """

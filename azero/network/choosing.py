@@ -8,16 +8,17 @@ from dataclasses import replace
 
 import numpy as np
 import torch
-from torch.nn import functional
+from torch.nn.functional import softmax
 
 from azero.config import InferenceConfig, UserError
 from azero.games.game import Game
 from azero.network.backends import candidates, make_inference
-from azero.network.folded import policy_logits
+from azero.network.folded import FoldedNetwork, policy_logits
 from azero.network.inference import Inference, InferenceChoice, resolve_device
+from azero.network.int8 import own_play
 from azero.network.model import Network
 
-LIMITS = {"fp32": 1e-3, "bf16": 0.05}  # how far a probability or a value may stray from torch fp32
+LIMITS = {"fp32": 1e-3, "bf16": 0.05, "int8": 0.2}  # how far a probability or a value may stray from torch fp32
 SPEED_MARGIN = 1.15  # bf16 must be this much faster than fp32, so that noise in the timing does not decide
 SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
 TIMING_SECONDS = 0.2  # for each backend and precision
@@ -76,6 +77,17 @@ def with_smaller_batches(network: Network, game: Game, choice: InferenceChoice, 
     return replace(choice, batches=(*equal, choice.batch_size))
 
 
+def safe_choice(choice: InferenceChoice, network: Network, game: Game) -> InferenceChoice:
+    """The choice for one network: int8 only where it answers like torch fp32 on the network's own play, else bf16 or fp32."""
+    if choice.precision != "int8":
+        return choice
+    planes = np.concatenate(list(own_play(FoldedNetwork(network), game)))
+    if strays(network, make_inference(network, game, replace(choice, batch_size=len(planes))), planes) <= LIMITS["int8"]:
+        return choice
+    _, precision = candidates(choice.backend, "auto", choice.device)[-1]
+    return replace(choice, precision=precision)
+
+
 def merit(choice: InferenceChoice) -> tuple[bool, float]:
     """What is best: rows that do not depend on their place, then speed."""
     margin = SPEED_MARGIN if choice.precision == "fp32" else 1.0
@@ -94,12 +106,22 @@ def rows_are_independent(inference: Inference, planes: np.ndarray) -> bool:
 
 def strays(network: Network, inference: Inference, planes: np.ndarray) -> float:
     """How far an inference's move probabilities and values stray at most from torch fp32 on the CPU; infinite when not finite."""
+    moves, values = apart(answers_of(network, planes), inference.infer(planes))
+    most = max(moves.max(), values.max())
+    return float(most) if np.isfinite(most) else float("inf")
+
+
+def answers_of(network: Network, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The network's own answers by torch fp32 on the CPU, as `Inference.infer` gives them."""
     with torch.inference_mode():
         policy_output, value = copy.deepcopy(network).cpu().float().eval()(torch.from_numpy(planes))
-        expected = functional.softmax(policy_logits(policy_output, network.config.policy_output == "linear"), dim=1)
-        logits, own_value = (torch.from_numpy(array) for array in inference.infer(planes))
-        apart = torch.cat([(functional.softmax(logits, dim=1) - expected).abs().flatten(), (own_value - value).abs()])
-    return float(apart.max()) if bool(torch.isfinite(apart).all()) else float("inf")
+        return policy_logits(policy_output, network.config.policy_output == "linear").numpy(), value.numpy()
+
+
+def apart(answers: tuple[np.ndarray, np.ndarray], others: tuple[np.ndarray, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """How far two answers lie apart: move probabilities [B, A] and values [B], without a sign."""
+    chances = [softmax(torch.from_numpy(logits), dim=1).numpy() for logits in (answers[0], others[0])]
+    return np.abs(chances[0] - chances[1]), np.abs(answers[1] - others[1])
 
 
 def measure(inference: Inference, planes: np.ndarray) -> float:

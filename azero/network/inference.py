@@ -39,7 +39,7 @@ class InferenceChoice:
 
     Attributes:
         backend: "torch" or "openvino".
-        precision: "fp32" or "bf16".
+        precision: "fp32", "bf16" or "int8".
         batch_size: B, the largest batch.
         device: "cpu" or "cuda".
         evaluations_per_second: what was measured, by one thread.

@@ -15,6 +15,7 @@ import numpy as np
 from torch import Tensor, nn
 
 from azero.network.folded import SMALLEST_OUTPUT, Affine, Dense, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
+from azero.network.int8 import Ranges
 
 Node = Any  # OpenVINO has no types for a checker
 
@@ -31,19 +32,20 @@ def openvino() -> ModuleType:
     return openvino
 
 
-def graph_of(folded: FoldedNetwork, shape: tuple[int, ...]) -> Any:
+def graph_of(folded: FoldedNetwork, shape: tuple[int, ...], ranges: Ranges | None = None) -> Any:
     """The `openvino.Model` of a folded network, which is on the CPU in fp32.
 
     Its input is planes [B, C, H, W], of which `shape` tells the sizes; its outputs are logits [B, A] and value [B].
+    Layers that have a range compute in int8.
     """
-    return Graph(openvino(), shape).model(folded)
+    return Graph(openvino(), shape, ranges or {}).model(folded)
 
 
 class Graph:
     """Draws one graph; every method takes the node that comes before and returns the one it adds."""
 
-    def __init__(self, library: ModuleType, shape: tuple[int, ...]) -> None:
-        self.library = library
+    def __init__(self, library: ModuleType, shape: tuple[int, ...], ranges: Ranges) -> None:
+        self.library, self.ranges = library, ranges
         self.op = library.opset13
         self.planes = self.op.parameter(list(shape), np.float32, name="planes")
 
@@ -82,8 +84,10 @@ class Graph:
     def convolution(self, x: Node, layer: nn.Conv2d) -> Node:
         """A convolution with its bias, which keeps the board's size."""
         assert layer.bias is not None
-        padding = [layer.weight.shape[-1] // 2] * 2
-        x = self.op.convolution(x, self.constant(layer.weight), [1, 1], padding, padding, [1, 1])
+        weight, padding = self.constant(layer.weight), [layer.weight.shape[-1] // 2] * 2
+        if layer in self.ranges:
+            x, weight = self.levels(x, *self.ranges[layer]), self.weight_levels(weight, layer.weight)
+        x = self.op.convolution(x, weight, [1, 1], padding, padding, [1, 1])
         return self.op.add(x, self.constant(layer.bias[None, :, None, None]))
 
     def dense(self, x: Node, layer: Dense) -> Node:
@@ -94,6 +98,19 @@ class Graph:
     def affine(self, x: Node, layer: Affine) -> Node:
         """A batch norm that could not be folded."""
         return self.op.add(self.op.multiply(x, self.constant(layer.scale[None])), self.constant(layer.shift[None]))
+
+    def levels(self, x: Node, low: float, high: float) -> Node:
+        """The nearest of 256 levels from `low` to `high`, moved a little so that 0 is one of them: padding must stay exact."""
+        step = max(high - low, 1e-6) / 255
+        lowest = -round(-low / step) * step
+        ends = [self.op.constant(np.array([end], np.float32)) for end in (lowest, lowest + 255 * step)]
+        return self.op.fake_quantize(x, *ends, *ends, levels=256)
+
+    def weight_levels(self, weight: Node, values: Tensor) -> Node:
+        """The nearest of 255 levels for each output channel, as many above 0 as below."""
+        most = values.detach().abs().amax((1, 2, 3), keepdim=True).clamp_min(1e-6)
+        ends = [self.constant(-most), self.constant(most)]
+        return self.op.fake_quantize(weight, *ends, *ends, levels=255)
 
     def constant(self, tensor: Tensor) -> Node:
         """A layer's numbers, copied into the graph."""

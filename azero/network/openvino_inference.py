@@ -1,4 +1,4 @@
-"""OpenVINO as a backend: the network compiled for this CPU, in fp32 or bf16. It is the extra `cpu` of azero.
+"""OpenVINO as a backend: the network compiled for this CPU, in fp32, bf16 or int8. It is the extra `cpu` of azero.
 
 A call computes in the thread that makes it and releases Python's interpreter lock, so that lanes run side by side.
 """
@@ -16,10 +16,9 @@ from azero.config import UserError
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
 from azero.network.inference import InferenceChoice, check_batch, fitting
+from azero.network.int8 import Ranges, input_ranges
 from azero.network.model import Network
 from azero.network.openvino_graph import graph_of, openvino
-
-HINTS = {"fp32": "f32", "bf16": "bf16"}
 
 
 def is_installed() -> bool:
@@ -31,9 +30,14 @@ def obstacle(precision: str) -> str | None:
     """Why this backend cannot compute in that precision here, as one sentence; None where it can."""
     if not is_installed():
         return 'OpenVINO is not installed; pip install "azero[cpu]", or set inference.backend=auto.'
-    if precision == "bf16" and "BF16" not in openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES"):
+    if precision == "bf16" and not knows_bf16():
         return "This CPU has no bf16 arithmetic for OpenVINO; set inference.precision=fp32 or auto."
     return None
+
+
+def knows_bf16() -> bool:
+    """Whether this CPU has instructions for it."""
+    return "BF16" in openvino().Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
 
 
 class Compiled(NamedTuple):
@@ -45,6 +49,20 @@ class Compiled(NamedTuple):
     value: np.ndarray
 
 
+def make_inferences(network: Network, game: Game, choice: InferenceChoice, lanes: int) -> list[OpenVinoInference]:
+    """An inference for each lane; see `azero.network.backends.make_inferences`.
+
+    Raises:
+        UserError: OpenVINO is not installed or lacks the precision.
+    """
+    if reason := obstacle(choice.precision):
+        raise UserError(reason)
+    with torch.no_grad():
+        folded = FoldedNetwork(network).cpu().eval()
+    ranges = input_ranges(folded, game) if choice.precision == "int8" else {}
+    return [OpenVinoInference(folded, ranges, game, choice) for _ in range(lanes)]
+
+
 class OpenVinoInference:
     """A network compiled for each size of batch when one is first asked for.
 
@@ -52,23 +70,20 @@ class OpenVinoInference:
     on disk. Threads may share an object, one at a time; with an object each they compute side by side.
     """
 
-    def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
-        """Raises UserError where OpenVINO is not installed or lacks the precision."""
-        if reason := obstacle(choice.precision):
-            raise UserError(reason)
+    def __init__(self, folded: FoldedNetwork, ranges: Ranges, game: Game, choice: InferenceChoice) -> None:
+        """See `make_inferences`. `ranges`: of the layers in int8; what is left is then in bf16 where the CPU knows it."""
+        self.folded, self.ranges = folded, ranges
         self.batch_size, self.batches = choice.batch_size, choice.batches
         self.shape = (choice.batch_size, *game.planes_shape)
-        self.precision = choice.precision
+        self.hint = "f32" if choice.precision == "fp32" or not knows_bf16() else "bf16"
         self.lock = threading.Lock()
-        with torch.no_grad():
-            self.folded = FoldedNetwork(network).cpu()
         self.compiled = {self.batch_size: self.compile(self.batch_size)}
 
     def compile(self, rows: int) -> Compiled:
         """The network for batches of so many rows."""
-        graph = graph_of(self.folded, (rows, *self.shape[1:]))
+        graph = graph_of(self.folded, (rows, *self.shape[1:]), self.ranges)
         settings = {
-            "INFERENCE_PRECISION_HINT": HINTS[self.precision],
+            "INFERENCE_PRECISION_HINT": self.hint,
             "PERFORMANCE_HINT": "LATENCY",
             "NUM_STREAMS": 1,
             "INFERENCE_NUM_THREADS": 1,

@@ -1,0 +1,68 @@
+"""int8: the levels come from the network's own play, the same each time, and 0 is one of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from answering import BATCH, choice_of, lived_in, needs_openvino, positions
+
+from azero.config import NetworkConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.backends import make_inference
+from azero.network.folded import FoldedNetwork
+from azero.network.int8 import GAMES, input_ranges, own_play
+from azero.network.model import Network, build_network
+from azero.network.openvino_graph import Graph, openvino
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+@pytest.fixture(scope="module")
+def network(game: Game) -> Network:
+    return build_network(NetworkConfig(blocks=2, channels=8), game, 1)
+
+
+def test_the_network_plays_itself_from_the_first_ply_to_the_last_and_again(game: Game, network: Network) -> None:
+    planes = list(own_play(FoldedNetwork(network), game))
+    stones = np.array([batch.sum(axis=(1, 2, 3)) for batch in planes])  # [plies, games]
+    assert stones.shape == (9, GAMES) and not stones[0].any()
+    assert ((np.diff(stones, axis=0) == 1) | (stones[1:] == 0)).all()
+    assert stones.max() == 8 and (stones[5:] == 0).any()
+
+
+def test_ranges_hold_all_that_was_met_and_are_the_same_each_time(game: Game, network: Network) -> None:
+    folded = FoldedNetwork(network)
+    ranges = input_ranges(folded, game)
+    assert list(ranges.values()) == list(input_ranges(folded, game).values()) and len(ranges) == 4
+    with torch.no_grad():
+        first = torch.relu(folded.stem(torch.from_numpy(np.concatenate(list(own_play(folded, game))))))
+    assert next(iter(ranges.values())) == pytest.approx((0.0, float(first.max())))
+
+
+@needs_openvino
+@pytest.mark.parametrize("block", ["residual", "pyramid"])
+def test_equal_networks_give_equal_answers(game: Game, block: str) -> None:
+    config = NetworkConfig(blocks=2, channels=8, block=block)
+    one, other = (make_inference(lived_in(config, game), game, choice_of(("openvino", "int8"))) for _ in range(2))
+    planes = positions(game)
+    assert all(np.array_equal(own, right) for own, right in zip(one.infer(planes), other.infer(planes), strict=True))
+
+
+@needs_openvino
+@pytest.mark.parametrize("low, high", [(0.0, 5.1), (-1.0, 3.0), (-2.0, 0.0), (0.0, 0.0)])
+def test_levels_reach_from_end_to_end_and_keep_0(low: float, high: float) -> None:
+    library = openvino()
+    graph = Graph(library, (1, 1, 1, BATCH), {})
+    answer = graph.op.result(graph.levels(graph.planes, low, high))
+    model = library.Model([answer], [graph.planes], "levels")
+    request = library.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    asked = np.linspace(low, high, BATCH, dtype=np.float32)
+    asked[0] = 0.0
+    found = request(asked.reshape(1, 1, 1, BATCH))[0].ravel()
+    step = max(high - low, 1e-6) / 255
+    assert abs(found[0]) < 1e-6 and np.abs(found - asked).max() <= step * 1.01
