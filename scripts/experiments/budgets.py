@@ -35,9 +35,10 @@ def budgeted(evaluation: str) -> list[tuple[Entrant, Entrant]]:
 
 
 def trained(run: str) -> list[tuple[Entrant, Entrant | None]]:
-    """Each player with a network; policy and value have no budget."""
+    """Each player with a network; policy and value have no budget. A rollout by the policy would cost twenty evaluations."""
+    fast = {"run": run, "rollout_policy": "random"}
     return [
-        (player("alphago", run=run, num_simulations=100), player("alphago", run=run, num_simulations=10)),
+        (player("alphago", num_simulations=100, **fast), player("alphago", num_simulations=10, **fast)),
         (player("pv_mcts", run=run, num_simulations=100), player("pv_mcts", run=run, num_simulations=10)),
         (player("policy", run=run), None),
         (player("value", run=run), None),
