@@ -36,7 +36,7 @@ LENGTH_SECONDS = 30.0
 LENGTH_GAMES = 32  # whose length is asked with one simulation a move where no whole game fits into the time
 OTHER_SECONDS = 0.2  # of a cycle, to write files and figures
 TENSORBOARD_BYTES = 20_000  # of a cycle, measured; pictures of tic-tac-toe come on top
-CLEARLY = 0.9  # another way to play must take so much less time before it is suggested
+CLEARLY = 0.8  # another way to play must take so much less time before it is suggested: trials of seconds differ by a tenth
 MIB = 2**20
 
 
