@@ -15,7 +15,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import choice_for, ensure_choice
 from azero.lanes import lanes_wished
-from azero.match import MatchGame, MatchResult, play_match
+from azero.match import MatchGame, MatchResult, Table, Watch
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
 from azero.network.backends import make_inference
@@ -41,30 +41,25 @@ def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
     """How the networks of a match are computed: in batches that its games can fill.
 
     Half of the games wait for either network while all are under way, and fewer later on, so a batch has a row for a quarter of
-    the games, in steps of 8. It does not look at the number of lanes, for the same reason as `batch_rows`. Measured with 60 games
-    of Connect Four on two cores: 6.0 s with 16 rows, 5.7 with 24, 6.3 with 32.
+    the games: one of the run's smaller batches, or a size of its own where it has none. It does not look at the number of lanes,
+    for the same reason as `batch_rows`. Measured with 60 games of Connect Four on two cores: 6.0 s with 16 rows, 5.7 with 24, 6.3
+    with 32.
     """
-    return replace(choice, batch_size=min(choice.batch_size, 8 * -(-games // 32)))
+    sizes = choice.batches if len(choice.batches) > 1 else (8 * -(-games // 32), choice.batch_size)
+    size = next((size for size in sizes if 4 * size >= games), choice.batch_size)
+    size = min(size, choice.batch_size)
+    return replace(choice, batch_size=size, batches=tuple(other for other in choice.batches if other <= size))
 
 
-def play_gate(
-    config: Config,
-    networks: tuple[bytes, bytes],
-    game: Game,
-    cycle: int,
-    choice: InferenceChoice,
-    progress: Progress,
-    stop: StopSignal,
-) -> MatchResult:
-    """The match of (candidate, champion), the candidate as player 0.
+def lay_table(
+    config: Config, networks: tuple[bytes, bytes], game: Game, cycle: int, choice: InferenceChoice, watch: Watch
+) -> Table:
+    """The match of (candidate, champion) before its first move, the candidate as player 0.
 
     Raises:
-        Stopped: a stop was requested.
         UserError: a network does not fit the rules.
     """
-    evaluate = config.evaluate
-    candidate, champion = networks
-    choice = match_choice(choice, evaluate.games)
+    evaluate, choice = config.evaluate, match_choice(choice, config.evaluate.games)
 
     def player(data: bytes, name: str) -> pv_mcts.PvMcts:
         loaded = unpack_network(data, name)
@@ -80,27 +75,45 @@ def play_gate(
             cache=config.inference.cache,
         )
 
-    players = (player(candidate, "candidate"), player(champion, "champion"))
-    finished = 0
+    source = seeds.sequence(config.seed, cycle, seeds.OPENINGS)
+    openings = random_openings(game, evaluate.opening_plies, evaluate.games // 2, source)
+    players = (player(networks[0], "candidate"), player(networks[1], "champion"))
+    return Table(game, players, seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games), openings, watch)
+
+
+def match_lanes(config: Config, choice: InferenceChoice) -> int:
+    """Lanes that a match is played in: one for each network, or one for both."""
+    return min(2, lanes_wished(config, choice.device))
+
+
+def play_gate(
+    config: Config,
+    networks: tuple[bytes, bytes],
+    game: Game,
+    cycle: int,
+    choice: InferenceChoice,
+    progress: Progress,
+    stop: StopSignal,
+) -> MatchResult:
+    """Play the match of (candidate, champion).
+
+    Raises:
+        Stopped: a stop was requested.
+        UserError: a network does not fit the rules.
+    """
+    tables: list[Table] = []
 
     def watch(ended: list[MatchGame]) -> None:
-        nonlocal finished
-        finished += len(ended)
-        progress.update(finished, batch_fill=StageFigures([player.figures for player in players]).batch_fill)
+        for table in tables:
+            figures = StageFigures([seat.figures for seat in table.seats])
+            progress.update(len(table.ended), **figures.live())
         if stop.requested:
             raise Stopped
 
-    source = seeds.sequence(config.seed, cycle, seeds.OPENINGS)
-    openings = random_openings(game, evaluate.opening_plies, evaluate.games // 2, source)
     with one_thread_a_lane():
-        return play_match(
-            game,
-            players,
-            seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games),
-            openings,
-            watch,
-            lanes=min(2, lanes_wished(config, choice.device)),
-        )
+        tables.append(lay_table(config, networks, game, cycle, choice, watch))
+        tables[0].play(match_lanes(config, choice))
+    return tables[0].result()
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:

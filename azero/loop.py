@@ -17,7 +17,9 @@ from typing import Any
 from azero.command_line import Asked, program
 from azero.config import Config
 from azero.correctness import has_table
+from azero.forecast import seconds_left
 from azero.metrics import Reporter
+from azero.monitoring.console import format_seconds
 from azero.run import Run, Stopped, StopSignal
 from azero.stage import mend_report, run_next, start_clock
 
@@ -41,10 +43,21 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
                 f"minutes={config.minutes:g} are used up after {run.state.cycle} cycles; set a higher minutes= to go on."
             )
             return False
+        cycle = run.state.cycle
         run_next(run_stage, config, run, report, stop, clock)
+        if run.state.cycle > cycle:
+            tell_time_left(config, run, report)
         if stop.requested:
             raise Stopped
     return True
+
+
+def tell_time_left(config: Config, run: Run, report: Reporter) -> None:
+    """After a cycle: how long the others will take, going by those that are finished."""
+    figures = [report.figures(cycle) for cycle in range(1, run.state.cycle + 1)]
+    left, cycles = seconds_left(figures, config, run.state.elapsed_seconds), config.cycles - run.state.cycle
+    if left and cycles > 0:
+        report.message(f"{cycles} more {'cycle' if cycles == 1 else 'cycles'}: about {format_seconds(left)}")
 
 
 def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:

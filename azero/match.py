@@ -163,6 +163,14 @@ class Table:
             self.seats[0].work()
             other.result()
 
+    def result(self) -> MatchResult:
+        """The match as far as it has been played."""
+        clock = Clock()
+        for which, seat in enumerate(self.seats):
+            clock.moves[which], clock.seconds[which], clock.unproven[which] = seat.moves, seat.seconds, seat.unproven
+            clock.figures[which].add(seat.figures)
+        return summarize(sorted(self.ended), clock)
+
 
 class Seat:
     """One player's place at a table.
@@ -258,11 +266,7 @@ def play_match(
     """
     table = Table(game, players, seeds, openings, watch)
     table.play(lanes)
-    clock = Clock()
-    for which, seat in enumerate(table.seats):
-        clock.moves[which], clock.seconds[which], clock.unproven[which] = seat.moves, seat.seconds, seat.unproven
-        clock.figures[which].add(seat.figures)
-    return summarize(sorted(table.ended), clock)
+    return table.result()
 
 
 def summarize(games: list[MatchGame], clock: Clock | None = None) -> MatchResult:

@@ -92,7 +92,7 @@ def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: 
     def refuse(*of: object) -> None:
         raise AssertionError("a match was played")
 
-    monkeypatch.setattr("azero.evaluate.play_match", refuse)
+    monkeypatch.setattr("azero.evaluate.play_gate", refuse)
     state = evaluated(replace(config, evaluate=EvaluateConfig(games=0)))
     assert state.champion and state.candidate and state.champion.sha256 == state.candidate.sha256
     assert state.history[-1]["promoted"] and state.history[-1]["elo_chain"] == 0.0
@@ -101,7 +101,11 @@ def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: 
 
 @pytest.mark.parametrize(("games", "rows"), [(2, 8), (32, 8), (40, 16), (60, 16), (100, 32), (400, 64)])
 def test_a_batch_of_the_match_has_a_row_for_a_quarter_of_its_games_but_no_more_than_the_run_s(games: int, rows: int) -> None:
-    assert evaluate.match_choice(InferenceChoice("torch", "fp32", 64, "cpu", 0.0), games).batch_size == rows
+    alone = evaluate.match_choice(InferenceChoice("torch", "fp32", 64, "cpu", 0.0), games)
+    assert (alone.batch_size, alone.batches) == (rows, (rows,))
+    smaller = InferenceChoice("torch", "fp32", 64, "cpu", 0.0, batches=(8, 16, 32, 64))
+    chosen = evaluate.match_choice(smaller, games)
+    assert chosen.batch_size == rows and chosen.batches == tuple(size for size in smaller.batches if size <= rows)
 
 
 def test_elo_sums_over_promotions_only(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

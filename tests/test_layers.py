@@ -14,7 +14,8 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 
 # A file imports from its own row or from rows below.
 LAYERS = [
-    {"loop"},
+    {"loop", "estimate"},
+    {"trials"},
     {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play"},
     {"trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
@@ -23,7 +24,7 @@ LAYERS = [
     {"trained"},
     {"match"},
     {"examples", "replay", "metrics", "openings"},
-    {"run", "rating", "monitoring"},
+    {"run", "rating", "forecast", "monitoring"},
     {"files"},
     {"words", "players"},
     {"search", "network", "evaluations"},

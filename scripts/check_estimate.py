@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Is the estimate right? A recipe is estimated and then run, and the times are printed beside each other.
+
+usage: python scripts/check_estimate.py [--experiment NAME] [key=value ...]
+
+The run is made in a folder that is thrown away. By default it is tic-tac-toe with eight cycles of 1,000 games. Printed are the
+whole run as `python -m azero.estimate` told it beforehand, the time left as the loop told it after three cycles, and what they
+really took. The last line is `estimate_error_percent=N`: how far the loop's own estimate was off.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from azero.command_line import compose
+from azero.forecast import seconds_left
+from azero.monitoring.console import format_seconds
+from azero.monitoring.metrics_csv import read_rows
+
+AFTER = 3  # cycles
+PARTS = ("selfplay", "train", "evaluate", "correctness")
+
+
+def told_by(program: str, words: list[str]) -> str:
+    """What a program of azero prints."""
+    command = [sys.executable, "-m", f"azero.{program}", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def error(estimate: float, actual: float) -> float:
+    """In percent of the actual time."""
+    return 100 * (estimate - actual) / actual
+
+
+def main() -> int:
+    """Print estimates and times. Returns the exit status: 1 where the loop's own estimate was off by more than 20 %."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--experiment", default="tictactoe")
+    parser.add_argument("overrides", nargs="*")
+    asked = parser.parse_args()
+    default = ["selfplay.games=1000"] if asked.experiment == "tictactoe" and not asked.overrides else []
+    with tempfile.TemporaryDirectory() as folder:
+        where = [f"checkpoints={folder}", f"data={folder}/data", "run=checked"]
+        words = [f"experiment={asked.experiment}", *default, *asked.overrides, *where]
+        config = compose(*words)
+        if config.cycles <= AFTER:
+            parser.error(f"cycles={config.cycles} leaves nothing to tell after {AFTER} cycles")
+        beforehand = told_by("estimate", words)
+        low, high = (float(number) for number in re.findall(r"estimate_seconds=(\d+)\.\.(\d+)", beforehand)[0])
+        begin = time.perf_counter()
+        told_by("loop", words)
+        actual = time.perf_counter() - begin
+        rows = read_rows(Path(folder) / "checked" / "metrics.csv")
+    cycles = [{tag: float(text) for tag, text in row.items() if text} for _, row in sorted(rows)]
+    left = seconds_left(cycles[:AFTER], config)
+    took = sum(figures.get(f"time/{part}", 0.0) for figures in cycles[AFTER:] for part in PARTS)
+    assert left is not None
+    print(beforehand)
+    print(f"beforehand: {format_seconds(low)} to {format_seconds(high)}; the run took {format_seconds(actual)}", end=" ")
+    print(f"({error(low, actual):+.0f} % to {error(high, actual):+.0f} %)")
+    print(f"after {AFTER} cycles: {format_seconds(left)} left; the other {len(cycles) - AFTER} took {format_seconds(took)}")
+    print(f"estimate_error_percent={error(left, took):+.1f}")
+    return int(abs(error(left, took)) > 20)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""The estimate of a recipe: it tells time, speed, memory and disk, and touches no run."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from toy import NAME, toy_config
+
+from azero import estimate
+from azero.config import Config
+from azero.games import make_game
+from azero.lanes import lane_bytes
+from azero.monitoring.console import SilentProgress
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SELFPLAY_SECONDS", "LANE_SECONDS", "TRAIN_SECONDS", "MATCH_SECONDS"):
+        monkeypatch.setattr(estimate, name, 0.4)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, estimate.Measured]:
+    config = toy_config(tmp_path_factory.mktemp("none"))
+    return config, estimate.measure(config, NAME, tmp_path_factory.mktemp("trial"), SilentProgress())
+
+
+def test_an_estimate_touches_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = toy_config(tmp_path)
+    assert estimate.main(config, NAME) == 0
+    assert list(tmp_path.iterdir()) == []
+    told = capsys.readouterr().out
+    for word in ("selfplay", "train", "evaluate", "correctness", "together", "2 cycles:", "simulations/s", "memory", "disk"):
+        assert word in told, told
+    assert "suggested:" in told and "estimate_seconds=" in told
+
+
+def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
+    config = toy_config(tmp_path, cycles=1)
+    assert estimate.known_plies(config, NAME) is None
+    from azero import loop
+
+    loop.main(config, NAME)
+    known = estimate.known_plies(config, NAME)
+    assert known is not None and 5 <= known <= 9
+    before = sorted(path for path in tmp_path.rglob("*"))
+    estimate.main(config, NAME)
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+def test_memory_counts_the_lanes_as_they_are_checked(measured: tuple[Config, estimate.Measured]) -> None:
+    config, told = measured
+    game = make_game("tictactoe")
+    assert (told.lanes, told.rows) == (1, 16)
+    large = replace(config, inference=replace(config.inference, cache=2**20))
+    lanes = lane_bytes(game, 16, large) / 2**20
+    assert f"lanes (1) {lanes:,.0f}" in estimate.memory_text(large, told, game)
+
+
+def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimate.Measured]) -> None:
+    config, told = measured
+    assert 5 <= told.mean_plies <= 9 and told.speed.whole and len(told.speed.finished) == 40
+    pace = estimate.pace(config, told)
+    assert pace.examples == pytest.approx(40 * told.mean_plies)
+    assert pace.selfplay > 0 and pace.evaluate > 0 and pace.step > 0
+    assert estimate.pace(config, told, 2.0).selfplay == pytest.approx(2 * pace.selfplay)
+
+
+@pytest.mark.parametrize(
+    ("asked", "tried"),
+    [
+        ((2, 64, 400), [(2, 64), (2, 32), (2, 128), (1, 64), (3, 64)]),
+        ((1, 16, 40), [(1, 16), (1, 8), (1, 32), (2, 16)]),
+        ((1, 16, 16), [(1, 16), (1, 8)]),
+    ],
+)
+def test_lanes_and_batches_are_tried_that_the_games_can_fill(asked: tuple[int, int, int], tried: list[tuple[int, int]]) -> None:
+    assert estimate.combinations(*asked) == tried

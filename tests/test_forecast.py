@@ -1,0 +1,123 @@
+"""The forecast, worked by hand: how training grows with the window, what a tail costs, when a run ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from azero.config import Config, TrainConfig
+from azero.forecast import (
+    Merging,
+    Pace,
+    cycle_seconds,
+    cycles_in,
+    merging_of,
+    pace_of,
+    places_end,
+    plies_paid,
+    run_seconds,
+    seconds_left,
+    train_steps,
+    window_examples,
+)
+from azero.replay import Sampler
+
+TRAIN = TrainConfig(window=5000, epochs=2.0, batch_size=100)
+PACE = Pace(selfplay=60.0, examples=2000, merging=Merging(), step=0.1, evaluate=10.0, correctness=2.0, other=1.0)
+
+
+def test_the_window_grows_by_a_cycle_s_examples_until_it_is_full() -> None:
+    assert [window_examples(cycle, 2000, 5000) for cycle in (1, 2, 3, 4)] == [2000, 4000, 5000, 5000]
+
+
+@pytest.mark.parametrize("examples", [1, 49, 50, 2000, 4520, 5000])
+def test_steps_are_those_of_the_sampler(examples: int) -> None:
+    assert train_steps(TRAIN, examples) == Sampler(examples, 100, 2.0, np.random.default_rng(0)).steps
+
+
+def test_a_cycle_takes_its_stages_and_training_grows_with_the_window() -> None:
+    """2,000 examples twice in batches of 100: 40 steps of 0.1 s; then 80, and 100 from the full window of 5,000."""
+    assert cycle_seconds(PACE, TRAIN, 1) == {"selfplay": 60, "train": 4.0, "evaluate": 10, "correctness": 2, "other": 1}
+    assert [cycle_seconds(PACE, TRAIN, cycle)["train"] for cycle in (2, 3, 9)] == [8.0, 10.0, 10.0]
+    with_reading = replace(PACE, window_example=0.001)
+    assert [cycle_seconds(with_reading, TRAIN, cycle)["train"] for cycle in (1, 3)] == [4.0 + 2.0, 10.0 + 5.0]
+
+
+def test_a_run_is_the_sum_of_its_cycles() -> None:
+    assert run_seconds(PACE, TRAIN, 1, 4) == 4 * 73 + 4 + 8 + 10 + 10
+    assert run_seconds(PACE, TRAIN, 4, 4) == 83
+    assert run_seconds(PACE, TRAIN, 5, 4) == 0
+
+
+def test_whole_cycles_that_fit_into_a_bound() -> None:
+    """77 s, 81 s, 83 s, 83 s."""
+    assert [cycles_in(PACE, TRAIN, seconds, 10) for seconds in (76, 77, 157, 158, 241)] == [0, 1, 1, 2, 3]
+    assert cycles_in(PACE, TRAIN, 1e9, 10) == 10
+
+
+def test_merged_examples_grow_less_with_each_doubling_of_the_window() -> None:
+    """1,000 leave 500 and 4,000 leave 1,000: each doubling gives the square root of two, 16,000 leave 2,000."""
+    merging = merging_of((1000, 500), (4000, 1000))
+    assert merging.growth == pytest.approx(0.5) and merging.fall == 1
+    assert merging.left(16000) == pytest.approx(2000) and merging.left(1000) == pytest.approx(500)
+    # 1,000 leave 400, 2,000 leave 800 and 4,000 leave 800 * 2 ** 0.5: the next doublings have growths of 1/4 and 1/8
+    falling = merging_of((1000, 400), (2000, 800), (4000, 800 * 2**0.5))
+    assert falling.growth == pytest.approx(0.5) and falling.fall == pytest.approx(0.5)
+    assert falling.left(16000) == pytest.approx(800 * 2 ** (0.5 + 0.25 + 0.125))
+
+
+def test_windows_of_one_size_keep_their_share_and_without_merging_all_are_left() -> None:
+    assert merging_of((1000, 800), (1000, 800)).left(500) == pytest.approx(400)
+    assert Merging().left(1234) == pytest.approx(1234)
+
+
+def figures(selfplay: float, train: float, window: float, new: float, evaluate: float = 10.0) -> dict[str, float]:
+    """What a cycle tells."""
+    return {
+        **{"time/selfplay": selfplay, "time/train": train, "time/evaluate": evaluate, "time/correctness": 2.0},
+        **{"replay/window_examples": window, "replay/trained_examples": window, "replay/new_share": new},
+    }
+
+
+CYCLES = [
+    figures(90.0, 14.0, 2000, 1.0),  # compiles
+    figures(58.0, 8.0, 4000, 0.5),
+    figures(62.0, 10.0, 5000, 0.4),
+]
+
+
+def test_the_pace_of_a_run_leaves_out_the_cycle_that_compiles() -> None:
+    """80 and 100 steps took 18 s; the newest cycles gave half of 4,000 and 0.4 of 5,000 examples."""
+    pace = pace_of(CYCLES, Config(train=TRAIN))
+    merging = Merging(5000, 5000, growth=1.0)
+    assert pace == Pace(selfplay=60, examples=2000, merging=merging, step=0.1, evaluate=10, correctness=2)
+    alone = pace_of(CYCLES[:1], Config(train=TRAIN))
+    assert alone is not None and (alone.selfplay, alone.step) == (90, 14 / 40)
+
+
+def test_the_time_left_is_that_of_the_cycles_to_come_or_of_the_bound() -> None:
+    config = Config(train=TRAIN, cycles=5)
+    assert seconds_left(CYCLES, config) == pytest.approx(2 * (60 + 10 + 10 + 2))
+    assert seconds_left(CYCLES, replace(config, minutes=5.0), spent=200) == 100
+    assert seconds_left(CYCLES, replace(config, minutes=5.0), spent=400) == 0
+    assert seconds_left(CYCLES, replace(config, minutes=60.0), spent=200) == pytest.approx(164)
+    assert seconds_left(CYCLES, replace(config, cycles=3)) == 0
+    assert seconds_left([], config) is None and seconds_left([{"evaluate/promoted": 1.0}], config) is None
+
+
+def test_places_take_the_next_game_when_theirs_has_ended() -> None:
+    """Three places begin with 5, 5 and 9 plies; the fourth game goes on in one of the first two."""
+    assert sorted(places_end([5, 5, 9, 5], places=3)) == [5, 9, 10]
+    assert places_end([7] * 12, places=4) == [21] * 4
+    assert sorted(places_end([3, 4], places=64)) == [3, 4]
+    assert places_end([3, 4], places=1) == [7]
+
+
+def test_a_round_costs_as_much_as_the_smallest_batches_have_rows() -> None:
+    """Three places end after 5, 9 and 10 plies: 24 plies if every size of batch were there, 30 if three rows are always paid."""
+    assert plies_paid([5, 9, 10], least=1) == 24
+    assert plies_paid([5, 9, 10], least=2) == 5 * 3 + 4 * 2 + 1 * 2
+    assert plies_paid([5, 9, 10], least=3) == 30
+    assert plies_paid([5, 5, 5, 5], least=2) == 20
