@@ -77,17 +77,17 @@ def print_trace(trace: Trace) -> None:
     console = Console(highlight=False)
     console.print(trace.game.format_state(trace.start), markup=False)
     console.print(head_text(trace), markup=False)
-    for index, step in enumerate(trace.steps, 1):
-        console.rule(f"simulation {index} of {len(trace.steps)}")
-        console.print(f"path: {path_text(trace.game, step)}", markup=False)
-        for place, choice in enumerate(step.choices):
-            console.print(choice_title(trace.game, step, place), markup=False)
+    for index, simulation in enumerate(trace.simulations, 1):
+        console.rule(f"simulation {index} of {len(trace.simulations)}")
+        console.print(f"path: {path_text(trace.game, simulation)}", markup=False)
+        for place, choice in enumerate(simulation.choices):
+            console.print(choice_title(trace.game, simulation, place), markup=False)
             table = Table("move", "n", "w", "UCB1", box=SIMPLE_HEAD)
             for *cells, chosen in rows(trace.game, choice):
                 table.add_row(*map(str, cells), style="bold green" if chosen else None)
             console.print(table)
-        console.print(f"rollout: {rollout_text(trace.game, step)}", markup=False)
-        console.print(f"update, w/n: {update_text(trace.game, step)}", markup=False)
+        console.print(f"rollout: {rollout_text(trace.game, simulation)}", markup=False)
+        console.print(f"update, w/n: {update_text(trace.game, simulation)}", markup=False)
 
 
 def write_page(trace: Trace, path: Path) -> None:
@@ -109,7 +109,7 @@ def trace_asked(words: Sequence[str]) -> int:
     trace, out = read_trace(words)
     if out:
         write_page(trace, Path(out))
-        print(f"{len(trace.steps)} simulations are in {out}")
+        print(f"{len(trace.simulations)} simulations are in {out}")
     else:
         print_trace(trace)
     return 0

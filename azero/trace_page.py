@@ -13,7 +13,7 @@ from azero.trace_text import choice_title, head_text, names, path_text, rollout_
 
 if TYPE_CHECKING:
     from azero.games.game import Game
-    from azero.search.watched_uct import Step
+    from azero.search.watched_uct import Simulation
     from azero.trace_text import Trace
 
 STYLE = """
@@ -26,13 +26,13 @@ th, td { text-align: right; padding: .1em .8em; border-bottom: 1px solid #ddd; }
 """
 
 SCRIPT = """
-const steps = document.querySelectorAll("section"), at = document.getElementById("at");
+const simulations = document.querySelectorAll("section"), at = document.getElementById("at");
 let shown = 0;
 function show(which) {
-  steps[shown].hidden = true;
-  shown = Math.max(0, Math.min(steps.length - 1, which));
-  steps[shown].hidden = false;
-  at.textContent = `simulation ${shown + 1} of ${steps.length}`;
+  simulations[shown].hidden = true;
+  shown = Math.max(0, Math.min(simulations.length - 1, which));
+  simulations[shown].hidden = false;
+  at.textContent = `simulation ${shown + 1} of ${simulations.length}`;
 }
 document.getElementById("back").onclick = () => show(shown - 1);
 document.getElementById("next").onclick = () => show(shown + 1);
@@ -47,7 +47,7 @@ show(0);
 def page(trace: Trace) -> str:
     """The whole file."""
     title = escape(f"{trace.game.name}: UCT, one simulation after another")
-    sections = "\n".join(section(trace, step) for step in trace.steps)
+    sections = "\n".join(section(trace, simulation) for simulation in trace.simulations)
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
         f"<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
@@ -58,20 +58,20 @@ def page(trace: Trace) -> str:
     )
 
 
-def section(trace: Trace, step: Step) -> str:
+def section(trace: Trace, simulation: Simulation) -> str:
     """One simulation."""
     game = trace.game
-    tables = "\n".join(table(game, step, place) for place in range(len(step.choices)))
-    path = [choice.chosen for choice in step.choices]
+    tables = "\n".join(table(game, simulation, place) for place in range(len(simulation.choices)))
+    path = [choice.chosen for choice in simulation.choices]
     pictures = [
-        picture(game, trace.start, "visits of each move, after the update", step.root_visits),
-        picture(game, step.leaf, f"the leaf, after {names(game, path)}"),
-        picture(game, step.end, "the end of the rollout"),
+        picture(game, trace.start, "visits of each move, after the update", simulation.root_visits),
+        picture(game, simulation.leaf, f"the leaf, after {names(game, path)}"),
+        picture(game, simulation.end, "the end of the rollout"),
     ]
     return (
-        f"<section hidden>\n<p><b>Path</b>: {escape(path_text(game, step))}</p>\n"
-        f"<p><b>Rollout</b>: {escape(rollout_text(game, step))}</p>\n"
-        f"<p><b>Update</b>, w/n: {escape(update_text(game, step))}</p>\n"
+        f"<section hidden>\n<p><b>Path</b>: {escape(path_text(game, simulation))}</p>\n"
+        f"<p><b>Rollout</b>: {escape(rollout_text(game, simulation))}</p>\n"
+        f"<p><b>Update</b>, w/n: {escape(update_text(game, simulation))}</p>\n"
         f'<div class="pictures">{"".join(pictures)}</div>\n<div class="tables">{tables}</div>\n</section>'
     )
 
@@ -89,11 +89,11 @@ def picture(game: Game, state: np.ndarray, caption: str, visits: np.ndarray | No
     return f"<figure>{drawn}<figcaption>{escape(caption)}</figcaption></figure>"
 
 
-def table(game: Game, step: Step, place: int) -> str:
+def table(game: Game, simulation: Simulation, place: int) -> str:
     """What decided one choice."""
     lines = "".join(
         f'<tr class="{"chosen" if chosen else ""}"><td>{escape(move)}</td><td>{visits}</td><td>{wins}</td><td>{score}</td></tr>'
-        for move, visits, wins, score, chosen in rows(game, step.choices[place])
+        for move, visits, wins, score, chosen in rows(game, simulation.choices[place])
     )
     head = "<tr><th>move</th><th>n</th><th>w</th><th>UCB1</th></tr>"
-    return f"<table><caption>{escape(choice_title(game, step, place))}</caption>{head}{lines}</table>"
+    return f"<table><caption>{escape(choice_title(game, simulation, place))}</caption>{head}{lines}</table>"

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from azero.games.game import Game
-    from azero.search.watched_uct import Choice, Step
+    from azero.search.watched_uct import Choice, Simulation
 
 
 class Trace(NamedTuple):
@@ -20,7 +20,7 @@ class Trace(NamedTuple):
     start: np.ndarray  # [S] uint64
     moves: list[int]  # that led there
     options: dict[str, Any]
-    steps: list[Step]
+    simulations: list[Simulation]
 
 
 def side(game: Game, to_play: int) -> str:
@@ -38,15 +38,15 @@ def number(value: float) -> str:
     return f"{value:g}"
 
 
-def path_text(game: Game, step: Step) -> str:
+def path_text(game: Game, simulation: Simulation) -> str:
     """The chosen path."""
-    return "the root → " + " → ".join(game.action_name(choice.chosen) for choice in step.choices)
+    return "the root → " + " → ".join(game.action_name(choice.chosen) for choice in simulation.choices)
 
 
-def choice_title(game: Game, step: Step, place: int) -> str:
+def choice_title(game: Game, simulation: Simulation, place: int) -> str:
     """Over the table of one choice."""
-    choice = step.choices[place]
-    before = names(game, [earlier.chosen for earlier in step.choices[:place]])
+    choice = simulation.choices[place]
+    before = names(game, [earlier.chosen for earlier in simulation.choices[:place]])
     where = "at the root" if place == 0 else f"after {before}"
     return f"{side(game, choice.to_play)} chooses {where}, t = {choice.total}" + (", expanded now" if choice.listed else "")
 
@@ -65,18 +65,20 @@ def rows(game: Game, choice: Choice) -> list[tuple[str, str, str, str, bool]]:
     ]
 
 
-def rollout_text(game: Game, step: Step) -> str:
+def rollout_text(game: Game, simulation: Simulation) -> str:
     """The random moves and how they ended."""
     first = side(game, 0)
-    ending = {1.0: f"{first} wins", 0.0: f"{side(game, 1)} wins", 0.5: "a draw"}.get(step.reward, f"{step.reward:g} for {first}")
-    return f"{names(game, step.rollout)}: {ending}" if step.rollout else f"the game is over: {ending}"
+    ending = {1.0: f"{first} wins", 0.0: f"{side(game, 1)} wins", 0.5: "a draw"}.get(
+        simulation.reward, f"{simulation.reward:g} for {first}"
+    )
+    return f"{names(game, simulation.rollout)}: {ending}" if simulation.rollout else f"the game is over: {ending}"
 
 
-def update_text(game: Game, step: Step) -> str:
+def update_text(game: Game, simulation: Simulation) -> str:
     """What the path's nodes hold now."""
     return ", ".join(
         f"{'the root' if update.move < 0 else game.action_name(update.move)} {number(update.wins)}/{update.visits}"
-        for update in step.updates
+        for update in simulation.updates
     )
 
 

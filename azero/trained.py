@@ -8,7 +8,7 @@ from typing import NamedTuple
 from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.backends import make_inference
+from azero.network.backends import make_inferences
 from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import check_fits, unpack_network
 from azero.network.side_by_side import SideBySide
@@ -55,5 +55,5 @@ def load_trained(config: Config, name: str, batch_size: int, game: Game | None =
     game = game or make_game(settings["game.name"], **settings["game.options"])  # the name may be a file's path
     check_fits(loaded, game)
     choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
-    parts = [make_inference(loaded.network, game, choice) for _ in range(threads)]
+    parts = make_inferences(loaded.network, game, choice, threads)
     return Trained(game, parts[0] if threads == 1 else SideBySide(parts), search_of(run))

@@ -6,9 +6,10 @@
 
 Positions are from random play, each searched from nothing: no tree, no remembered evaluation. Every setting searches the same
 positions, in turn, so that each compares times of the same minutes; medians are printed. "plain" evaluates one leaf after
-another, in batches of one. The leaves of a wave are split over the threads. "same moves" and "same visits" compare with the plain
-search of the same backend and precision. "evaluated" counts what went through the network for a position, leaves that were
-foreseen and never wanted among them. "decided" ends a search when no simulation left could change its move.
+another, in batches of one. The leaves of a wave are split over the threads. "same moves" and "same visits" compare with the
+first line, the plain search of the first backend and precision. "evaluated" counts what went through the network for a
+position, leaves that were foreseen and never wanted among them. "decided" ends a search when no simulation left could change
+its move.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from bench_search import random_positions
 from azero.config import Config, NetworkConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.backends import make_inference
+from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network, unpack_network
 from azero.network.side_by_side import SideBySide
@@ -41,7 +42,6 @@ class Setting:
 
     name: str
     player: PvMcts
-    plain: Setting | None = None
     seconds: list[float] = field(default_factory=list)
     visits: list[np.ndarray] = field(default_factory=list)
     evaluations: int = 0
@@ -56,17 +56,15 @@ class Setting:
         self.evaluations += self.player.figures.evaluations
         self.visits.append(self.player.visit_counts(ONLY_GAME)[0].copy())
 
-    def line(self) -> str:
-        """What it did, as a row of the table."""
+    def line(self, first: Setting) -> str:
+        """What it did, as a row of the table, beside the first one."""
         count, median = len(self.seconds), statistics.median(self.seconds)
         rate = statistics.mean(visits.sum() for visits in self.visits) / statistics.mean(self.seconds)
         text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{self.evaluations / count:7.0f} evaluated"
-        if self.plain is None:
-            return text
-        pairs = list(zip(self.visits, self.plain.visits, strict=True))
-        moves = float(np.mean([mine.argmax() == plain.argmax() for mine, plain in pairs]))
-        equal = float(np.mean([np.array_equal(mine, plain) for mine, plain in pairs]))
-        faster = statistics.median(self.plain.seconds) / median
+        pairs = list(zip(self.visits, first.visits, strict=True))
+        moves = float(np.mean([mine.argmax() == other.argmax() for mine, other in pairs]))
+        equal = float(np.mean([np.array_equal(mine, other) for mine, other in pairs]))
+        faster = statistics.median(first.seconds) / median
         return f"{text}  {faster:5.1f} times as fast, same moves {100 * moves:.1f} %, same visits {100 * equal:.1f} %"
 
 
@@ -92,18 +90,17 @@ def make_settings(game: Game, network: Network, search: SearchConfig, arguments:
 
         def player(leaves: int, threads: int, until_decided: bool = False) -> PvMcts:
             choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
-            parts = [make_inference(network, game, choice) for _ in range(threads)]
+            parts = make_inferences(network, game, choice, threads)
             inference = SideBySide(parts) if threads > 1 else parts[0]
             return PvMcts(game, inference, search, leaves=leaves, until_decided=until_decided)
 
-        plain = Setting(f"{backend} {precision}, plain", player(1, 1))
-        settings.append(plain)
+        settings.append(Setting(f"{backend} {precision}, plain", player(1, 1)))
         for leaves in map(int, arguments.leaves.split(",")):
             for threads in map(int, arguments.threads.split(",")):
                 name = f"{backend} {precision}, {leaves} leaves on {threads}"
-                settings.append(Setting(name, player(leaves, threads), plain))
+                settings.append(Setting(name, player(leaves, threads)))
                 if arguments.decided:
-                    settings.append(Setting(f"{name}, decided", player(leaves, threads, True), plain))
+                    settings.append(Setting(f"{name}, decided", player(leaves, threads, True)))
     return settings
 
 
@@ -132,7 +129,7 @@ def main() -> None:
             for setting in settings:
                 setting.search(state)
     for setting in settings:
-        print(setting.line())
+        print(setting.line(settings[0]))
     best = min(settings, key=lambda setting: statistics.median(setting.seconds))
     print(f"milliseconds_to_a_move={1000 * statistics.median(best.seconds):.1f}")
 

@@ -12,14 +12,14 @@ from azero import trace
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.uct import make
-from azero.search.watched_uct import Choice, Step, WatchedUct
+from azero.search.watched_uct import Choice, Simulation, WatchedUct
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SQRT_2 = math.sqrt(2.0)
 
 
-def watch(game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()) -> list[Step]:
-    """The steps of a search after some moves."""
+def watch(game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()) -> list[Simulation]:
+    """The simulations of a search after some moves."""
     state = game.initial_state()
     for move in moves:
         state = game.step(state, move)
@@ -45,22 +45,22 @@ def test_it_is_the_search_of_the_player(name: str, threshold: int, simulations: 
 def test_every_step_follows_from_the_one_before() -> None:
     game = make_game("tictactoe")
     known: dict[tuple[int, ...], tuple[int, float]] = {}  # visits and wins of each node, by the moves that lead to it
-    for step in watch(game, 300, threshold=3):
-        path = [choice.chosen for choice in step.choices]
-        for place, choice in enumerate(step.choices):
+    for simulation in watch(game, 300, threshold=3):
+        path = [choice.chosen for choice in simulation.choices]
+        for place, choice in enumerate(simulation.choices):
             for candidate in choice.candidates:
                 before = known.get((*path[:place], candidate.move), (0, 0.0))
                 assert (candidate.visits, candidate.wins) == before
             assert choice.total == sum(candidate.visits for candidate in choice.candidates)
             check_choice(choice)
-        for place, update in enumerate(step.updates):
+        for place, update in enumerate(simulation.updates):
             visits, wins = known.get(tuple(path[:place]), (0, 0.0))
-            known[tuple(path[:place])] = (visits + 1, wins + step.reward)
-            assert (update.visits, update.wins) == (visits + 1, wins + step.reward)
-        state = step.leaf
-        for move in step.rollout:
+            known[tuple(path[:place])] = (visits + 1, wins + simulation.reward)
+            assert (update.visits, update.wins) == (visits + 1, wins + simulation.reward)
+        state = simulation.leaf
+        for move in simulation.rollout:
             state = game.step(state, move)
-        assert np.array_equal(state, step.end) and game.is_terminal(state)
+        assert np.array_equal(state, simulation.end) and game.is_terminal(state)
 
 
 def check_choice(choice: Choice) -> None:
@@ -86,11 +86,11 @@ def test_the_published_values_of_ucb1() -> None:
 def test_a_move_s_own_moves_are_listed_at_its_tenth_visit_and_not_before() -> None:
     visits = dict.fromkeys(range(9), 0)
     listed = 0
-    for step in watch(make_game("tictactoe"), 150, threshold=10):
-        for choice in step.choices[1:2]:
-            assert visits[step.choices[0].chosen] >= 10
+    for simulation in watch(make_game("tictactoe"), 150, threshold=10):
+        for choice in simulation.choices[1:2]:
+            assert visits[simulation.choices[0].chosen] >= 10
             listed += choice.listed
-        visits[step.choices[0].chosen] += 1
+        visits[simulation.choices[0].chosen] += 1
     assert listed > 0
 
 

@@ -58,7 +58,7 @@ class Update(NamedTuple):
     wins: float
 
 
-class Step(NamedTuple):
+class Simulation(NamedTuple):
     """One simulation."""
 
     choices: list[Choice]
@@ -78,7 +78,7 @@ class WatchedUct:
         self.stream = new_stream(seed)
         self.root = Node(state, -1)
 
-    def simulate(self) -> Step:
+    def simulate(self) -> Simulation:
         """Run one simulation."""
         node, path, choices = self.root, [self.root], list[Choice]()
         while not self.game.is_terminal(node.state) and (node is self.root or node.visits >= self.expansion_threshold):
@@ -91,7 +91,7 @@ class WatchedUct:
             each.visits += 1
             each.wins += reward
         updates = [Update(each.move, each.visits, each.wins) for each in path]
-        return Step(choices, rollout, reward, updates, node.state, end, self.root_visits())
+        return Simulation(choices, rollout, reward, updates, node.state, end, self.root_visits())
 
     def choose(self, node: Node) -> tuple[Choice, Node]:
         """Take a move that was not tried, at random, or else the one of the highest UCB1; listing the moves comes first."""
