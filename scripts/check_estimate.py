@@ -4,14 +4,16 @@
 usage: python scripts/check_estimate.py [--experiment NAME] [key=value ...]
 
 The run is made in a folder that is thrown away. By default it is tic-tac-toe with eight cycles of 1,000 games. Printed are the
-whole run as `python -m azero.estimate` told it beforehand, the time left as the loop told it after three cycles, and what they
-really took. The last line is `estimate_error_percent=N`: how far the loop's own estimate was off.
+whole run as `python -m azero.estimate` told it beforehand, the time left as the loop told it after three cycles, what they really
+took, and the most memory that either program held. The last line is `estimate_error_percent=N`: how far the loop's own estimate
+was off.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -65,6 +67,8 @@ def main() -> int:
     print(f"beforehand: {format_seconds(low)} to {format_seconds(high)}; the run took {format_seconds(actual)}", end=" ")
     print(f"({error(low, actual):+.0f} % to {error(high, actual):+.0f} %)")
     print(f"after {AFTER} cycles: {format_seconds(left)} left; the other {len(cycles) - AFTER} took {format_seconds(took)}")
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(f"most memory {memory / 2**30:.2f} GiB")
     print(f"estimate_error_percent={error(left, took):+.1f}")
     return int(abs(error(left, took)) > 20)
 
