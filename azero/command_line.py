@@ -7,7 +7,8 @@ import re
 import shlex
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,18 @@ def program(main: Callable[..., int | None], *, tell_asked: bool = False) -> Non
         print(f"azero: {sentence(failure)}", file=sys.stderr)
         statuses.append(WRONG_INPUT)
     sys.exit(max(statuses, default=0))
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """For scripts: a UserError, or a config that Hydra refuses, is printed as one sentence and exits with WRONG_INPUT."""
+    try:
+        yield
+    except Exception as failure:
+        if not isinstance(failure, UserError) and not comes_from_hydra(failure):
+            raise
+        print(f"azero: {failure if isinstance(failure, UserError) else sentence(failure)}", file=sys.stderr)
+        sys.exit(WRONG_INPUT)
 
 
 def comes_from_hydra(failure: Exception) -> bool:

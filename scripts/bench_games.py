@@ -17,7 +17,7 @@ import time
 
 import numpy as np
 
-from azero.command_line import compose
+from azero.command_line import compose, one_sentence
 from azero.games import make_game
 from azero.games.game import Game, rules_at
 from azero.search.kernels import borrowed, kernel
@@ -141,4 +141,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

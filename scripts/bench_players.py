@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from azero.command_line import one_sentence
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player
@@ -191,4 +192,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from bench_search import random_positions
 
+from azero.command_line import one_sentence
 from azero.config import Config, NetworkConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
@@ -135,4 +136,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -16,6 +16,7 @@ import time
 import numpy as np
 from numba import njit
 
+from azero.command_line import one_sentence
 from azero.config import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
@@ -137,4 +138,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -29,7 +29,7 @@ from unittest import mock
 import numpy as np
 
 from azero import compile_ahead, initialize, selfplay
-from azero.command_line import compose
+from azero.command_line import compose, one_sentence
 from azero.config import Config
 from azero.games import make_game
 from azero.games.game import Game
@@ -288,4 +288,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from azero.command_line import compose
+from azero.command_line import compose, one_sentence
 from azero.correctness import PlayerFigures, Questions, check_champion, load_players
 from azero.games import make_game
 
@@ -96,4 +96,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -20,7 +20,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from azero.command_line import compose
+from azero.command_line import compose, one_sentence
 from azero.forecast import seconds_left
 from azero.monitoring.console import format_seconds
 from azero.monitoring.metrics_csv import read_rows
@@ -74,4 +74,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with one_sentence():
+        sys.exit(main())

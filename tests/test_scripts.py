@@ -23,3 +23,23 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
     assert done.returncode == 0, done.stderr
     first = (SCRIPTS / script).read_text().removeprefix('"""').splitlines()[0]
     assert first in done.stdout and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "words, named",
+    [
+        (("bench_selfplay.py", "--game", "nope"), "nope"),
+        (("bench_position.py", "--run", "nope"), "nope"),
+        (("bench_search.py", "--game", "nope"), "nope"),
+        (("check_estimate.py", "selfplay.games=-1"), "selfplay.games=-1"),
+    ],
+    ids=lambda words: words[0] if isinstance(words, tuple) else "",
+)
+def test_wrong_input_gets_one_sentence(words: tuple[str, ...], named: str, tmp_path: Path) -> None:
+    script, *rest = words
+    done = subprocess.run(
+        [sys.executable, str(SCRIPTS / script), *rest], capture_output=True, text=True, cwd=tmp_path, timeout=120
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("azero: ") and named in line

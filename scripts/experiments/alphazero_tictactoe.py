@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from published import Experiment, measure, parser, player, tell
 
+from azero.command_line import one_sentence
 from azero.config import Config
 from azero.correctness import full_table, load_players
 from azero.games import make_game
@@ -53,4 +54,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

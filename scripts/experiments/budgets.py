@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from published import Experiment, measure, parser, player, tell
 
+from azero.command_line import one_sentence
 from azero.entrants import Entrant
 from azero.words import load_game
 
@@ -76,4 +77,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from published import Experiment, measure, parser, player, tell
 
+from azero.command_line import one_sentence
 from azero.games import make_game
 
 NEVER = 1_000_000  # visits before a leaf is expanded, more than any search here has
@@ -51,4 +52,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

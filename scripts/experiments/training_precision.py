@@ -14,6 +14,7 @@ import statistics
 import numpy as np
 import torch
 
+from azero.command_line import one_sentence
 from azero.config import NetworkConfig, TrainConfig
 from azero.examples import Examples, encode
 from azero.games import make_game
@@ -70,4 +71,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()
