@@ -7,7 +7,6 @@ and a cross table besides. Each game is written to a file as one JSON line the m
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import threading
@@ -26,6 +25,7 @@ from azero import seeds
 from azero.config import Config, UserError
 from azero.entrants import Entrant, make_entrant, needs_network, seconds_a_move, take_entrant
 from azero.games.game import Game
+from azero.machine import cores
 from azero.match import Clock, MatchGame, MatchResult, play_match, summarize
 from azero.match_report import Pairing, game_line, match_text, tournament_text
 from azero.monitoring.console import Console, Progress
@@ -242,7 +242,7 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
         raise UserError(f"games={games} must be even, since colours are swapped in pairs.")
     plies, book = take_openings(settings, game)
     seed, lanes = whole_number(settings, "seed", 1, 0), settings.pop("lanes", "auto")
-    lanes = len(os.sched_getaffinity(0)) if lanes == "auto" else whole_number({"lanes": lanes}, "lanes", 1, 1)
+    lanes = cores() if lanes == "auto" else whole_number({"lanes": lanes}, "lanes", 1, 1)
     arena = Arena(game, entrants, games, seed, plies, book, lanes, take_config(settings))
     refuse_rest(settings)
     _ = arena.never_vary  # says at once what is wrong with a player

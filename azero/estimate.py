@@ -35,7 +35,7 @@ SELFPLAY_SECONDS, LANE_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 10.0, 2.0, 6.0, 6
 LENGTH_SECONDS = 30.0
 LENGTH_GAMES = 32  # whose length is asked with one simulation a move where no whole game fits into the time
 OTHER_SECONDS = 0.2  # of a cycle, to write files and figures
-TENSORBOARD_BYTES = 20_000  # of a cycle, measured; pictures of tic-tac-toe come on top
+TENSORBOARD_BYTES = 20_000  # of a cycle, a guess from runs at hand; pictures of tic-tac-toe come on top
 CLEARLY = 0.8  # another way to play must take so much less time before it is suggested: trials of seconds differ by a tenth
 MIB = 2**20
 
@@ -53,7 +53,7 @@ class Measured:
         longest: how many times as long the rules let games become.
         smallest, match_smallest: rows of the smallest batch in self-play and in the match.
         start: seconds until a run can play: the first network, the choice of a backend, and compiling where that is to be done.
-        game_bytes, network_bytes: of a game and of a champion on the disk.
+        game_bytes: of a game on the disk.
         base: bytes of memory before any lane is made.
         choice: how the network is computed, in words.
     """
@@ -72,7 +72,6 @@ class Measured:
     correctness: float
     start: float
     game_bytes: float
-    network_bytes: int
     base: int
     choice: str
 
@@ -151,7 +150,6 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
         correctness=correctness,
         start=start,
         game_bytes=trial.shard_bytes(records) * float(np.mean(plies) / np.mean(own)),
-        network_bytes=len(trial.first),
         base=base,
         choice=f"{trial.choice.backend} {trial.choice.precision} on {trial.choice.device}",
     )
@@ -233,8 +231,13 @@ def run_text(config: Config, measured: Measured, now: Pace, other: Pace) -> str:
             cycles_in(pace, config.train, 60 * config.minutes - measured.start, config.cycles) for pace in (now, other)
         )
         return f"minutes={config.minutes:g} leave time for {few} to {many} of {config.cycles} cycles"
-    short, long = sorted(measured.start + run_seconds(pace, config.train, 1, config.cycles) for pace in (now, other))
+    short, long = sorted(whole_seconds(config, measured, pace) for pace in (now, other))
     return f"{config.cycles} cycles: {format_seconds(short)} to {format_seconds(long)}, start {format_seconds(measured.start)}"
+
+
+def whole_seconds(config: Config, measured: Measured, pace: Pace) -> float:
+    """All cycles at that pace, from the start of the run on."""
+    return measured.start + run_seconds(pace, config.train, 1, config.cycles)
 
 
 def lanes_text(config: Config, measured: Measured) -> str:
@@ -318,10 +321,7 @@ def longest_scale(measured: Measured) -> float:
 
 def estimate_seconds(config: Config, measured: Measured) -> tuple[float, float]:
     """The whole run, for games as measured and for longer ones."""
-    longest = longest_scale(measured)
-    low, high = (
-        measured.start + run_seconds(pace(config, measured, scale), config.train, 1, config.cycles) for scale in (1.0, longest)
-    )
+    low, high = (whole_seconds(config, measured, pace(config, measured, scale)) for scale in (1.0, longest_scale(measured)))
     return (min(low, 60 * config.minutes), min(high, 60 * config.minutes)) if config.minutes else (low, high)
 
 

@@ -47,8 +47,7 @@ def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
     """
     sizes = choice.batches if len(choice.batches) > 1 else (8 * -(-games // 32), choice.batch_size)
     size = next((size for size in sizes if 4 * size >= games), choice.batch_size)
-    size = min(size, choice.batch_size)
-    return replace(choice, batch_size=size, batches=tuple(other for other in choice.batches if other <= size))
+    return replace(choice, batch_size=min(size, choice.batch_size))
 
 
 def lay_table(

@@ -18,11 +18,12 @@ import numpy as np
 from azero.config import Config, SearchConfig, SelfplayConfig, UserError
 from azero.examples import GameRecord
 from azero.games.game import Game
+from azero.machine import cores
 from azero.monitoring.console import Progress
 from azero.network.inference import Inference
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.figures import LaneFigures, StageFigures
-from azero.search.lane import FINISHED, IDLE, Lane, Policy, make_lane, make_scratch, play_wave, start_game
+from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_game
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
 from azero.search.root import Temperature
@@ -141,6 +142,14 @@ class SelfplayLane:
         )
         return rows
 
+    def simulations_made(self) -> int:
+        """In finished games and in those in flight, of which `figures` does not know yet."""
+        playing = self.lane.status == PLAYING
+        plies = np.arange(self.lane.searched.shape[1])[None, :] < self.lane.ply[:, None]
+        moves = int((self.lane.searched & plies)[playing].sum())
+        begun = self.policy.num_simulations - self.tree.searches["simulations_left"][playing]
+        return self.figures.simulations + moves * self.policy.num_simulations + int(begun.sum())
+
     def count_wave(self, rows: int, seconds: float) -> None:
         """Note a wave, which gave the network so many leaves, none where all games ended."""
         figures, size = self.figures, len(self.planes)
@@ -153,9 +162,7 @@ class SelfplayLane:
 
 def lanes_wished(config: Config, device: str) -> int:
     """Threads that play: as set, else one a core on the CPU and two on a GPU, where one's tree hides behind the other's batch."""
-    if config.lanes or device == "cuda":
-        return config.lanes or 2
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return config.lanes or (2 if device == "cuda" else cores())
 
 
 def record_of(lane: Lane, place: int, number: int) -> GameRecord:
@@ -198,6 +205,20 @@ def check_memory(game: Game, inferences: Sequence[Inference], config: Config) ->
         )
 
 
+def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> list[SelfplayLane]:
+    """A lane for each inference, with a cache of its own.
+
+    Raises:
+        UserError: they do not fit into memory.
+    """
+    check_memory(game, inferences, config)
+    policy, entries = make_policy(config.search, config.selfplay), config.inference.cache
+    return [
+        SelfplayLane(game, inference, config.search, policy, make_cache(entries, game.key_words, game.num_actions))
+        for inference in inferences
+    ]
+
+
 def play_games(
     game: Game,
     inferences: Sequence[Inference],
@@ -223,8 +244,7 @@ def play_games(
     Raises:
         UserError: the lanes do not fit into memory.
     """
-    check_memory(game, inferences, config)
-    policy = make_policy(config.search, config.selfplay)
+    lanes = make_lanes(game, inferences, config)
     queue = GameQueue(iter(numbers), deadline)
     records: list[GameRecord] = []
     failures: list[BaseException] = []
@@ -237,10 +257,6 @@ def play_games(
             failures.append(failure)
             queue.abandoned = True
 
-    lanes = [
-        SelfplayLane(game, inference, config.search, policy, make_cache(config.inference.cache, game.key_words, game.num_actions))
-        for inference in inferences
-    ]
     threads = [threading.Thread(target=run_lane, args=(lane,), daemon=True) for lane in lanes]
     for thread in threads:
         thread.start()

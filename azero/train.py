@@ -16,6 +16,7 @@ from azero.config import Config
 from azero.examples import Examples, merge_equal
 from azero.games import make_game
 from azero.learning.fit import Progress, TrainResult, fit
+from azero.machine import cores
 from azero.metrics import Reporter
 from azero.network.inference import resolve_device
 from azero.network.model import Network, check_fits, pack_network, unpack_network
@@ -59,11 +60,6 @@ def forward_products(network: Network, batch_size: int) -> int:
     """About how many multiplications a step's forward pass takes: every weight once a cell."""
     _, height, width = network.planes_shape
     return sum(weight.numel() for weight in network.parameters()) * height * width * batch_size
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from typing import NamedTuple
 
 from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.machine import cores
 from azero.network.backends import make_inferences
 from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import check_fits, unpack_network
@@ -33,7 +33,7 @@ def load_for_one_game(config: Config, name: str, game: Game | None = None) -> Tr
     """
     if resolve_device(config.device) == "cuda":
         return load_trained(config, name, MOST_ROWS, game)
-    return load_trained(config, name, FEW_ROWS, game, min(len(os.sched_getaffinity(0)), MOST_ROWS // FEW_ROWS))
+    return load_trained(config, name, FEW_ROWS, game, min(cores(), MOST_ROWS // FEW_ROWS))
 
 
 def load_trained(config: Config, name: str, batch_size: int, game: Game | None = None, threads: int = 1) -> Trained:

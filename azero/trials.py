@@ -24,18 +24,16 @@ from azero.forecast import Merging, merging_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
-from azero.lanes import GameQueue, SelfplayLane, check_memory, make_policy
+from azero.lanes import GameQueue, SelfplayLane, make_lanes
 from azero.learning.fit import fit
 from azero.match import Table
 from azero.metrics import NullReporter
-from azero.network.backends import make_inference
+from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice, resolve_device
 from azero.network.model import Network, pack_network, unpack_network
 from azero.network.torch_inference import one_thread_a_lane, torch_threads
 from azero.replay import dump_games
 from azero.run import Run, StopSignal
-from azero.search.cache import make_cache
-from azero.search.lane import PLAYING
 from azero.train import forward_products, training_threads
 
 
@@ -85,14 +83,12 @@ class Training:
         step: seconds of one step.
         window_example: seconds to merge and encode one example of the window.
         merging: how many examples merging leaves.
-        batch_size: of a step.
         candidate: bytes of the network's file as it is kept, with the optimizer's moments where those are kept.
     """
 
     step: float
     window_example: float
     merging: Merging
-    batch_size: int
     candidate: int
 
 
@@ -117,22 +113,12 @@ class Trial:
         """Play so many games of the first cycle for at most so many seconds; speeds are those of the second half."""
         config = config or self.config
         choice = self.choice if rows == self.choice.batch_size else replace(self.choice, batch_size=rows, batches=())
-        policy, queue, stop = make_policy(config.search, config.selfplay), GameQueue(iter(range(games))), StopSignal()
+        queue, stop = GameQueue(iter(range(games))), StopSignal()
         game_seeds = seeds.game_seeds(config.seed, 1, seeds.SELFPLAY, games)
         finished: list[GameRecord] = []
         with one_thread_a_lane():
-            inferences = [make_inference(self.network, self.game, choice) for _ in range(lanes)]
-            check_memory(self.game, inferences, config)
-            playing = [
-                SelfplayLane(
-                    self.game,
-                    inference,
-                    config.search,
-                    policy,
-                    make_cache(config.inference.cache, self.game.key_words, self.game.num_actions),
-                )
-                for inference in inferences
-            ]
+            inferences = make_inferences(self.network, self.game, choice, lanes)
+            playing = make_lanes(self.game, inferences, config)
             threads = [
                 threading.Thread(target=lane.play, args=(queue, game_seeds, finished.append, stop), daemon=True)
                 for lane in playing
@@ -165,16 +151,8 @@ class Trial:
 
     def counts(self, lanes: Sequence[SelfplayLane]) -> tuple[float, float, float]:
         """The time, evaluations and searched plies so far, a search under way as the part of a ply that is done of it."""
-        evaluations = plies = 0.0
-        for lane in lanes:
-            simulations = lane.policy.num_simulations
-            playing = lane.lane.status == PLAYING
-            made = np.arange(lane.lane.searched.shape[1])[None] < lane.lane.ply[:, None]
-            plies += float((lane.lane.searched & made & playing[:, None]).sum())
-            plies += float((1 - lane.tree.searches["simulations_left"][playing] / simulations).sum())
-            plies += lane.figures.simulations / simulations
-            evaluations += lane.figures.evaluations
-        return time.perf_counter(), evaluations, plies
+        evaluations = sum(lane.figures.evaluations for lane in lanes)
+        return time.perf_counter(), evaluations, sum(lane.simulations_made() / lane.policy.num_simulations for lane in lanes)
 
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games for at most so many seconds."""
@@ -208,7 +186,6 @@ class Trial:
             step=float(np.median(np.diff(after_first))),
             window_example=merging_seconds / len(examples.states) + max(0.0, ticks[0] - begin) / len(enough.states) / 2,
             merging=merging,
-            batch_size=config.batch_size,
             candidate=len(candidate),
         )
 

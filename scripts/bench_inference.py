@@ -13,7 +13,6 @@ Connect Four, two fifths with tic-tac-toe. So a share may exceed 100 %. Figures 
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import threading
 import time
@@ -24,11 +23,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from azero.command_line import compose
+from azero.command_line import compose, one_sentence
 from azero.config import NetworkConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import positions_to_time
+from azero.machine import cores
 from azero.network.backends import make_inferences, obstacle
 from azero.network.choosing import rows_are_independent, strays
 from azero.network.folded import Dense, FoldedNetwork
@@ -153,7 +153,7 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--batches", type=int, nargs="+", default=[64, 256, 512], help="rows of a call")
-    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="beside one")
+    parser.add_argument("--threads", type=int, default=cores(), help="beside one")
     parser.add_argument("--device", default="auto", choices=["auto", "cpu", "cuda"])
     parser.add_argument("--product", type=int, default=1024, help="rows and columns of the matrices")
     parser.add_argument("--seconds", type=float, default=0.3, help="of a figure in a round")
@@ -208,4 +208,5 @@ def tell(
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -26,18 +26,19 @@ from bench_search import random_positions
 from bench_selfplay import network_size
 from torch import nn
 
-from azero.command_line import compose
+from azero.command_line import compose, one_sentence
 from azero.config import Config
 from azero.examples import Examples
 from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.batches import Batch, draw_batch, load_data
 from azero.learning.fit import Ledger, Trainer, fit
+from azero.machine import cores
 from azero.metrics import NullReporter
 from azero.network.inference import resolve_device
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import DTYPES, torch_threads
-from azero.train import cores, forward_products, training_threads
+from azero.train import forward_products, training_threads
 
 STEPS = 3  # timed in a row
 MATRIX = 2048  # rows and columns of the product that measures the peak
@@ -214,4 +215,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()

@@ -21,23 +21,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 from bench_selfplay import network_size
 
+from azero import lanes
+from azero.command_line import one_sentence
 from azero.config import Config, InferenceConfig, NetworkConfig, SearchConfig, SelfplayConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import positions_to_time
-from azero.lanes import GameQueue, SelfplayLane, make_policy
-from azero.network.backends import make_inference
+from azero.lanes import GameQueue, SelfplayLane
+from azero.machine import cores
+from azero.network.backends import make_inferences
 from azero.network.choosing import choose_inference
 from azero.network.model import build_network
 from azero.network.torch_inference import one_thread_a_lane
-from azero.search.cache import make_cache
-from azero.search.lane import PLAYING
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal
-from azero.train import cores
 
 PICTURE = Path(__file__).resolve().parent.parent / "docs" / "growth.png"
 GAMES_AT_ONCE, SIMULATIONS = 256, 32
@@ -77,28 +76,18 @@ def make_lanes(point: Point, size: tuple[int, int], game: Game) -> list[Selfplay
     choice = choose_inference(network, game, InferenceConfig(), "auto", rows, positions_to_time(game, rows, seed=1))
     search = SearchConfig(num_simulations=point.simulations)
     config = Config(search=search, selfplay=SelfplayConfig(concurrent_games=rows), inference=InferenceConfig(cache=0))
-    policy, cache = make_policy(config.search, config.selfplay), make_cache(0, game.key_words, game.num_actions)
-    return [SelfplayLane(game, make_inference(network, game, choice), search, policy, cache) for _ in range(count)]
-
-
-def simulations_made(lane: SelfplayLane) -> int:
-    """In finished games and in those still in flight."""
-    playing = lane.lane.status == PLAYING
-    plies = np.arange(lane.lane.searched.shape[1])[None, :] < lane.lane.ply[:, None]
-    moves = int((lane.lane.searched & plies)[playing].sum())
-    begun = lane.policy.num_simulations - lane.tree.searches["simulations_left"][playing]
-    return lane.figures.simulations + moves * lane.policy.num_simulations + int(begun.sum())
+    return lanes.make_lanes(game, make_inferences(network, game, choice, count), config)
 
 
 def rate(point: Point, size: tuple[int, int], seconds: float) -> float:
     """Simulations a second of all lanes together."""
     game = make_game(point.game, **({"size": point.size} if point.size else {}))
-    lanes = make_lanes(point, size, game)
+    playing = make_lanes(point, size, game)
     seeds = game_seeds(1, 1, SELFPLAY, 100_000)
     queue, stop = GameQueue(iter(itertools.cycle(range(len(seeds))))), StopSignal()
     with one_thread_a_lane():
         threads = [
-            threading.Thread(target=lane.play, args=(queue, seeds, lambda record: None, stop), daemon=True) for lane in lanes
+            threading.Thread(target=lane.play, args=(queue, seeds, lambda record: None, stop), daemon=True) for lane in playing
         ]
         begin = time.perf_counter()
         for thread in threads:
@@ -107,7 +96,7 @@ def rate(point: Point, size: tuple[int, int], seconds: float) -> float:
         stop.requested = True  # lanes end after the wave in hand
         for thread in threads:
             thread.join()
-    return sum(map(simulations_made, lanes)) / (time.perf_counter() - begin)
+    return sum(lane.simulations_made() for lane in playing) / (time.perf_counter() - begin)
 
 
 def table(measured: Sequence[tuple[Point, float]]) -> str:
@@ -173,4 +162,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with one_sentence():
+        sys.exit(main())

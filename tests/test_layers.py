@@ -30,7 +30,7 @@ LAYERS = [
     {"search", "network", "evaluations"},
     {"games"},
     {"command_line", "signals", "seeds"},
-    {"config", "plugins"},
+    {"config", "plugins", "machine"},
 ]
 RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
 

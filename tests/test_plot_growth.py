@@ -35,7 +35,7 @@ def test_games_in_flight_are_counted_too() -> None:
     (lane,) = plot_growth.make_lanes(point, (1, 4), game)
     games: list[GameRecord] = []
     lane.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), games.append, StopSignal())
-    assert plot_growth.simulations_made(lane) == lane.figures.simulations == 4 * sum(len(record.actions) for record in games)
+    assert lane.simulations_made() == lane.figures.simulations == 4 * sum(len(record.actions) for record in games)
 
     (lane,) = plot_growth.make_lanes(point, (1, 4), game)
     stop = StopSignal()
@@ -51,7 +51,7 @@ def test_games_in_flight_are_counted_too() -> None:
     lane.inference.infer = stopping  # type: ignore[method-assign]
     lane.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), games.append, stop)
     assert lane.figures.games == 0
-    assert plot_growth.simulations_made(lane) == 3 * 7  # three games; the first of 8 waves expanded their roots
+    assert lane.simulations_made() == 3 * 7  # three games; the first of 8 waves expanded their roots
 
 
 def test_the_table_has_a_line_a_point() -> None:

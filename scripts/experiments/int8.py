@@ -11,7 +11,6 @@ twenty. The evaluation cache is on. The last line is decision=accepted, rejected
 from __future__ import annotations
 
 import argparse
-import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -19,9 +18,11 @@ import numpy as np
 import torch
 
 from azero import seeds
+from azero.command_line import one_sentence
 from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.machine import cores
 from azero.match import MatchGame, play_match
 from azero.network.backends import candidates, make_inference
 from azero.network.choosing import answers_of, apart
@@ -76,7 +77,7 @@ def main() -> None:
     parser.add_argument("--simulations", type=int, default=32, help="of a move")
     parser.add_argument("--games", type=int, default=20_000, help="at most")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--lanes", type=int, default=os.cpu_count() or 1, help="matches at once")
+    parser.add_argument("--lanes", type=int, default=cores(), help="matches at once")
     parser.add_argument("--checkpoints", default="checkpoints", help="folder of the runs")
     arguments = parser.parse_args()
     run = Run.read(Config(checkpoints=arguments.checkpoints), arguments.run)
@@ -99,5 +100,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    torch.set_num_threads(1)
-    main()
+    with one_sentence():
+        torch.set_num_threads(1)
+        main()

@@ -24,14 +24,15 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench_train import examples_for
 
+from azero.command_line import one_sentence
 from azero.config import NetworkConfig, TrainConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.batches import Batch, draw_batch, load_data
 from azero.learning.fit import Ledger, Trainer, figures_of, policy_loss_of
+from azero.machine import cores
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import torch_threads
-from azero.train import cores
 
 BATCH, LR = 256, 0.001
 
@@ -137,4 +138,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    with one_sentence():
+        main()
