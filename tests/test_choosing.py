@@ -54,10 +54,13 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
             def __init__(self, choice: InferenceChoice) -> None:
                 self.told = known.get((choice.backend, choice.precision), Measured())
 
+            def infer(self, planes: np.ndarray) -> float:
+                return self.told.stray
+
         monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: None)
         monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Known(choice))
         monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
-        monkeypatch.setattr(module, "strays", lambda network, inference, batch: inference.told.stray)
+        monkeypatch.setattr(module, "distance", lambda answers, stray: stray)
         monkeypatch.setattr(module, "rows_are_independent", lambda inference, batch: inference.told.independent)
         monkeypatch.setattr(module, "with_smaller_batches", lambda network, game, choice, batch: choice)
         found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes)
