@@ -48,14 +48,14 @@ def is_gumbel(score: Any) -> bool:
     return getattr(score, "instance_class", None) is Gumbel
 
 
-@overload(next_child, inline="always")
+@overload(next_child)
 def _next_child(tree, b, node, score):
     if is_gumbel(score):
         return lambda tree, b, node, score: select_next(tree, b, node, score)
     return lambda tree, b, node, score: select_child(tree, b, node, score)
 
 
-@overload(begin_search, inline="always")
+@overload(begin_search)
 def _begin_search(tree, b, score, policy, temperature, stream, noise):
     if is_gumbel(score):
         return lambda tree, b, score, policy, temperature, stream, noise: draw_noise(score, b, temperature, stream)
@@ -64,14 +64,14 @@ def _begin_search(tree, b, score, policy, temperature, stream, noise):
     )
 
 
-@overload(write_target, inline="always")
+@overload(write_target)
 def _write_target(tree, b, score, out):
     if is_gumbel(score):
         return lambda tree, b, score, out: improved_policy(tree, b, ROOT, score, out)
     return lambda tree, b, score, out: policy_target(tree, b, out)
 
 
-@overload(choose_move, inline="always")
+@overload(choose_move)
 def _choose_move(tree, b, score, temperature, stream):
     if is_gumbel(score):
         return lambda tree, b, score, temperature, stream: choose_gumbel(tree, b, score)
