@@ -42,6 +42,7 @@ class NetworkConfig:
 class SearchConfig:
     """PV-MCTS: what one search does before one move."""
 
+    kind: str = "puct"  # puct (AlphaZero) | gumbel (Gumbel AlphaZero, Danihelka et al. 2022)
     num_simulations: int = 20  # new simulations a move; AlphaZero 800
     c_puct: float = 1.25  # exploration constant; AlphaZero 1.25
     c_puct_base: float = 19652.0  # grows c_puct by ln((1 + visits + base) / base); 0 keeps it constant; AlphaZero 19652
@@ -51,6 +52,9 @@ class SearchConfig:
     dirichlet_alpha: float = 1.0  # root noise; chess 0.3, shogi 0.15, Go 0.03 (about 10 / legal moves)
     dirichlet_fraction: float = 0.25  # share of noise in the root's prior; AlphaZero 0.25; 0 for none
     tree_reuse: bool = True  # keep the subtree of the move played
+    max_considered_actions: int = 16  # gumbel: root actions that share the simulations; Gumbel AlphaZero 16
+    maxvisit_init: float = 50.0  # gumbel: weight of values against the prior, and with value_scale; Gumbel AlphaZero 50
+    value_scale: float = 0.1  # gumbel: of values stretched to [0, 1]; mctx 0.1
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,7 @@ CHOICES = {
     "network.block": ("residual", "pyramid"),
     "network.head": ("convolutional", "pooled"),
     "network.policy_output": ("logits", "linear"),
+    "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
     "search.fpu_mode": ("absolute", "parent"),
     "train.optimizer": ("sgd", "adam", "adamw"),
@@ -169,6 +174,9 @@ RANGES = {
     "search.fpu": (-2.0, 2.0),
     "search.dirichlet_alpha": (0.01, 1000.0),
     "search.dirichlet_fraction": (0.0, 1.0),
+    "search.max_considered_actions": (1, 65_536),
+    "search.maxvisit_init": (0.0, 1e6),
+    "search.value_scale": (0.0, 1e6),
     "selfplay.games": (1, 10_000_000),
     "selfplay.temperature": (0.0, 100.0),
     "selfplay.temperature_plies": (0, 1_000_000),
@@ -236,6 +244,10 @@ def check(config: Config) -> None:
 def check_together(config: Config) -> None:
     """Refuse values that are possible alone but not beside each other."""
     train, selfplay, evaluate = config.train, config.selfplay, config.evaluate
+    if config.search.kind == "gumbel" and config.search.tree_reuse:
+        raise UserError(
+            "search.kind=gumbel shares out the visits of an empty tree; set search.tree_reuse=false, or take search=gumbel."
+        )
     if train.window < train.batch_size:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
     if config.network.policy_output == "linear" and train.policy_loss == "cross_entropy":

@@ -25,8 +25,8 @@ from azero.search.cache import EvaluationCache, make_cache
 from azero.search.figures import LaneFigures, StageFigures
 from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_game
 from azero.search.mcts import absorb, write_rows
-from azero.search.puct import make_puct
 from azero.search.root import Temperature
+from azero.search.scores import make_score
 from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
 from azero.signals import StopSignal
 
@@ -85,7 +85,7 @@ class SelfplayLane:
         size = inference.batch_size
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
-        self.puct = make_puct(search)
+        self.score = make_score(search, size, game.num_actions)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
@@ -109,7 +109,7 @@ class SelfplayLane:
 
     def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
         """Move every game to its next evaluation; games that end are delivered and replaced at once."""
-        while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.puct, self.policy, self.scratch):
+        while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.score, self.policy, self.scratch):
             for place in np.flatnonzero(self.lane.status == FINISHED).tolist():
                 record = record_of(self.lane, place, int(self.numbers[place]))
                 self.figures.games += 1

@@ -99,7 +99,7 @@ def test_what_comes_next_is_guessed_with_the_mean_value_above() -> None:
 def gather_rows(player: PvMcts) -> int:
     """Search on to the next wave and write its rows."""
     own = player.foresight
-    return int(gather(player.game.rule_addresses, player.tree, own.cache, 0, own.puct, own.rows, own.foreseen, own.key))
+    return int(gather(player.game.rule_addresses, player.tree, own.cache, 0, own.score, own.rows, own.foreseen, own.key))
 
 
 def key_of(game: Game, state: np.ndarray) -> np.ndarray:

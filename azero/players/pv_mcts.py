@@ -21,12 +21,13 @@ from azero.players import Advice, check_choice, check_number
 from azero.search.cache import make_cache
 from azero.search.figures import LaneFigures
 from azero.search.foresight import Foresight
+from azero.search.gumbel import Gumbel, draw_noise
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
-from azero.search.puct import make_puct
 from azero.search.repetition import ban_roots
-from azero.search.root import Temperature, choose_action, temperature_at
+from azero.search.root import Temperature, temperature_at
+from azero.search.scores import choose_move, make_score
 from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
@@ -52,11 +53,18 @@ def start_searches(addresses, tree, states, games, started, num_simulations, tre
 
 
 @kernel
-def choose_actions(tree, games, plies, schedule, streams, actions):
-    """actions [B]: a move for each game by its root's visit counts and its ply's temperature."""
+def draw_noises(gumbel, games, plies, schedule, streams):
+    """Gumbel noise for the next search of each of `games` [B], as strong as the temperature of its ply."""
+    for row in range(games.shape[0]):
+        draw_noise(gumbel, games[row], temperature_at(schedule, plies[row]), streams[games[row]])
+
+
+@kernel
+def choose_actions(tree, games, score, plies, schedule, streams, actions):
+    """actions [B]: a move for each game by its search and its ply's temperature."""
     for row in range(games.shape[0]):
         b = games[row]
-        actions[row] = choose_action(tree, b, temperature_at(schedule, plies[row]), streams[b])
+        actions[row] = choose_move(tree, b, score, temperature_at(schedule, plies[row]), streams[b])
 
 
 class PvMcts:
@@ -81,14 +89,13 @@ class PvMcts:
         self.deterministic = temperature.initial == temperature.final == 0.0
         self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
-        self.puct = make_puct(search)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)
         self.num_nodes = num_nodes
         self.scratch = make_scratch(game, num_nodes)
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(inference.batch_size, np.int64)
         leaves = leaves or (inference.batch_size if cache else 1)
-        self.foresight = Foresight(game, inference, self.cache, self.puct, leaves)
+        self.foresight = Foresight(game, inference, self.cache, make_score(search, 1, game.num_actions), leaves)
         self.new_games(np.zeros(1, np.uint64))
         if seconds:  # compiles before the first move's clock runs
             self.begin(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
@@ -99,6 +106,7 @@ class PvMcts:
         """Forget all trees; game g's moves are drawn from a stream seeded by seeds[g], [G] uint64."""
         num_games = len(seeds)
         self.tree = make_tree(num_games, self.num_nodes, self.game.num_actions, self.game.state_words)
+        self.score = self.foresight.score = make_score(self.search, num_games, self.game.num_actions)
         self.started = np.zeros(num_games, np.bool_)
         self.plies = np.zeros(num_games, np.int64)
         self.thinking = np.zeros(0, np.int64)  # games whose search is under way
@@ -109,9 +117,19 @@ class PvMcts:
 
     def begin(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Take in more positions to think about; see `Player.choose` for the arguments."""
+        self.draw_noise(games, plies)
+        self.take_in(states, games, banned)
+
+    def draw_noise(self, games: np.ndarray, plies: np.ndarray) -> None:
+        """Let chance into the next search of each of `games` [B] at `plies` [B], as far as it comes before the search."""
+        self.plies[games] = plies
+        if isinstance(self.score, Gumbel):
+            draw_noises(self.score, games, plies, self.temperature, self.streams)
+
+    def take_in(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None) -> None:
+        """Begin to think about states [B, S], one of each of `games` [B]; banned as in `Player.choose`."""
         settings = (self.search.num_simulations, self.search.tree_reuse)
         start_searches(self.game.rule_addresses, self.tree, states, games, self.started, *settings, self.scratch.new_index)
-        self.plies[games] = plies
         self.thinking = np.union1d(self.thinking, games)
         for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
             if moves.any():
@@ -131,7 +149,7 @@ class PvMcts:
             decided = self.thinking[self.tree.searches["leaf"][self.thinking] == NO_LEAF]
         self.thinking = np.setdiff1d(self.thinking, decided)
         actions = np.zeros(len(decided), np.int64)
-        choose_actions(self.tree, decided, self.plies[decided], self.temperature, self.streams, actions)
+        choose_actions(self.tree, decided, self.score, self.plies[decided], self.temperature, self.streams, actions)
         if waiting:
             self.infer_leaves()
         return decided, actions
@@ -139,14 +157,14 @@ class PvMcts:
     def run_wave(self, games: np.ndarray) -> int:
         """Move the searches of `games` [B] on until each waits for the network or is done. Returns how many wait."""
         tree = self.tree
-        waiting = search_wave(self.game.rule_addresses, tree, self.cache, games, self.puct, self.scratch.key)
+        waiting = search_wave(self.game.rule_addresses, tree, self.cache, games, self.score, self.scratch.key)
         ready = [b for b in self.bans if tree.searches["leaf"][b] == NO_LEAF] if self.bans else []
         if not ready:
             return waiting
         barred = np.array(ready, np.int64)
         ban_roots(tree, barred, np.stack([self.bans.pop(b) for b in ready]))
         tree.searches["simulations_left"][barred] = self.search.num_simulations
-        return waiting + search_wave(self.game.rule_addresses, tree, self.cache, barred, self.puct, self.scratch.key)
+        return waiting + search_wave(self.game.rule_addresses, tree, self.cache, barred, self.score, self.scratch.key)
 
     def infer_leaves(self) -> None:
         """One batch through the network."""
@@ -177,7 +195,7 @@ class PvMcts:
 
         banned: [B, A] bool, moves left out at the roots; None for none.
         """
-        self.begin(states, games, np.zeros(len(games), np.int64), banned)
+        self.take_in(states, games, banned)
         if self.one_by_one:
             for game in games.tolist():
                 self.think_of_one(game)
@@ -204,7 +222,7 @@ class PvMcts:
         no more. It begins with an empty tree and forgets all games.
         """
         self.new_games(np.zeros(1, np.uint64))
-        self.begin(state[None], ONLY_GAME, ONLY_GAME, None if banned is None else banned[None])
+        self.take_in(state[None], ONLY_GAME, None if banned is None else banned[None])
         yield from self.search_one(0)
 
     def search_one(self, game: int) -> Iterator[Advice]:
@@ -235,9 +253,10 @@ class PvMcts:
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """A move for each of states [B, S], which belong to `games` [B] at `plies` [B]. Returns [B] int64."""
+        self.draw_noise(games, plies)
         self.think(states, games, banned)
         actions = np.zeros(len(games), np.int64)
-        choose_actions(self.tree, games, plies, self.temperature, self.streams, actions)
+        choose_actions(self.tree, games, self.score, plies, self.temperature, self.streams, actions)
         return actions
 
     def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
@@ -328,6 +347,11 @@ def make(
         raise UserError(f"player pv_mcts: leaves={leaves} needs a cache to keep what it foresees; set cache=65536, or leaves=1.")
     if until_decided and (temperature or temperature_final):
         raise UserError("player pv_mcts: until_decided=True needs temperature=0, where only the most visited move counts.")
+    if search.kind == "gumbel" and (seconds or until_decided):
+        raise UserError(
+            "player pv_mcts: a Gumbel search shares out its simulations beforehand; leave out seconds and until_decided, "
+            "or take a run with search=puct."
+        )
     schedule = Temperature(float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final))
     limits = (leaves, float(seconds), until_decided)
     return PvMcts(game, inference, search, schedule, cache, *limits)

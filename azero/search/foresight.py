@@ -24,7 +24,7 @@ from azero.search.cache import EvaluationCache, find, remember
 from azero.search.figures import LaneFigures
 from azero.search.kernels import borrowed, kernel, part
 from azero.search.mcts import absorb, backup, expand, expand_root, select, simulate, softmax_over_legal
-from azero.search.puct import Puct
+from azero.search.scores import Score
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, Tree
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def write_row(rules, tree, b, leaf, key, planes, foreseen, row):
 
 
 @part
-def foresee(rules, tree, cache, b, puct, planes, foreseen, key):
+def foresee(rules, tree, cache, b, score, planes, foreseen, key):
     """Write the leaf that game b's search waits for, and those that it will probably want next. Returns how many.
 
     The tree is left as it was. At an unexpanded root nothing can be foreseen.
@@ -156,7 +156,7 @@ def foresee(rules, tree, cache, b, puct, planes, foreseen, key):
             break
         length = note_path(tree, b, leaf, foreseen.journal, length)
         backup(tree, b, leaf, guess(tree, b, leaf))
-        leaf = select(rules, tree, b, puct)
+        leaf = select(rules, tree, b, score)
         if tree.nodes[b, leaf].terminal:
             continue
         rules.evaluation_key(tree.states[b, leaf], key)
@@ -171,19 +171,20 @@ def foresee(rules, tree, cache, b, puct, planes, foreseen, key):
 
 
 @kernel
-def gather(addresses, tree, cache, b, puct, planes, foreseen, key):
+def gather(addresses, tree, cache, b, score, planes, foreseen, key):
     """Search on in game b, SLICE simulations at most, until the network is needed; write the wave's rows and return how many.
 
     planes: [R, C, H, W] float32. key: scratch, [K] uint64.
     """
     rules = rules_at(addresses)
-    tree, cache, planes, foreseen = borrowed(tree), borrowed(cache), borrowed(planes), borrowed(foreseen)
+    tree, cache, score = borrowed(tree), borrowed(cache), borrowed(score)
+    planes, foreseen = borrowed(planes), borrowed(foreseen)
     if tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key):
         later = max(0, tree.searches[b].simulations_left - SLICE)
         tree.searches[b].simulations_left -= later
-        simulate(rules, tree, cache, b, puct, key)
+        simulate(rules, tree, cache, b, score, key)
         tree.searches[b].simulations_left += later
-    return foresee(rules, tree, cache, b, puct, planes, foreseen, key) if tree.searches[b].leaf != NO_LEAF else 0
+    return foresee(rules, tree, cache, b, score, planes, foreseen, key) if tree.searches[b].leaf != NO_LEAF else 0
 
 
 @kernel
@@ -201,9 +202,9 @@ def take_in(addresses, tree, cache, games, foreseen, rows, logits, values, key, 
 class Foresight:
     """Searches one game of a tree at a time, wave by wave."""
 
-    def __init__(self, game: Game, inference: Inference, cache: EvaluationCache, puct: Puct, leaves: int) -> None:
+    def __init__(self, game: Game, inference: Inference, cache: EvaluationCache, score: Score, leaves: int) -> None:
         """`leaves`: rows of a wave, R: 1, or with a cache up to those of a batch. The search is the same with each."""
-        self.game, self.inference, self.cache, self.puct = game, inference, cache, puct
+        self.game, self.inference, self.cache, self.score = game, inference, cache, score
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.rows = self.planes[:leaves]
         self.foreseen = make_foreseen(game, leaves)
@@ -212,7 +213,7 @@ class Foresight:
     def wave(self, tree: Tree, b: int, figures: LaneFigures) -> bool:
         """Search game b on to its next answer of the network, or by some simulations without one. False: none is left to do."""
         addresses, scratch = self.game.rule_addresses, (self.key, self.prior)
-        rows = gather(addresses, tree, self.cache, b, self.puct, self.rows, self.foreseen, self.key)
+        rows = gather(addresses, tree, self.cache, b, self.score, self.rows, self.foreseen, self.key)
         if rows:
             began = time.perf_counter()
             logits, values = self.inference.infer(self.planes, rows)

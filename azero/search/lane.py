@@ -18,7 +18,8 @@ from azero.search.kernels import borrowed, kernel
 from azero.search.mcts import expand_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.repetition import ban, find_banned
-from azero.search.root import Temperature, add_noise, choose_action, policy_target, temperature_at
+from azero.search.root import Temperature, temperature_at
+from azero.search.scores import begin_search, choose_move, write_target
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
 IDLE, PLAYING, FINISHED = 0, 1, 2
@@ -171,12 +172,12 @@ def prepare_search(tree, lane, b, policy):
 
 
 @kernel
-def make_move(rules, tree, lane, b, policy, scratch):
+def make_move(rules, tree, lane, b, score, policy, scratch):
     """End a search: record the target, choose the move, and make its node the root. Marks the game FINISHED at its end."""
     ply = lane.ply[b]
-    policy_target(tree, b, lane.policy_target[b, ply])
+    write_target(tree, b, score, lane.policy_target[b, ply])
     lane.root_value[b, ply] = tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
-    action = choose_action(tree, b, temperature_at(policy.temperature, ply), lane.stream[b])
+    action = choose_move(tree, b, score, temperature_at(policy.temperature, ply), lane.stream[b])
     record_ply(tree, lane, b, action, True)
     child = tree.edges[b, ROOT, action].child
     if child == UNVISITED:  # its node was forgotten when the tree was full
@@ -195,7 +196,7 @@ def make_move(rules, tree, lane, b, policy, scratch):
 
 
 @kernel
-def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
+def play_until_evaluation(rules, tree, cache, lane, b, score, policy, scratch):
     """Move game b on until its search needs the network (its leaf waits in `leaf`) or the game is finished."""
     while lane.status[b] == PLAYING:
         if not tree.nodes[b, ROOT].expanded:
@@ -204,22 +205,24 @@ def play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch):
         elif not lane.root_ready[b]:
             if find_banned_here(rules, lane, b, tree.states[b, ROOT], scratch) > 0:
                 ban(tree, b, scratch.banned)
-            add_noise(tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, lane.stream[b], scratch.noise)
+            temperature = temperature_at(policy.temperature, lane.ply[b])
+            begin_search(tree, b, score, policy, temperature, lane.stream[b], scratch.noise)
             lane.root_ready[b] = True
-        elif simulate(rules, tree, cache, b, puct, scratch.key):
+        elif simulate(rules, tree, cache, b, score, scratch.key):
             return
         else:
-            make_move(rules, tree, lane, b, policy, scratch)
+            make_move(rules, tree, lane, b, score, policy, scratch)
 
 
 @kernel
-def play_wave(addresses, tree, cache, lane, puct, policy, scratch):
+def play_wave(addresses, tree, cache, lane, score, policy, scratch):
     """Move every game on that waits for nothing. Returns how many games are finished and wait to be collected."""
     rules = rules_at(addresses)
-    tree, cache, lane, scratch = borrowed(tree), borrowed(cache), borrowed(lane), borrowed(scratch)
+    tree, cache, lane = borrowed(tree), borrowed(cache), borrowed(lane)
+    score, scratch = borrowed(score), borrowed(scratch)
     finished = 0
     for b in range(lane.status.shape[0]):
         if lane.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:
-            play_until_evaluation(rules, tree, cache, lane, b, puct, policy, scratch)
+            play_until_evaluation(rules, tree, cache, lane, b, score, policy, scratch)
         finished += lane.status[b] == FINISHED
     return finished

@@ -14,16 +14,16 @@ import math
 from azero.games.game import rules_at
 from azero.search.cache import find, remember
 from azero.search.kernels import borrowed, kernel, part
-from azero.search.puct import select_child
+from azero.search.scores import next_child
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
 
 
 @part
-def select(rules, tree, b, puct):
+def select(rules, tree, b, score):
     """Descend from the root along the best scores to a node that is new or terminal, creating it if needed."""
     node = ROOT
     while tree.nodes[b, node].expanded and not tree.nodes[b, node].terminal:
-        action = select_child(tree, b, node, puct)
+        action = next_child(tree, b, node, score)
         child = tree.edges[b, node, action].child
         if child == UNVISITED:
             return add_child(rules, tree, b, node, action)
@@ -59,13 +59,13 @@ def backup(tree, b, leaf, value):
 
 
 @part
-def simulate(rules, tree, cache, b, puct, key):
+def simulate(rules, tree, cache, b, score, key):
     """Run game b's simulations until one needs the network (True; its leaf waits in `leaf`) or none is left (False).
 
     The root must be expanded. key: scratch, [K] uint64.
     """
     while tree.searches[b].simulations_left > 0:
-        leaf = select(rules, tree, b, puct)
+        leaf = select(rules, tree, b, score)
         if not tree.nodes[b, leaf].terminal and not expand_from_cache(rules, tree, cache, b, leaf, key):
             tree.searches[b].leaf = leaf
             return True
@@ -158,13 +158,13 @@ def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prio
 
 
 @kernel
-def search_wave(addresses, tree, cache, games, puct, key):
+def search_wave(addresses, tree, cache, games, score, key):
     """Move the searches of `games` [any] on until each waits for the network or is done. Returns how many wait."""
     rules = rules_at(addresses)
-    tree, cache = borrowed(tree), borrowed(cache)
+    tree, cache, score = borrowed(tree), borrowed(cache), borrowed(score)
     waiting = 0
     for b in games:
         if tree.searches[b].leaf == NO_LEAF and (tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)):
-            simulate(rules, tree, cache, b, puct, key)
+            simulate(rules, tree, cache, b, score, key)
         waiting += tree.searches[b].leaf != NO_LEAF
     return waiting

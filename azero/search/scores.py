@@ -1,0 +1,78 @@
+"""Which search it is, PUCT or Gumbel: four questions that each of them answers in its own way.
+
+The kernels are the same for both. Numba compiles them once for each type of `score`, so a running search asks nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba.extending import overload
+
+from azero.config import SearchConfig
+from azero.search.gumbel import Gumbel, choose_gumbel, draw_noise, improved_policy, make_gumbel, select_next
+from azero.search.puct import Puct, make_puct, select_child
+from azero.search.root import add_noise, choose_action, policy_target
+from azero.search.tree import ROOT
+
+Score = Puct | Gumbel
+
+
+def make_score(config: SearchConfig, num_games: int, num_actions: int) -> Score:
+    """The score of a config's search, for so many games."""
+    return make_gumbel(config, num_games, num_actions) if config.kind == "gumbel" else make_puct(config)
+
+
+def next_child(tree, b, node, score):
+    """The action by which a simulation leaves an expanded node. For compiled code only, as are the three below."""
+    raise NotImplementedError
+
+
+def begin_search(tree, b, score, policy, temperature, stream, noise):
+    """Bring chance into the root of game b, which is expanded: Dirichlet noise, or Gumbel noise of that temperature."""
+    raise NotImplementedError
+
+
+def write_target(tree, b, score, out):
+    """Write the policy target of game b's root into out [A]: shares of the visits, or the improved policy."""
+    raise NotImplementedError
+
+
+def choose_move(tree, b, score, temperature, stream):
+    """The action to play after game b's search. Gumbel's temperature was in its noise."""
+    raise NotImplementedError
+
+
+def is_gumbel(score: Any) -> bool:
+    """Whether Numba's type of `score` is that of `Gumbel`."""
+    return getattr(score, "instance_class", None) is Gumbel
+
+
+@overload(next_child)
+def _next_child(tree, b, node, score):
+    if is_gumbel(score):
+        return lambda tree, b, node, score: select_next(tree, b, node, score)
+    return lambda tree, b, node, score: select_child(tree, b, node, score)
+
+
+@overload(begin_search)
+def _begin_search(tree, b, score, policy, temperature, stream, noise):
+    if is_gumbel(score):
+        return lambda tree, b, score, policy, temperature, stream, noise: draw_noise(score, b, temperature, stream)
+    return lambda tree, b, score, policy, temperature, stream, noise: add_noise(
+        tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, stream, noise
+    )
+
+
+@overload(write_target)
+def _write_target(tree, b, score, out):
+    if is_gumbel(score):
+        return lambda tree, b, score, out: improved_policy(tree, b, ROOT, score, out)
+    return lambda tree, b, score, out: policy_target(tree, b, out)
+
+
+@overload(choose_move)
+def _choose_move(tree, b, score, temperature, stream):
+    if is_gumbel(score):
+        return lambda tree, b, score, temperature, stream: choose_gumbel(tree, b, score)
+    return lambda tree, b, score, temperature, stream: choose_action(tree, b, temperature, stream)
