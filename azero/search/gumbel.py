@@ -1,8 +1,8 @@
 """Gumbel AlphaZero: few simulations, spent where they tell most.
 
 Danihelka et al. 2022, "Policy improvement by planning with Gumbel". At the root, Gumbel noise added to the prior's logarithm
-draws some actions without repetition, and sequential halving shares the simulations among them: all get the same number, the worse half
-is dropped, and so on. Below the root the search is deterministic: it keeps the visits close to an improved policy,
+draws some actions without repetition, and sequential halving shares the simulations among them: all get the same number, the
+worse half is dropped, and so on. Below the root the search is deterministic: it keeps the visits close to an improved policy,
 
     improved(s, a) = softmax(ln prior(s, a) + (maxvisit_init + max visits(s, .)) * value_scale * completed_q(s, a)).
 
