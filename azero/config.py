@@ -35,6 +35,7 @@ class NetworkConfig:
     block: str = "residual"  # residual (He 2016: conv-BN-ReLU-conv-BN, add, ReLU) | pyramid (BN-conv-BN-ReLU-conv-BN, add)
     head: str = "convolutional"  # convolutional (1x1 conv + dense, AlphaZero) | pooled (global average pooling + dense)
     policy_output: str = "logits"  # logits (softmax over legal moves) | linear (legal outputs over their sum)
+    value_output: str = "scalar"  # scalar (tanh, squared error; AlphaZero) | wdl (win, draw, loss; cross-entropy; KataGo)
     value_hidden: int = 64  # hidden units of the convolutional value head; AlphaZero 256
 
 
@@ -89,7 +90,7 @@ class TrainConfig:
     decay_biases: bool = False  # decay biases and batch norm too
     policy_loss: str = "cross_entropy"  # cross_entropy | mse
     mask_illegal: bool = True  # softmax of the loss over legal moves only
-    value_weight: float = 1.0  # weight of the value's squared error
+    value_weight: float = 1.0  # weight of the value's loss; KataGo 1.5 with its cross-entropy
     merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
@@ -150,6 +151,7 @@ CHOICES = {
     "network.block": ("residual", "pyramid"),
     "network.head": ("convolutional", "pooled"),
     "network.policy_output": ("logits", "linear"),
+    "network.value_output": ("scalar", "wdl"),
     "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
     "search.fpu_mode": ("absolute", "parent"),

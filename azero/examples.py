@@ -45,17 +45,19 @@ class Examples(NamedTuple):
         states: [N, S] uint64.
         policy_target: [N, A] float32, rows sum to 1.
         value_target: [N] float32 in [-1, 1], for the player to move in that state.
+        draw_target: [N] float32 in [0, 1 - |value_target|], how much of that value stands for draws; see `outcome_shares`.
     """
 
     states: np.ndarray
     policy_target: np.ndarray
     value_target: np.ndarray
+    draw_target: np.ndarray
 
 
 def examples_of(records: Sequence[GameRecord]) -> Examples:
     """The searched plies of some games as training rows, in the games' and the plies' order.
 
-    The value target is the game's outcome, turned to the player who moves in the state.
+    The value target is the game's outcome, turned to the player who moves in the state; the draw target is 1 for a drawn game.
 
     Raises:
         ValueError: no records at all, so that the shapes are unknown.
@@ -66,7 +68,8 @@ def examples_of(records: Sequence[GameRecord]) -> Examples:
     return Examples(
         np.concatenate([record.states[kept] for record, kept in zip(records, searched, strict=True)]),
         np.concatenate([record.policy_target[kept] for record, kept in zip(records, searched, strict=True)]),
-        np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, searched, strict=True)]),
+        value := np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, searched, strict=True)]),
+        (value == 0).astype(np.float32),
     )
 
 
@@ -76,11 +79,13 @@ def merge_equal(examples: Examples) -> Examples:
     A position met a thousand times then counts as much as one met once, with targets as clear as a thousand games make them.
     """
     states, which, counts = np.unique(examples.states, axis=0, return_inverse=True, return_counts=True)
-    policy = np.zeros((len(states), examples.policy_target.shape[1]))
-    value = np.zeros(len(states))
-    np.add.at(policy, which.ravel(), examples.policy_target)
-    np.add.at(value, which.ravel(), examples.value_target)
-    return Examples(states, (policy / counts[:, None]).astype(np.float32), (value / counts).astype(np.float32))
+
+    def mean(targets: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(states), *targets.shape[1:]))
+        np.add.at(total, which.ravel(), targets)
+        return (total.T / counts).T.astype(np.float32)
+
+    return Examples(states, *(mean(targets) for targets in examples[1:]))
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

@@ -257,8 +257,8 @@ class Run:
             self.commit(replace(self.state, config=asked, seed=self.config.seed))
 
     def _refuse_misfit(self, asked: dict[str, Any]) -> None:
-        had = self.state.config
-        misfits = [key for key in asked if key.startswith(FIXED) and key in had and not same_setting(key, had[key], asked[key])]
+        had = flatten(Config()) | self.state.config  # a setting that the run was begun before has its default
+        misfits = [key for key in asked if key.startswith(FIXED) and not same_setting(key, had[key], asked[key])]
         if misfits:
             changes = ", ".join(f"{key} {had[key]} → {asked[key]}" for key in misfits)
             raise UserError(

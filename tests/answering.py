@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from importlib.util import find_spec
 
 import numpy as np
@@ -22,11 +23,12 @@ KINDS = [
     for head in ("convolutional", "pooled")
     for output in ("logits", "linear")
 ]
+KINDS += [NetworkConfig(blocks=3, channels=16, head=head, value_output="wdl") for head in ("convolutional", "pooled")]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
 EVERY_WAY = [*WAYS, ("openvino", "int8")]  # int8 is taken only when it is asked for
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO, the extra cpu")
-every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
+every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: "-".join(str(choice) for choice in astuple(config)[2:]))
 every_way = pytest.mark.parametrize("way", EVERY_WAY, ids="-".join)
 
 

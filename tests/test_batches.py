@@ -28,7 +28,7 @@ def examples(game: Game) -> Examples:
         states.append(state)
         state = game.step(state, int(rng.choice(game.legal_actions(state))))
         state = game.initial_state() if game.is_terminal(state) else state
-    return Examples(np.array(states), rng.random((30, 9), np.float32), rng.random(30, np.float32))
+    return Examples(np.array(states), rng.random((30, 9), np.float32), rng.random(30, np.float32), rng.random(30, np.float32))
 
 
 def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> None:
@@ -40,6 +40,7 @@ def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> Non
     assert np.array_equal(batch.legal_mask.numpy(), legal_mask)
     assert np.array_equal(batch.policy_target.numpy(), examples.policy_target[rows])
     assert np.array_equal(batch.value_target.numpy(), examples.value_target[rows])
+    assert np.array_equal(batch.draw_target.numpy(), examples.draw_target[rows])
 
 
 def turned_by_hand(game: Game, planes: np.ndarray, target: np.ndarray, mask: np.ndarray, which: np.ndarray) -> list[np.ndarray]:
@@ -66,7 +67,7 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
     moves = [1, 4, 0, 2, 6]
     eye = np.eye(9, dtype=np.float32)
     states = np.array([after(game, moves[:ply]) for ply in range(5)])
-    data = load_data(Examples(states, eye[moves], np.zeros(5, np.float32)), game, "cpu")
+    data = load_data(Examples(states, eye[moves], np.zeros(5, np.float32), np.ones(5, np.float32)), game, "cpu")
     for number, actions in enumerate(game.action_symmetries):
         turned = draw_batch(data, game, torch.arange(5), torch.full((5,), number))
         mirrored = actions[moves].tolist()
@@ -79,7 +80,7 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
 def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
     """Quarter turns and mirrors, by hand: X on 0 and O on 1 of the top row, the target on 2."""
     states, target = after(game, [0, 1])[None], np.eye(9, dtype=np.float32)[[2]]
-    data = load_data(Examples(states, target, np.zeros(1, np.float32)), game, "cpu")
+    data = load_data(Examples(states, target, np.zeros(1, np.float32), np.ones(1, np.float32)), game, "cpu")
     turned = draw_batch(data, game, torch.zeros(8, dtype=torch.int64), torch.arange(8))
     corners = [
         (int(planes[0].argmax()), int(planes[1].argmax()), int(target.argmax()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from azero.examples import Examples, GameRecord, encode, examples_of
+from azero.examples import Examples, GameRecord, encode, examples_of, merge_equal
 from azero.games import make_game
 from azero.games.game import Game
 
@@ -48,6 +48,22 @@ def test_the_winner_learns_one_and_the_loser_minus_one(game: Game) -> None:
     assert not np.signbit(examples_of([draw]).value_target).any()
 
 
+def test_a_drawn_game_is_all_draw_and_another_none(game: Game) -> None:
+    assert examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])]).draw_target.tolist() == [1.0] * 9
+    assert examples_of([play(game, [0, 3, 1, 4, 2])]).draw_target.tolist() == [0.0] * 5
+
+
+def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:
+    """The empty board is in all four games: won twice, drawn once, lost once by its mover; two began with 0, two with 4."""
+    games = [[0, 3, 1, 4, 2], [4, 0, 3, 1, 5], [0, 1, 2, 4, 3, 5, 7, 6, 8], [4, 0, 8, 1, 5, 2]]
+    merged = merge_equal(examples_of([play(game, moves) for moves in games]))
+    assert len(np.unique(merged.states, axis=0)) == len(merged.states) == 1 + 2 + 3 + 4 + 4 + 2 + 1 + 1 + 1
+    first = (merged.states == game.initial_state()).all(axis=1).argmax()
+    assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
+    assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
+    assert [column.dtype for column in merged] == [np.uint64, np.float32, np.float32, np.float32]
+
+
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
     record = GameRecord(
         number=0,
@@ -73,8 +89,8 @@ def test_plies_of_an_opening_are_no_examples_but_count_for_the_outcome(game: Gam
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,)]
-    assert [column.dtype for column in examples] == [np.uint64, np.float32, np.float32]
+    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,)]
+    assert [column.dtype for column in examples] == [np.uint64, np.float32, np.float32, np.float32]
     assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
 
 

@@ -24,10 +24,12 @@ from azero.learning.fit import (
     learning_rate,
     make_optimizer,
     multiplies_bf16,
+    outcome_shares,
     policy_loss_of,
     resolve_precision,
+    value_loss_of,
 )
-from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.network.model import Network, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
 
 SMALL = NetworkConfig(blocks=1, channels=8)
@@ -56,7 +58,8 @@ def examples(game: Game) -> Examples:
         state = game.initial_state() if game.is_terminal(state) else state
     states = np.array(list(found.values()))
     moves = [int(rng.choice(game.legal_actions(state))) for state in states]
-    return Examples(states, np.eye(9, dtype=np.float32)[moves], rng.choice([-1, 0, 1], 64).astype(np.float32))
+    value = rng.choice([-1, 0, 1], 64).astype(np.float32)
+    return Examples(states, np.eye(9, dtype=np.float32)[moves], value, (value == 0).astype(np.float32))
 
 
 def same(one: Network, other: Network) -> bool:
@@ -65,7 +68,7 @@ def same(one: Network, other: Network) -> bool:
 
 
 def batch_of(policy_target: list[float], legal: list[bool]) -> Batch:
-    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([policy_target]), torch.zeros(1), torch.tensor([legal]))
+    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([policy_target]), torch.zeros(1), torch.ones(1), torch.tensor([legal]))
 
 
 # --- losses, by hand ---
@@ -107,6 +110,37 @@ def test_illegal_moves_get_no_gradient_when_masked() -> None:
         )
         (gradient,) = torch.autograd.grad(loss, output)
         assert gradient[0, 2] == 0 and gradient[0, 0] < 0
+
+
+def test_outcome_shares_by_hand() -> None:
+    """Of eight games four won, one drawn, three lost: the value is 1/8; all won; all drawn; lost and drawn in halves."""
+    value, draw = torch.tensor([1 / 8, 1.0, 0.0, -0.5]), torch.tensor([1 / 8, 0.0, 1.0, 0.5])
+    assert outcome_shares(value, draw).tolist() == [[4 / 8, 1 / 8, 3 / 8], [1, 0, 0], [0, 1, 0], [0, 0.5, 0.5]]
+
+
+def test_cross_entropy_of_win_draw_and_loss_by_hand() -> None:
+    """Logits ln 1, ln 2, ln 5 are P(win) 1/8, P(draw) 2/8, P(loss) 5/8, so the value is -1/2; the target is 1/4, 1/2, 1/4."""
+    output = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
+    batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([0.0]), draw_target=torch.tensor([0.5]))
+    assert value_of(output).tolist() == pytest.approx([-0.5])
+    expected = -math.log(1 / 8) / 4 - math.log(2 / 8) / 2 - math.log(5 / 8) / 4
+    assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(expected)
+
+
+def test_squared_error_of_a_scalar_value_by_hand() -> None:
+    output = torch.atanh(torch.tensor([[0.5]]))
+    batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([-1.0]))
+    assert value_of(output).tolist() == pytest.approx([0.5])
+    assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(1.5**2)
+
+
+def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
+    """Cross-entropy is least where the softmax is the target itself, whose win less loss is the mean outcome."""
+    value, draw = torch.tensor([0.25, -0.6]), torch.tensor([0.5, 0.1])
+    logits = outcome_shares(value, draw).log().requires_grad_()
+    batch = batch_of([1.0], [True])._replace(value_target=value, draw_target=draw)
+    (gradient,) = torch.autograd.grad(value_loss_of(logits, value_of(logits), batch), logits)
+    assert gradient.abs().max() < 1e-6 and value_of(logits).tolist() == pytest.approx([0.25, -0.6])
 
 
 def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> None:
@@ -195,6 +229,18 @@ def test_clipping_bounds_the_gradient(game: Game, examples: Examples) -> None:
         pairs = zip(network.parameters(), result.network.parameters(), strict=True)
         moved = math.sqrt(sum(float(((new - old) ** 2).sum().detach()) for old, new in pairs))
         assert moved == pytest.approx(clip_norm, rel=1e-3)
+
+
+def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, examples: Examples) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16, value_output="wdl"), game, 1)
+    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
+    result = fit(network, examples, game, config, 1, "cpu")
+    assert result.scalars["loss/value"] < 0.1 and result.scalars["train/value_error"] < 0.1
+    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
+    with torch.no_grad():
+        chances = result.network.outputs(planes)[1].softmax(1)
+    expected = 1 - examples.value_target.astype(int)  # place 0 is a win, 1 a draw, 2 a loss
+    assert (chances.argmax(1).numpy() == expected).mean() > 0.95
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
@@ -307,7 +353,7 @@ def test_a_step_that_is_not_finite_changes_nothing(game: Game, optimizer: str, c
     generator = torch.Generator().manual_seed(1)
     planes = torch.rand(16, 2, 3, 3, generator=generator)
     target = torch.softmax(torch.rand(16, 9, generator=generator), 1)
-    good = Batch(planes, target, torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool))
+    good = Batch(planes, target, torch.rand(16, generator=generator), torch.zeros(16), torch.ones(16, 9, dtype=torch.bool))
     if not first:
         trainer.step(good, 0.01, ledger)
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
 import math
 from typing import Any
 
 import pytest
 import torch
+from answering import every_kind
 
 from azero.config import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.model import Network, PyramidBlock, ResidualBlock, build_network, check_fits, pack_network, unpack_network
-
-KINDS = [
-    NetworkConfig(blocks=2, channels=8, block=block, head=head, policy_output=output)
-    for block in ("residual", "pyramid")
-    for head in ("convolutional", "pooled")
-    for output in ("logits", "linear")
-]
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +28,7 @@ def pack(network: Network, game: Game, **changes: Any) -> bytes:
     return pack_network(network, game=game, config=network.config, **(settings | changes))
 
 
-@pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
+@every_kind
 def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(game: Game, config: NetworkConfig) -> None:
     network = build_network(config, game, 1)
     planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
@@ -41,6 +37,24 @@ def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(game
     assert value.abs().max() <= 1
     again = unpack_network(pack(network, game), "file").network
     assert all(torch.equal(one, other) for one, other in zip(again(planes), (policy, value), strict=True))
+
+
+def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
+    """Logits ln 6, ln 3, ln 1 are 0.6, 0.3 and 0.1, whatever the board."""
+    network = build_network(NetworkConfig(blocks=1, channels=4, value_output="wdl"), game, 1)
+    network.value_head.output.weight.data.zero_()
+    network.value_head.output.bias.data.copy_(torch.log(torch.tensor([6.0, 3.0, 1.0])))
+    assert network(torch.rand(2, 2, 3, 3))[1].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
+    content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
+    header = json.loads(content["header"])
+    for name in ("value_output",):
+        del header["config"][name]
+    buffer = io.BytesIO()
+    torch.save(content | {"header": json.dumps(header)}, buffer)
+    assert unpack_network(buffer.getvalue(), "old").config == NetworkConfig(blocks=1, channels=4)
 
 
 def test_first_weights_have_the_variance_of_he(game: Game) -> None:
@@ -114,8 +128,6 @@ def test_what_is_not_finite_is_never_packed(game: Game, part: str, number: float
 def test_what_is_no_network_is_refused_by_name(game: Game) -> None:
     data = pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)
     foreign = torch.nn.Linear(2, 2).state_dict()
-    import io
-
     buffer = io.BytesIO()
     torch.save(foreign, buffer)
     for content in (b"", b"not a network", data[:1000], data[:-1], buffer.getvalue()):
@@ -124,7 +136,6 @@ def test_what_is_no_network_is_refused_by_name(game: Game) -> None:
 
 
 def test_a_hostile_file_runs_nothing(game: Game, tmp_path: Any) -> None:
-    import io
     import os
 
     class Hostile:

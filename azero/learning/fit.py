@@ -22,7 +22,7 @@ from azero.config import TrainConfig, UserError
 from azero.examples import Examples
 from azero.games.game import Game
 from azero.learning.batches import Batch, draw_batch, load_data, to_device
-from azero.network.model import Network, OptimizerState
+from azero.network.model import Network, OptimizerState, value_of
 from azero.replay import Sampler
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
@@ -191,6 +191,28 @@ def policy_loss_of(output: Tensor, batch: Batch, config: TrainConfig, linear: bo
     return -(batch.policy_target * log_policy).sum(1).mean(), log_policy.detach()
 
 
+def value_loss_of(value_output: Tensor, value: Tensor, batch: Batch) -> Tensor:
+    """The value head's loss, a scalar: the squared error of a scalar value, or the cross-entropy of win, draw and loss.
+
+    Args:
+        value_output: [B, 1] or [B, 3] float32 of the network.
+        value: [B] float32, `value_of` that.
+        batch: the targets.
+    """
+    if value_output.shape[1] == 1:
+        return functional.mse_loss(value, batch.value_target)
+    return functional.cross_entropy(value_output, outcome_shares(batch.value_target, batch.draw_target))
+
+
+def outcome_shares(value_target: Tensor, draw_target: Tensor) -> Tensor:
+    """[B, 3]: how often games like these are won, drawn and lost, from their mean value and the share of draws, both [B].
+
+    Won and lost games share what is not drawn, and their difference is the value.
+    """
+    decided = 1 - draw_target
+    return torch.stack([(decided + value_target) / 2, draw_target, (decided - value_target) / 2], dim=1)
+
+
 @torch.no_grad()
 def figures_of(batch: Batch, log_policy: Tensor, value: Tensor) -> Tensor:
     """[4]: mean entropy of policy and of target, share of rows whose best moves agree, mean error of the value."""
@@ -302,10 +324,11 @@ class Trainer:
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Policy loss, value loss, and the figures [4] of `figures_of`."""
         with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
-            output, value = self.network(batch.planes)
-        output, value = output.float(), value.float()
-        policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
-        return policy_loss, functional.mse_loss(value, batch.value_target), figures_of(batch, log_policy, value.detach())
+            output, value_output = self.network.outputs(batch.planes)
+            value = value_of(value_output)
+        policy_loss, log_policy = policy_loss_of(output.float(), batch, self.config, self.linear)
+        figures = figures_of(batch, log_policy, value.detach().float())
+        return policy_loss, value_loss_of(value_output.float(), value.float(), batch), figures
 
     def apply(self, lr: float, bad: Tensor) -> None:
         """Let the optimizer step, unless `bad`. Fused optimizers read `found_inf` on the device, as gradient scaling uses it."""

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.network.model import ConvolutionalHead, Network, PooledHead, PyramidBlock, ResidualBlock
+from azero.network.model import ConvolutionalHead, Network, PooledHead, PyramidBlock, ResidualBlock, value_of
 
 SMALLEST_OUTPUT = 1e-6  # of a linear policy head: a move with a smaller or negative output has this weight
 
@@ -40,8 +40,8 @@ class FoldedNetwork(nn.Module):
         x = x.relu_() if self.stem_relu else x
         for block in self.blocks:
             x = block(x)
-        policy_output, value = self.policy_head(x).float(), self.value_head(x).float()
-        return policy_logits(policy_output, self.linear_policy), torch.tanh(value).squeeze(1)
+        policy_output, value_output = self.policy_head(x).float(), self.value_head(x).float()
+        return policy_logits(policy_output, self.linear_policy), value_of(value_output)
 
 
 def policy_logits(policy_output: Tensor, linear: bool) -> Tensor:

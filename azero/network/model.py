@@ -119,13 +119,14 @@ class Network(nn.Module):
         self.blocks = nn.ModuleList([block(channels) for _ in range(config.blocks)])
         self.policy_head: ConvolutionalHead | PooledHead
         self.value_head: ConvolutionalHead | PooledHead
+        value_outputs = 3 if config.value_output == "wdl" else 1
         if config.head == "convolutional":
             head_planes = min(channels, HEAD_PLANES)
             self.policy_head = ConvolutionalHead(channels, head_planes, cells, 0, num_actions)
-            self.value_head = ConvolutionalHead(channels, head_planes, cells, config.value_hidden, 1)
+            self.value_head = ConvolutionalHead(channels, head_planes, cells, config.value_hidden, value_outputs)
         else:
             self.policy_head = PooledHead(channels, num_actions)
-            self.value_head = PooledHead(channels, 1)
+            self.value_head = PooledHead(channels, value_outputs)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluate B positions.
@@ -137,12 +138,25 @@ class Network(nn.Module):
             policy_output [B, A], logits or, with `policy_output=linear`, move weights as they are; and value [B] in [-1, 1],
             for the player to move.
         """
+        policy_output, value_output = self.outputs(planes)
+        return policy_output, value_of(value_output)
+
+    def outputs(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """The same with the value head's own output: [B, 1] before its tanh, or with `value_output=wdl` logits [B, 3]."""
         x = self.stem(planes)
         if self.stem_norm is not None:
             x = functional.relu(self.stem_norm(x), inplace=True)
         for block in self.blocks:
             x = block(x)
-        return self.policy_head(x), torch.tanh(self.value_head(x)).squeeze(1)
+        return self.policy_head(x), self.value_head(x)
+
+
+def value_of(value_output: Tensor) -> Tensor:
+    """A value head's output as a value [B] in [-1, 1]: the tanh of [B, 1], or of logits [B, 3] P(win) - P(loss)."""
+    if value_output.shape[1] == 1:
+        return torch.tanh(value_output).squeeze(1)
+    win, _, loss = value_output.softmax(1).unbind(1)
+    return win - loss
 
 
 def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:

@@ -59,8 +59,17 @@ class Graph:
         logits = self.head(x, folded.policy_head)
         if folded.linear_policy:
             logits = op.log(op.maximum(logits, op.constant(np.float32(SMALLEST_OUTPUT))))
-        value = op.squeeze(op.tanh(self.head(x, folded.value_head)), op.constant(np.array([1])))
+        value = self.value(self.head(x, folded.value_head), len(folded.value_head.output.bias))
         return self.library.Model([op.result(logits), op.result(value)], [self.planes], "azero")
+
+    def value(self, x: Node, outputs: int) -> Node:
+        """See `azero.network.model.value_of`; `outputs` of the value head are 1 or 3."""
+        op = self.op
+        if outputs == 1:
+            return op.squeeze(op.tanh(x), op.constant(np.array([1])))
+        chances = op.softmax(x, axis=1)
+        win, loss = (op.gather(chances, op.constant(np.int64(place)), op.constant(np.int64(1))) for place in (0, 2))
+        return op.subtract(win, loss)
 
     def residual(self, x: Node, block: FoldedResidual) -> Node:
         """See `FoldedResidual.forward`."""

@@ -30,7 +30,8 @@ def exact_examples(game: Game) -> Examples:
     rows = solution.unfinished
     values = solution.action_value[rows]
     best = (values == np.nanmax(values, axis=1, keepdims=True)).astype(np.float32)
-    return Examples(solution.states[rows], best / best.sum(axis=1, keepdims=True), solution.value[rows].astype(np.float32))
+    value = solution.value[rows].astype(np.float32)
+    return Examples(solution.states[rows], best / best.sum(axis=1, keepdims=True), value, (value == 0).astype(np.float32))
 
 
 @torch.inference_mode()
