@@ -24,11 +24,9 @@ from azero.learning.fit import (
     learning_rate,
     make_optimizer,
     multiplies_bf16,
-    outcome_shares,
-    policy_loss_of,
     resolve_precision,
-    value_loss_of,
 )
+from azero.learning.losses import outcome_shares, policy_loss_of, value_loss_of
 from azero.network.model import Network, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
 

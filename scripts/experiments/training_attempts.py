@@ -29,7 +29,8 @@ from azero.config import NetworkConfig, TrainConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.batches import Batch, draw_batch, load_data
-from azero.learning.fit import Ledger, Trainer, figures_of, policy_loss_of
+from azero.learning.fit import Ledger, Trainer
+from azero.learning.losses import figures_of, policy_loss_of
 from azero.machine import cores
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import torch_threads
