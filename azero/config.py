@@ -96,6 +96,7 @@ class TrainConfig:
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
     start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaGo Zero and AlphaZero) | champion
     keep_optimizer: bool = True  # go on with the optimizer's moments
+    ema_decay: float = 0.0  # a step keeps so much of the weights' average, which candidates are; 0 for none; KataGo 0.9997
     precision: str = "auto"  # auto | fp32 | bf16 (autocast)
 
 
@@ -197,6 +198,7 @@ RANGES = {
     "train.weight_decay": (0.0, 1.0),
     "train.value_weight": (0.0, 1000.0),
     "train.clip_norm": (0.0, 1e9),
+    "train.ema_decay": (0.0, 0.999999),
     "evaluate.games": (0, 1_000_000),
     "evaluate.threshold": (0.0, 1.0),
     "evaluate.temperature": (0.0, 100.0),

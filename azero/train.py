@@ -84,7 +84,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     threads = training_threads(forward_products(loaded.network, config.train.batch_size), run.state.train_threads, report)
     with report.stage("train", cycle, config.cycles, steps, "steps") as progress, torch_threads(threads):
         result = fit(
-            loaded.network,
+            loaded.training or loaded.network,
             examples,
             game,
             config.train,
@@ -93,12 +93,19 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
             tell(report, progress, stop, steps_before),
             optimizer_state=loaded.optimizer_state if config.train.keep_optimizer else None,
             steps_before=loaded.train_steps,
+            average=loaded.network,
         )
     report_stage(report, cycle, run, examples, in_window, result)
     train_steps = steps_before + result.steps
     kept = result.optimizer_state if config.train.keep_optimizer else None
     data = pack_network(
-        result.network, game=game, config=loaded.config, cycle=cycle, train_steps=train_steps, optimizer_state=kept
+        result.network,
+        game=game,
+        config=loaded.config,
+        cycle=cycle,
+        train_steps=train_steps,
+        optimizer_state=kept,
+        training=result.training,
     )
     candidate = run.write_network("candidate", cycle, data)
     state = replace(run.state, train_threads=threads, train_steps=train_steps)

@@ -179,7 +179,13 @@ class Trial:
         except Enough:
             moments = None
         candidate = pack_network(
-            self.network, game=self.game, config=self.config.network, cycle=0, train_steps=0, optimizer_state=moments
+            self.network,
+            game=self.game,
+            config=self.config.network,
+            cycle=0,
+            train_steps=0,
+            optimizer_state=moments,
+            training=self.network if config.ema_decay else None,
         )
         after_first = ticks[min(3, len(ticks) - 2) :]
         return Training(

@@ -16,6 +16,7 @@ from azero.config import NetworkConfig, TrainConfig, UserError
 from azero.examples import Examples
 from azero.games import make_game
 from azero.games.game import Game
+from azero.learning.average import WeightAverage
 from azero.learning.batches import Batch
 from azero.learning.fit import (
     Ledger,
@@ -336,6 +337,77 @@ def test_progress_hears_of_every_step_and_may_stop_it(game: Game, examples: Exam
 
     with pytest.raises(KeyboardInterrupt):
         fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu", stop)
+
+
+# --- the average of the weights ---
+
+
+def test_an_average_forgets_its_first_weights_by_hand(game: Game) -> None:
+    """Kept are 1/10, 2/11 and 3/12 of it, never more than the decay: from 0 on, 1 makes 0.9, 2 makes 19.8 / 11, 3 makes 2.7."""
+    network = build_network(SMALL, game, 1)
+    weight = network.stem.weight.data
+    average = WeightAverage(network, network, decay=0.9, steps_before=0)
+    own = average.network.stem.weight
+    own.data.zero_()
+    for number, expected in ((1.0, 0.9), (2.0, 19.8 / 11), (3.0, 2.7)):
+        weight.fill_(number)
+        average.follow()
+        assert own.flatten()[0].item() == pytest.approx(expected)
+    late = WeightAverage(network, network, decay=0.9, steps_before=1000)
+    weight.fill_(13.0)
+    late.follow()
+    assert late.network.stem.weight.flatten()[0].item() == pytest.approx(0.9 * 3 + 0.1 * 13)
+
+
+def test_an_average_s_statistics_are_the_means_over_its_own_batches(game: Game) -> None:
+    network = build_network(SMALL, game, 1)
+    average = WeightAverage(network, network, decay=0.9, steps_before=0)
+    batches = torch.rand(3, 16, 2, 3, 3, generator=torch.Generator().manual_seed(1))
+    average.measure_statistics(batches)
+    with torch.no_grad():
+        seen = [network.stem(planes).transpose(0, 1).flatten(1) for planes in batches]  # [channels, cells of all boards]
+    norm = average.network.stem_norm
+    assert norm is not None and norm.running_mean is not None and norm.running_var is not None and norm.momentum == 0.1
+    assert torch.allclose(norm.running_mean, torch.stack([part.mean(1) for part in seen]).mean(0), atol=1e-6)
+    assert torch.allclose(norm.running_var, torch.stack([part.var(1) for part in seen]).mean(0), rtol=1e-4)
+
+
+def test_with_an_average_training_goes_as_without_and_the_average_follows(game: Game, examples: Examples) -> None:
+    network, config = build_network(SMALL, game, 1), TrainConfig(batch_size=16, epochs=4)
+    plain = fit(network, examples, game, config, 1, "cpu")
+    result = fit(network, examples, game, replace(config, ema_decay=0.9), 1, "cpu")
+    assert plain.training is None and result.training is not None and same(result.training, plain.network)
+    assert not same(result.network, plain.network) and not result.network.training
+    last = fit(network, examples, game, replace(config, ema_decay=1e-9), 1, "cpu").network  # keeps nothing: the last weights
+    weights = zip(last.parameters(), plain.network.parameters(), strict=True)
+    assert all(torch.allclose(one, other, atol=1e-6) for one, other in weights)
+    statistics = [one.state_dict()["stem_norm.running_mean"] for one in (last, plain.network)]
+    assert not torch.equal(*statistics)  # measured for itself
+
+
+def test_average_and_training_weights_go_through_a_file_without_a_trace(game: Game, examples: Examples) -> None:
+    config = TrainConfig(batch_size=16, epochs=2, ema_decay=0.95)
+    first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
+    assert first.training is not None
+    packed: dict[str, Any] = {
+        "game": game,
+        "config": SMALL,
+        "cycle": 1,
+        "train_steps": first.steps,
+        "optimizer_state": first.optimizer_state,
+    }
+    loaded = unpack_network(pack_network(first.network, training=first.training, **packed), "file")
+    assert loaded.training is not None and same(loaded.training, first.training) and same(loaded.network, first.network)
+    on = [
+        fit(start, examples, game, config, 2, "cpu", optimizer_state=state, steps_before=first.steps, average=average)
+        for start, state, average in (
+            (first.training, first.optimizer_state, first.network),
+            (loaded.training, loaded.optimizer_state, loaded.network),
+        )
+    ]
+    assert same(on[0].network, on[1].network) and on[0].training and on[1].training
+    assert same(on[0].training, on[1].training)
+    assert unpack_network(pack_network(first.network, **packed), "file").training is None
 
 
 # --- what is not finite ---

@@ -163,6 +163,29 @@ def test_the_next_cycle_goes_on_from_the_candidate_or_the_champion(tmp_path: Pat
     assert errors["candidate"] < errors["champion"]
 
 
+def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_path: Path, game: Game) -> None:
+    """Two stages in one process, and with the run closed between them; the weights in training are those without an average."""
+    settings, files = replace(SETTINGS, ema_decay=0.95), []
+    for folder, asked, reopen in (("one", settings, False), ("two", settings, True), ("plain", SETTINGS, False)):
+        config = config_in(tmp_path / folder, asked)
+        run = Run.open(config, "toy", "test")
+        begin(run, game, config)
+        for _ in range(2):
+            train.run_stage(config, run, NullReporter(), StopSignal())
+            run.commit(replace(run.state, stage="train", cycle=run.state.cycle + 1))
+            if reopen:
+                run.close()
+                run = Run.open(config, "toy", "test")
+        files.append(run.read_candidate())
+        run.close()
+    assert files[0] == files[1]
+    averaged, plain = unpack_network(files[0], "averaged"), unpack_network(files[2], "plain")
+    assert averaged.training is not None and plain.training is None
+    pairs = zip(averaged.training.state_dict().values(), plain.network.state_dict().values(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+    assert not torch.equal(averaged.network.stem.weight, averaged.training.stem.weight)
+
+
 def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(tmp_path: Path, game: Game) -> None:
     config = config_in(tmp_path, replace(SETTINGS, optimizer="sgd", lr=1000.0, momentum=0.99, weight_decay=1.0, epochs=30))
     with Run.open(config, "toy", "test") as run:

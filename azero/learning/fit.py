@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from azero.config import TrainConfig, UserError
 from azero.examples import Examples
 from azero.games.game import Game
+from azero.learning.average import WeightAverage
 from azero.learning.batches import Batch, draw_batch, load_data, to_device
 from azero.learning.losses import figures_of, policy_loss_of, value_loss_of
 from azero.network.model import Network, OptimizerState, value_of
@@ -27,6 +28,7 @@ from azero.replay import Sampler
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
 REPORTS = 20  # how often a stage tells its losses
+STATISTICS_BATCHES = 32  # from which the batch norms of averaged weights get their statistics
 CUDA_CHECK = 32  # steps between two looks at a GPU's results, each of which waits for it
 WIDE = 64  # channels from which bf16 on the CPU saves more than its casts cost
 
@@ -39,6 +41,7 @@ class TrainResult:
 
     Attributes:
         network: trained, on the CPU, in evaluation mode; the one that went in is unchanged.
+        training: with `ema_decay`, where `network` is the average, the weights that training goes on with; else None.
         optimizer_state: the optimizer's moments by parameter, for the next cycle.
         steps: steps made in this stage, skipped ones included.
         skipped: steps that were not finite and changed nothing.
@@ -48,6 +51,7 @@ class TrainResult:
     """
 
     network: Network
+    training: Network | None
     optimizer_state: OptimizerState
     steps: int
     skipped: int
@@ -67,6 +71,7 @@ def fit(
     *,
     optimizer_state: OptimizerState | None = None,
     steps_before: int = 0,
+    average: Network | None = None,
 ) -> TrainResult:
     """Train a copy of a network on some examples.
 
@@ -81,7 +86,8 @@ def fit(
         device: "cpu" or "cuda".
         progress: told after every step, with figures about twenty times; an exception of it ends the training.
         optimizer_state: moments to go on with; taken if the optimizer is the same, else it starts afresh.
-        steps_before: steps behind those moments; the warm-up counts them.
+        steps_before: steps behind the network; the warm-up counts them where the moments are taken, and the average does.
+        average: with `ema_decay`, the average to go on with; by default it begins as `network`.
 
     Raises:
         UserError: BAD_STEPS steps in a row were not finite, or the settings do not go together.
@@ -93,18 +99,33 @@ def fit(
     with deterministic(device):
         data = load_data(examples, game, device)
         trainer = Trainer(network, config, device, optimizer_state)
+        averaged = None
+        if config.ema_decay:
+            averaged = WeightAverage(average or network, trainer.network, config.ema_decay, steps_before)
         ledger = Ledger(sampler.steps, device)
-        for step, rows in enumerate(sampler):
+
+        def drawn(rows: np.ndarray) -> Batch:
             which = rng.integers(len(game.action_symmetries), size=len(rows)) if config.symmetries else None
+            return draw_batch(data, game, to_device(rows, device), to_device(which, device))
+
+        for step, rows in enumerate(sampler):
             lr = learning_rate(config, step, sampler.steps, steps_before if trainer.went_on else 0)
-            trainer.step(draw_batch(data, game, to_device(rows, device), to_device(which, device)), lr, ledger)
+            trainer.step(drawn(rows), lr, ledger)
+            if averaged:
+                averaged.follow()
             figures = ledger.look(step + 1)
             if figures:
                 figures["train/lr"] = lr
             if progress:
                 progress(step + 1, sampler.steps, figures)
+        if averaged:
+            numbers = (rng.integers(len(examples.states), size=config.batch_size) for _ in range(STATISTICS_BATCHES))
+            with trainer.autocast():
+                averaged.measure_statistics(drawn(rows).planes for rows in numbers)
+    trained = plain_copy(trainer.network, network)
     return TrainResult(
-        network=trainer.trained(network),
+        network=plain_copy(averaged.network, network) if averaged else trained,
+        training=trained if averaged else None,
         optimizer_state=trainer.moments(),
         steps=sampler.steps,
         skipped=ledger.skipped_steps(),
@@ -270,12 +291,16 @@ class Trainer:
 
     def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
         """Policy loss, value loss, and the figures [4] of `figures_of`."""
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
+        with self.autocast():
             output, value_output = self.network.outputs(batch.planes)
             value = value_of(value_output)
         policy_loss, log_policy = policy_loss_of(output.float(), batch, self.config, self.linear)
         figures = figures_of(batch, log_policy, value.detach().float())
         return policy_loss, value_loss_of(value_output.float(), value.float(), batch), figures
+
+    def autocast(self) -> torch.autocast:
+        """Where the network is applied: it computes in bf16 there if that is the precision."""
+        return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16")
 
     def apply(self, lr: float, bad: Tensor) -> None:
         """Let the optimizer step, unless `bad`. Fused optimizers read `found_inf` on the device, as gradient scaling uses it."""
@@ -305,14 +330,15 @@ class Trainer:
             state[name] = {key: tensor.detach().to("cpu", copy=True) for key, tensor in kept if isinstance(tensor, Tensor)}
         return {"optimizer": self.config.optimizer, "state": state}
 
-    @torch.no_grad()
-    def trained(self, like: Network) -> Network:
-        """A plain network on the CPU, in evaluation mode, with the trained weights and statistics."""
-        result = copy.deepcopy(like).cpu()
-        own, new = result.state_dict(), self.network.state_dict()
-        for name, tensor in own.items():
-            tensor.copy_(new[name])
-        return result.eval()
+
+@torch.no_grad()
+def plain_copy(network: Network, like: Network) -> Network:
+    """A network of the kind of `like` on the CPU, in evaluation mode, with the weights and statistics of `network`."""
+    result = copy.deepcopy(like).cpu()
+    new = network.state_dict()
+    for name, tensor in result.state_dict().items():
+        tensor.copy_(new[name])
+    return result.eval()
 
 
 def join_statistics(network: Network) -> Tensor:

@@ -200,6 +200,7 @@ class LoadedNetwork:
         cycle: the cycle that made it; 0 is the random network.
         train_steps: steps of the optimizer behind it, over all cycles.
         optimizer_state: the optimizer's moments, or None.
+        training: where `network` is an average of weights, those that training goes on with; else None.
     """
 
     network: Network
@@ -209,17 +210,28 @@ class LoadedNetwork:
     cycle: int
     train_steps: int
     optimizer_state: OptimizerState | None
+    training: Network | None
 
 
 def pack_network(
-    network: Network, *, game: Game, config: NetworkConfig, cycle: int, train_steps: int, optimizer_state: OptimizerState | None
+    network: Network,
+    *,
+    game: Game,
+    config: NetworkConfig,
+    cycle: int,
+    train_steps: int,
+    optimizer_state: OptimizerState | None,
+    training: Network | None = None,
 ) -> bytes:
     """A network as the bytes of a file: `torch.save` of tensors by name and one header in JSON. Equal networks give equal bytes.
+
+    For the arguments see `LoadedNetwork`.
 
     Raises:
         UserError: a weight or a moment is not finite.
     """
     tensors = {f"weights/{name}": tensor for name, tensor in network.state_dict().items()}
+    tensors |= {f"training/{name}": tensor for name, tensor in (training.state_dict() if training else {}).items()}
     for parameter, moments in (optimizer_state or {"state": {}})["state"].items():
         tensors |= {f"optimizer/{parameter}/{moment}": tensor for moment, tensor in moments.items()}
     tensors = {name: packed_tensor(name, tensor) for name, tensor in tensors.items()}
@@ -271,17 +283,22 @@ def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNet
         raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
     config = NetworkConfig(**header["config"])
     planes, height, width = (int(size) for size in header["planes_shape"])
-    with torch.random.fork_rng(devices=[]):
-        network = Network(config, (planes, height, width), int(header["num_actions"]))
-    fill_weights(network, {key.removeprefix("weights/"): tensor for key, tensor in tensors.items() if key.startswith("weights/")})
+
+    def network_of(kind: str) -> Network:
+        with torch.random.fork_rng(devices=[]):
+            network = Network(config, (planes, height, width), int(header["num_actions"]))
+        fill_weights(network, {key.removeprefix(kind): tensor for key, tensor in tensors.items() if key.startswith(kind)})
+        return network.eval()
+
     return LoadedNetwork(
-        network=network.eval(),
+        network=network_of("weights/"),
         game_name=str(header["game"]),
         game_options=dict(header["game_options"]),
         config=config,
         cycle=int(header["cycle"]),
         train_steps=int(header["train_steps"]),
         optimizer_state=moments_from(header["optimizer"], tensors),
+        training=network_of("training/") if any(key.startswith("training/") for key in tensors) else None,
     )
 
 
