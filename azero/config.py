@@ -76,8 +76,11 @@ class SelfplayConfig:
 class TrainConfig:
     """The replay window and the optimizer."""
 
-    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games
+    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games; KataGo begins with 250,000
+    window_beta: float = 0.0  # once it is full, how much a new example lengthens it; 0: not at all; KataGo 0.4
+    window_alpha: float = 0.75  # exponent by which that slows down; KataGo 0.75
     epochs: float = 2.0  # passes over the window a cycle, after merge_equal
+    max_uses: float = 0.0  # most draws a cycle for each of its new examples, else fewer passes; 0: no bound; KataGo 4
     batch_size: int = 256  # AlphaZero 4096
     optimizer: str = "adamw"  # sgd | adam | adamw; AlphaZero sgd
     lr: float = 0.002  # AlphaZero 0.2, then 0.02, 0.002, 0.0002
@@ -189,7 +192,10 @@ RANGES = {
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),
     "train.window": (1, 10**10),
+    "train.window_beta": (0.0, 1.0),
+    "train.window_alpha": (0.01, 1.0),
     "train.epochs": (1e-6, 1e6),
+    "train.max_uses": (0.0, 1e6),
     "train.batch_size": (2, 10**7),
     "train.lr": (1e-12, 1000.0),
     "train.decay_factor": (0.0, 1.0),

@@ -152,12 +152,12 @@ class Sampler:
     All batches are full: one that the end of an order leaves short is filled from the next order.
 
     Attributes:
-        steps: how many batches there are: `epochs` passes over the examples, rounded, at least one.
+        steps: how many batches there are.
     """
 
-    def __init__(self, examples: int, batch_size: int, epochs: float, generator: np.random.Generator) -> None:
-        """Draw batches of `batch_size` from `examples` examples; every random number comes from `generator`."""
-        self.steps = max(1, round(examples * epochs / batch_size))
+    def __init__(self, examples: int, batch_size: int, steps: int, generator: np.random.Generator) -> None:
+        """Draw `steps` batches of `batch_size` from `examples` examples; every random number comes from `generator`."""
+        self.steps = steps
         self._examples = examples
         self._batch_size = batch_size
         self._generator = generator

@@ -36,6 +36,8 @@ from azero.replay import dump_games
 from azero.run import Run, StopSignal
 from azero.train import forward_products, training_threads
 
+TRAIN_STEPS = 60  # the most that are timed
+
 
 class Enough(Exception):
     """A trial has measured what it can in its time."""
@@ -162,7 +164,6 @@ class Trial:
         merging_seconds = time.perf_counter() - begin
         merging = merging_by_halves(examples) if config.merge_equal else Merging()
         enough = Examples(*(np.resize(column, (max(len(column), config.batch_size), *column.shape[1:])) for column in left))
-        short = replace(config, epochs=60 * config.batch_size / len(enough.states))
         ticks: list[float] = []
 
         def tick(done: int, steps: int, figures: dict[str, float]) -> None:
@@ -174,7 +175,8 @@ class Trial:
         try:
             products = forward_products(self.network, config.batch_size)
             with torch_threads(training_threads(products, 0, NullReporter())):
-                result = fit(self.network, enough, self.game, short, self.config.seed, resolve_device(self.config.device), tick)
+                device = resolve_device(self.config.device)
+                result = fit(self.network, enough, self.game, config, self.config.seed, device, tick, steps=TRAIN_STEPS)
                 moments = result.optimizer_state if config.keep_optimizer else None
         except Enough:
             moments = None

@@ -118,6 +118,7 @@ def test_the_stage_commits_a_candidate_and_what_it_cost(tmp_path: Path, game: Ga
     assert (loaded.cycle, loaded.train_steps, run.state.train_steps) == (1, steps, steps)
     assert loaded.optimizer_state is not None and loaded.optimizer_state["optimizer"] == "adamw"
     assert told.cycle["replay/window_examples"] == min(200, examples) and told.cycle["replay/window_age_cycles"] == 0
+    assert told.cycle["replay/uses"] == steps * 16 / examples
     assert sorted(told.train) == list(told.train) and list(told.train)[-1] == steps
     assert {"loss/policy", "loss/value", "loss/total", "train/lr", "train/policy_entropy"} <= told.train[steps].keys()
 

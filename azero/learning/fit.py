@@ -25,6 +25,7 @@ from azero.learning.batches import Batch, draw_batch, load_data, to_device
 from azero.learning.losses import figures_of, policy_loss_of, value_loss_of
 from azero.network.model import Network, OptimizerState, value_of
 from azero.replay import Sampler
+from azero.window import train_steps
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
 REPORTS = 20  # how often a stage tells its losses
@@ -72,6 +73,7 @@ def fit(
     optimizer_state: OptimizerState | None = None,
     steps_before: int = 0,
     average: Network | None = None,
+    steps: int | None = None,
 ) -> TrainResult:
     """Train a copy of a network on some examples.
 
@@ -88,6 +90,7 @@ def fit(
         optimizer_state: moments to go on with; taken if the optimizer is the same, else it starts afresh.
         steps_before: steps behind the network; the warm-up counts them where the moments are taken, and the average does.
         average: with `ema_decay`, the average to go on with; by default it begins as `network`.
+        steps: how many to make; by default those of `train_steps` where all examples are new.
 
     Raises:
         UserError: BAD_STEPS steps in a row were not finite, or the settings do not go together.
@@ -95,7 +98,8 @@ def fit(
     check_losses(network, config)
     begin = time.perf_counter()
     rng = np.random.default_rng(seed)
-    sampler = Sampler(len(examples.states), config.batch_size, config.epochs, rng)
+    count = len(examples.states)
+    sampler = Sampler(count, config.batch_size, steps or train_steps(config, count, count), rng)
     with deterministic(device):
         data = load_data(examples, game, device)
         trainer = Trainer(network, config, device, optimizer_state)
@@ -119,7 +123,7 @@ def fit(
             if progress:
                 progress(step + 1, sampler.steps, figures)
         if averaged:
-            numbers = (rng.integers(len(examples.states), size=config.batch_size) for _ in range(STATISTICS_BATCHES))
+            numbers = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
             with trainer.autocast():
                 averaged.measure_statistics(drawn(rows).planes for rows in numbers)
     trained = plain_copy(trainer.network, network)
