@@ -94,6 +94,9 @@ class TrainConfig:
     policy_loss: str = "cross_entropy"  # cross_entropy | mse
     mask_illegal: bool = True  # softmax of the loss over legal moves only
     value_weight: float = 1.0  # weight of the value's loss; KataGo 1.5 with its cross-entropy
+    value_mix: float = 0.0  # share of the search's root value in the value target, in the first cycle; AlphaZero 0, soft-Z 1
+    value_mix_cycles: int = 0  # it moves to value_mix_final in equal steps over so many cycles; 0: it stays
+    value_mix_final: float = 0.0
     merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
@@ -196,6 +199,9 @@ RANGES = {
     "train.window_alpha": (0.01, 1.0),
     "train.epochs": (1e-6, 1e6),
     "train.max_uses": (0.0, 1e6),
+    "train.value_mix": (0.0, 1.0),
+    "train.value_mix_cycles": (0, 1_000_000),
+    "train.value_mix_final": (0.0, 1.0),
     "train.batch_size": (2, 10**7),
     "train.lr": (1e-12, 1000.0),
     "train.decay_factor": (0.0, 1.0),

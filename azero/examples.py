@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.config import TrainConfig
 from azero.games.game import Game
 from azero.games.inputs import write_inputs
 
@@ -54,10 +55,12 @@ class Examples(NamedTuple):
     draw_target: np.ndarray
 
 
-def examples_of(records: Sequence[GameRecord]) -> Examples:
+def examples_of(records: Sequence[GameRecord], mix: float = 0.0) -> Examples:
     """The searched plies of some games as training rows, in the games' and the plies' order.
 
-    The value target is the game's outcome, turned to the player who moves in the state; the draw target is 1 for a drawn game.
+    Args:
+        records: the games.
+        mix: share of the search's own value in the value target; see `value_targets`.
 
     Raises:
         ValueError: no records at all, so that the shapes are unknown.
@@ -68,8 +71,7 @@ def examples_of(records: Sequence[GameRecord]) -> Examples:
     return Examples(
         np.concatenate([record.states[kept] for record, kept in zip(records, searched, strict=True)]),
         np.concatenate([record.policy_target[kept] for record, kept in zip(records, searched, strict=True)]),
-        value := np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, searched, strict=True)]),
-        (value == 0).astype(np.float32),
+        *np.concatenate([value_targets(record, mix)[:, kept] for record, kept in zip(records, searched, strict=True)], axis=1),
     )
 
 
@@ -86,6 +88,24 @@ def merge_equal(examples: Examples) -> Examples:
         return (total.T / counts).T.astype(np.float32)
 
     return Examples(states, *(mean(targets) for targets in examples[1:]))
+
+
+def value_targets(record: GameRecord, mix: float) -> np.ndarray:
+    """Value and draw target of each ply, [2, T] float32, for the player who moves there.
+
+    The value target is (1 - mix) outcome + mix root value (Willemsen et al. 2021, who call it soft-Z where mix is 1). A root
+    value does not tell what it expects of draws; as far as it leaves room, it is taken to expect what came: 1 - |root value| in
+    a drawn game, else none. So a game without draws never learns of any.
+    """
+    outcome, root = outcome_for_mover(record), np.clip(record.root_value, -1, 1)
+    drawn = (outcome == 0).astype(np.float32)
+    return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
+
+
+def mix_in(train: TrainConfig, cycle: int) -> float:
+    """Share of the search's own value in the value targets of a cycle, counted from 1."""
+    moved = min(1.0, (cycle - 1) / train.value_mix_cycles) if train.value_mix_cycles else 0.0
+    return train.value_mix + moved * (train.value_mix_final - train.value_mix)
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any
 
 from azero.command_line import program
 from azero.config import Config
-from azero.examples import Examples, merge_equal
+from azero.examples import Examples, merge_equal, mix_in
 from azero.games import make_game
 from azero.learning.fit import Progress, TrainResult, fit
 from azero.machine import cores
@@ -72,7 +72,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
-    examples = load_window(run, window_size(config.train, run.state.examples), report.message)
+    window = window_size(config.train, run.state.examples)
+    examples = load_window(run, window, report.message, mix_in(config.train, cycle))
     in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal:
         examples = merge_equal(examples)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from azero.examples import Examples, GameRecord, encode, examples_of, merge_equal
+from azero.config import TrainConfig
+from azero.examples import Examples, GameRecord, encode, examples_of, merge_equal, mix_in
 from azero.games import make_game
 from azero.games.game import Game
 
@@ -51,6 +54,48 @@ def test_the_winner_learns_one_and_the_loser_minus_one(game: Game) -> None:
 def test_a_drawn_game_is_all_draw_and_another_none(game: Game) -> None:
     assert examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])]).draw_target.tolist() == [1.0] * 9
     assert examples_of([play(game, [0, 3, 1, 4, 2])]).draw_target.tolist() == [0.0] * 5
+
+
+def test_outcomes_are_mixed_with_the_root_values_of_the_same_player(game: Game) -> None:
+    """The first player won; a quarter of the target is what the search expected: 0.75 * 1 + 0.25 * 0.2 = 0.8 and so on."""
+    record = play(game, [0, 3, 1, 4, 2])._replace(root_value=np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32))
+    mixed = examples_of([record], 0.25)
+    assert mixed.value_target.tolist() == pytest.approx([0.8, -0.9, 0.75, -0.5, 0.5])
+    assert mixed.draw_target.tolist() == [0.0] * 5  # no draw was seen and none is made up
+    assert examples_of([record], 1.0).value_target.tolist() == record.root_value.tolist()
+    assert examples_of([record], 0.0).value_target.tolist() == [1, -1, 1, -1, 1]
+
+
+def test_a_drawn_game_s_root_values_take_their_sure_part_from_the_draw(game: Game) -> None:
+    """Half of the target is the root value: 0.8 of it is win, so 0.4 of the target is and 0.6 is draw."""
+    value = np.array([0.8, -0.8, 0.0, 1.0, -1.0, 0.5, 0, 0, 0], np.float32)
+    mixed = examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=value)], 0.5)
+    assert mixed.value_target.tolist() == pytest.approx([0.4, -0.4, 0, 0.5, -0.5, 0.25, 0, 0, 0])
+    assert mixed.draw_target.tolist() == pytest.approx([0.6, 0.6, 1, 0.5, 0.5, 0.75, 1, 1, 1])
+
+
+@given(mix=st.floats(0, 1), values=st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5), drawn=st.booleans())
+def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], drawn: bool) -> None:
+    record = GameRecord(
+        number=0,
+        states=np.arange(5, dtype=np.uint64)[:, None],
+        to_play=np.array([0, 1, 0, 1, 0], np.int8),
+        actions=np.zeros(5, np.int32),
+        policy_target=np.ones((5, 1), np.float32),
+        root_value=np.array(values, np.float32),
+        searched=np.ones(5, bool),
+        first_outcome=0.0 if drawn else 1.0,
+    )
+    mixed = examples_of([record], mix)
+    assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (mixed.draw_target >= 0).all()
+
+
+def test_the_share_of_root_values_moves_from_cycle_to_cycle() -> None:
+    """From 0.1 in the first cycle in four steps to 0.5 in the fifth."""
+    rising = TrainConfig(value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4)
+    assert [mix_in(rising, cycle) for cycle in (1, 2, 3, 4, 5, 6, 99)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5])
+    assert [mix_in(TrainConfig(value_mix=0.3), cycle) for cycle in (1, 50)] == [0.3, 0.3]
+    assert mix_in(TrainConfig(), 7) == 0.0
 
 
 def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:

@@ -273,6 +273,14 @@ def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
             np.testing.assert_array_equal(part, whole[-window:])
 
 
+def test_the_window_mixes_root_values_as_it_is_asked(run: Run) -> None:
+    add_cycle(run, 1, RECORDS)
+    mixed = load_window(run, 1000, mix=0.5)
+    for part, whole in zip(mixed, examples_of(RECORDS, 0.5), strict=True):
+        np.testing.assert_array_equal(part, whole)
+    assert not np.array_equal(mixed.value_target, load_window(run, 1000).value_target)
+
+
 def test_only_the_shards_that_are_needed_are_read(run: Run) -> None:
     for cycle in (1, 2):
         add_cycle(run, cycle, [make_record(cycle, plies=8)])
