@@ -33,6 +33,8 @@ class NetworkConfig:
     blocks: int = 4  # residual blocks; AlphaZero 19
     channels: int = 32  # AlphaZero 256
     block: str = "residual"  # residual (He 2016: conv-BN-ReLU-conv-BN, add, ReLU) | pyramid (BN-conv-BN-ReLU-conv-BN, add)
+    pooling_every: int = 0  # every so many blocks one pools globally; 0: none does; KataGo about 3
+    squeeze_ratio: int = 0  # squeeze-excitation in all blocks, with channels / squeeze_ratio units; 0 for none; Hu et al. 2018 16
     head: str = "convolutional"  # convolutional (1x1 conv + dense, AlphaZero) | pooled (global average pooling + dense)
     policy_output: str = "logits"  # logits (softmax over legal moves) | linear (legal outputs over their sum)
     value_output: str = "scalar"  # scalar (tanh, squared error; AlphaZero) | wdl (win, draw, loss; cross-entropy; KataGo)
@@ -176,6 +178,8 @@ CHOICES = {
 RANGES = {
     "network.blocks": (0, 100),
     "network.channels": (1, 4096),
+    "network.pooling_every": (0, 100),
+    "network.squeeze_ratio": (0, 4096),
     "network.value_hidden": (1, 65536),
     "search.num_simulations": (1, 1_000_000),
     "search.c_puct": (0.0, 1000.0),
@@ -264,6 +268,8 @@ def check_together(config: Config) -> None:
         raise UserError(
             "search.kind=gumbel shares out the visits of an empty tree; set search.tree_reuse=false, or take search=gumbel."
         )
+    if config.network.pooling_every and config.network.channels == 1:
+        raise UserError("network.pooling_every pools some channels for the others; set network.channels to 2 or more.")
     if train.window < train.batch_size:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
     if config.network.policy_output == "linear" and train.policy_loss == "cross_entropy":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -23,7 +23,8 @@ KINDS = [
     for head in ("convolutional", "pooled")
     for output in ("logits", "linear")
 ]
-KINDS += [NetworkConfig(blocks=3, channels=16, head=head, value_output="wdl") for head in ("convolutional", "pooled")]
+KINDS += [replace(kind, value_output="wdl") for kind in KINDS if kind.block == "residual" and kind.policy_output == "logits"]
+KINDS += [replace(KINDS[0], block=block, pooling_every=2, squeeze_ratio=4) for block in ("residual", "pyramid")]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
 EVERY_WAY = [*WAYS, ("openvino", "int8")]  # int8 is taken only when it is asked for
 

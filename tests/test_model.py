@@ -15,7 +15,8 @@ from answering import every_kind
 from azero.config import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.model import Network, PyramidBlock, ResidualBlock, build_network, check_fits, pack_network, unpack_network
+from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SqueezeExcitation
+from azero.network.model import Network, build_network, check_fits, pack_network, unpack_network
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +51,7 @@ def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output",):
+    for name in ("value_output", "pooling_every", "squeeze_ratio"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
@@ -88,6 +89,41 @@ def test_a_pyramid_block_is_the_published_one() -> None:
     block.norm3.weight.data.zero_()
     assert torch.equal(block(x), x)
     assert (block(x) < 0).any()
+
+
+def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels() -> None:
+    """Four channels on a board of 1 x 3: three are kept, of the last one a ReLU leaves 0 2 4: mean 2, maximum 4."""
+    pooling = GlobalPooling(4)
+    assert pooling.kept == 3 and pooling.dense.weight.shape == (3, 2)
+    pooling.dense.weight.data.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
+    pooling.dense.bias.data.copy_(torch.tensor([0.0, 0.0, 10.0]))
+    x = torch.tensor([[[[1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0]], [[-1.0, 0.0, 1.0]], [[-7.0, 2.0, 4.0]]]])
+    expected = [[[1 + 2, 2 + 2, 3 + 2]], [[4, 4, 4]], [[-1 + 8, 0 + 8, 1 + 8]]]  # + mean; + maximum; + mean - maximum + 10
+    assert pooling(x)[0].tolist() == expected
+
+
+def test_squeeze_excitation_scales_each_channel_by_the_means_of_all() -> None:
+    """Means 2 and 3; one hidden unit, 2 - 3 + 1.5 = 0.5, becomes scales sigmoid(0.5 * 2 - 1) = 1/2 and sigmoid(ln 3) = 3/4."""
+    squeeze = SqueezeExcitation(2, ratio=2)
+    squeeze.hidden.weight.data.copy_(torch.tensor([[1.0, -1.0]]))
+    squeeze.hidden.bias.data.fill_(1.5)
+    squeeze.scale.weight.data.copy_(torch.tensor([[2.0], [0.0]]))
+    squeeze.scale.bias.data.copy_(torch.tensor([-1.0, math.log(3)]))
+    x = torch.tensor([[[[1.0, 3.0]], [[3.0, 3.0]]]])
+    assert squeeze(x).flatten().tolist() == pytest.approx([0.5, 1.5, 2.25, 2.25])
+    assert SqueezeExcitation(8, ratio=16).hidden.weight.shape == (1, 8)
+
+
+def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:
+    for every, pooling in ((0, []), (1, [0, 1, 2, 3]), (2, [1, 3]), (3, [2]), (5, [])):
+        network = build_network(NetworkConfig(blocks=4, channels=8, pooling_every=every), game, 1)
+        assert [place for place, block in enumerate(network.blocks) if isinstance(block.pooling, GlobalPooling)] == pooling
+
+
+def test_pooling_takes_channels_from_the_second_convolution(game: Game) -> None:
+    network = build_network(NetworkConfig(blocks=1, channels=128, pooling_every=1), game, 1)
+    block = network.blocks[0]
+    assert isinstance(block, ResidualBlock) and block.conv2.weight.shape == (128, 96, 3, 3)  # KataGo's 96 and 32
 
 
 def test_the_published_network_has_a_bare_stem_and_one_dense_layer_a_head(game: Game) -> None:

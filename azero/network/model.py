@@ -17,6 +17,16 @@ from torch.nn import functional
 
 from azero.config import NetworkConfig, UserError
 from azero.games.game import Game
+from azero.network.blocks import (
+    ConvolutionalHead,
+    GlobalPooling,
+    PooledHead,
+    PyramidBlock,
+    ResidualBlock,
+    SqueezeExcitation,
+    batch_norm,
+    convolution,
+)
 
 FORMAT = 1  # of packed networks
 # Most planes of a convolutional head. AlphaGo Zero has 2 for the policy and 1 for the value; measured on all positions of
@@ -26,84 +36,11 @@ HEAD_PLANES = 32
 OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.learning.fit`
 
 
-def convolution(inputs: int, outputs: int, size: int = 3) -> nn.Conv2d:
-    """A convolution that keeps the board's size. It has no bias: the batch norm behind it has one, or it is published so."""
-    return nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False)
-
-
-def batch_norm(channels: int) -> nn.BatchNorm2d:
-    """A batch norm without the count of batches, which nothing reads and which would cost one more operation a layer and step."""
-    layer = nn.BatchNorm2d(channels)
-    layer.register_buffer("num_batches_tracked", None)
-    return layer
-
-
-class ResidualBlock(nn.Module):
-    """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero)."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv1 = convolution(channels, channels)
-        self.norm1 = batch_norm(channels)
-        self.conv2 = convolution(channels, channels)
-        self.norm2 = batch_norm(channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
-        inner = functional.relu(self.norm1(self.conv1(x)), inplace=True)
-        return functional.relu(self.norm2(self.conv2(inner)) + x, inplace=True)
-
-
-class PyramidBlock(nn.Module):
-    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017)."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.norm1 = batch_norm(channels)
-        self.conv1 = convolution(channels, channels)
-        self.norm2 = batch_norm(channels)
-        self.conv2 = convolution(channels, channels)
-        self.norm3 = batch_norm(channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
-        inner = functional.relu(self.norm2(self.conv1(self.norm1(x))), inplace=True)
-        return self.norm3(self.conv2(inner)) + x
-
-
-class ConvolutionalHead(nn.Module):
-    """1x1 convolution - BN - ReLU, then one dense layer, or two with `hidden` units between (AlphaGo Zero)."""
-
-    def __init__(self, channels: int, planes: int, cells: int, hidden: int, outputs: int) -> None:
-        super().__init__()
-        self.conv = convolution(channels, planes, size=1)
-        self.norm = batch_norm(planes)
-        self.hidden = nn.Linear(planes * cells, hidden) if hidden else None
-        self.output = nn.Linear(hidden or planes * cells, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
-        flat = functional.relu(self.norm(self.conv(x))).flatten(1)
-        return self.output(flat if self.hidden is None else functional.relu(self.hidden(flat)))
-
-
-class PooledHead(nn.Module):
-    """Global average pooling, then one dense layer."""
-
-    def __init__(self, channels: int, outputs: int) -> None:
-        super().__init__()
-        self.output = nn.Linear(channels, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
-        return self.output(x.mean((2, 3)))
-
-
 class Network(nn.Module):
     """Planes to a policy output and a value.
 
     The tower is a stem and `config.blocks` blocks. With residual blocks the stem is conv - BN - ReLU; with pyramid blocks it is a
-    bare convolution, since each of them begins with a batch norm.
+    bare convolution, since each of them begins with a batch norm. Every `config.pooling_every`-th block pools globally.
     """
 
     def __init__(self, config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> None:
@@ -116,7 +53,8 @@ class Network(nn.Module):
         self.stem = convolution(planes, channels)
         self.stem_norm = batch_norm(channels) if config.block == "residual" else None
         block = ResidualBlock if config.block == "residual" else PyramidBlock
-        self.blocks = nn.ModuleList([block(channels) for _ in range(config.blocks)])
+        pooling = [config.pooling_every > 0 and number % config.pooling_every == 0 for number in range(1, config.blocks + 1)]
+        self.blocks = nn.ModuleList([block(channels, pools, config.squeeze_ratio) for pools in pooling])
         self.policy_head: ConvolutionalHead | PooledHead
         self.value_head: ConvolutionalHead | PooledHead
         value_outputs = 3 if config.value_output == "wdl" else 1
@@ -169,14 +107,17 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
 
 @torch.no_grad()
 def initialize(network: Network, generator: torch.Generator) -> None:
-    """He initialisation (He et al. 2015): variance 2 / fan-in before a ReLU, 1 / fan-in at the two outputs, which have none.
+    """He initialisation (He et al. 2015): variance 2 / fan-in before a ReLU, 1 / fan-in where none follows.
 
-    Biases are 0; a batch norm begins as the identity.
+    Biases are 0; a batch norm begins as the identity. What the cells of a pooling block are told begins with half a standard
+    deviation of their own numbers: the pooled means and maxima of numbers after a batch norm are 2.5 in the mean square.
     """
-    outputs = {network.policy_head.output, network.value_head.output}
+    gains: dict[nn.Module, float] = {network.policy_head.output: 1.0, network.value_head.output: 1.0}
+    gains |= {module.dense: 0.1 for module in network.modules() if isinstance(module, GlobalPooling)}
+    gains |= {module.scale: 1.0 for module in network.modules() if isinstance(module, SqueezeExcitation)}
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
-            gain = 1.0 if module in outputs else 2.0
+            gain = gains.get(module, 2.0)
             module.weight.normal_(0.0, math.sqrt(gain / module.weight[0].numel()), generator=generator)
             if module.bias is not None:
                 module.bias.zero_()
