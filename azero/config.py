@@ -38,6 +38,8 @@ class NetworkConfig:
     head: str = "convolutional"  # convolutional (1x1 conv + dense, AlphaZero) | pooled (global average pooling + dense)
     policy_output: str = "logits"  # logits (softmax over legal moves) | linear (legal outputs over their sum)
     value_output: str = "scalar"  # scalar (tanh, squared error; AlphaZero) | wdl (win, draw, loss; cross-entropy; KataGo)
+    soft_policy: bool = False  # a head for training only that learns the policy target softened (KataGo)
+    opponent_reply: bool = False  # a head for training only that learns the policy target of the opponent's next ply (KataGo)
     value_hidden: int = 64  # hidden units of the convolutional value head; AlphaZero 256
 
 
@@ -99,6 +101,9 @@ class TrainConfig:
     value_mix: float = 0.0  # share of the search's root value in the value target, in the first cycle; AlphaZero 0, soft-Z 1
     value_mix_cycles: int = 0  # it moves to value_mix_final in equal steps over so many cycles; 0: it stays
     value_mix_final: float = 0.0
+    soft_policy_weight: float = 8.0  # of that head's loss; KataGo 8
+    soft_policy_temperature: float = 4.0  # its target is the policy target to the power 1/temperature, over the sum; KataGo 4
+    opponent_reply_weight: float = 0.15  # of that head's loss; KataGo 0.15
     merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
@@ -213,6 +218,9 @@ RANGES = {
     "train.momentum": (0.0, 0.9999),
     "train.weight_decay": (0.0, 1.0),
     "train.value_weight": (0.0, 1000.0),
+    "train.soft_policy_weight": (0.0, 1000.0),
+    "train.soft_policy_temperature": (1.0, 1000.0),
+    "train.opponent_reply_weight": (0.0, 1000.0),
     "train.clip_norm": (0.0, 1e9),
     "train.ema_decay": (0.0, 0.999999),
     "evaluate.games": (0, 1_000_000),

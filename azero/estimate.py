@@ -260,7 +260,8 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     lanes = measured.lanes * lane_bytes(trial_game, measured.rows, config)
     examples = window_examples(config.cycles, config.selfplay.games * measured.mean_plies, config.train)
     planes = int(np.prod(trial_game.planes_shape))
-    window = examples * (8 * trial_game.state_words + 9 * trial_game.num_actions + planes + 16)
+    targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
+    window = examples * (8 * trial_game.state_words + planes + targets)
     parts = {"Python, torch and network": measured.base, f"lanes ({measured.lanes})": lanes, "replay window": window}
     listed = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in parts.items())
     return f"memory about {sum(parts.values()) / MIB:,.0f} MiB: {listed}"

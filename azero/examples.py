@@ -46,21 +46,25 @@ class Examples(NamedTuple):
         states: [N, S] uint64.
         policy_target: [N, A] float32, rows sum to 1.
         value_target: [N] float32 in [-1, 1], for the player to move in that state.
-        draw_target: [N] float32 in [0, 1 - |value_target|], how much of that value stands for draws; see `outcome_shares`.
+        draw_target: [N] float32 in [0, 1 - |value_target|], the share of draws in the outcomes behind that value.
+        reply_target: [N, A] float32, the policy target of the opponent's ply that came next, zeros where none was searched;
+            [N, 0] where nobody asks for it.
     """
 
     states: np.ndarray
     policy_target: np.ndarray
     value_target: np.ndarray
     draw_target: np.ndarray
+    reply_target: np.ndarray
 
 
-def examples_of(records: Sequence[GameRecord], mix: float = 0.0) -> Examples:
+def examples_of(records: Sequence[GameRecord], mix: float = 0.0, *, replies: bool = False) -> Examples:
     """The searched plies of some games as training rows, in the games' and the plies' order.
 
     Args:
         records: the games.
         mix: share of the search's own value in the value target; see `value_targets`.
+        replies: whether the opponent's replies are targets too.
 
     Raises:
         ValueError: no records at all, so that the shapes are unknown.
@@ -68,10 +72,14 @@ def examples_of(records: Sequence[GameRecord], mix: float = 0.0) -> Examples:
     if not records:
         raise ValueError("examples_of needs at least one game")
     searched = [record.searched.astype(bool) for record in records]
+    values = [value_targets(record, mix)[:, kept] for record, kept in zip(records, searched, strict=True)]
+    value, draw = np.concatenate(values, axis=1)
     return Examples(
         np.concatenate([record.states[kept] for record, kept in zip(records, searched, strict=True)]),
         np.concatenate([record.policy_target[kept] for record, kept in zip(records, searched, strict=True)]),
-        *np.concatenate([value_targets(record, mix)[:, kept] for record, kept in zip(records, searched, strict=True)], axis=1),
+        value,
+        draw,
+        np.concatenate([reply_targets(record, replies)[kept] for record, kept in zip(records, searched, strict=True)]),
     )
 
 
@@ -100,6 +108,16 @@ def value_targets(record: GameRecord, mix: float) -> np.ndarray:
     outcome, root = outcome_for_mover(record), np.clip(record.root_value, -1, 1)
     drawn = (outcome == 0).astype(np.float32)
     return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
+
+
+def reply_targets(record: GameRecord, replies: bool) -> np.ndarray:
+    """What was searched at the next ply, [T, A] float32, where the opponent moved there; [T, 0] if nobody asks."""
+    if not replies:
+        return np.empty((len(record.actions), 0), np.float32)
+    targets = np.zeros_like(record.policy_target)
+    replied = (record.to_play[1:] != record.to_play[:-1]) & record.searched[1:]
+    targets[:-1][replied] = record.policy_target[1:][replied]
+    return targets
 
 
 def mix_in(train: TrainConfig, cycle: int) -> float:

@@ -118,7 +118,14 @@ def load_partial(run: Run, report: Callable[[str], None] = lambda text: None) ->
     return [record for shard in list(run.state.partial) for record in _read_shard(run, shard, report)]
 
 
-def load_window(run: Run, window: int, report: Callable[[str], None] = lambda text: None, mix: float = 0.0) -> Examples:
+def load_window(
+    run: Run,
+    window: int,
+    report: Callable[[str], None] = lambda text: None,
+    mix: float = 0.0,
+    *,
+    replies: bool = False,
+) -> Examples:
     """The newest `window` examples of the run, in the order in which they were played: by cycle, game number and ply.
 
     Shards are read from the newest on, until there are enough. Damaged ones go to quarantine and older ones take their place.
@@ -127,7 +134,7 @@ def load_window(run: Run, window: int, report: Callable[[str], None] = lambda te
         run: opened for work.
         window: the most examples, N of the result.
         report: is given one sentence for each damaged file.
-        mix: as for `examples_of`.
+        mix, replies: as for `examples_of`.
 
     Raises:
         UserError: no example is left.
@@ -139,7 +146,7 @@ def load_window(run: Run, window: int, report: Callable[[str], None] = lambda te
             break
         records = _read_shard(run, shard, report)
         if records:
-            newest_first.append(examples_of(records, mix))
+            newest_first.append(examples_of(records, mix, replies=replies))
             count += len(newest_first[-1].value_target)
     if count == 0:
         raise DamagedFile(str(run.paths.data), "it holds no whole shard of games to train on; play again with run=NAME")

@@ -73,7 +73,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
     window = window_size(config.train, run.state.examples)
-    examples = load_window(run, window, report.message, mix_in(config.train, cycle))
+    mix, replies = mix_in(config.train, cycle), config.network.opponent_reply
+    examples = load_window(run, window, report.message, mix, replies=replies)
     in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal:
         examples = merge_equal(examples)

@@ -158,7 +158,7 @@ class Trial:
 
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games for at most so many seconds."""
-        config, examples = self.config.train, examples_of(records)
+        config, examples = self.config.train, examples_of(records, replies=self.config.network.opponent_reply)
         begin = time.perf_counter()
         left = merge_equal(examples) if config.merge_equal else examples
         merging_seconds = time.perf_counter() - begin

@@ -98,6 +98,36 @@ def test_the_share_of_root_values_moves_from_cycle_to_cycle() -> None:
     assert mix_in(TrainConfig(), 7) == 0.0
 
 
+def test_a_reply_is_what_the_opponent_searched_next(game: Game) -> None:
+    """Plies 1, 3 and 4 were searched: the reply to ply 0 is that of ply 1, to 2 of 3, to 3 of 4; 1 and 4 have none."""
+    record = play(game, [0, 3, 1, 4, 2], searched=[True, True, False, True, True])
+    replies = examples_of([record], replies=True).reply_target
+    assert [row.argmax() if row.any() else None for row in replies] == [3, None, 2, None]
+    assert examples_of([record]).reply_target.shape == (4, 0)
+
+
+def test_a_second_ply_of_the_same_side_is_no_reply() -> None:
+    record = GameRecord(
+        number=0,
+        states=np.zeros((4, 1), np.uint64),
+        to_play=np.array([0, 0, 1, 0], np.int8),
+        actions=np.zeros(4, np.int32),
+        policy_target=np.eye(4, dtype=np.float32),
+        root_value=np.zeros(4, np.float32),
+        searched=np.ones(4, bool),
+        first_outcome=1.0,
+    )
+    replies = examples_of([record], replies=True).reply_target
+    assert [row.argmax() if row.any() else None for row in replies] == [None, 2, 3, None]
+
+
+def test_merged_replies_sum_to_the_share_of_games_that_had_one(game: Game) -> None:
+    games = [play(game, [0, 3, 1, 4, 2]), play(game, [0, 4, 1, 3, 2], searched=[True, False, True, True, True])]
+    merged = merge_equal(examples_of(games, replies=True))
+    first = (merged.states == game.initial_state()).all(axis=1).argmax()
+    assert merged.reply_target[first].tolist() == [0, 0, 0, 0.5, 0, 0, 0, 0, 0]
+
+
 def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:
     """The empty board is in all four games: won twice, drawn once, lost once by its mover; two began with 0, two with 4."""
     games = [[0, 3, 1, 4, 2], [4, 0, 3, 1, 5], [0, 1, 2, 4, 3, 5, 7, 6, 8], [4, 0, 8, 1, 5, 2]]
@@ -106,7 +136,7 @@ def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) 
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
     assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
     assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
-    assert [column.dtype for column in merged] == [np.uint64, np.float32, np.float32, np.float32]
+    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 4]
 
 
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
@@ -134,8 +164,8 @@ def test_plies_of_an_opening_are_no_examples_but_count_for_the_outcome(game: Gam
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,)]
-    assert [column.dtype for column in examples] == [np.uint64, np.float32, np.float32, np.float32]
+    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,), (14, 0)]
+    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 4]
     assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
 
 

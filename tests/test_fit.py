@@ -27,8 +27,8 @@ from azero.learning.fit import (
     multiplies_bf16,
     resolve_precision,
 )
-from azero.learning.losses import outcome_shares, policy_loss_of, value_loss_of
-from azero.network.model import Network, build_network, pack_network, unpack_network, value_of
+from azero.learning.losses import auxiliary_loss_of, outcome_shares, policy_loss_of, softened, value_loss_of
+from azero.network.model import Network, Outputs, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
 
 SMALL = NetworkConfig(blocks=1, channels=8)
@@ -58,7 +58,8 @@ def examples(game: Game) -> Examples:
     states = np.array(list(found.values()))
     moves = [int(rng.choice(game.legal_actions(state))) for state in states]
     value = rng.choice([-1, 0, 1], 64).astype(np.float32)
-    return Examples(states, np.eye(9, dtype=np.float32)[moves], value, (value == 0).astype(np.float32))
+    policy = np.eye(9, dtype=np.float32)[moves]
+    return Examples(states, policy, value, (value == 0).astype(np.float32), policy[::-1])
 
 
 def same(one: Network, other: Network) -> bool:
@@ -67,7 +68,8 @@ def same(one: Network, other: Network) -> bool:
 
 
 def batch_of(policy_target: list[float], legal: list[bool]) -> Batch:
-    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([policy_target]), torch.zeros(1), torch.ones(1), torch.tensor([legal]))
+    policy = torch.tensor([policy_target])
+    return Batch(torch.zeros(1, 2, 3, 3), policy, torch.zeros(1), torch.ones(1), policy, torch.tensor([legal]))
 
 
 # --- losses, by hand ---
@@ -131,6 +133,29 @@ def test_squared_error_of_a_scalar_value_by_hand() -> None:
     batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([-1.0]))
     assert value_of(output).tolist() == pytest.approx([0.5])
     assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(1.5**2)
+
+
+def test_a_softened_target_by_hand() -> None:
+    """1/16, 0 and 15/16 to the power 1/4: 1/2, 0 and 0.984; over their sum."""
+    root = (15 / 16) ** 0.25
+    soft = softened(torch.tensor([[1 / 16, 0.0, 15 / 16]]), 4.0)
+    assert soft[0].tolist() == pytest.approx([0.5 / (0.5 + root), 0, root / (0.5 + root)])
+
+
+def test_auxiliary_losses_by_hand() -> None:
+    """The soft head says 1/3 and 2/3 of two legal moves, its target is 1/4 and 3/4; the reply head says 1/8, 2/8, 5/8 of any."""
+    logits = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
+    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])._replace(reply_target=torch.tensor([[0.0, 0.0, 1.0]]))
+    config = TrainConfig(soft_policy_weight=2.0, soft_policy_temperature=2.0, opponent_reply_weight=0.5)
+    soft = -math.log(1 / 3) / 4 - math.log(2 / 3) * 3 / 4  # 0.1 ** 0.5 to 0.9 ** 0.5 is as 1 to 3
+    reply = -math.log(5 / 8)
+    found = {
+        heads: float(auxiliary_loss_of(Outputs(logits, logits, *heads), batch, config))
+        for heads in ((None, None), (logits, None), (None, logits), (logits, logits))
+    }
+    assert list(found.values()) == pytest.approx([0.0, 2 * soft, reply / 2, 2 * soft + reply / 2])
+    without = batch._replace(reply_target=torch.zeros(1, 3))  # the game was over
+    assert auxiliary_loss_of(Outputs(logits, logits, None, logits), without, config) == 0
 
 
 def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
@@ -237,9 +262,22 @@ def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, ex
     assert result.scalars["loss/value"] < 0.1 and result.scalars["train/value_error"] < 0.1
     planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
     with torch.no_grad():
-        chances = result.network.outputs(planes)[1].softmax(1)
+        chances = result.network.outputs(planes).value.softmax(1)
     expected = 1 - examples.value_target.astype(int)  # place 0 is a win, 1 a draw, 2 a loss
     assert (chances.argmax(1).numpy() == expected).mean() > 0.95
+
+
+def test_heads_for_training_only_learn_their_own_targets(game: Game, examples: Examples) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16, soft_policy=True, opponent_reply=True), game, 1)
+    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False, opponent_reply_weight=1.0)
+    result = fit(network, examples, game, config, 1, "cpu")
+    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
+    with torch.no_grad():
+        outputs = result.network.outputs(planes)
+    assert outputs.reply is not None and outputs.soft is not None
+    assert (outputs.reply.argmax(1).numpy() == examples.reply_target.argmax(1)).mean() > 0.95
+    assert (outputs.soft.argmax(1).numpy() == examples.policy_target.argmax(1)).mean() > 0.5  # illegal moves are not masked here
+    assert result.scalars["loss/policy"] < 0.2
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
@@ -423,7 +461,8 @@ def test_a_step_that_is_not_finite_changes_nothing(game: Game, optimizer: str, c
     generator = torch.Generator().manual_seed(1)
     planes = torch.rand(16, 2, 3, 3, generator=generator)
     target = torch.softmax(torch.rand(16, 9, generator=generator), 1)
-    good = Batch(planes, target, torch.rand(16, generator=generator), torch.zeros(16), torch.ones(16, 9, dtype=torch.bool))
+    value, legal_mask = torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool)
+    good = Batch(planes, target, value, torch.zeros(16), target, legal_mask)
     if not first:
         trainer.step(good, 0.01, ledger)
 

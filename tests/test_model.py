@@ -16,6 +16,7 @@ from azero.config import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SqueezeExcitation
+from azero.network.folded import FoldedNetwork
 from azero.network.model import Network, build_network, check_fits, pack_network, unpack_network
 
 
@@ -51,7 +52,7 @@ def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output", "pooling_every", "squeeze_ratio"):
+    for name in ("value_output", "pooling_every", "squeeze_ratio", "soft_policy", "opponent_reply"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
@@ -112,6 +113,19 @@ def test_squeeze_excitation_scales_each_channel_by_the_means_of_all() -> None:
     x = torch.tensor([[[[1.0, 3.0]], [[3.0, 3.0]]]])
     assert squeeze(x).flatten().tolist() == pytest.approx([0.5, 1.5, 2.25, 2.25])
     assert SqueezeExcitation(8, ratio=16).hidden.weight.shape == (1, 8)
+
+
+def test_heads_for_training_leave_the_rest_as_it_is(game: Game) -> None:
+    """The same first weights, the same answers, and nothing of them in the folded network."""
+    plain = build_network(NetworkConfig(), game, 1)
+    network = build_network(NetworkConfig(soft_policy=True, opponent_reply=True), game, 1)
+    planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
+    assert all(torch.equal(one, other) for one, other in zip(plain(planes), network(planes), strict=True))
+    assert FoldedNetwork(plain).state_dict().keys() == FoldedNetwork(network).state_dict().keys()
+    outputs = network.outputs(planes)
+    assert outputs.soft is not None and outputs.reply is not None and outputs.soft.shape == outputs.reply.shape == (5, 9)
+    again = unpack_network(pack(network, game), "file").network.outputs(planes)
+    assert again.reply is not None and torch.equal(again.reply, outputs.reply)
 
 
 def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:

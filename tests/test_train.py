@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -185,6 +186,22 @@ def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_pat
     pairs = zip(averaged.training.state_dict().values(), plain.network.state_dict().values(), strict=True)
     assert all(torch.equal(one, other) for one, other in pairs)
     assert not torch.equal(averaged.network.stem.weight, averaged.training.stem.weight)
+
+
+def test_a_network_with_everything_trains_on_root_values_and_replies(tmp_path: Path, game: Game) -> None:
+    """All options together: the stage commits a candidate that reads back, and its value targets are mixed."""
+    settings = replace(SETTINGS, value_mix=0.5, ema_decay=0.9, merge_equal=True, max_uses=1.0)
+    heads: dict[str, Any] = {"value_output": "wdl", "soft_policy": True, "opponent_reply": True}
+    everything = NetworkConfig(blocks=1, channels=8, pooling_every=1, squeeze_ratio=4, **heads)
+    config, told = replace(config_in(tmp_path, settings), network=everything), Told()
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config)
+        train.run_stage(config, run, told, StopSignal())
+        loaded = unpack_network(run.read_candidate(), "candidate")
+        assert loaded.config == everything and loaded.training is not None
+        assert run.state.train_steps == round(sum(shard.examples for shard in run.state.shards) / 16)
+    figures = told.train[run.state.train_steps]
+    assert figures["loss/total"] > figures["loss/policy"] + figures["loss/value"] > 0
 
 
 def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(tmp_path: Path, game: Game) -> None:

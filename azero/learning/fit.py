@@ -22,7 +22,7 @@ from azero.examples import Examples
 from azero.games.game import Game
 from azero.learning.average import WeightAverage
 from azero.learning.batches import Batch, draw_batch, load_data, to_device
-from azero.learning.losses import figures_of, policy_loss_of, value_loss_of
+from azero.learning.losses import auxiliary_loss_of, figures_of, policy_loss_of, value_loss_of
 from azero.network.model import Network, OptimizerState, value_of
 from azero.replay import Sampler
 from azero.window import train_steps
@@ -279,8 +279,8 @@ class Trainer:
         What is not finite is found and undone on the device, so a step never waits for it.
         """
         self.statistics_before.copy_(self.statistics)
-        policy_loss, value_loss, figures = self.losses(batch)
-        total = policy_loss + self.config.value_weight * value_loss
+        policy_loss, value_loss, auxiliary_loss, figures = self.losses(batch)
+        total = policy_loss + self.config.value_weight * value_loss + auxiliary_loss
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
@@ -293,14 +293,15 @@ class Trainer:
         losses = torch.stack([policy_loss.detach(), value_loss.detach(), total.detach(), norm])
         ledger.add(torch.cat([losses, figures]), bad)
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Policy loss, value loss, and the figures [4] of `figures_of`."""
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | float, Tensor]:
+        """Policy loss, value loss, the weighted loss of other heads, and the figures [4] of `figures_of`."""
         with self.autocast():
-            output, value_output = self.network.outputs(batch.planes)
-            value = value_of(value_output)
-        policy_loss, log_policy = policy_loss_of(output.float(), batch, self.config, self.linear)
+            outputs = self.network.outputs(batch.planes)
+            value = value_of(outputs.value)
+        policy_loss, log_policy = policy_loss_of(outputs.policy.float(), batch, self.config, self.linear)
+        value_loss = value_loss_of(outputs.value.float(), value.float(), batch)
         figures = figures_of(batch, log_policy, value.detach().float())
-        return policy_loss, value_loss_of(value_output.float(), value.float(), batch), figures
+        return policy_loss, value_loss, auxiliary_loss_of(outputs, batch, self.config), figures
 
     def autocast(self) -> torch.autocast:
         """Where the network is applied: it computes in bf16 there if that is the precision."""

@@ -11,6 +11,7 @@ from torch.nn import functional
 
 from azero.config import TrainConfig
 from azero.learning.batches import Batch
+from azero.network.model import Outputs
 
 
 def policy_loss_of(output: Tensor, batch: Batch, config: TrainConfig, linear: bool) -> tuple[Tensor, Tensor]:
@@ -55,6 +56,28 @@ def outcome_shares(value_target: Tensor, draw_target: Tensor) -> Tensor:
     """
     decided = 1 - draw_target
     return torch.stack([(decided + value_target) / 2, draw_target, (decided - value_target) / 2], dim=1)
+
+
+def auxiliary_loss_of(outputs: Outputs, batch: Batch, config: TrainConfig) -> Tensor | float:
+    """The weighted cross-entropies of the heads that are there for training only; 0.0 without such heads.
+
+    They make the layers below learn more from the same searches (KataGo: Wu 2019, and its later methods).
+    """
+    loss: Tensor | float = 0.0
+    if outputs.soft is not None:
+        target = softened(batch.policy_target, config.soft_policy_temperature)
+        logits = outputs.soft.float()
+        masked = logits.masked_fill(~batch.legal_mask, -1e9) if config.mask_illegal else logits
+        loss = loss + config.soft_policy_weight * functional.cross_entropy(masked, target)
+    if outputs.reply is not None and batch.reply_target.shape[1]:
+        loss = loss + config.opponent_reply_weight * functional.cross_entropy(outputs.reply.float(), batch.reply_target)
+    return loss
+
+
+def softened(policy_target: Tensor, temperature: float) -> Tensor:
+    """[B, A]: the policy target to the power 1 / temperature, over its sum; what was never visited stays 0."""
+    powers = policy_target ** (1 / temperature)
+    return powers / powers.sum(1, keepdim=True)
 
 
 @torch.no_grad()

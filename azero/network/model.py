@@ -9,7 +9,7 @@ import io
 import json
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -36,6 +36,22 @@ HEAD_PLANES = 32
 OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.learning.fit`
 
 
+class Outputs(NamedTuple):
+    """The heads' own outputs.
+
+    Attributes:
+        policy: [B, A] logits or, with `policy_output=linear`, move weights as they are.
+        value: [B, 1], the value before its tanh, or with `value_output=wdl` logits [B, 3] of win, draw and loss.
+        soft: [B, A] logits of the softened policy, or None.
+        reply: [B, A] logits of the opponent's next ply, or None.
+    """
+
+    policy: Tensor
+    value: Tensor
+    soft: Tensor | None
+    reply: Tensor | None
+
+
 class Network(nn.Module):
     """Planes to a policy output and a value.
 
@@ -55,16 +71,16 @@ class Network(nn.Module):
         block = ResidualBlock if config.block == "residual" else PyramidBlock
         pooling = [config.pooling_every > 0 and number % config.pooling_every == 0 for number in range(1, config.blocks + 1)]
         self.blocks = nn.ModuleList([block(channels, pools, config.squeeze_ratio) for pools in pooling])
-        self.policy_head: ConvolutionalHead | PooledHead
-        self.value_head: ConvolutionalHead | PooledHead
-        value_outputs = 3 if config.value_output == "wdl" else 1
-        if config.head == "convolutional":
-            head_planes = min(channels, HEAD_PLANES)
-            self.policy_head = ConvolutionalHead(channels, head_planes, cells, 0, num_actions)
-            self.value_head = ConvolutionalHead(channels, head_planes, cells, config.value_hidden, value_outputs)
-        else:
-            self.policy_head = PooledHead(channels, num_actions)
-            self.value_head = PooledHead(channels, value_outputs)
+
+        def head(outputs: int, hidden: int = 0) -> ConvolutionalHead | PooledHead:
+            if config.head == "pooled":
+                return PooledHead(channels, outputs)
+            return ConvolutionalHead(channels, min(channels, HEAD_PLANES), cells, hidden, outputs)
+
+        self.policy_head = head(num_actions)
+        self.value_head = head(3 if config.value_output == "wdl" else 1, config.value_hidden)
+        self.soft_head = head(num_actions) if config.soft_policy else None
+        self.reply_head = head(num_actions) if config.opponent_reply else None
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluate B positions.
@@ -76,17 +92,18 @@ class Network(nn.Module):
             policy_output [B, A], logits or, with `policy_output=linear`, move weights as they are; and value [B] in [-1, 1],
             for the player to move.
         """
-        policy_output, value_output = self.outputs(planes)
-        return policy_output, value_of(value_output)
+        outputs = self.outputs(planes)
+        return outputs.policy, value_of(outputs.value)
 
-    def outputs(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """The same with the value head's own output: [B, 1] before its tanh, or with `value_output=wdl` logits [B, 3]."""
+    def outputs(self, planes: Tensor) -> Outputs:
+        """What all heads say of B positions; training wants more of it than `forward` gives."""
         x = self.stem(planes)
         if self.stem_norm is not None:
             x = functional.relu(self.stem_norm(x), inplace=True)
         for block in self.blocks:
             x = block(x)
-        return self.policy_head(x), self.value_head(x)
+        heads = (self.policy_head, self.value_head, self.soft_head, self.reply_head)
+        return Outputs(*(None if head is None else head(x) for head in heads))  # type: ignore[arg-type]
 
 
 def value_of(value_output: Tensor) -> Tensor:
@@ -112,7 +129,9 @@ def initialize(network: Network, generator: torch.Generator) -> None:
     Biases are 0; a batch norm begins as the identity. What the cells of a pooling block are told begins with half a standard
     deviation of their own numbers: the pooled means and maxima of numbers after a batch norm are 2.5 in the mean square.
     """
-    gains: dict[nn.Module, float] = {network.policy_head.output: 1.0, network.value_head.output: 1.0}
+    gains: dict[nn.Module, float] = {
+        module.output: 1.0 for module in network.modules() if isinstance(module, ConvolutionalHead | PooledHead)
+    }
     gains |= {module.dense: 0.1 for module in network.modules() if isinstance(module, GlobalPooling)}
     gains |= {module.scale: 1.0 for module in network.modules() if isinstance(module, SqueezeExcitation)}
     for module in network.modules():

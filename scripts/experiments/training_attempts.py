@@ -58,11 +58,12 @@ class PureBf16(Attempt):
         super().__init__(network, game)
         self.network.bfloat16()
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | float, Tensor]:
         """As a trainer's, without autocast."""
         output, value = (answer.float() for answer in self.network(batch.planes.bfloat16()))
         policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
-        return policy_loss, functional.mse_loss(value, batch.value_target), figures_of(batch, log_policy, value.detach())
+        figures = figures_of(batch, log_policy, value.detach())
+        return policy_loss, functional.mse_loss(value, batch.value_target), 0.0, figures
 
 
 def without_batch_norm(network: Network, game: Game) -> Attempt:
