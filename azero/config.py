@@ -33,8 +33,13 @@ class NetworkConfig:
     blocks: int = 4  # residual blocks; AlphaZero 19
     channels: int = 32  # AlphaZero 256
     block: str = "residual"  # residual (He 2016: conv-BN-ReLU-conv-BN, add, ReLU) | pyramid (BN-conv-BN-ReLU-conv-BN, add)
+    pooling_every: int = 0  # every so many blocks one pools globally; 0: none does; KataGo about 3
+    squeeze_ratio: int = 0  # squeeze-excitation in all blocks, with channels / squeeze_ratio units; 0 for none; Hu et al. 2018 16
     head: str = "convolutional"  # convolutional (1x1 conv + dense, AlphaZero) | pooled (global average pooling + dense)
     policy_output: str = "logits"  # logits (softmax over legal moves) | linear (legal outputs over their sum)
+    value_output: str = "scalar"  # scalar (tanh, squared error; AlphaZero) | wdl (win, draw, loss; cross-entropy; KataGo)
+    soft_policy: bool = False  # a head for training only that learns the policy target softened (KataGo)
+    opponent_reply: bool = False  # a head for training only that learns the policy target of the opponent's next ply (KataGo)
     value_hidden: int = 64  # hidden units of the convolutional value head; AlphaZero 256
 
 
@@ -75,8 +80,11 @@ class SelfplayConfig:
 class TrainConfig:
     """The replay window and the optimizer."""
 
-    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games
+    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games; KataGo begins with 250,000
+    window_beta: float = 0.0  # once it is full, how much a new example lengthens it; 0: not at all; KataGo 0.4
+    window_alpha: float = 0.75  # exponent by which that slows down; KataGo 0.75
     epochs: float = 2.0  # passes over the window a cycle, after merge_equal
+    max_uses: float = 0.0  # most draws a cycle for each of its new examples, else fewer passes; 0: no bound; KataGo 4
     batch_size: int = 256  # AlphaZero 4096
     optimizer: str = "adamw"  # sgd | adam | adamw; AlphaZero sgd
     lr: float = 0.002  # AlphaZero 0.2, then 0.02, 0.002, 0.0002
@@ -89,12 +97,19 @@ class TrainConfig:
     decay_biases: bool = False  # decay biases and batch norm too
     policy_loss: str = "cross_entropy"  # cross_entropy | mse
     mask_illegal: bool = True  # softmax of the loss over legal moves only
-    value_weight: float = 1.0  # weight of the value's squared error
+    value_weight: float = 1.0  # weight of the value's loss; KataGo 1.5 with its cross-entropy
+    value_mix: float = 0.0  # share of the search's root value in the value target, in the first cycle; AlphaZero 0, soft-Z 1
+    value_mix_cycles: int = 0  # it moves to value_mix_final in equal steps over so many cycles; 0: it stays
+    value_mix_final: float = 0.0
+    soft_policy_weight: float = 8.0  # of that head's loss; KataGo 8
+    soft_policy_temperature: float = 4.0  # its target is the policy target to the power 1/temperature, over the sum; KataGo 4
+    opponent_reply_weight: float = 0.15  # of that head's loss; KataGo 0.15
     merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
     start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaGo Zero and AlphaZero) | champion
     keep_optimizer: bool = True  # go on with the optimizer's moments
+    ema_decay: float = 0.0  # a step keeps so much of the weights' average, which candidates are; 0 for none; KataGo 0.9997
     precision: str = "auto"  # auto | fp32 | bf16 (autocast)
 
 
@@ -150,6 +165,7 @@ CHOICES = {
     "network.block": ("residual", "pyramid"),
     "network.head": ("convolutional", "pooled"),
     "network.policy_output": ("logits", "linear"),
+    "network.value_output": ("scalar", "wdl"),
     "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
     "search.fpu_mode": ("absolute", "parent"),
@@ -167,6 +183,8 @@ CHOICES = {
 RANGES = {
     "network.blocks": (0, 100),
     "network.channels": (1, 4096),
+    "network.pooling_every": (0, 100),
+    "network.squeeze_ratio": (0, 4096),
     "network.value_hidden": (1, 65536),
     "search.num_simulations": (1, 1_000_000),
     "search.c_puct": (0.0, 1000.0),
@@ -186,7 +204,13 @@ RANGES = {
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),
     "train.window": (1, 10**10),
+    "train.window_beta": (0.0, 1.0),
+    "train.window_alpha": (0.01, 1.0),
     "train.epochs": (1e-6, 1e6),
+    "train.max_uses": (0.0, 1e6),
+    "train.value_mix": (0.0, 1.0),
+    "train.value_mix_cycles": (0, 1_000_000),
+    "train.value_mix_final": (0.0, 1.0),
     "train.batch_size": (2, 10**7),
     "train.lr": (1e-12, 1000.0),
     "train.decay_factor": (0.0, 1.0),
@@ -194,7 +218,11 @@ RANGES = {
     "train.momentum": (0.0, 0.9999),
     "train.weight_decay": (0.0, 1.0),
     "train.value_weight": (0.0, 1000.0),
+    "train.soft_policy_weight": (0.0, 1000.0),
+    "train.soft_policy_temperature": (1.0, 1000.0),
+    "train.opponent_reply_weight": (0.0, 1000.0),
     "train.clip_norm": (0.0, 1e9),
+    "train.ema_decay": (0.0, 0.999999),
     "evaluate.games": (0, 1_000_000),
     "evaluate.threshold": (0.0, 1.0),
     "evaluate.temperature": (0.0, 100.0),
@@ -248,6 +276,8 @@ def check_together(config: Config) -> None:
         raise UserError(
             "search.kind=gumbel shares out the visits of an empty tree; set search.tree_reuse=false, or take search=gumbel."
         )
+    if config.network.pooling_every and config.network.channels == 1:
+        raise UserError("network.pooling_every pools some channels for the others; set network.channels to 2 or more.")
     if train.window < train.batch_size:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
     if config.network.policy_output == "linear" and train.policy_loss == "cross_entropy":

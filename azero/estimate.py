@@ -22,7 +22,7 @@ from azero.config import Config, UserError
 from azero.evaluate import match_choice
 from azero.examples import GameRecord
 from azero.files.folder import paths_of
-from azero.forecast import Pace, cycle_seconds, cycles_in, places_end, plies_paid, run_seconds
+from azero.forecast import Pace, cycle_seconds, cycles_in, places_end, plies_paid, run_seconds, window_examples
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import batch_rows
@@ -30,6 +30,7 @@ from azero.lanes import lane_bytes, lanes_wished
 from azero.monitoring.console import Console, Progress, format_seconds, table_text
 from azero.monitoring.metrics_csv import read_rows
 from azero.trials import MatchSpeed, Speed, Training, Trial, memory_in_use
+from azero.window import window_size
 
 SELFPLAY_SECONDS, LANE_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 10.0, 2.0, 6.0, 6.0
 LENGTH_SECONDS = 30.0
@@ -257,9 +258,10 @@ def lanes_text(config: Config, measured: Measured) -> str:
 def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     """Memory by what takes it. The window is held as examples and as tensors."""
     lanes = measured.lanes * lane_bytes(trial_game, measured.rows, config)
-    examples = min(config.train.window, config.cycles * config.selfplay.games * measured.mean_plies)
+    examples = window_examples(config.cycles, config.selfplay.games * measured.mean_plies, config.train)
     planes = int(np.prod(trial_game.planes_shape))
-    window = examples * (8 * trial_game.state_words + 9 * trial_game.num_actions + planes + 8)
+    targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
+    window = examples * (8 * trial_game.state_words + planes + targets)
     parts = {"Python, torch and network": measured.base, f"lanes ({measured.lanes})": lanes, "replay window": window}
     listed = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in parts.items())
     return f"memory about {sum(parts.values()) / MIB:,.0f} MiB: {listed}"
@@ -268,7 +270,8 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
 def disk_text(config: Config, measured: Measured) -> str:
     """Disk by what takes it when the run has ended."""
     games, examples = config.selfplay.games, config.selfplay.games * measured.mean_plies
-    shards = min(config.cycles, -(-config.train.window // max(1, int(examples)))) * games * measured.game_bytes
+    window = window_size(config.train, config.cycles * examples)
+    shards = min(config.cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
     kept = min(config.keep, config.cycles) + 1
     networks = kept * 2 * measured.training.candidate
     tensorboard = config.cycles * TENSORBOARD_BYTES

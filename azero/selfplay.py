@@ -68,8 +68,9 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
         report.message(f"selfplay: {len(records):,} of {wanted:,} games, as many as minutes={config.minutes:g} leaves time for.")
     seconds = time.perf_counter() - begin
     report_games(report, game, cycle, sorted(records, key=lambda record: record.number), figures, seconds)
-    shards = [*run.state.shards, *write_games(run, cycle, records, game.name)]
-    run.commit(replace(run.state, stage="train", shards=shards, partial=[]))
+    new = write_games(run, cycle, records, game.name)
+    examples = run.state.examples + sum(shard.examples for shard in new)
+    run.commit(replace(run.state, stage="train", shards=[*run.state.shards, *new], partial=[], examples=examples))
 
 
 def lane_count(config: Config, games: int, choice: InferenceChoice) -> int:

@@ -36,6 +36,8 @@ from azero.replay import dump_games
 from azero.run import Run, StopSignal
 from azero.train import forward_products, training_threads
 
+TRAIN_STEPS = 60  # the most that are timed
+
 
 class Enough(Exception):
     """A trial has measured what it can in its time."""
@@ -156,13 +158,12 @@ class Trial:
 
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games for at most so many seconds."""
-        config, examples = self.config.train, examples_of(records)
+        config, examples = self.config.train, examples_of(records, replies=self.config.network.opponent_reply)
         begin = time.perf_counter()
         left = merge_equal(examples) if config.merge_equal else examples
         merging_seconds = time.perf_counter() - begin
         merging = merging_by_halves(examples) if config.merge_equal else Merging()
         enough = Examples(*(np.resize(column, (max(len(column), config.batch_size), *column.shape[1:])) for column in left))
-        short = replace(config, epochs=60 * config.batch_size / len(enough.states))
         ticks: list[float] = []
 
         def tick(done: int, steps: int, figures: dict[str, float]) -> None:
@@ -174,12 +175,19 @@ class Trial:
         try:
             products = forward_products(self.network, config.batch_size)
             with torch_threads(training_threads(products, 0, NullReporter())):
-                result = fit(self.network, enough, self.game, short, self.config.seed, resolve_device(self.config.device), tick)
+                device = resolve_device(self.config.device)
+                result = fit(self.network, enough, self.game, config, self.config.seed, device, tick, steps=TRAIN_STEPS)
                 moments = result.optimizer_state if config.keep_optimizer else None
         except Enough:
             moments = None
         candidate = pack_network(
-            self.network, game=self.game, config=self.config.network, cycle=0, train_steps=0, optimizer_state=moments
+            self.network,
+            game=self.game,
+            config=self.config.network,
+            cycle=0,
+            train_steps=0,
+            optimizer_state=moments,
+            training=self.network if config.ema_decay else None,
         )
         after_first = ticks[min(3, len(ticks) - 2) :]
         return Training(

@@ -62,6 +62,7 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
     "settings, named",
     [
         ({"train.window": 100, "train.batch_size": 101}, ["train.window=100", "train.batch_size=101"]),
+        ({"network.pooling_every": 2, "network.channels": 1}, ["network.pooling_every", "network.channels"]),
         ({"train.milestones": [0.7, 0.5]}, ["train.milestones"]),
         ({"train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),

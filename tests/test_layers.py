@@ -29,7 +29,7 @@ LAYERS = [
     {"words", "players"},
     {"search", "network", "evaluations"},
     {"games"},
-    {"command_line", "signals", "seeds"},
+    {"command_line", "signals", "seeds", "window"},
     {"config", "plugins", "machine"},
 ]
 RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
