@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 LAYERS = [
     {"loop", "estimate"},
     {"trials"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "doctor"},
     {"trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
