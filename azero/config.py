@@ -118,13 +118,21 @@ class EvaluateConfig:
     """The match of the candidate against the champion."""
 
     games: int = 40  # in pairs with colours swapped; AlphaGo Zero 400; 0 promotes without a match (AlphaZero)
-    threshold: float = 0.5  # candidate's score, draws half, must be above it; AlphaGo Zero 0.55
+    gate: str = "score"  # score (AlphaGo Zero) | sequential (rounds of `games` until they decide) | off (all are promoted)
+    threshold: float = 0.5  # score: that of the candidate, draws half, must be above it; AlphaGo Zero 0.55
+    distinct: bool = False  # score: pairs that repeat an earlier pair move by move are not counted; sequential never counts them
+    elo0: float = 0.0  # sequential: the champion stays at this Elo difference; fishtest 0
+    elo1: float = 35.0  # sequential: the candidate is promoted at this one, which is a score of 0.55; fishtest 2; "not weaker": 0
+    error: float = 0.05  # sequential: how often either may happen though the other is true; fishtest 0.05
+    most_games: int = 400  # sequential: if undecided by then, the likelier of elo0 and elo1 decides
     temperature: float = 1.0  # moves of the match; 0 plays the most visited
     temperature_plies: int = 1_000_000
     temperature_decay_plies: int = 0
     temperature_final: float = 0.0
     opening_plies: int = 0  # random plies before both games of a pair
     num_simulations: int = 0  # 0: as in self-play
+    anchor_games: int = 0  # each cycle's champion plays so many against each fixed opponent, for ratings.csv; 0 for none
+    anchors: list[int] = field(default_factory=lambda: [10, 100, 1000])  # simulations of UCT, beside random and exact play
 
 
 @dataclass(frozen=True)
@@ -169,6 +177,7 @@ CHOICES = {
     "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
     "search.fpu_mode": ("absolute", "parent"),
+    "evaluate.gate": ("score", "sequential", "off"),
     "train.optimizer": ("sgd", "adam", "adamw"),
     "train.schedule": ("constant", "cosine", "step"),
     "train.policy_loss": ("cross_entropy", "mse"),
@@ -225,12 +234,17 @@ RANGES = {
     "train.ema_decay": (0.0, 0.999999),
     "evaluate.games": (0, 1_000_000),
     "evaluate.threshold": (0.0, 1.0),
+    "evaluate.elo0": (-1000.0, 1000.0),
+    "evaluate.elo1": (-1000.0, 1000.0),
+    "evaluate.error": (1e-6, 0.4),
+    "evaluate.most_games": (2, 1_000_000),
     "evaluate.temperature": (0.0, 100.0),
     "evaluate.temperature_plies": (0, 1_000_000),
     "evaluate.temperature_decay_plies": (0, 1_000_000),
     "evaluate.temperature_final": (0.0, 100.0),
     "evaluate.opening_plies": (0, 10_000),
     "evaluate.num_simulations": (0, 1_000_000),
+    "evaluate.anchor_games": (0, 100_000),
     "inference.cache": (0, 2**28),
     "seed": (0, 2**63 - 1),
     "cycles": (0, 1_000_000),
@@ -292,7 +306,25 @@ def check_together(config: Config) -> None:
         )
     if evaluate.games % 2:
         raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")
+    if evaluate.anchor_games % 2:
+        raise UserError(f"evaluate.anchor_games={evaluate.anchor_games} must be even, because colours are swapped in pairs.")
+    if any(simulations < 1 for simulations in evaluate.anchors) or evaluate.anchors != sorted(set(evaluate.anchors)):
+        raise UserError(f"evaluate.anchors={evaluate.anchors} must be rising numbers of simulations, each 1 or more.")
+    if evaluate.gate == "sequential":
+        check_sequential(evaluate)
     if evaluate.games and evaluate.temperature == 0 and evaluate.opening_plies == 0:
         raise UserError(
             "evaluate.temperature=0 without evaluate.opening_plies plays one game over and over; set either of them above 0."
+        )
+
+
+def check_sequential(evaluate: EvaluateConfig) -> None:
+    """Refuse a sequential test that could not be held."""
+    if not evaluate.games:
+        raise UserError("evaluate.gate=sequential plays rounds of evaluate.games, which is 0; set it above 0, or the gate off.")
+    if not evaluate.elo0 < evaluate.elo1:
+        raise UserError(f"evaluate.elo0={evaluate.elo0} must lie below evaluate.elo1={evaluate.elo1}.")
+    if evaluate.most_games % 2 or evaluate.most_games < evaluate.games:
+        raise UserError(
+            f"evaluate.most_games={evaluate.most_games} must be even and at least evaluate.games={evaluate.games}, a round."
         )

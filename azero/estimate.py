@@ -25,6 +25,7 @@ from azero.files.folder import paths_of
 from azero.forecast import Pace, cycle_seconds, cycles_in, places_end, plies_paid, run_seconds, window_examples
 from azero.games import make_game
 from azero.games.game import Game
+from azero.gate import games_at_most
 from azero.inference_choice import batch_rows
 from azero.lanes import lane_bytes, lanes_wished
 from azero.monitoring.console import Console, Progress, format_seconds, table_text
@@ -191,12 +192,14 @@ def stage_seconds(measured: Measured, games: int, speed: Speed, lanes: int, rows
 
 
 def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
-    """What a cycle is made of, its games longer by `scale` than those measured."""
+    """What a cycle is made of, its games longer by `scale` than those measured; a sequential match has the most games it may."""
     games, evaluated = config.selfplay.games, config.evaluate.games
     match = scale * measured.match.seconds
     if math.isnan(match):
         lengths = np.resize(measured.plies, evaluated) * scale
         match = plies_paid(lengths.tolist(), 2 * measured.match_smallest) / measured.match.plies
+    rated = config.evaluate.anchor_games * (len(config.evaluate.anchors) + 2)  # a game with an anchor is like one of the match
+    match *= (games_at_most(config.evaluate) + rated) / max(1, evaluated)
     return Pace(
         selfplay=stage_seconds(measured, games, measured.speed, measured.lanes, measured.rows, scale),
         examples=games * measured.mean_plies * scale,

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from azero.config import Config, UserError
 from azero.correctness import has_table
+from azero.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
@@ -100,11 +101,28 @@ def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> No
 
         report_cycle(config, run.name, cycle, report)
         tell_seconds(report, clock, cycle, "correctness", begin)
+    report_ratings(run, report)
     report.end_cycle(cycle)
 
 
+def report_ratings(run: Run, report: Reporter) -> None:
+    """Write the Elo table of what is committed, and tell where the champion stands in it, if there are rated games."""
+    results, champion = results_of(run.state.history), run.state.champion
+    if not results or champion is None:
+        return
+    table = table_of(results)
+    report.ratings(csv_text(table))
+    for row in table:
+        if row.player == champion_name(champion.cycle):
+            report.cycle_scalars(run.state.cycle, scalars_of(row.rating))
+
+
 def mend_report(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
-    """Measure the champion of the last finished cycle if the process that finished it was killed before it did."""
+    """Measure the champion of the last finished cycle if the process that finished it was killed before it did.
+
+    The Elo table is made anew in any case, so that it never tells more than is committed.
+    """
+    report_ratings(run, report)
     if run.state.cycle and has_table(config.game.name) and MEASURED not in report.figures(run.state.cycle):
         finish_cycle(config, run, report, clock)
 

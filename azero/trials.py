@@ -217,7 +217,9 @@ class Trial:
                 raise Enough
 
         with one_thread_a_lane():
-            tables.append(evaluate.lay_table(config, (self.first, self.first), self.game, 1, self.choice, watch))
+            players = evaluate.make_players(config, (self.first, self.first), self.game, self.choice)
+            openings = evaluate.make_openings(config, self.game, 1)
+            tables.append(evaluate.lay_table(config, players, self.game, 1, openings, watch))
             played.append((time.perf_counter(), 0))
             with contextlib.suppress(Enough):
                 tables[0].play(evaluate.match_lanes(config, self.choice))

@@ -68,6 +68,12 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
         ({"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40}, ["evaluate.temperature=0"]),
+        ({"evaluate.anchor_games": 3}, ["evaluate.anchor_games=3", "even"]),
+        ({"evaluate.anchors": [100, 10]}, ["evaluate.anchors=[100, 10]", "rising"]),
+        ({"evaluate.gate": "sequential", "evaluate.games": 0}, ["evaluate.gate=sequential", "the gate off"]),
+        ({"evaluate.gate": "sequential", "evaluate.elo0": 35.0}, ["evaluate.elo0=35.0", "below evaluate.elo1=35.0"]),
+        ({"evaluate.gate": "sequential", "evaluate.most_games": 401}, ["evaluate.most_games=401", "even"]),
+        ({"evaluate.gate": "sequential", "evaluate.most_games": 38}, ["evaluate.most_games=38", "evaluate.games=40"]),
     ],
 )
 def test_values_that_cannot_stand_together_are_refused(settings: dict[str, Any], named: list[str]) -> None:
