@@ -16,12 +16,13 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 LAYERS = [
     {"loop", "estimate"},
     {"trials"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "oracle"},
     {"trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
     {"correctness", "entrants", "match_report"},
     {"trained"},
+    {"truth"},
     {"match"},
     {"examples", "replay", "metrics", "openings"},
     {"run", "rating", "forecast", "monitoring"},
@@ -153,6 +154,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
         ("pickle", {"replay"}),
         ("filelock", {"files"}),
         ("openvino", {"network"}),
+        ("bitbully", {"truth"}),
     ],
 )
 def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> None:
