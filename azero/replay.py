@@ -177,7 +177,7 @@ class Sampler:
 
 
 def _write_part(run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool) -> ShardEntry:
-    examples = sum(int(record.searched.sum()) for record in records)
+    examples = sum(int(np.count_nonzero(record.searched)) for record in records)
     return run.write_shard(cycle, part, dump_games(records, game_name), len(records), examples, partial=partial)
 
 

@@ -95,7 +95,7 @@ def report_games(
             "selfplay/first_wins": float((outcomes > 0).mean()),
             "selfplay/draws": float((outcomes == 0).mean()),
             "selfplay/second_wins": float((outcomes < 0).mean()),
-            "selfplay/distinct_games": float(len({tuple(record.actions) for record in records})),
+            "selfplay/distinct_games": float(len({record.actions.tobytes() for record in records})),
             "selfplay/target_entropy": float(entropy.mean()),
             **figures.shares("selfplay"),
         },

@@ -99,10 +99,17 @@ def make_scratch(game: Game, num_nodes: int) -> Scratch:
 
 
 @kernel
-def start_game(addresses, tree, lane, b, seed, policy, scratch):
-    """Begin a game in place b from a seed, with its random opening if it is to have one."""
+def start_games(addresses, tree, lane, places, seeds, policy, scratch):
+    """Begin a game in each of `places` [any], from its seed, [any] uint64: a call from Python costs more than a short game."""
     rules = rules_at(addresses)
     tree, lane, scratch = borrowed(tree), borrowed(lane), borrowed(scratch)
+    for row in range(places.shape[0]):
+        start_game(rules, tree, lane, places[row], seeds[row], policy, scratch)
+
+
+@kernel
+def start_game(rules, tree, lane, b, seed, policy, scratch):
+    """Begin a game in place b from a seed, with its random opening if it is to have one."""
     lane.status[b] = PLAYING
     lane.ply[b] = 0
     lane.stream[b, 0] = seed
