@@ -145,6 +145,17 @@ class InferenceConfig:
 
 
 @dataclass(frozen=True)
+class OracleConfig:
+    """What is asked of the champion after each cycle where exact scores are known: positions of Connect Four on its usual board.
+
+    The answers are told and decide nothing. Tic-tac-toe has its own table.
+    """
+
+    positions: int = 50  # of each of six sets (`azero/truth/shipped.py`); 0 for none
+    num_simulations: int = 64  # of the search that answers beside the raw policy; 0: the raw policy alone
+
+
+@dataclass(frozen=True)
 class Config:
     """One run."""
 
@@ -155,6 +166,7 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
+    oracle: OracleConfig = field(default_factory=OracleConfig)
     run: str | None = None  # name of the run's folder; by default the recipe's or the game's
     seed: int = 1
     cycles: int = 10
@@ -246,6 +258,8 @@ RANGES = {
     "evaluate.num_simulations": (0, 1_000_000),
     "evaluate.anchor_games": (0, 100_000),
     "inference.cache": (0, 2**28),
+    "oracle.positions": (0, 1_000_000),
+    "oracle.num_simulations": (0, 1_000_000),
     "seed": (0, 2**63 - 1),
     "cycles": (0, 1_000_000),
     "minutes": (0.0, 1e7),

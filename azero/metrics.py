@@ -53,6 +53,7 @@ STAGE_OF_GROUP = {  # the part of a tag before its slash: the stage that tells i
     "evaluate": "evaluate",
     "rating": "evaluate",
     "correctness": "evaluate",
+    "oracle": "evaluate",
 }
 TRAIN_GROUPS = ("loss", "train")
 STAGE_TIMES = tuple(f"time/{stage}" for stage in STAGES)
@@ -80,6 +81,8 @@ LAYOUT: dict[str, tuple[Chart, ...]] = {
         Chart("simulations a second", ("selfplay/simulations_per_second",)),
     ),
     "does it learn": (
+        Chart("keeps the value of solved positions: search, policy", ("oracle/keeps_value_search", "oracle/keeps_value_policy")),
+        Chart("distance to the exact value: search, network", ("oracle/value_error_search", "oracle/value_error_policy")),
         Chart("error of the value", ("train/value_error",)),
         Chart("policy agrees with its target", ("train/policy_agreement",)),
         Chart("entropy of policy and target", ("train/policy_entropy", "train/target_entropy")),

@@ -13,9 +13,9 @@ from azero.elo_table import champion_name, csv_text, results_of, scalars_of, tab
 from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
+from azero.truth.shipped import has_positions
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
-MEASURED = "correctness/fixed_search"  # told of a cycle: its champion has been measured
 
 
 class Clock:
@@ -93,10 +93,17 @@ def tell_seconds(report: Reporter, clock: Clock, cycle: int, what: str, begin: f
     report.cycle_scalars(cycle, {f"time/{what}": clock.last[what]})
 
 
+def told_last(config: Config) -> str:
+    """The figure that is told when a cycle's champion has been measured; "" where the truth is not known, or not asked for."""
+    if has_table(config.game.name):
+        return "correctness/fixed_search"
+    return "oracle/keeps_value_policy" if config.oracle.positions and has_positions(config.game.name, config.game.options) else ""
+
+
 def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
     """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
     cycle, begin = run.state.cycle, clock.elapsed
-    if has_table(config.game.name):
+    if told_last(config):
         from azero.cycle_report import report_cycle
 
         report_cycle(config, run.name, cycle, report)
@@ -123,7 +130,8 @@ def mend_report(config: Config, run: Run, report: Reporter, clock: Clock) -> Non
     The Elo table is made anew in any case, so that it never tells more than is committed.
     """
     report_ratings(run, report)
-    if run.state.cycle and has_table(config.game.name) and MEASURED not in report.figures(run.state.cycle):
+    figure = told_last(config)
+    if run.state.cycle and figure and figure not in report.figures(run.state.cycle):
         finish_cycle(config, run, report, clock)
 
 

@@ -18,7 +18,6 @@ import numpy as np
 
 from azero import evaluate, initialize, seeds
 from azero.config import Config
-from azero.correctness import has_table
 from azero.examples import Examples, GameRecord, examples_of, merge_equal
 from azero.forecast import Merging, merging_of
 from azero.games import make_game
@@ -34,6 +33,7 @@ from azero.network.model import Network, pack_network, unpack_network
 from azero.network.torch_inference import one_thread_a_lane, torch_threads
 from azero.replay import dump_games
 from azero.run import Run, StopSignal
+from azero.stage import told_last
 from azero.train import forward_products, training_threads
 
 TRAIN_STEPS = 60  # the most that are timed
@@ -227,7 +227,7 @@ class Trial:
 
     def correctness(self) -> float:
         """Seconds to measure a champion after a cycle; 0 where nothing is measured. The first time solves the game."""
-        if not has_table(self.game.name):
+        if not told_last(self.config):
             return 0.0
         from azero.cycle_report import report_cycle
 

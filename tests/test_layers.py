@@ -16,13 +16,14 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 LAYERS = [
     {"loop", "estimate"},
     {"trials"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "doctor"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "doctor", "oracle"},
     {"trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
     {"anchors"},
     {"correctness", "entrants", "gate", "match_report"},
     {"trained"},
+    {"truth"},
     {"match"},
     {"examples", "replay", "metrics", "openings"},
     {"run", "rating", "elo_table", "forecast", "monitoring"},
@@ -154,6 +155,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
         ("pickle", {"replay"}),
         ("filelock", {"files"}),
         ("openvino", {"network"}),
+        ("bitbully", {"truth"}),
     ],
 )
 def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> None:
