@@ -256,7 +256,11 @@ def test_a_file_that_says_what_the_rules_do_not_allow_is_refused(text: str, sent
         read_positions(path, make_game("tictactoe"))
 
 
-@pytest.mark.parametrize("data", [b"", b"plain text", gzip.compress(HEADER.encode())[:-9], gzip.compress(b"\xff\xfe")])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"plain text", gzip.compress(HEADER.encode())[:-9], gzip.compress(b"\xff\xfe")],
+    ids=["empty", "plain", "cut short", "no text"],
+)
 def test_a_damaged_file_is_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "positions.gz"
     path.write_bytes(data)

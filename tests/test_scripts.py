@@ -12,7 +12,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
     *("strength.py", "perfect_opponent.py"),
-    *("experiments/training_attempts.py", "experiments/training_precision.py"),
+    *("experiments/ablation.py", "experiments/training_attempts.py", "experiments/training_precision.py"),
 )
 
 
@@ -35,6 +35,7 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
         (("strength.py", "--run", "nope"), "nope"),
         (("strength.py", "--simulations", "many"), "many"),
         (("perfect_opponent.py", "--games", "0"), "--games"),
+        (("experiments/ablation.py", "--seeds", "x"), "--seeds x"),
         (("check_estimate.py", "selfplay.games=-1"), "selfplay.games=-1"),
     ],
     ids=lambda words: words[0] if isinstance(words, tuple) else "",
