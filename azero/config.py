@@ -66,6 +66,8 @@ class SelfplayConfig:
     temperature_plies: int = 1_000_000  # plies at full temperature; AlphaGo Zero 30
     temperature_decay_plies: int = 0  # then falls linearly to temperature_final over so many plies
     temperature_final: float = 0.0
+    full_search_fraction: float = 1.0  # share of moves searched in full, the only ones trained on; KataGo 0.25
+    fast_simulations: int = 0  # simulations of the other moves, searched without noise (playout-cap randomization); KataGo 1/6
     opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on
     opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
     concurrent_games: int = 0  # games in flight in one lane = rows of a batch; 0 chooses
@@ -182,6 +184,8 @@ RANGES = {
     "selfplay.temperature_plies": (0, 1_000_000),
     "selfplay.temperature_decay_plies": (0, 1_000_000),
     "selfplay.temperature_final": (0.0, 100.0),
+    "selfplay.full_search_fraction": (0.01, 1.0),
+    "selfplay.fast_simulations": (0, 1_000_000),
     "selfplay.opening_fraction": (0.0, 1.0),
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),
@@ -259,6 +263,11 @@ def check_together(config: Config) -> None:
     if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:
         raise UserError(
             "selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening."
+        )
+    if selfplay.full_search_fraction < 1 and not 1 <= selfplay.fast_simulations <= config.search.num_simulations:
+        raise UserError(
+            f"selfplay.full_search_fraction={selfplay.full_search_fraction} leaves moves to a small search; set "
+            f"selfplay.fast_simulations between 1 and search.num_simulations={config.search.num_simulations}."
         )
     if evaluate.games % 2:
         raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")

@@ -22,9 +22,9 @@ class GameRecord(NamedTuple):
         states: [T, S] uint64, each before its ply.
         to_play: [T] int8, who moves there: 0 for the first player, 1 for the other.
         actions: [T] int32, what was played.
-        policy_target: [T, A] float32, the search's result; zeros where nothing was searched.
+        policy_target: [T, A] float32, the search's result; zeros in an opening, where nothing was searched.
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
-        searched: [T] bool; False for the plies of a random opening, which are no examples.
+        searched: [T] bool; searched in full, an example. False in an opening and for the moves of fast searches.
         first_outcome: +1.0 the first player won, 0.0 a draw, -1.0 it lost.
     """
 
@@ -36,6 +36,11 @@ class GameRecord(NamedTuple):
     root_value: np.ndarray
     searched: np.ndarray
     first_outcome: float
+
+    @property
+    def opening_plies(self) -> int:
+        """Plies at its beginning that were not searched at all."""
+        return int((~self.policy_target.any(axis=1)).sum())
 
 
 class Examples(NamedTuple):
@@ -53,7 +58,7 @@ class Examples(NamedTuple):
 
 
 def examples_of(records: Sequence[GameRecord]) -> Examples:
-    """The searched plies of some games as training rows, in the games' and the plies' order.
+    """The plies of some games that were searched in full as training rows, in the games' and the plies' order.
 
     The value target is the game's outcome, turned to the player who moves in the state.
 

@@ -74,6 +74,8 @@ def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
         ),
         opening_fraction=float(selfplay.opening_fraction),
         opening_plies=max(1, selfplay.opening_plies),
+        full_search_fraction=float(selfplay.full_search_fraction),
+        fast_simulations=selfplay.fast_simulations,
     )
 
 
@@ -85,7 +87,7 @@ class SelfplayLane:
         size = inference.batch_size
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
-        self.score = make_score(search, size, game.num_actions)
+        self.score = make_score(search, size, game.num_actions, policy.fast_simulations)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
@@ -114,7 +116,8 @@ class SelfplayLane:
                 record = record_of(self.lane, place, int(self.numbers[place]))
                 self.figures.games += 1
                 self.figures.plies += len(record.actions)
-                self.figures.simulations += int(record.searched.sum()) * self.policy.num_simulations
+                self.figures.simulations += int(self.lane.simulations[place])
+                self.figures.searches += int(self.lane.searches[place])
                 deliver(record)
                 self.start_next(place, queue, seeds)
 
@@ -144,11 +147,19 @@ class SelfplayLane:
 
     def simulations_made(self) -> int:
         """In finished games and in those in flight, of which `figures` does not know yet."""
-        playing = self.lane.status == PLAYING
-        plies = np.arange(self.lane.searched.shape[1])[None, :] < self.lane.ply[:, None]
-        moves = int((self.lane.searched & plies)[playing].sum())
-        begun = self.policy.num_simulations - self.tree.searches["simulations_left"][playing]
-        return self.figures.simulations + moves * self.policy.num_simulations + int(begun.sum())
+        playing, (begun, _) = self.lane.status == PLAYING, self.under_way()
+        return self.figures.simulations + int((self.lane.simulations + begun)[playing].sum())
+
+    def searches_made(self) -> float:
+        """In finished games and in those in flight, a search under way as the part of its simulations that is done."""
+        playing, (begun, budgets) = self.lane.status == PLAYING, self.under_way()
+        return self.figures.searches + float((self.lane.searches + begun / budgets)[playing].sum())
+
+    def under_way(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each game's present search, the simulations made and those it is to make, [B] each."""
+        searches = self.tree.searches
+        budgets = np.where(searches["fast"], self.policy.fast_simulations, self.policy.num_simulations)
+        return budgets - searches["simulations_left"], budgets
 
     def count_wave(self, rows: int, seconds: float) -> None:
         """Note a wave, which gave the network so many leaves, none where all games ended."""

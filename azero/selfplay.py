@@ -96,7 +96,7 @@ def report_games(
             "selfplay/draws": float((outcomes == 0).mean()),
             "selfplay/second_wins": float((outcomes < 0).mean()),
             "selfplay/distinct_games": float(len({tuple(record.actions) for record in records})),
-            "selfplay/target_entropy": float(entropy.mean()),
+            "selfplay/target_entropy": float(entropy.sum() / max(len(entropy), 1)),
             **figures.shares("selfplay"),
         },
     )
@@ -105,8 +105,7 @@ def report_games(
     report.histogram("selfplay/root_value", root_value, cycle)
     report.histogram("selfplay/value_error", root_value - examples_of(records).value_target, cycle)
     shown = records[0]
-    opening_plies = int((~shown.searched).sum())
-    report.text("selfplay/game", game_text(game, shown.actions.tolist(), shown.first_outcome, opening_plies), cycle)
+    report.text("selfplay/game", game_text(game, shown.actions.tolist(), shown.first_outcome, shown.opening_plies), cycle)
 
 
 def game_text(

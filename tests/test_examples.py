@@ -70,6 +70,14 @@ def test_plies_of_an_opening_are_no_examples_but_count_for_the_outcome(game: Gam
     assert np.array_equal(examples.states, record.states[2:])
 
 
+def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> None:
+    record = play(game, [0, 3, 1, 4, 2])
+    record.policy_target[0] = 0.0  # a random ply; then one searched fast
+    record = record._replace(searched=np.array([False, False, True, True, True]))
+    assert record.opening_plies == 1
+    assert examples_of([record]).value_target.tolist() == [1, -1, 1]
+
+
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)

@@ -1,8 +1,8 @@
 """Gumbel AlphaZero: few simulations, spent where they tell most.
 
 Danihelka et al. 2022, "Policy improvement by planning with Gumbel". At the root, Gumbel noise added to the prior's logarithm
-draws some actions without repetition, and sequential halving shares the simulations among them: all get the same number, the worse half
-is dropped, and so on. Below the root the search is deterministic: it keeps the visits close to an improved policy,
+draws some actions without repetition, and sequential halving shares the simulations among them: all get the same number, the
+worse half is dropped, and so on. Below the root the search is deterministic: it keeps the visits close to an improved policy,
 
     improved(s, a) = softmax(ln prior(s, a) + (maxvisit_init + max visits(s, .)) * value_scale * completed_q(s, a)).
 
@@ -32,19 +32,22 @@ class Gumbel(NamedTuple):
     """What the kernels need of this search; meanings in `config.SearchConfig`."""
 
     noise: np.ndarray  # [B, A] float64, Gumbel noise of each root; zeros for a search without chance
-    considered_visits: np.ndarray  # [M + 1, num_simulations] int32: the visits that an action must have to be next
+    considered_visits: np.ndarray  # [2, M + 1, num_simulations] int32: visits an action must have to be next, full and fast
     maxvisit_init: float
     value_scale: float
     advantage: np.ndarray  # [A] float64, scratch: the second term of the improved policy's logits
     improved: np.ndarray  # [A] float64, scratch
 
 
-def make_gumbel(config: SearchConfig, num_games: int, num_actions: int) -> Gumbel:
-    """The search of a config for so many games."""
+def make_gumbel(config: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Gumbel:
+    """The search of a config for so many games; `fast_simulations`: of the searches that are marked fast."""
     most = min(config.max_considered_actions, num_actions)
+    unused = [0] * (config.num_simulations - fast_simulations)
+    full_visits = [visit_sequence(m, config.num_simulations) for m in range(most + 1)]
+    fast_visits = [visit_sequence(m, fast_simulations) + unused for m in range(most + 1)]
     return Gumbel(
         noise=np.zeros((num_games, num_actions)),
-        considered_visits=np.array([visit_sequence(m, config.num_simulations) for m in range(most + 1)], np.int32),
+        considered_visits=np.array([full_visits, fast_visits], np.int32),
         maxvisit_init=float(config.maxvisit_init),
         value_scale=float(config.value_scale),
         advantage=np.zeros(num_actions),
@@ -172,8 +175,8 @@ def select_root(tree, b, gumbel):
     for action in range(gumbel.advantage.shape[0]):
         legal += tree.edges[b, ROOT, action].prior >= 0.0
         visits += tree.edges[b, ROOT, action].child_visits
-    row = min(legal, gumbel.considered_visits.shape[0] - 1)
-    return select_among(tree, b, gumbel, gumbel.considered_visits[row, visits])
+    row = min(legal, gumbel.considered_visits.shape[1] - 1)
+    return select_among(tree, b, gumbel, gumbel.considered_visits[int(tree.searches[b].fast), row, visits])
 
 
 @kernel

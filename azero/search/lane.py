@@ -37,20 +37,24 @@ class Lane(NamedTuple):
     actions: np.ndarray  # [B, P] int32
     policy_target: np.ndarray  # [B, P, A] float32
     root_value: np.ndarray  # [B, P] float32, mean value of the search for to_play
-    searched: np.ndarray  # [B, P] bool: False for random plies of an opening
+    searched: np.ndarray  # [B, P] bool: searched in full; False for fast searches and random plies of an opening
     first_outcome: np.ndarray  # [B] float32, for the player who moves first in the initial state
+    searches: np.ndarray  # [B] int64, finished in this game
+    simulations: np.ndarray  # [B] int64, of those
 
 
 class Policy(NamedTuple):
     """How a lane's games are played, beyond the search itself."""
 
-    num_simulations: int
+    num_simulations: int  # of a full search
     dirichlet_alpha: float
     dirichlet_fraction: float
     tree_reuse: bool
     temperature: Temperature
     opening_fraction: float
     opening_plies: int
+    full_search_fraction: float
+    fast_simulations: int
 
 
 class Scratch(NamedTuple):
@@ -81,6 +85,8 @@ def make_lane(num_games: int, max_plies: int, num_actions: int, state_words: int
         root_value=np.zeros(plies, np.float32),
         searched=np.zeros(plies, np.bool_),
         first_outcome=np.zeros(num_games, np.float32),
+        searches=np.zeros(num_games, np.int64),
+        simulations=np.zeros(num_games, np.int64),
     )
 
 
@@ -105,6 +111,8 @@ def start_game(addresses, tree, lane, b, seed, policy, scratch):
     tree, lane, scratch = borrowed(tree), borrowed(lane), borrowed(scratch)
     lane.status[b] = PLAYING
     lane.ply[b] = 0
+    lane.searches[b] = 0
+    lane.simulations[b] = 0
     lane.stream[b, 0] = seed
     lane.stream[b, 1] = 0
     rules.initial(scratch.successor)
@@ -166,19 +174,30 @@ def record_ply(tree, lane, b, action, searched):
 
 
 @kernel
+def budget(policy, fast):
+    """Simulations of a search."""
+    return policy.fast_simulations if fast else policy.num_simulations
+
+
+@kernel
 def prepare_search(tree, lane, b, policy):
-    tree.searches[b].simulations_left = policy.num_simulations
+    """Begin the next search, in full or fast as chance has it: playout-cap randomization (Wu 2019, section 3.1)."""
+    fast = policy.full_search_fraction < 1.0 and next_float(lane.stream[b]) >= policy.full_search_fraction
+    tree.searches[b].fast = fast
+    tree.searches[b].simulations_left = budget(policy, fast)
     lane.root_ready[b] = False
 
 
 @kernel
 def make_move(rules, tree, lane, b, score, policy, scratch):
     """End a search: record the target, choose the move, and make its node the root. Marks the game FINISHED at its end."""
-    ply = lane.ply[b]
+    ply, fast = lane.ply[b], tree.searches[b].fast
+    lane.searches[b] += 1
+    lane.simulations[b] += budget(policy, fast) - tree.searches[b].simulations_left
     write_target(tree, b, score, lane.policy_target[b, ply])
     lane.root_value[b, ply] = tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
     action = choose_move(tree, b, score, temperature_at(policy.temperature, ply), lane.stream[b])
-    record_ply(tree, lane, b, action, True)
+    record_ply(tree, lane, b, action, not fast)
     child = tree.edges[b, ROOT, action].child
     if child == UNVISITED:  # its node was forgotten when the tree was full
         child = add_child(rules, tree, b, ROOT, action)
@@ -205,8 +224,7 @@ def play_until_evaluation(rules, tree, cache, lane, b, score, policy, scratch):
         elif not lane.root_ready[b]:
             if find_banned_here(rules, lane, b, tree.states[b, ROOT], scratch) > 0:
                 ban(tree, b, scratch.banned)
-            temperature = temperature_at(policy.temperature, lane.ply[b])
-            begin_search(tree, b, score, policy, temperature, lane.stream[b], scratch.noise)
+            begin_search(tree, b, score, policy, lane.ply[b], lane.stream[b], scratch.noise)
             lane.root_ready[b] = True
         elif simulate(rules, tree, cache, b, score, scratch.key):
             return

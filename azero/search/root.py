@@ -57,6 +57,13 @@ def next_gamma(stream, shape):
 
 
 @kernel
+def begin_puct(tree, b, policy, stream, noise):
+    """Bring chance into the expanded root of game b, unless its search is a fast one."""
+    if not tree.searches[b].fast:
+        add_noise(tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, stream, noise)
+
+
+@kernel
 def add_noise(tree, b, alpha, fraction, stream, noise):
     """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise. noise: scratch, [A]."""
     if fraction == 0.0:

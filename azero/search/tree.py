@@ -48,7 +48,9 @@ SEARCH = np.dtype(
         ("num_nodes", np.int32),
         ("leaf", np.int32),  # the node that waits for its evaluation, or NO_LEAF
         ("simulations_left", np.int32),
-    ]
+        ("fast", np.bool_),  # with the small budget, for the best move and not to learn from: nothing is forced at its root
+    ],
+    align=True,
 )
 
 
