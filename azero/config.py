@@ -47,10 +47,16 @@ class SearchConfig:
     c_puct: float = 1.25  # exploration constant; AlphaZero 1.25
     c_puct_base: float = 19652.0  # grows c_puct by ln((1 + visits + base) / base); 0 keeps it constant; AlphaZero 19652
     puct_visits: str = "node"  # under the root sign: node (1 + children's visits) | children (first descent: first legal move)
-    fpu_mode: str = "absolute"  # absolute (unvisited q = fpu) | parent (unvisited q = parent's q - fpu)
-    fpu: float = 0.0
+    fpu_mode: str = "absolute"  # absolute (unvisited q = fpu) | parent (parent's q - fpu) | explored (KataGo: parent's q - fpu *
+    # sqrt(prior of the visited), and parent's q at a root with noise)
+    fpu: float = 0.0  # KataGo 0.2
     dirichlet_alpha: float = 1.0  # root noise; chess 0.3, shogi 0.15, Go 0.03 (about 10 / legal moves)
     dirichlet_fraction: float = 0.25  # share of noise in the root's prior; AlphaZero 0.25; 0 for none
+    root_temperature: float = 1.0  # before the noise: exponent 1/temperature on the root's prior; KataGo 1.25
+    root_temperature_final: float = 1.0  # to which it falls; KataGo 1.1
+    root_temperature_halflife: float = 8.0  # plies that take it half of the way; KataGo the width of the board
+    forced_simulations: float = 0.0  # of a visited root action: sqrt(this * prior * visits), then pruned from targets; KataGo 2
+    solver: bool = False  # proven wins, draws and losses end searches and decide moves (MCTS-solver, Winands et al. 2008)
     tree_reuse: bool = True  # keep the subtree of the move played
     max_considered_actions: int = 16  # gumbel: root actions that share the simulations; Gumbel AlphaZero 16
     maxvisit_init: float = 50.0  # gumbel: weight of values against the prior, and with value_scale; Gumbel AlphaZero 50
@@ -154,7 +160,7 @@ CHOICES = {
     "network.policy_output": ("logits", "linear"),
     "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
-    "search.fpu_mode": ("absolute", "parent"),
+    "search.fpu_mode": ("absolute", "parent", "explored"),
     "train.optimizer": ("sgd", "adam", "adamw"),
     "train.schedule": ("constant", "cosine", "step"),
     "train.policy_loss": ("cross_entropy", "mse"),
@@ -176,6 +182,10 @@ RANGES = {
     "search.fpu": (-2.0, 2.0),
     "search.dirichlet_alpha": (0.01, 1000.0),
     "search.dirichlet_fraction": (0.0, 1.0),
+    "search.root_temperature": (0.01, 100.0),
+    "search.root_temperature_final": (0.01, 100.0),
+    "search.root_temperature_halflife": (0.01, 1e6),
+    "search.forced_simulations": (0.0, 1000.0),
     "search.max_considered_actions": (1, 65_536),
     "search.maxvisit_init": (0.0, 1e6),
     "search.value_scale": (0.0, 1e6),
@@ -251,6 +261,12 @@ def check_together(config: Config) -> None:
     if config.search.kind == "gumbel" and config.search.tree_reuse:
         raise UserError(
             "search.kind=gumbel shares out the visits of an empty tree; set search.tree_reuse=false, or take search=gumbel."
+        )
+    search = config.search
+    tries = (search.root_temperature, search.root_temperature_final, search.forced_simulations)
+    if search.kind == "gumbel" and tries != (1, 1, 0):
+        raise UserError(
+            "search.kind=gumbel tries moves in its own way; leave search.root_temperature and search.forced_simulations out."
         )
     if train.window < train.batch_size:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")

@@ -25,7 +25,7 @@ from azero.search.cache import EvaluationCache, make_cache
 from azero.search.figures import LaneFigures, StageFigures
 from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_game
 from azero.search.mcts import absorb, write_rows
-from azero.search.root import Temperature
+from azero.search.root import Fading, Temperature
 from azero.search.scores import make_score
 from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
 from azero.signals import StopSignal
@@ -65,6 +65,9 @@ def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
         num_simulations=search.num_simulations,
         dirichlet_alpha=float(search.dirichlet_alpha),
         dirichlet_fraction=float(search.dirichlet_fraction),
+        root_temperature=Fading(
+            float(search.root_temperature), float(search.root_temperature_final), float(search.root_temperature_halflife)
+        ),
         tree_reuse=search.tree_reuse,
         temperature=Temperature(
             float(selfplay.temperature),

@@ -16,7 +16,7 @@ from azero.search.cache import make_cache
 from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, Scratch, make_lane, make_scratch, play_wave, start_game
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
-from azero.search.root import Temperature
+from azero.search.root import Fading, Temperature
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, Tree, make_tree, nodes_needed
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
@@ -24,6 +24,7 @@ PLAIN = Policy(
     num_simulations=16,
     dirichlet_alpha=1.0,
     dirichlet_fraction=0.0,
+    root_temperature=Fading(1.0, 1.0, 8.0),
     tree_reuse=True,
     temperature=Temperature(1.0, 1000, 0, 0.0),
     opening_fraction=0.0,

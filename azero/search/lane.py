@@ -18,7 +18,7 @@ from azero.search.kernels import borrowed, kernel
 from azero.search.mcts import expand_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.repetition import ban, find_banned
-from azero.search.root import Temperature, temperature_at
+from azero.search.root import Fading, Temperature, temperature_at
 from azero.search.scores import begin_search, choose_move, write_target
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
@@ -49,6 +49,7 @@ class Policy(NamedTuple):
     num_simulations: int  # of a full search
     dirichlet_alpha: float
     dirichlet_fraction: float
+    root_temperature: Fading
     tree_reuse: bool
     temperature: Temperature
     opening_fraction: float

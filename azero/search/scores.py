@@ -12,7 +12,7 @@ from numba.extending import overload
 from azero.config import SearchConfig
 from azero.search.gumbel import Gumbel, choose_gumbel, draw_noise, improved_policy, make_gumbel, select_next
 from azero.search.puct import Puct, make_puct, select_child
-from azero.search.root import begin_puct, choose_action, policy_target, temperature_at
+from azero.search.root import begin_puct, choose_action, move_weights, policy_target, temperature_at
 from azero.search.tree import ROOT
 
 Score = Puct | Gumbel
@@ -33,7 +33,7 @@ def next_child(tree, b, node, score):
 def begin_search(tree, b, score, policy, ply, stream, noise):
     """Bring chance into the root of game b, which is expanded: Dirichlet noise, or Gumbel noise of the ply's temperature.
 
-    A fast search has no Dirichlet noise. Gumbel noise stays: it is what chooses the move.
+    A fast search of PUCT begins with the plain prior. Gumbel noise stays in fast ones too: it is what chooses the move.
     """
     raise NotImplementedError
 
@@ -66,18 +66,18 @@ def _begin_search(tree, b, score, policy, ply, stream, noise):
         return lambda tree, b, score, policy, ply, stream, noise: draw_noise(
             score, b, temperature_at(policy.temperature, ply), stream
         )
-    return lambda tree, b, score, policy, ply, stream, noise: begin_puct(tree, b, policy, stream, noise)
+    return lambda tree, b, score, policy, ply, stream, noise: begin_puct(tree, b, policy, ply, stream, noise)
 
 
 @overload(write_target)
 def _write_target(tree, b, score, out):
     if is_gumbel(score):
         return lambda tree, b, score, out: improved_policy(tree, b, ROOT, score, out)
-    return lambda tree, b, score, out: policy_target(tree, b, out)
+    return lambda tree, b, score, out: policy_target(move_weights(tree, b, score), out)
 
 
 @overload(choose_move)
 def _choose_move(tree, b, score, temperature, stream):
     if is_gumbel(score):
         return lambda tree, b, score, temperature, stream: choose_gumbel(tree, b, score)
-    return lambda tree, b, score, temperature, stream: choose_action(tree, b, temperature, stream)
+    return lambda tree, b, score, temperature, stream: choose_action(move_weights(tree, b, score), temperature, stream)
