@@ -74,6 +74,10 @@ class SelfplayConfig:
     temperature_final: float = 0.0
     full_search_fraction: float = 1.0  # share of moves searched in full, the only ones trained on; KataGo 0.25
     fast_simulations: int = 0  # simulations of the other moves, searched without noise (playout-cap randomization); KataGo 1/6
+    surprise_share: float = 0.0  # of the examples' weight, given to a game's plies by KL(target || prior); KataGo 0.5
+    fork_fraction: float = 0.0  # share of games that leave a game of the cycle before with another move; KataGo 0.05
+    resign_threshold: float = -1.0  # who finds its search worth less resigns; -1: nobody; AlphaGo Zero: below 5 % false positives
+    resign_play_on: float = 0.1  # share of games in which nobody resigns, to measure false positives; AlphaGo Zero 0.1
     opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on
     opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
     concurrent_games: int = 0  # games in flight in one lane = rows of a batch; 0 chooses
@@ -196,6 +200,10 @@ RANGES = {
     "selfplay.temperature_final": (0.0, 100.0),
     "selfplay.full_search_fraction": (0.01, 1.0),
     "selfplay.fast_simulations": (0, 1_000_000),
+    "selfplay.surprise_share": (0.0, 1.0),
+    "selfplay.fork_fraction": (0.0, 1.0),
+    "selfplay.resign_threshold": (-1.0, 0.0),
+    "selfplay.resign_play_on": (0.0, 1.0),
     "selfplay.opening_fraction": (0.0, 1.0),
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),

@@ -25,6 +25,7 @@ class GameRecord(NamedTuple):
         policy_target: [T, A] float32, the search's result; zeros in an opening, where nothing was searched.
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
         searched: [T] bool; searched in full, an example. False in an opening and for the moves of fast searches.
+        repeats: [T] uint8, how many examples each ply is; None where those searched in full are one each.
         first_outcome: +1.0 the first player won, 0.0 a draw, -1.0 it lost.
     """
 
@@ -36,6 +37,12 @@ class GameRecord(NamedTuple):
     root_value: np.ndarray
     searched: np.ndarray
     first_outcome: float
+    repeats: np.ndarray | None = None
+
+    @property
+    def example_plies(self) -> np.ndarray:
+        """[N] int64: its plies, in order, each as often as it is an example."""
+        return np.repeat(np.arange(len(self.actions)), self.searched.astype(bool) if self.repeats is None else self.repeats)
 
     @property
     def opening_plies(self) -> int:
@@ -67,12 +74,30 @@ def examples_of(records: Sequence[GameRecord]) -> Examples:
     """
     if not records:
         raise ValueError("examples_of needs at least one game")
-    searched = [record.searched.astype(bool) for record in records]
+    plies = [record.example_plies for record in records]
     return Examples(
-        np.concatenate([record.states[kept] for record, kept in zip(records, searched, strict=True)]),
-        np.concatenate([record.policy_target[kept] for record, kept in zip(records, searched, strict=True)]),
-        np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, searched, strict=True)]),
+        np.concatenate([record.states[kept] for record, kept in zip(records, plies, strict=True)]),
+        np.concatenate([record.policy_target[kept] for record, kept in zip(records, plies, strict=True)]),
+        np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, plies, strict=True)]),
     )
+
+
+def repeats_by_surprise(searched: np.ndarray, surprise: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """How many examples each ply of a game is, [T] uint8: policy surprise weighting (Wu 2019, and KataGo's methods document).
+
+    Of T' plies searched in full each has the weight 1 - share + share * T' * surprise / sum of the surprises. A weight of 1.3
+    gives one example and with chance 0.3 another one.
+
+    Args:
+        searched: [T] bool, in full.
+        surprise: [T] float32, KL(policy target || prior).
+        share: of the weight, by surprise.
+        rng: draws the fractions.
+    """
+    surprise = np.where(searched, surprise, 0.0).astype(np.float64)
+    by_surprise = searched.sum() * surprise / surprise.sum() if surprise.any() else searched
+    weight = (1.0 - share) * searched + share * by_surprise
+    return np.minimum(np.floor(weight + rng.random(len(weight))), 255).astype(np.uint8)
 
 
 def merge_equal(examples: Examples) -> Examples:

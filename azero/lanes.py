@@ -10,13 +10,13 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from azero.config import Config, SearchConfig, SelfplayConfig, UserError
-from azero.examples import GameRecord
+from azero.examples import GameRecord, repeats_by_surprise
 from azero.games.game import Game
 from azero.machine import cores
 from azero.monitoring.console import Progress
@@ -30,6 +30,7 @@ from azero.search.scores import make_score
 from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
 from azero.signals import StopSignal
 
+NO_OPENING = np.zeros(0, np.int32)
 MEMORY_SHARE = 0.8  # of the machine's memory that lanes may take
 
 
@@ -40,11 +41,13 @@ class GameQueue:
     Attributes:
         numbers: those not handed out yet.
         deadline: `time.perf_counter()` from which on no game is handed out, but for a first one.
+        openings: of some games, by number, the actions that they begin with, [plies] int32.
         abandoned: a lane has failed; the others end after the wave in hand.
     """
 
     numbers: Iterator[int]
     deadline: float = math.inf
+    openings: Mapping[int, np.ndarray] = field(default_factory=dict)
     abandoned: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     handed_out: int = 0
@@ -79,17 +82,28 @@ def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
         opening_plies=max(1, selfplay.opening_plies),
         full_search_fraction=float(selfplay.full_search_fraction),
         fast_simulations=selfplay.fast_simulations,
+        resign_threshold=float(selfplay.resign_threshold),
+        resign_play_on=float(selfplay.resign_play_on),
     )
 
 
 class SelfplayLane:
     """One thread's games, arrays, and view of the network."""
 
-    def __init__(self, game: Game, inference: Inference, search: SearchConfig, policy: Policy, cache: EvaluationCache) -> None:
-        """Arrays for as many games in flight as the inference batch has rows."""
+    def __init__(
+        self,
+        game: Game,
+        inference: Inference,
+        search: SearchConfig,
+        policy: Policy,
+        cache: EvaluationCache,
+        surprise_share: float = 0.0,
+    ) -> None:
+        """Arrays for as many games in flight as the inference batch has rows. surprise_share: see `record_of`."""
         size = inference.batch_size
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
+        self.surprise_share = surprise_share
         self.score = make_score(search, size, game.num_actions, policy.fast_simulations)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
@@ -116,7 +130,7 @@ class SelfplayLane:
         """Move every game to its next evaluation; games that end are delivered and replaced at once."""
         while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.score, self.policy, self.scratch):
             for place in np.flatnonzero(self.lane.status == FINISHED).tolist():
-                record = record_of(self.lane, place, int(self.numbers[place]))
+                record = record_of(self.lane, place, int(self.numbers[place]), self.surprise_share)
                 self.figures.games += 1
                 self.figures.plies += len(record.actions)
                 self.figures.simulations += int(self.lane.simulations[place])
@@ -130,7 +144,8 @@ class SelfplayLane:
             self.lane.status[place] = IDLE
             return
         self.numbers[place] = number
-        start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], self.policy, self.scratch)
+        opening = queue.openings.get(number, NO_OPENING)
+        start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], opening, self.policy, self.scratch)
 
     def infer_leaves(self) -> int:
         """One batch through the network. Returns how many of its rows carried a leaf."""
@@ -179,9 +194,11 @@ def lanes_wished(config: Config, device: str) -> int:
     return config.lanes or (2 if device == "cuda" else cores())
 
 
-def record_of(lane: Lane, place: int, number: int) -> GameRecord:
-    """A copy of the record of the finished game in that place."""
+def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) -> GameRecord:
+    """A copy of the record of the finished game in that place, plies repeated by that share of their weight as they surprise."""
     plies = int(lane.ply[place])
+    searched, surprise = lane.searched[place, :plies].copy(), lane.surprise[place, :plies]
+    rng = np.random.default_rng(lane.stream[place])
     return GameRecord(
         number=number,
         states=lane.states[place, :plies].copy(),
@@ -189,8 +206,9 @@ def record_of(lane: Lane, place: int, number: int) -> GameRecord:
         actions=lane.actions[place, :plies].copy(),
         policy_target=lane.policy_target[place, :plies].copy(),
         root_value=lane.root_value[place, :plies].copy(),
-        searched=lane.searched[place, :plies].copy(),
+        searched=searched,
         first_outcome=float(lane.first_outcome[place]),
+        repeats=repeats_by_surprise(searched, surprise, surprise_share, rng) if surprise_share else None,
     )
 
 
@@ -228,7 +246,10 @@ def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> l
     check_memory(game, inferences, config)
     policy, entries = make_policy(config.search, config.selfplay), config.inference.cache
     return [
-        SelfplayLane(game, inference, config.search, policy, make_cache(entries, game.key_words, game.num_actions))
+        SelfplayLane(
+            *(game, inference, config.search, policy, make_cache(entries, game.key_words, game.num_actions)),
+            config.selfplay.surprise_share,
+        )
         for inference in inferences
     ]
 
@@ -242,6 +263,7 @@ def play_games(
     progress: Progress,
     stop: StopSignal,
     deadline: float = math.inf,
+    openings: Mapping[int, np.ndarray] | None = None,
 ) -> tuple[list[GameRecord], StageFigures]:
     """Play the games of those numbers, one lane for each inference, and return those that finished, by number, and the figures.
 
@@ -254,12 +276,13 @@ def play_games(
         progress: told of every finished game.
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
         deadline: `time.perf_counter()` from which on no game is begun; those in flight are finished, and at least one is played.
+        openings: of some games, by number, the actions that they begin with, [plies] int32.
 
     Raises:
         UserError: the lanes do not fit into memory.
     """
     lanes = make_lanes(game, inferences, config)
-    queue = GameQueue(iter(numbers), deadline)
+    queue = GameQueue(iter(numbers), deadline, openings or {})
     records: list[GameRecord] = []
     failures: list[BaseException] = []
     begin = time.perf_counter()

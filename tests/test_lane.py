@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import FakeInference
+from searching import FakeInference, after
 
 from azero.config import SearchConfig
 from azero.games import make_game
@@ -31,7 +31,10 @@ PLAIN = Policy(
     opening_plies=1,
     full_search_fraction=1.0,
     fast_simulations=0,
+    resign_threshold=-1.0,
+    resign_play_on=0.0,
 )
+NO_OPENING = np.zeros(0, np.int32)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +45,16 @@ def game() -> Game:
 class HandDriven:
     """A lane whose waves a test moves on one by one."""
 
-    def __init__(self, game: Game, size: int, policy: Policy = PLAIN, first_seed: int = 0, answer=None) -> None:  # type: ignore[no-untyped-def]
+    def __init__(  # type: ignore[no-untyped-def]
+        self,
+        game: Game,
+        size: int,
+        policy: Policy = PLAIN,
+        first_seed: int = 0,
+        answer=None,
+        opening: np.ndarray = NO_OPENING,
+        search: SearchConfig | None = None,
+    ) -> None:
         self.game, self.policy = game, policy
         num_nodes = nodes_needed(policy.num_simulations, policy.tree_reuse) + 1
         self.inference = FakeInference(game, answer, batch_size=size)
@@ -50,12 +62,12 @@ class HandDriven:
         self.lane: Lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch: Scratch = make_scratch(game, num_nodes)
         self.cache = make_cache(0, game.key_words, game.num_actions)
-        self.puct = make_puct(SearchConfig(num_simulations=policy.num_simulations))
+        self.puct = make_puct(search or SearchConfig(num_simulations=policy.num_simulations))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.rows = np.zeros(size, np.int64)
         for place in range(size):
             seed = np.uint64(first_seed + place)
-            start_game(game.rule_addresses, self.tree, self.lane, place, seed, policy, self.scratch)
+            start_game(game.rule_addresses, self.tree, self.lane, place, seed, opening, policy, self.scratch)
 
     def wave(self) -> int:
         """Move every game to its next evaluation; returns how many are finished."""
@@ -107,6 +119,32 @@ def test_an_opening_stops_before_the_ply_that_would_end_the_game(game: Game) -> 
     assert not any(game.is_terminal(state) for state in played.tree.states[:, ROOT])
     played.play_out()
     assert (played.lane.status == FINISHED).all()
+
+
+def test_a_given_opening_is_played_instead_of_a_random_one(game: Game) -> None:
+    policy = PLAIN._replace(opening_fraction=1.0, opening_plies=4)
+    played = HandDriven(game, 3, policy, opening=np.array([4, 0, 8], np.int32))
+    assert (played.lane.ply == 3).all() and (played.lane.actions[:, :3] == [4, 0, 8]).all()
+    assert (played.tree.states[:, ROOT] == after(game, 4, 0, 8)).all()
+    assert (played.lane.states[0, 2] == after(game, 4, 0)).all() and not played.lane.searched[:, :3].any()
+    played.play_out()
+    assert (played.lane.status == FINISHED).all()
+
+
+def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> None:
+    """The network takes X for lost throughout, and so does X's first search: X resigns, but for the games that are played on."""
+
+    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        x_to_move = planes[0].sum() == planes[1].sum()  # as many stones of the mover as of the other
+        return np.zeros(9, np.float32), np.float32(-0.9 if x_to_move else 0.9)
+
+    played = HandDriven(game, 80, PLAIN._replace(resign_threshold=-0.8, resign_play_on=0.25), answer=answer)
+    played.play_out()
+    lane, on = played.lane, played.lane.plays_on
+    assert on.mean() == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 80) ** 0.5)
+    assert (lane.ply[~on] == 1).all() and (lane.first_outcome[~on] == -1.0).all() and lane.searched[~on, 0].all()
+    assert (lane.ply[on] >= 5).all()
+    assert lane.root_value[:, 0] == pytest.approx(-0.9, abs=1e-5)
 
 
 def test_the_share_of_games_with_an_opening_is_the_one_asked_for(game: Game) -> None:

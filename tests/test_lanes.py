@@ -91,12 +91,13 @@ def assert_valid(game: Game, record: GameRecord) -> None:
         {"search": replace(SEARCH, tree_reuse=False)},
         {"search": replace(SEARCH, forced_simulations=2.0, root_temperature=1.5, fpu_mode="explored", fpu=0.2)},
         {"search": replace(SEARCH, solver=True)},
+        {"selfplay": SelfplayConfig(surprise_share=0.5)},
         {"search": replace(SEARCH, solver=True, kind="gumbel", tree_reuse=False)},
         {"selfplay": SelfplayConfig(opening_fraction=0.5, opening_plies=4)},
         {"inference": InferenceConfig(cache=64)},
         {"selfplay": SelfplayConfig(temperature_plies=2), "search": replace(SEARCH, dirichlet_fraction=0.0)},
     ],
-    ids=["default", "tree anew", "KataGo's root", "solver", "solver in Gumbel", "openings", "small cache", "greedy"],
+    ids=["default", "tree anew", "KataGo's root", "solver", "surprise", "solver in Gumbel", "openings", "small cache", "greedy"],
 )
 def test_records_are_what_the_rules_say(either_game: Game, changes: dict[str, Any]) -> None:
     game = either_game
@@ -369,6 +370,8 @@ def test_the_policy_of_a_lane_is_the_config_s() -> None:
         opening_plies=6,
         full_search_fraction=0.25,
         fast_simulations=3,
+        resign_threshold=-0.8,
+        resign_play_on=0.05,
     )
     root, move = Fading(1.25, 1.1, 7.0), Temperature(0.9, 5, 3, 0.1)
-    assert make_policy(search, selfplay) == (7, 0.3, 0.1, root, False, move, 0.2, 6, 0.25, 3)
+    assert make_policy(search, selfplay) == (7, 0.3, 0.1, root, False, move, 0.2, 6, 0.25, 3, -0.8, 0.05)

@@ -23,6 +23,7 @@ LAYERS = [
     {"correctness", "entrants", "match_report"},
     {"trained"},
     {"match"},
+    {"forks"},
     {"examples", "replay", "metrics", "openings"},
     {"run", "rating", "forecast", "monitoring"},
     {"files"},

@@ -14,7 +14,7 @@ from azero.search.kernels import kernel
 from azero.search.proof import rule_out
 from azero.search.puct import prune_forced
 from azero.search.random_stream import next_float
-from azero.search.tree import ROOT
+from azero.search.tree import ROOT, SMALLEST_PRIOR
 
 
 class Temperature(NamedTuple):
@@ -134,6 +134,16 @@ def policy_target(weights, out):
     total = weights.sum()
     for action in range(out.shape[0]):
         out[action] = weights[action] / total
+
+
+@kernel
+def divergence(target, prior):
+    """KL(target || prior) in nats of two distributions [A] over the same legal actions."""
+    total = 0.0
+    for action in range(target.shape[0]):
+        if target[action] > 0.0:
+            total += target[action] * math.log(target[action] / max(prior[action], SMALLEST_PRIOR))
+    return max(total, 0.0)
 
 
 @kernel
