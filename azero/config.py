@@ -33,8 +33,13 @@ class NetworkConfig:
     blocks: int = 4  # residual blocks; AlphaZero 19
     channels: int = 32  # AlphaZero 256
     block: str = "residual"  # residual (He 2016: conv-BN-ReLU-conv-BN, add, ReLU) | pyramid (BN-conv-BN-ReLU-conv-BN, add)
+    pooling_every: int = 0  # every so many blocks one pools globally; 0: none does; KataGo about 3
+    squeeze_ratio: int = 0  # squeeze-excitation in all blocks, with channels / squeeze_ratio units; 0 for none; Hu et al. 2018 16
     head: str = "convolutional"  # convolutional (1x1 conv + dense, AlphaZero) | pooled (global average pooling + dense)
     policy_output: str = "logits"  # logits (softmax over legal moves) | linear (legal outputs over their sum)
+    value_output: str = "scalar"  # scalar (tanh, squared error; AlphaZero) | wdl (win, draw, loss; cross-entropy; KataGo)
+    soft_policy: bool = False  # a head for training only that learns the policy target softened (KataGo)
+    opponent_reply: bool = False  # a head for training only that learns the policy target of the opponent's next ply (KataGo)
     value_hidden: int = 64  # hidden units of the convolutional value head; AlphaZero 256
 
 
@@ -87,8 +92,11 @@ class SelfplayConfig:
 class TrainConfig:
     """The replay window and the optimizer."""
 
-    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games
+    window: int = 50_000  # latest examples trained on; AlphaGo Zero 500,000 games; KataGo begins with 250,000
+    window_beta: float = 0.0  # once it is full, how much a new example lengthens it; 0: not at all; KataGo 0.4
+    window_alpha: float = 0.75  # exponent by which that slows down; KataGo 0.75
     epochs: float = 2.0  # passes over the window a cycle, after merge_equal
+    max_uses: float = 0.0  # most draws a cycle for each of its new examples, else fewer passes; 0: no bound; KataGo 4
     batch_size: int = 256  # AlphaZero 4096
     optimizer: str = "adamw"  # sgd | adam | adamw; AlphaZero sgd
     lr: float = 0.002  # AlphaZero 0.2, then 0.02, 0.002, 0.0002
@@ -101,12 +109,19 @@ class TrainConfig:
     decay_biases: bool = False  # decay biases and batch norm too
     policy_loss: str = "cross_entropy"  # cross_entropy | mse
     mask_illegal: bool = True  # softmax of the loss over legal moves only
-    value_weight: float = 1.0  # weight of the value's squared error
+    value_weight: float = 1.0  # weight of the value's loss; KataGo 1.5 with its cross-entropy
+    value_mix: float = 0.0  # share of the search's root value in the value target, in the first cycle; AlphaZero 0, soft-Z 1
+    value_mix_cycles: int = 0  # it moves to value_mix_final in equal steps over so many cycles; 0: it stays
+    value_mix_final: float = 0.0
+    soft_policy_weight: float = 8.0  # of that head's loss; KataGo 8
+    soft_policy_temperature: float = 4.0  # its target is the policy target to the power 1/temperature, over the sum; KataGo 4
+    opponent_reply_weight: float = 0.15  # of that head's loss; KataGo 0.15
     merge_equal: bool = False  # one example for each distinct position of the window, with the mean of its targets
     symmetries: bool = True  # a random symmetry for every example drawn
     clip_norm: float = 0.0  # largest gradient norm; 0 for none
     start_from: str = "candidate"  # candidate (the last one, promoted or not; AlphaGo Zero and AlphaZero) | champion
     keep_optimizer: bool = True  # go on with the optimizer's moments
+    ema_decay: float = 0.0  # a step keeps so much of the weights' average, which candidates are; 0 for none; KataGo 0.9997
     precision: str = "auto"  # auto | fp32 | bf16 (autocast)
 
 
@@ -115,13 +130,21 @@ class EvaluateConfig:
     """The match of the candidate against the champion."""
 
     games: int = 40  # in pairs with colours swapped; AlphaGo Zero 400; 0 promotes without a match (AlphaZero)
-    threshold: float = 0.5  # candidate's score, draws half, must be above it; AlphaGo Zero 0.55
+    gate: str = "score"  # score (AlphaGo Zero) | sequential (rounds of `games` until they decide) | off (all are promoted)
+    threshold: float = 0.5  # score: that of the candidate, draws half, must be above it; AlphaGo Zero 0.55
+    distinct: bool = False  # score: pairs that repeat an earlier pair move by move are not counted; sequential never counts them
+    elo0: float = 0.0  # sequential: the champion stays at this Elo difference; fishtest 0
+    elo1: float = 35.0  # sequential: the candidate is promoted at this one, which is a score of 0.55; fishtest 2; "not weaker": 0
+    error: float = 0.05  # sequential: how often either may happen though the other is true; fishtest 0.05
+    most_games: int = 400  # sequential: if undecided by then, the likelier of elo0 and elo1 decides
     temperature: float = 1.0  # moves of the match; 0 plays the most visited
     temperature_plies: int = 1_000_000
     temperature_decay_plies: int = 0
     temperature_final: float = 0.0
     opening_plies: int = 0  # random plies before both games of a pair
     num_simulations: int = 0  # 0: as in self-play
+    anchor_games: int = 0  # each cycle's champion plays so many against each fixed opponent, for ratings.csv; 0 for none
+    anchors: list[int] = field(default_factory=lambda: [10, 100, 1000])  # simulations of UCT, beside random and exact play
 
 
 @dataclass(frozen=True)
@@ -131,6 +154,17 @@ class InferenceConfig:
     backend: str = "auto"  # auto (the fastest here) | torch | openvino (CPU; pip install "azero[cpu]")
     precision: str = "auto"  # auto (fp32 or bf16) | fp32 | bf16 | int8 (OpenVINO, the blocks only)
     cache: int = 65_536  # evaluations remembered per lane and network (exact); 0 for none
+
+
+@dataclass(frozen=True)
+class OracleConfig:
+    """What is asked of the champion after each cycle where exact scores are known: positions of Connect Four on its usual board.
+
+    The answers are told and decide nothing. Tic-tac-toe has its own table.
+    """
+
+    positions: int = 50  # of each of six sets (`azero/truth/shipped.py`); 0 for none
+    num_simulations: int = 64  # of the search that answers beside the raw policy; 0: the raw policy alone
 
 
 @dataclass(frozen=True)
@@ -144,6 +178,7 @@ class Config:
     train: TrainConfig = field(default_factory=TrainConfig)
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
+    oracle: OracleConfig = field(default_factory=OracleConfig)
     run: str | None = None  # name of the run's folder; by default the recipe's or the game's
     seed: int = 1
     cycles: int = 10
@@ -162,9 +197,11 @@ CHOICES = {
     "network.block": ("residual", "pyramid"),
     "network.head": ("convolutional", "pooled"),
     "network.policy_output": ("logits", "linear"),
+    "network.value_output": ("scalar", "wdl"),
     "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
     "search.fpu_mode": ("absolute", "parent", "explored"),
+    "evaluate.gate": ("score", "sequential", "off"),
     "train.optimizer": ("sgd", "adam", "adamw"),
     "train.schedule": ("constant", "cosine", "step"),
     "train.policy_loss": ("cross_entropy", "mse"),
@@ -179,6 +216,8 @@ CHOICES = {
 RANGES = {
     "network.blocks": (0, 100),
     "network.channels": (1, 4096),
+    "network.pooling_every": (0, 100),
+    "network.squeeze_ratio": (0, 4096),
     "network.value_hidden": (1, 65536),
     "search.num_simulations": (1, 1_000_000),
     "search.c_puct": (0.0, 1000.0),
@@ -208,7 +247,13 @@ RANGES = {
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),
     "train.window": (1, 10**10),
+    "train.window_beta": (0.0, 1.0),
+    "train.window_alpha": (0.01, 1.0),
     "train.epochs": (1e-6, 1e6),
+    "train.max_uses": (0.0, 1e6),
+    "train.value_mix": (0.0, 1.0),
+    "train.value_mix_cycles": (0, 1_000_000),
+    "train.value_mix_final": (0.0, 1.0),
     "train.batch_size": (2, 10**7),
     "train.lr": (1e-12, 1000.0),
     "train.decay_factor": (0.0, 1.0),
@@ -216,16 +261,27 @@ RANGES = {
     "train.momentum": (0.0, 0.9999),
     "train.weight_decay": (0.0, 1.0),
     "train.value_weight": (0.0, 1000.0),
+    "train.soft_policy_weight": (0.0, 1000.0),
+    "train.soft_policy_temperature": (1.0, 1000.0),
+    "train.opponent_reply_weight": (0.0, 1000.0),
     "train.clip_norm": (0.0, 1e9),
+    "train.ema_decay": (0.0, 0.999999),
     "evaluate.games": (0, 1_000_000),
     "evaluate.threshold": (0.0, 1.0),
+    "evaluate.elo0": (-1000.0, 1000.0),
+    "evaluate.elo1": (-1000.0, 1000.0),
+    "evaluate.error": (1e-6, 0.4),
+    "evaluate.most_games": (2, 1_000_000),
     "evaluate.temperature": (0.0, 100.0),
     "evaluate.temperature_plies": (0, 1_000_000),
     "evaluate.temperature_decay_plies": (0, 1_000_000),
     "evaluate.temperature_final": (0.0, 100.0),
     "evaluate.opening_plies": (0, 10_000),
     "evaluate.num_simulations": (0, 1_000_000),
+    "evaluate.anchor_games": (0, 100_000),
     "inference.cache": (0, 2**28),
+    "oracle.positions": (0, 1_000_000),
+    "oracle.num_simulations": (0, 1_000_000),
     "seed": (0, 2**63 - 1),
     "cycles": (0, 1_000_000),
     "minutes": (0.0, 1e7),
@@ -276,6 +332,8 @@ def check_together(config: Config) -> None:
         raise UserError(
             "search.kind=gumbel tries moves in its own way; leave search.root_temperature and search.forced_simulations out."
         )
+    if config.network.pooling_every and config.network.channels == 1:
+        raise UserError("network.pooling_every pools some channels for the others; set network.channels to 2 or more.")
     if train.window < train.batch_size:
         raise UserError(f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; enlarge the window.")
     if config.network.policy_output == "linear" and train.policy_loss == "cross_entropy":
@@ -295,7 +353,25 @@ def check_together(config: Config) -> None:
         )
     if evaluate.games % 2:
         raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")
+    if evaluate.anchor_games % 2:
+        raise UserError(f"evaluate.anchor_games={evaluate.anchor_games} must be even, because colours are swapped in pairs.")
+    if any(simulations < 1 for simulations in evaluate.anchors) or evaluate.anchors != sorted(set(evaluate.anchors)):
+        raise UserError(f"evaluate.anchors={evaluate.anchors} must be rising numbers of simulations, each 1 or more.")
+    if evaluate.gate == "sequential":
+        check_sequential(evaluate)
     if evaluate.games and evaluate.temperature == 0 and evaluate.opening_plies == 0:
         raise UserError(
             "evaluate.temperature=0 without evaluate.opening_plies plays one game over and over; set either of them above 0."
+        )
+
+
+def check_sequential(evaluate: EvaluateConfig) -> None:
+    """Refuse a sequential test that could not be held."""
+    if not evaluate.games:
+        raise UserError("evaluate.gate=sequential plays rounds of evaluate.games, which is 0; set it above 0, or the gate off.")
+    if not evaluate.elo0 < evaluate.elo1:
+        raise UserError(f"evaluate.elo0={evaluate.elo0} must lie below evaluate.elo1={evaluate.elo1}.")
+    if evaluate.most_games % 2 or evaluate.most_games < evaluate.games:
+        raise UserError(
+            f"evaluate.most_games={evaluate.most_games} must be even and at least evaluate.games={evaluate.games}, a round."
         )

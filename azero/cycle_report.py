@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -14,14 +15,21 @@ from azero.correctness import (
     check_champion,
     fixed_states,
     full_table,
+    has_table,
     load_players,
     print_table,
 )
 from azero.games import make_game
 from azero.games.game import Game
+from azero.machine import cores
 from azero.metrics import Reporter
 from azero.monitoring.drawing import policy_picture
+from azero.network.torch_inference import one_thread_a_lane
 from azero.players.policy import PolicyPlayer
+from azero.trained import load_for_lanes
+from azero.truth.judging import Answers, ask_network, ask_search, judge_all, mean_of
+from azero.truth.positions import PositionSet, read_positions
+from azero.truth.shipped import DEVELOPMENT, path_of
 
 
 @lru_cache(maxsize=1)
@@ -31,6 +39,14 @@ def questions_of(name: str) -> Questions:
 
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+    """Tell what is known of the champion: of tic-tac-toe by the table, else by positions whose scores are known."""
+    if has_table(config.game.name):
+        report_table(config, run_name, cycle, report)
+    else:
+        report_positions(config, run_name, cycle, report)
+
+
+def report_table(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
     """Scalars of the champion's right answers, and a picture of its policy on the fixed positions.
 
     The scalars come last: where they stand, the report is whole.
@@ -60,6 +76,38 @@ def draw_fixed_positions(game: Game, policy: PolicyPlayer) -> np.ndarray:
     captions = [",".join(map(str, moves)) for moves in FIXED_POSITIONS]
     boards = (planes[:, 0] - planes[:, 1]) * mover_is_first
     return policy_picture(boards, policy.policies(states), right, captions)
+
+
+@lru_cache(maxsize=1)
+def positions_of(name: str, most: int) -> list[PositionSet]:
+    """The sets of a game that are for every cycle's report, read once for all cycles."""
+    return read_positions(path_of(name, DEVELOPMENT), make_game(name), most)[1]
+
+
+def report_positions(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+    """Scalars of the champion's answers to positions whose scores are known: means over the sets, and the mistakes in each."""
+    with one_thread_a_lane():
+        game, inferences, search, _ = load_for_lanes(config, run_name, min(2, config.lanes or cores()))
+        sets = positions_of(game.name, config.oracle.positions)
+        states, plies = np.concatenate([each.states for each in sets]), np.concatenate([each.plies for each in sets])
+        scalars = scalars_of("policy", sets, ask_network(game, inferences[0], states))
+        if config.oracle.num_simulations:
+            search = replace(search, num_simulations=config.oracle.num_simulations)
+            scalars |= scalars_of("search", sets, ask_search(game, inferences, search, states, plies))
+    report.cycle_scalars(cycle, scalars)
+
+
+def scalars_of(player: str, sets: list[PositionSet], answers: Answers) -> dict[str, float]:
+    """By tag, what a player's answers to the sets are worth."""
+    figures = judge_all(sets, answers)
+    names = [each.name.replace(" ", "_") for each in sets]
+    mean = mean_of(figures)
+    return {
+        f"oracle/keeps_value_{player}": mean.keeps_value,
+        f"oracle/best_move_{player}": mean.best_move,
+        f"oracle/value_error_{player}": mean.value_error,
+        **{f"oracle/mistakes_{player}_{name}": 1 - its.keeps_value for name, its in zip(names, figures, strict=True)},
+    }
 
 
 def report_run(config: Config, run_name: str) -> None:

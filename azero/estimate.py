@@ -22,14 +22,16 @@ from azero.config import Config, UserError
 from azero.evaluate import match_choice
 from azero.examples import GameRecord
 from azero.files.folder import paths_of
-from azero.forecast import Pace, cycle_seconds, cycles_in, places_end, plies_paid, run_seconds
+from azero.forecast import Pace, cycle_seconds, cycles_in, places_end, plies_paid, run_seconds, window_examples
 from azero.games import make_game
 from azero.games.game import Game
+from azero.gate import games_at_most
 from azero.inference_choice import batch_rows
 from azero.lanes import lane_bytes, lanes_wished
 from azero.monitoring.console import Console, Progress, format_seconds, table_text
 from azero.monitoring.metrics_csv import read_rows
 from azero.trials import MatchSpeed, Speed, Training, Trial, memory_in_use
+from azero.window import window_size
 
 SELFPLAY_SECONDS, LANE_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 10.0, 2.0, 6.0, 6.0
 LENGTH_SECONDS = 30.0
@@ -197,12 +199,14 @@ def stage_seconds(measured: Measured, games: int, speed: Speed, lanes: int, rows
 
 
 def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
-    """What a cycle is made of, its games longer by `scale` than those measured."""
+    """What a cycle is made of, its games longer by `scale` than those measured; a sequential match has the most games it may."""
     games, evaluated = config.selfplay.games, config.evaluate.games
     match = scale * measured.match.seconds
     if math.isnan(match):
         lengths = np.resize(measured.plies, evaluated) * scale
         match = plies_paid(lengths.tolist(), 2 * measured.match_smallest) / measured.match.plies
+    rated = config.evaluate.anchor_games * (len(config.evaluate.anchors) + 2)  # a game with an anchor is like one of the match
+    match *= (games_at_most(config.evaluate) + rated) / max(1, evaluated)
     return Pace(
         selfplay=stage_seconds(measured, games, measured.speed, measured.lanes, measured.rows, scale),
         examples=examples_a_cycle(config, measured) * scale,
@@ -264,9 +268,10 @@ def lanes_text(config: Config, measured: Measured) -> str:
 def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     """Memory by what takes it. The window is held as examples and as tensors."""
     lanes = measured.lanes * lane_bytes(trial_game, measured.rows, config)
-    examples = min(config.train.window, config.cycles * examples_a_cycle(config, measured))
+    examples = window_examples(config.cycles, examples_a_cycle(config, measured), config.train)
     planes = int(np.prod(trial_game.planes_shape))
-    window = examples * (8 * trial_game.state_words + 9 * trial_game.num_actions + planes + 8)
+    targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
+    window = examples * (8 * trial_game.state_words + planes + targets)
     parts = {"Python, torch and network": measured.base, f"lanes ({measured.lanes})": lanes, "replay window": window}
     listed = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in parts.items())
     return f"memory about {sum(parts.values()) / MIB:,.0f} MiB: {listed}"
@@ -275,7 +280,8 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
 def disk_text(config: Config, measured: Measured) -> str:
     """Disk by what takes it when the run has ended."""
     games, examples = config.selfplay.games, examples_a_cycle(config, measured)
-    shards = min(config.cycles, -(-config.train.window // max(1, int(examples)))) * games * measured.game_bytes
+    window = window_size(config.train, config.cycles * examples)
+    shards = min(config.cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
     kept = min(config.keep, config.cycles) + 1
     networks = kept * 2 * measured.training.candidate
     tensorboard = config.cycles * TENSORBOARD_BYTES

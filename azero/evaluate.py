@@ -5,30 +5,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from azero import seeds
+from azero.anchors import Anchors
 from azero.command_line import program
-from azero.config import Config, SearchConfig
+from azero.config import Config, EvaluateConfig, SearchConfig
+from azero.elo_table import Result, champion_name, results_of
 from azero.games import make_game
 from azero.games.game import Game
+from azero.gate import Verdict, counted_games, games_at_most, judge
 from azero.inference_choice import choice_for, ensure_choice
 from azero.lanes import lanes_wished
-from azero.match import MatchGame, MatchResult, Table, Watch
+from azero.match import Clock, MatchGame, MatchResult, Table, Watch, summarize
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
 from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
 from azero.network.torch_inference import one_thread_a_lane
-from azero.openings import random_openings
+from azero.openings import draw_openings, random_openings
 from azero.players import pv_mcts
-from azero.rating import elo_difference, score, score_interval
+from azero.players.pv_mcts import PvMcts
+from azero.rating import count_results, elo_difference, score, score_interval
 from azero.run import Run, Stopped, StopSignal
 from azero.search.figures import StageFigures
 from azero.selfplay import game_text
 from azero.stage import run_alone
+
+TEMPERATURE = ("temperature", "temperature_plies", "temperature_decay_plies", "temperature_final")  # of a match, in its settings
 
 
 def match_search(config: Config) -> SearchConfig:
@@ -50,34 +57,52 @@ def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
     return replace(choice, batch_size=min(size, choice.batch_size))
 
 
-def lay_table(
-    config: Config, networks: tuple[bytes, bytes], game: Game, cycle: int, choice: InferenceChoice, watch: Watch
-) -> Table:
-    """The match of (candidate, champion) before its first move, the candidate as player 0.
+def make_players(config: Config, networks: tuple[bytes, bytes], game: Game, choice: InferenceChoice) -> tuple[PvMcts, PvMcts]:
+    """The players of a match between (candidate, champion).
 
     Raises:
         UserError: a network does not fit the rules.
     """
-    evaluate, choice = config.evaluate, match_choice(choice, config.evaluate.games)
+    schedule = {name: getattr(config.evaluate, name) for name in TEMPERATURE}
+    choice = match_choice(choice, config.evaluate.games)
+    candidate = make_searcher(config, networks[0], "candidate", game, choice, **schedule)
+    return candidate, make_searcher(config, networks[1], "champion", game, choice, **schedule)
 
-    def player(data: bytes, name: str) -> pv_mcts.PvMcts:
-        loaded = unpack_network(data, name)
-        check_fits(loaded, game)
-        return pv_mcts.make(
-            game,
-            make_inference(loaded.network, game, choice),
-            search=match_search(config),
-            temperature=evaluate.temperature,
-            temperature_plies=evaluate.temperature_plies,
-            temperature_decay_plies=evaluate.temperature_decay_plies,
-            temperature_final=evaluate.temperature_final,
-            cache=config.inference.cache,
-        )
 
-    source = seeds.sequence(config.seed, cycle, seeds.OPENINGS)
-    openings = random_openings(game, evaluate.opening_plies, evaluate.games // 2, source)
-    players = (player(networks[0], "candidate"), player(networks[1], "champion"))
-    return Table(game, players, seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, evaluate.games), openings, watch)
+def make_searcher(config: Config, data: bytes, name: str, game: Game, choice: InferenceChoice, **schedule: Any) -> PvMcts:
+    """A player with a network's file, which `name` names in messages, and the search of a match.
+
+    schedule: its temperature; without one it plays the most visited moves.
+
+    Raises:
+        UserError: the network does not fit the rules.
+    """
+    loaded = unpack_network(data, name)
+    check_fits(loaded, game)
+    inference = make_inference(loaded.network, game, choice)
+    return pv_mcts.make(game, inference, search=match_search(config), cache=config.inference.cache, **schedule)
+
+
+def make_openings(config: Config, game: Game, cycle: int) -> list[list[int]]:
+    """The opening of each pair of games that a match may have; different ones, as far as possible, where copies do not count."""
+    evaluate, source = config.evaluate, seeds.sequence(config.seed, cycle, seeds.OPENINGS)
+    draw = draw_openings if evaluate.distinct or evaluate.gate == "sequential" else random_openings
+    return draw(game, evaluate.opening_plies, games_at_most(evaluate) // 2, source)
+
+
+def lay_table(
+    config: Config,
+    players: tuple[PvMcts, PvMcts],
+    game: Game,
+    cycle: int,
+    openings: Sequence[list[int]],
+    watch: Watch,
+    start: int = 0,
+) -> Table:
+    """A round of the match of (candidate, champion) before its first move: games from `start` on, the candidate as player 0."""
+    end = min(start + config.evaluate.games, games_at_most(config.evaluate))
+    game_seeds = seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, end)[start:]
+    return Table(game, players, game_seeds, openings[start // 2 : end // 2], watch)
 
 
 def match_lanes(config: Config, choice: InferenceChoice) -> int:
@@ -94,29 +119,41 @@ def play_gate(
     progress: Progress,
     stop: StopSignal,
 ) -> MatchResult:
-    """Play the match of (candidate, champion).
+    """Play the match of (candidate, champion), in rounds until the gate is decided.
 
     Raises:
         Stopped: a stop was requested.
         UserError: a network does not fit the rules.
     """
-    tables: list[Table] = []
+    tables, clock, games = list[Table](), Clock(), list[MatchGame]()
 
     def watch(ended: list[MatchGame]) -> None:
-        for table in tables:
+        for table in tables[-1:]:
             figures = StageFigures([seat.figures for seat in table.seats])
-            progress.update(len(table.ended), **figures.live())
+            progress.update(len(games) + len(table.ended), **figures.live())
         if stop.requested:
             raise Stopped
 
     with one_thread_a_lane():
-        tables.append(lay_table(config, networks, game, cycle, choice, watch))
-        tables[0].play(match_lanes(config, choice))
-    return tables[0].result()
+        players, openings = make_players(config, networks, game, choice), make_openings(config, game, cycle)
+        while not games or not judge(games, config.evaluate).decided:
+            tables.append(lay_table(config, players, game, cycle, openings, watch, len(games)))
+            tables[-1].play(match_lanes(config, choice))
+            played = tables[-1].result()
+            clock.add(played)
+            games += [game._replace(number=len(games) + game.number) for game in played.games]
+            progress.update(len(games), **live_verdict(judge(games, config.evaluate)))
+    return summarize(games, clock)
+
+
+def live_verdict(verdict: Verdict) -> dict[str, str]:
+    """How far a sequential test is, for a person watching."""
+    test = verdict.test
+    return {} if test is None else {"test": f"LLR {test.llr:.2f} of {test.lower:.2f} to {test.upper:.2f}"}
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
-    """Play the match, promote the candidate if its score is above the threshold, and finish the cycle. Promotion copies.
+    """Play the match, promote the candidate if the gate says so, and finish the cycle. Promotion copies.
 
     A damaged candidate is told, and leaves the run before its training.
 
@@ -132,8 +169,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         report.message("The candidate was damaged; it is made again.")
         return
     record: dict[str, Any] = {"cycle": cycle, "games": config.evaluate.games, "promoted": True}
-    if config.evaluate.games:
-        record |= hold_match(config, run, networks, game, report, stop)
+    if config.evaluate.games or config.evaluate.anchor_games:
+        record |= hold_matches(config, run, networks, game, report, stop)
     promoted = bool(record["promoted"])
     elo = float(run.state.history[-1]["elo_chain"]) if run.state.history else 0.0
     elo += elo_difference(record["score"]) if promoted and config.evaluate.games else 0.0
@@ -146,37 +183,90 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     run.clean()
 
 
-def hold_match(
+def hold_matches(
     config: Config, run: Run, networks: tuple[bytes, bytes], game: Game, report: Reporter, stop: StopSignal
 ) -> dict[str, Any]:
-    """Play the match of (candidate, champion), tell it, and return it as the run's history keeps it, the decision with it."""
-    cycle, games = run.state.cycle + 1, config.evaluate.games
+    """Play the match of (candidate, champion), then the games of whoever is champion now against the fixed opponents; tell both.
+
+    Returns what the run's history keeps of them, with the gate's decision.
+    """
+    cycle, evaluate = run.state.cycle + 1, config.evaluate
     champion = unpack_network(networks[1], "champion")
     check_fits(champion, game)
     choice = ensure_choice(run, config, game, champion.network, report)
     choice = choice_for(choice, unpack_network(networks[0], "candidate").network, "candidate", game, report)
-    with report.stage("evaluate", cycle, config.cycles, games, "games") as progress:
-        result = play_gate(config, networks, game, cycle, choice, progress, stop)
-        record = figures_of(result, config.evaluate.threshold)
-        progress.update(games, score=record["score"], gate="promoted" if record["promoted"] else "champion stays")
-    report_match(report, game, cycle, result, record)
-    report.cycle_scalars(cycle, StageFigures(result.figures).shares("evaluate"))
+    anchors = Anchors(game, evaluate, results_of(run.state.history)) if evaluate.anchor_games else None
+    most = games_at_most(evaluate) + (anchors.most_games if anchors else 0)
+    record: dict[str, Any] = {"promoted": True}
+    with report.stage("evaluate", cycle, config.cycles, most, "games") as progress:
+        if evaluate.games:
+            result = play_gate(config, networks, game, cycle, choice, progress, stop)
+            record = figures_of(result, evaluate)
+            gate = "promoted" if record["promoted"] else "champion stays"
+            progress.update(record["games"], score=record["score"], gate=gate)
+            report_match(report, game, cycle, result, record)
+        if anchors:
+            watch = counting(progress, record.get("games", 0), stop)
+            new_first = networks if record["promoted"] else networks[1:]
+            record["rated"] = rate_champion(config, run, new_first, anchors, choice, watch)
     return record
 
 
-def figures_of(result: MatchResult, threshold: float) -> dict[str, Any]:
-    """The match as the run's history keeps it; the candidate is promoted if its score is above the threshold."""
-    counts = (result.wins, result.draws, result.losses)
+def rate_champion(
+    config: Config, run: Run, networks: Sequence[bytes], anchors: Anchors, choice: InferenceChoice, watch: Watch
+) -> list[Result]:
+    """Games of the champion, at temperature 0, against the anchors, and against the champion before it where it is new.
+
+    Args:
+        config, run, choice: as for the match.
+        networks: the champion's, and behind it, where it is new, that of the champion before it.
+        anchors: the fixed opponents; those that have not met yet meet each other.
+        watch: told of games that end; may raise.
+    """
+    assert run.state.champion is not None
+    cycle, game = run.state.cycle + 1, anchors.game
+    names = (champion_name(cycle), champion_name(run.state.champion.cycle))[-len(networks) :]
+    choice = match_choice(choice, config.evaluate.anchor_games * len(anchors.names))
+    with one_thread_a_lane():
+        pairs = zip(names, networks, strict=True)
+        players = {name: make_searcher(config, data, name, game, choice) for name, data in pairs}
+        links = anchors.meet_each_other(watch, lanes_wished(config, "cpu"))
+        return links + anchors.meet(
+            players, seeds.sequence(config.seed, cycle, seeds.ANCHORS), watch, match_lanes(config, choice)
+        )
+
+
+def counting(progress: Progress, over: int, stop: StopSignal) -> Watch:
+    """Tells `progress` of games as they end, beside so many that are over, and raises Stopped on request; for any thread."""
+    ended = list[MatchGame]()
+
+    def watch(some: list[MatchGame]) -> None:
+        ended.extend(some)
+        progress.update(over + len(ended))
+        if stop.requested:
+            raise Stopped
+
+    return watch
+
+
+def figures_of(result: MatchResult, evaluate: EvaluateConfig) -> dict[str, Any]:
+    """The match as the run's history keeps it, with the gate's decision; wins, draws and losses are those that it counted."""
+    verdict = judge(result.games, evaluate)
+    counts = count_results([game.outcome for game in counted_games(result.games, evaluate)])
     low, high = score_interval(*counts)
-    figures: dict[str, Any] = dict(zip(("wins", "draws", "losses"), counts, strict=True))
+    figures: dict[str, Any] = {"games": len(result.games)}
+    figures |= zip(("wins", "draws", "losses"), counts, strict=True)
     figures |= {"distinct": result.distinct, "score": score(*counts), "score_low": low, "score_high": high}
-    return figures | {"promoted": figures["score"] > threshold}
+    if verdict.test is not None:
+        figures["llr"] = verdict.test.llr
+    return figures | {"promoted": verdict.promoted}
 
 
 def report_match(report: Reporter, game: Game, cycle: int, result: MatchResult, record: dict[str, Any]) -> None:
     """Scalars of the match and one of its games as text."""
-    keys = ("score", "score_low", "score_high", "wins", "draws", "losses", "distinct")
-    report.cycle_scalars(cycle, {f"evaluate/{key}": float(record[key]) for key in keys})
+    keys = ("games", "score", "score_low", "score_high", "wins", "draws", "losses", "distinct", "llr")
+    report.cycle_scalars(cycle, {f"evaluate/{key}": float(record[key]) for key in keys if key in record})
+    report.cycle_scalars(cycle, StageFigures(result.figures).shares("evaluate"))
     report.text("evaluate/game", match_game_text(game, result.games[0]), cycle)
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.config import TrainConfig
 from azero.games.game import Game
 from azero.games.inputs import write_inputs
 
@@ -45,6 +46,11 @@ class GameRecord(NamedTuple):
         return np.repeat(np.arange(len(self.actions)), self.searched.astype(bool) if self.repeats is None else self.repeats)
 
     @property
+    def num_examples(self) -> int:
+        """How many there are."""
+        return int(np.count_nonzero(self.searched) if self.repeats is None else self.repeats.sum())
+
+    @property
     def opening_plies(self) -> int:
         """Plies at its beginning that were not searched at all."""
         return int((~self.policy_target.any(axis=1)).sum())
@@ -57,17 +63,25 @@ class Examples(NamedTuple):
         states: [N, S] uint64.
         policy_target: [N, A] float32, rows sum to 1.
         value_target: [N] float32 in [-1, 1], for the player to move in that state.
+        draw_target: [N] float32 in [0, 1 - |value_target|], the share of draws in the outcomes behind that value.
+        reply_target: [N, A] float32, the policy target of the opponent's ply that came next, zeros where none was searched;
+            [N, 0] where nobody asks for it.
     """
 
     states: np.ndarray
     policy_target: np.ndarray
     value_target: np.ndarray
+    draw_target: np.ndarray
+    reply_target: np.ndarray
 
 
-def examples_of(records: Sequence[GameRecord]) -> Examples:
+def examples_of(records: Sequence[GameRecord], mix: float = 0.0, *, replies: bool = False) -> Examples:
     """The plies of some games that were searched in full as training rows, in the games' and the plies' order.
 
-    The value target is the game's outcome, turned to the player who moves in the state.
+    Args:
+        records: the games.
+        mix: share of the search's own value in the value target; see `value_targets`.
+        replies: whether the opponent's replies are targets too.
 
     Raises:
         ValueError: no records at all, so that the shapes are unknown.
@@ -75,10 +89,14 @@ def examples_of(records: Sequence[GameRecord]) -> Examples:
     if not records:
         raise ValueError("examples_of needs at least one game")
     plies = [record.example_plies for record in records]
+    values = [value_targets(record, mix)[:, kept] for record, kept in zip(records, plies, strict=True)]
+    value, draw = np.concatenate(values, axis=1)
     return Examples(
         np.concatenate([record.states[kept] for record, kept in zip(records, plies, strict=True)]),
         np.concatenate([record.policy_target[kept] for record, kept in zip(records, plies, strict=True)]),
-        np.concatenate([outcome_for_mover(record)[kept] for record, kept in zip(records, plies, strict=True)]),
+        value,
+        draw,
+        np.concatenate([reply_targets(record, replies)[kept] for record, kept in zip(records, plies, strict=True)]),
     )
 
 
@@ -106,11 +124,41 @@ def merge_equal(examples: Examples) -> Examples:
     A position met a thousand times then counts as much as one met once, with targets as clear as a thousand games make them.
     """
     states, which, counts = np.unique(examples.states, axis=0, return_inverse=True, return_counts=True)
-    policy = np.zeros((len(states), examples.policy_target.shape[1]))
-    value = np.zeros(len(states))
-    np.add.at(policy, which.ravel(), examples.policy_target)
-    np.add.at(value, which.ravel(), examples.value_target)
-    return Examples(states, (policy / counts[:, None]).astype(np.float32), (value / counts).astype(np.float32))
+
+    def mean(targets: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(states), *targets.shape[1:]))
+        np.add.at(total, which.ravel(), targets)
+        return (total.T / counts).T.astype(np.float32)
+
+    return Examples(states, *(mean(targets) for targets in examples[1:]))
+
+
+def value_targets(record: GameRecord, mix: float) -> np.ndarray:
+    """Value and draw target of each ply, [2, T] float32, for the player who moves there.
+
+    The value target is (1 - mix) outcome + mix root value (Willemsen et al. 2021, who call it soft-Z where mix is 1). A root
+    value does not tell what it expects of draws; as far as it leaves room, it is taken to expect what came: 1 - |root value| in
+    a drawn game, else none. So a game without draws never learns of any.
+    """
+    outcome, root = outcome_for_mover(record), np.clip(record.root_value, -1, 1)
+    drawn = (outcome == 0).astype(np.float32)
+    return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
+
+
+def reply_targets(record: GameRecord, replies: bool) -> np.ndarray:
+    """What was searched at the next ply, [T, A] float32, where the opponent moved there; [T, 0] if nobody asks."""
+    if not replies:
+        return np.empty((len(record.actions), 0), np.float32)
+    targets = np.zeros_like(record.policy_target)
+    replied = (record.to_play[1:] != record.to_play[:-1]) & record.searched[1:]
+    targets[:-1][replied] = record.policy_target[1:][replied]
+    return targets
+
+
+def mix_in(train: TrainConfig, cycle: int) -> float:
+    """Share of the search's own value in the value targets of a cycle, counted from 1."""
+    moved = min(1.0, (cycle - 1) / train.value_mix_cycles) if train.value_mix_cycles else 0.0
+    return train.value_mix + moved * (train.value_mix_final - train.value_mix)
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

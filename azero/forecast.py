@@ -1,7 +1,7 @@
 """How long a run takes: arithmetic over what was measured, the same for `azero.estimate` beforehand and for the loop at work.
 
 A cycle's self-play, match and measuring take as long in every cycle, as far as one can know. Training grows with the replay
-window until that is full: a cycle's steps follow from the games before it.
+window until that is full, or as long as it grows: a cycle's steps follow from the games before it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from azero.config import Config, TrainConfig
+from azero.window import train_steps, window_size
 
 RECENT_CYCLES = 3  # a stage is expected to take as long as on average in so many cycles before
+MANY_CYCLES = 1000  # that are calculated one by one
 STAGES = ("selfplay", "train", "evaluate", "correctness")
 
 
@@ -78,20 +80,15 @@ class Pace:
     other: float = 0.0
 
 
-def window_examples(cycle: int, examples: float, window: int) -> float:
+def window_examples(cycle: int, examples: float, train: TrainConfig) -> float:
     """Examples in the replay window when cycle `cycle`, counted from 1, trains, if each cycle gives so many."""
-    return min(float(window), cycle * examples)
-
-
-def train_steps(train: TrainConfig, examples: float) -> int:
-    """Optimizer steps over so many examples; the sampler counts alike."""
-    return max(1, round(examples * train.epochs / train.batch_size))
+    return min(float(window_size(train, cycle * examples)), cycle * examples)
 
 
 def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float]:
     """Seconds of each part of a cycle, counted from 1."""
-    window = window_examples(cycle, pace.examples, train.window)
-    steps = train_steps(train, pace.merging.left(window))
+    window = window_examples(cycle, pace.examples, train)
+    steps = train_steps(train, pace.merging.left(window), pace.examples)
     return {
         "selfplay": pace.selfplay,
         "train": window * pace.window_example + steps * pace.step,
@@ -102,10 +99,10 @@ def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float
 
 
 def run_seconds(pace: Pace, train: TrainConfig, first: int, last: int) -> float:
-    """Seconds of the cycles from `first` to `last`, both included."""
-    full = max(first, math.ceil(train.window / max(pace.examples, 1e-9)))  # from this cycle on, all take as long
-    growing = sum(sum(cycle_seconds(pace, train, cycle).values()) for cycle in range(first, min(full, last + 1)))
-    return growing + max(0, last + 1 - full) * sum(cycle_seconds(pace, train, full).values())
+    """Seconds of the cycles from `first` to `last`, both included; of very many, evenly spaced ones stand for all."""
+    cycles = range(first, last + 1, 1 + max(0, last - first) // MANY_CYCLES)
+    seconds = sum(sum(cycle_seconds(pace, train, cycle).values()) for cycle in cycles)
+    return seconds * (last + 1 - first) / len(cycles) if cycles else 0.0
 
 
 def cycles_in(pace: Pace, train: TrainConfig, seconds: float, most: int) -> int:
@@ -131,10 +128,12 @@ def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | Non
 
     windows = [(figures["replay/window_examples"], figures["replay/trained_examples"]) for figures in told]
     smaller = max((window for window in windows if window[0] < windows[-1][0]), default=windows[-1])
-    steps = sum(train_steps(config.train, figures["replay/trained_examples"]) for figures in recent)
+    new = [figures["replay/new_share"] * figures["replay/window_examples"] for figures in recent]
+    left = [figures["replay/trained_examples"] for figures in recent]
+    steps = sum(train_steps(config.train, *counts) for counts in zip(left, new, strict=True))
     return Pace(
         selfplay=mean("time/selfplay"),
-        examples=sum(figures["replay/new_share"] * figures["replay/window_examples"] for figures in recent) / len(recent),
+        examples=sum(new) / len(recent),
         merging=merging_of(smaller, windows[-1]),
         step=sum(figures["time/train"] for figures in recent) / steps,
         evaluate=mean("time/evaluate"),

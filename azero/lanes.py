@@ -6,6 +6,7 @@ inference. A game depends on its number alone, so neither the count of lanes nor
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import threading
@@ -23,7 +24,7 @@ from azero.monitoring.console import Progress
 from azero.network.inference import Inference
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.figures import LaneFigures, StageFigures
-from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_game
+from azero.search.lane import FINISHED, IDLE, NO_ACTION, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_games
 from azero.search.mcts import absorb, write_rows
 from azero.search.root import Fading, Temperature
 from azero.search.scores import make_score
@@ -32,6 +33,7 @@ from azero.signals import StopSignal
 
 NO_OPENING = np.zeros(0, np.int32)
 MEMORY_SHARE = 0.8  # of the machine's memory that lanes may take
+BEGUN_TOGETHER = 16  # games that a lane takes at once when it begins, so that lanes share a few games evenly
 
 
 @dataclass
@@ -52,14 +54,23 @@ class GameQueue:
     lock: threading.Lock = field(default_factory=threading.Lock)
     handed_out: int = 0
 
-    def take(self) -> int | None:
-        """The next number, or None when all games are handed out, time is up, or a lane has failed."""
+    def take(self, count: int) -> np.ndarray:
+        """The next numbers, [count] int64; fewer when all games are handed out, time is up, or a lane has failed."""
         with self.lock:
-            if self.abandoned or (self.handed_out and time.perf_counter() >= self.deadline):
-                return None
-            number = next(self.numbers, None)
-            self.handed_out += number is not None
-            return number
+            late = time.perf_counter() >= self.deadline
+            if self.abandoned or (late and self.handed_out):
+                return np.empty(0, np.int64)
+            numbers = np.fromiter(itertools.islice(self.numbers, 1 if late else count), np.int64)
+            self.handed_out += len(numbers)
+            return numbers
+
+    def openings_of(self, numbers: np.ndarray) -> np.ndarray:
+        """The actions that the games of those numbers [N] begin with, [N, plies] int32, NO_ACTION behind each."""
+        given = [self.openings.get(number, NO_OPENING) for number in numbers.tolist()] if self.openings else []
+        table = np.full((len(numbers), max(map(len, given), default=0)), NO_ACTION, np.int32)
+        for row, actions in enumerate(given):
+            table[row, : len(actions)] = actions
+        return table
 
 
 def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
@@ -116,8 +127,9 @@ class SelfplayLane:
 
     def play(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None], stop: StopSignal) -> None:
         """Play games until the queue has none left, or a stop is requested; each finished one goes to `deliver`."""
-        for place in range(len(self.numbers)):
-            self.start_next(place, queue, seeds)
+        places = np.arange(len(self.numbers))
+        for first in range(0, len(places), BEGUN_TOGETHER):
+            self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.lane.status != IDLE).any():
             begin = time.perf_counter()
             self.play_on(queue, seeds, deliver)
@@ -129,23 +141,24 @@ class SelfplayLane:
     def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
         """Move every game to its next evaluation; games that end are delivered and replaced at once."""
         while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.score, self.policy, self.scratch):
-            for place in np.flatnonzero(self.lane.status == FINISHED).tolist():
+            finished = np.flatnonzero(self.lane.status == FINISHED)
+            for place in finished.tolist():
                 record = record_of(self.lane, place, int(self.numbers[place]), self.surprise_share)
                 self.figures.games += 1
                 self.figures.plies += len(record.actions)
                 self.figures.simulations += int(self.lane.simulations[place])
                 self.figures.searches += int(self.lane.searches[place])
                 deliver(record)
-                self.start_next(place, queue, seeds)
+            self.start_next(finished, queue, seeds)
 
-    def start_next(self, place: int, queue: GameQueue, seeds: np.ndarray) -> None:
-        number = queue.take()
-        if number is None:
-            self.lane.status[place] = IDLE
-            return
-        self.numbers[place] = number
-        opening = queue.openings.get(number, NO_OPENING)
-        start_game(self.game.rule_addresses, self.tree, self.lane, place, seeds[number], opening, self.policy, self.scratch)
+    def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
+        """Begin the next games in those places [any], as far as there are any left."""
+        numbers = queue.take(len(places))
+        begun = places[: len(numbers)]
+        self.lane.status[places[len(numbers) :]] = IDLE
+        self.numbers[begun] = numbers
+        chosen = (begun, seeds[numbers], queue.openings_of(numbers))
+        start_games(self.game.rule_addresses, self.tree, self.lane, *chosen, self.policy, self.scratch)
 
     def infer_leaves(self) -> int:
         """One batch through the network. Returns how many of its rows carried a leaf."""

@@ -37,6 +37,7 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
     """
     clock = start_clock(config.minutes, run, report)
     mend_report(config, run, report, clock)
+    warned = set[str]()
     while run.state.cycle < config.cycles or run.state.stage == "initialize":
         if not clock.has_time_for(run.state.stage):
             report.message(
@@ -47,6 +48,7 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
         run_next(run_stage, config, run, report, stop, clock)
         if run.state.cycle > cycle:
             tell_time_left(config, run, report)
+            warn(run, report, warned)
         if stop.requested:
             raise Stopped
     return True
@@ -60,6 +62,16 @@ def tell_time_left(config: Config, run: Run, report: Reporter) -> None:
         report.message(f"{cycles} more {'cycle' if cycles == 1 else 'cycles'}: about {format_seconds(left)}")
 
 
+def warn(run: Run, report: Reporter, warned: set[str]) -> None:
+    """After a cycle: what is in the way of learning, once for each kind; `warned` has the kinds that were told."""
+    from azero.doctor import case_of, examine
+
+    for about, sentence in examine(case_of(run)).items():
+        if about not in warned:
+            report.message(f"doctor: {sentence}")
+            warned.add(about)
+
+
 def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     """Show the correctness table, where things are, and what to try next (`again`, see `next_commands`)."""
     if has_table(config.game.name):
@@ -67,9 +79,10 @@ def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
 
         report_run(config, run.name)
     assert run.state.champion is not None
+    rated = f" Ratings: {run.paths.ratings_csv}." if run.paths.ratings_csv.exists() else ""
     report.message(
         f"{run.state.cycle} cycles in {run.state.elapsed_seconds:.0f} s. "
-        f"Champion: {run.paths.of(run.state.champion.file)}. Games: {run.paths.data}. Figures: {run.paths.metrics_csv}.\n"
+        f"Champion: {run.paths.of(run.state.champion.file)}. Games: {run.paths.data}. Figures: {run.paths.metrics_csv}.{rated}\n"
         f"See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{again}"
     )
 

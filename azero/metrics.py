@@ -3,6 +3,7 @@
     tensorboard/train    x = training step      groups loss/ and train/
     tensorboard/cycle    x = cycle, from 1      everything else; 0 is the run's beginning
     metrics.csv          one row a cycle: its figures, and the last ones of training
+    ratings.csv          the Elo table, made anew from what is committed
 
 Figures belong to a stage (`STAGE_OF_GROUP`). When a run is opened, everything that a stage told which was not committed is cut
 away, in the event files and in the CSV, so that in each tag the steps strictly increase however often a run was interrupted.
@@ -14,12 +15,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from azero.config import Config, UserError, flatten
+from azero.files.disk import Disk, replace_if_other
 from azero.monitoring.console import Console, Progress, SilentProgress
 from azero.monitoring.event_files import (
     LAYOUT_TAG,
@@ -48,7 +51,9 @@ STAGE_OF_GROUP = {  # the part of a tag before its slash: the stage that tells i
     "loss": "train",
     "train": "train",
     "evaluate": "evaluate",
+    "rating": "evaluate",
     "correctness": "evaluate",
+    "oracle": "evaluate",
 }
 TRAIN_GROUPS = ("loss", "train")
 STAGE_TIMES = tuple(f"time/{stage}" for stage in STAGES)
@@ -76,10 +81,15 @@ LAYOUT: dict[str, tuple[Chart, ...]] = {
         Chart("simulations a second", ("selfplay/simulations_per_second",)),
     ),
     "does it learn": (
+        Chart("keeps the value of solved positions: search, policy", ("oracle/keeps_value_search", "oracle/keeps_value_policy")),
+        Chart("distance to the exact value: search, network", ("oracle/value_error_search", "oracle/value_error_policy")),
         Chart("error of the value", ("train/value_error",)),
         Chart("policy agrees with its target", ("train/policy_agreement",)),
         Chart("entropy of policy and target", ("train/policy_entropy", "train/target_entropy")),
         Chart("learning rate", ("train/lr",)),
+        Chart(
+            "Elo against fixed opponents (evaluate.anchor_games), 95 %", ("rating/elo",), ("rating/elo_low", "rating/elo_high")
+        ),
     ),
     "what it plays": (
         Chart(
@@ -142,12 +152,13 @@ def format_config(config: Config) -> str:
 class Reporter:
     """The one place that prints progress and writes TensorBoard and CSV. A stage is handed one and never closes it."""
 
-    def __init__(self, console: Console, train: EventFolder, cycle: EventFolder, table: MetricsTable) -> None:
+    def __init__(self, console: Console, train: EventFolder, cycle: EventFolder, table: MetricsTable, ratings_csv: Path) -> None:
         """For `open`."""
         self._console = console
         self._train = train
         self._cycle = cycle
         self._table = table
+        self._ratings_csv = ratings_csv
         self._last_train_scalars: dict[str, float] = {}
         self._failed: set[str] = set()
 
@@ -165,6 +176,7 @@ class Reporter:
             EventFolder(run.paths.tensorboard / "train", train_kept),
             EventFolder(run.paths.tensorboard / "cycle", cycle_kept),
             MetricsTable(run.paths.metrics_csv, cycle_kept),
+            run.paths.ratings_csv,
         )
         reporter._expect_times(run.config.minutes * 60 - run.state.elapsed_seconds if run.config.minutes else None)
         reporter._write(reporter._cycle, 0, [layout_value(LAYOUT)])
@@ -245,6 +257,13 @@ class Reporter:
     def text(self, tag: str, text: str, step: int) -> None:
         """Text, shown as it is typed."""
         self._write(self._folder_of(tag), step, [text_value(tag, text)])
+
+    def ratings(self, text: str) -> None:
+        """The content of `ratings.csv`; the file is left as it is where it has that already."""
+        try:
+            replace_if_other(Disk(), self._ratings_csv, text.encode())
+        except UserError as error:
+            self._tell_failure(str(self._ratings_csv), getattr(error.__cause__, "strerror", None) or str(error))
 
     def end_cycle(self, cycle: int) -> None:
         """Close the cycle's row of the CSV: write again what could not be written before."""
@@ -327,6 +346,9 @@ class NullReporter(Reporter):
 
     def text(self, tag: str, text: str, step: int) -> None:
         """See `Reporter.text`."""
+
+    def ratings(self, text: str) -> None:
+        """See `Reporter.ratings`."""
 
     def end_cycle(self, cycle: int) -> None:
         """See `Reporter.end_cycle`."""

@@ -7,7 +7,7 @@ deterministic players it means nothing, which is why matches count their distinc
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -96,14 +96,22 @@ def count_games(wins: int, draws: int, losses: int) -> int:
     return wins + draws + losses
 
 
+def count_results(outcomes: Sequence[float]) -> tuple[int, int, int]:
+    """Wins, draws and losses among outcomes: positive, 0 and negative."""
+    signs = np.sign(np.asarray(outcomes, float))
+    return int((signs > 0).sum()), int((signs == 0).sum()), int((signs < 0).sum())
+
+
 class Rating(NamedTuple):
-    """A player's place on one scale with others, whose mean is 0."""
+    """A player's place on one scale with others: their mean is 0, unless some have a fixed place."""
 
     elo: float
     margin: float  # half the 95 % interval of `elo`
 
 
-def ratings(points: np.ndarray, games: np.ndarray, confidence: float = 0.95) -> list[Rating]:
+def ratings(
+    points: np.ndarray, games: np.ndarray, confidence: float = 0.95, fixed: Mapping[int, float] | None = None
+) -> list[Rating]:
     """Elo ratings of M players who met each other: the most likely ones (Bradley & Terry 1952; Elo's curve is theirs).
 
     Each pair that met counts one drawn game more than it played, so that a player who won or lost everything has a rating too.
@@ -114,6 +122,7 @@ def ratings(points: np.ndarray, games: np.ndarray, confidence: float = 0.95) -> 
         points: [M, M], points[i, j] is what i scored against j, a draw being half a point.
         games: [M, M], how many games that took; symmetric, points + points.T.
         confidence: how often the interval holds the truth, between 0 and 1.
+        fixed: players whose Elo is given; the others are placed around them, and the margins take it for certain.
 
     Raises:
         ValueError: the tables do not fit each other.
@@ -123,17 +132,22 @@ def ratings(points: np.ndarray, games: np.ndarray, confidence: float = 0.95) -> 
         raise ValueError("points and points.T must add up to games")
     met = games > 0
     scored, played = points + met / 2, games + met
+    elo = ELO_SCALE / math.log(10)
     strength = np.zeros(len(points))  # in nats: the odds of i against j are exp(strength[i] - strength[j])
+    free = np.ones(len(points), np.bool_)
+    for player, given in (fixed or {}).items():
+        strength[player], free[player] = given / elo, False
+    spread = np.zeros(points.shape)  # of the free players; none of the others
     for _ in range(200):
         expected = 1 / (1 + np.exp(strength[None, :] - strength[:, None]))
         slope = (scored - played * expected).sum(axis=1)
         weights = played * expected * (1 - expected)
-        spread = np.linalg.pinv(np.diag(weights.sum(axis=1)) - weights, hermitian=True)
+        curvature = np.diag(weights.sum(axis=1)) - weights
+        spread[np.ix_(free, free)] = np.linalg.pinv(curvature[np.ix_(free, free)], hermitian=True)
         step = np.clip(spread @ slope, -1.0, 1.0)
         strength += step
         if np.abs(step).max(initial=0.0) < 1e-9:
             break
-    elo = ELO_SCALE / math.log(10)
     margins = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(np.diag(spread))
     return [Rating(float(elo * nats), float(elo * margin)) for nats, margin in zip(strength, margins, strict=True)]
 

@@ -127,7 +127,14 @@ def load_newest(run: Run, report: Callable[[str], None] = lambda text: None) -> 
     return next(filter(None, (_read_shard(run, shard, report) for shard in reversed(list(run.state.shards)))), [])
 
 
-def load_window(run: Run, window: int, report: Callable[[str], None] = lambda text: None) -> Examples:
+def load_window(
+    run: Run,
+    window: int,
+    report: Callable[[str], None] = lambda text: None,
+    mix: float = 0.0,
+    *,
+    replies: bool = False,
+) -> Examples:
     """The newest `window` examples of the run, in the order in which they were played: by cycle, game number and ply.
 
     Shards are read from the newest on, until there are enough. Damaged ones go to quarantine and older ones take their place.
@@ -136,6 +143,7 @@ def load_window(run: Run, window: int, report: Callable[[str], None] = lambda te
         run: opened for work.
         window: the most examples, N of the result.
         report: is given one sentence for each damaged file.
+        mix, replies: as for `examples_of`.
 
     Raises:
         UserError: no example is left.
@@ -147,7 +155,7 @@ def load_window(run: Run, window: int, report: Callable[[str], None] = lambda te
             break
         records = _read_shard(run, shard, report)
         if records:
-            newest_first.append(examples_of(records))
+            newest_first.append(examples_of(records, mix, replies=replies))
             count += len(newest_first[-1].value_target)
     if count == 0:
         raise DamagedFile(str(run.paths.data), "it holds no whole shard of games to train on; play again with run=NAME")
@@ -161,12 +169,12 @@ class Sampler:
     All batches are full: one that the end of an order leaves short is filled from the next order.
 
     Attributes:
-        steps: how many batches there are: `epochs` passes over the examples, rounded, at least one.
+        steps: how many batches there are.
     """
 
-    def __init__(self, examples: int, batch_size: int, epochs: float, generator: np.random.Generator) -> None:
-        """Draw batches of `batch_size` from `examples` examples; every random number comes from `generator`."""
-        self.steps = max(1, round(examples * epochs / batch_size))
+    def __init__(self, examples: int, batch_size: int, steps: int, generator: np.random.Generator) -> None:
+        """Draw `steps` batches of `batch_size` from `examples` examples; every random number comes from `generator`."""
+        self.steps = steps
         self._examples = examples
         self._batch_size = batch_size
         self._generator = generator
@@ -186,7 +194,7 @@ class Sampler:
 
 
 def _write_part(run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool) -> ShardEntry:
-    examples = sum(len(record.example_plies) for record in records)
+    examples = sum(record.num_examples for record in records)
     return run.write_shard(cycle, part, dump_games(records, game_name), len(records), examples, partial=partial)
 
 

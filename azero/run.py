@@ -18,6 +18,7 @@ from azero.files.disk import DamagedFile, Disk, read_checked
 from azero.files.folder import Folder, Paths, names_of_runs, paths_of
 from azero.files.state import FileEntry, QuarantineEntry, ShardEntry, State, format_state, parse_state, run_digest
 from azero.signals import Stopped, StopSignal
+from azero.window import window_size
 
 __all__ = ["DamagedFile", "Disk", "FileEntry", "Paths", "QuarantineEntry", "Run", "ShardEntry", "State", "StopSignal", "Stopped"]
 __all__ += ["run_digest"]
@@ -124,8 +125,8 @@ class Run:
     def clean(self) -> None:
         """Remove what the run no longer needs, by this rule.
 
-        Kept are the champion, the candidate, `keep` networks of each kind before them, and the shards that reach into the newest
-        `train.window` examples. Only files that an earlier state named are ever removed.
+        Kept are the champion, the candidate, `keep` networks of each kind before them, and the shards that reach into the replay
+        window. Only files that an earlier state named are ever removed.
 
         Raises:
             UserError: the disk refused.
@@ -135,7 +136,7 @@ class Run:
             self.state,
             champions=self.state.champions[-kept:],
             candidates=self.state.candidates[-kept:],
-            shards=shards_in_window(self.state.shards, self.config.train.window),
+            shards=shards_in_window(self.state.shards, window_size(self.config.train, self.state.examples)),
         )
         if state.files() != self.state.files():
             self.commit(state)
@@ -257,8 +258,8 @@ class Run:
             self.commit(replace(self.state, config=asked, seed=self.config.seed))
 
     def _refuse_misfit(self, asked: dict[str, Any]) -> None:
-        had = self.state.config
-        misfits = [key for key in asked if key.startswith(FIXED) and key in had and not same_setting(key, had[key], asked[key])]
+        had = flatten(Config()) | self.state.config  # a setting that the run was begun before has its default
+        misfits = [key for key in asked if key.startswith(FIXED) and not same_setting(key, had[key], asked[key])]
         if misfits:
             changes = ", ".join(f"{key} {had[key]} → {asked[key]}" for key in misfits)
             raise UserError(

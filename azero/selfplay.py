@@ -71,8 +71,9 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     seconds = time.perf_counter() - begin
     records.sort(key=lambda record: record.number)
     report_games(report, game, cycle, records, figures, seconds, config.selfplay.resign_threshold)
-    shards = [*run.state.shards, *write_games(run, cycle, records, game.name)]
-    run.commit(replace(run.state, stage="train", shards=shards, partial=[]))
+    new = write_games(run, cycle, records, game.name)
+    examples = run.state.examples + sum(shard.examples for shard in new)
+    run.commit(replace(run.state, stage="train", shards=[*run.state.shards, *new], partial=[], examples=examples))
 
 
 def openings_of(config: Config, run: Run, game: Game, report: Reporter) -> dict[int, np.ndarray]:
@@ -112,7 +113,7 @@ def report_games(
             "selfplay/first_wins": float((outcomes > 0).mean()),
             "selfplay/draws": float((outcomes == 0).mean()),
             "selfplay/second_wins": float((outcomes < 0).mean()),
-            "selfplay/distinct_games": float(len({tuple(record.actions) for record in records})),
+            "selfplay/distinct_games": float(len({record.actions.tobytes() for record in records})),
             "selfplay/target_entropy": float(entropy.sum() / max(len(entropy), 1)),
             **(resignations(game, records, threshold) if threshold > -1 else {}),
             **figures.shares("selfplay"),

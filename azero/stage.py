@@ -9,12 +9,13 @@ from dataclasses import replace
 
 from azero.config import Config, UserError
 from azero.correctness import has_table
+from azero.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
+from azero.truth.shipped import has_positions
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
-MEASURED = "correctness/fixed_search"  # told of a cycle: its champion has been measured
 
 
 class Clock:
@@ -92,20 +93,45 @@ def tell_seconds(report: Reporter, clock: Clock, cycle: int, what: str, begin: f
     report.cycle_scalars(cycle, {f"time/{what}": clock.last[what]})
 
 
+def told_last(config: Config) -> str:
+    """The figure that is told when a cycle's champion has been measured; "" where the truth is not known, or not asked for."""
+    if has_table(config.game.name):
+        return "correctness/fixed_search"
+    return "oracle/keeps_value_policy" if config.oracle.positions and has_positions(config.game.name, config.game.options) else ""
+
+
 def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
     """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
     cycle, begin = run.state.cycle, clock.elapsed
-    if has_table(config.game.name):
+    if told_last(config):
         from azero.cycle_report import report_cycle
 
         report_cycle(config, run.name, cycle, report)
         tell_seconds(report, clock, cycle, "correctness", begin)
+    report_ratings(run, report)
     report.end_cycle(cycle)
 
 
+def report_ratings(run: Run, report: Reporter) -> None:
+    """Write the Elo table of what is committed, and tell where the champion stands in it, if there are rated games."""
+    results, champion = results_of(run.state.history), run.state.champion
+    if not results or champion is None:
+        return
+    table = table_of(results)
+    report.ratings(csv_text(table))
+    for row in table:
+        if row.player == champion_name(champion.cycle):
+            report.cycle_scalars(run.state.cycle, scalars_of(row.rating))
+
+
 def mend_report(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
-    """Measure the champion of the last finished cycle if the process that finished it was killed before it did."""
-    if run.state.cycle and has_table(config.game.name) and MEASURED not in report.figures(run.state.cycle):
+    """Measure the champion of the last finished cycle if the process that finished it was killed before it did.
+
+    The Elo table is made anew in any case, so that it never tells more than is committed.
+    """
+    report_ratings(run, report)
+    figure = told_last(config)
+    if run.state.cycle and figure and figure not in report.figures(run.state.cycle):
         finish_cycle(config, run, report, clock)
 
 

@@ -9,11 +9,9 @@ import os
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from azero.command_line import program
 from azero.config import Config
-from azero.examples import Examples, merge_equal
+from azero.examples import Examples, merge_equal, mix_in
 from azero.games import make_game
 from azero.learning.fit import Progress, TrainResult, fit
 from azero.machine import cores
@@ -21,10 +19,11 @@ from azero.metrics import Reporter
 from azero.network.inference import resolve_device
 from azero.network.model import Network, check_fits, pack_network, unpack_network
 from azero.network.torch_inference import torch_threads
-from azero.replay import Sampler, load_window
+from azero.replay import load_window
 from azero.run import Run, Stopped, StopSignal
 from azero.seeds import TRAIN, sequence
 from azero.stage import run_alone
+from azero.window import train_steps, window_size
 
 MOST_THREADS = 16
 PRODUCTS_A_THREAD = 250_000_000
@@ -73,18 +72,20 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
-    examples = load_window(run, config.train.window, report.message)
-    in_window = len(examples.states)
+    window = window_size(config.train, run.state.examples)
+    mix, replies = mix_in(config.train, cycle), config.network.opponent_reply
+    examples = load_window(run, window, report.message, mix, replies=replies)
+    in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal:
         examples = merge_equal(examples)
     from_champion = config.train.start_from == "champion"
     loaded = unpack_network(run.read_champion() if from_champion else run.read_candidate(), config.train.start_from)
     check_fits(loaded, game)
-    steps = Sampler(len(examples.states), config.train.batch_size, config.train.epochs, np.random.default_rng(0)).steps
+    steps = train_steps(config.train, len(examples.states), new)
     threads = training_threads(forward_products(loaded.network, config.train.batch_size), run.state.train_threads, report)
     with report.stage("train", cycle, config.cycles, steps, "steps") as progress, torch_threads(threads):
         result = fit(
-            loaded.network,
+            loaded.training or loaded.network,
             examples,
             game,
             config.train,
@@ -93,16 +94,29 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
             tell(report, progress, stop, steps_before),
             optimizer_state=loaded.optimizer_state if config.train.keep_optimizer else None,
             steps_before=loaded.train_steps,
+            average=loaded.network,
+            steps=steps,
         )
     report_stage(report, cycle, run, examples, in_window, result)
-    train_steps = steps_before + result.steps
+    steps_made = steps_before + result.steps
     kept = result.optimizer_state if config.train.keep_optimizer else None
     data = pack_network(
-        result.network, game=game, config=loaded.config, cycle=cycle, train_steps=train_steps, optimizer_state=kept
+        result.network,
+        game=game,
+        config=loaded.config,
+        cycle=cycle,
+        train_steps=steps_made,
+        optimizer_state=kept,
+        training=result.training,
     )
     candidate = run.write_network("candidate", cycle, data)
-    state = replace(run.state, train_threads=threads, train_steps=train_steps)
+    state = replace(run.state, train_threads=threads, train_steps=steps_made)
     run.commit(replace(state, stage="evaluate", candidate=candidate))
+
+
+def new_examples(run: Run, cycle: int) -> int:
+    """How many examples the self-play of a cycle made."""
+    return sum(shard.examples for shard in run.state.shards if shard.cycle == cycle)
 
 
 def tell(report: Reporter, progress: Any, stop: StopSignal, steps_before: int) -> Progress:
@@ -124,13 +138,13 @@ def report_stage(report: Reporter, cycle: int, run: Run, examples: Examples, in_
     """The window and what came of it: how many examples, how old, how clear their targets."""
     if result.skipped:
         report.message(f"train: {result.skipped} of {result.steps} steps were not finite and were skipped.")
-    ages = [(cycle - shard.cycle, shard.examples) for shard in run.state.shards]
-    newest = sum(count for age, count in ages if age == 0)
+    ages, new = [(cycle - shard.cycle, shard.examples) for shard in run.state.shards], new_examples(run, cycle)
     scalars = {
         "replay/window_examples": float(in_window),
         "replay/trained_examples": float(len(examples.states)),
         "replay/window_age_cycles": mean_age(ages, in_window),
-        "replay/new_share": min(1.0, newest / in_window),
+        "replay/new_share": min(1.0, new / in_window),
+        "replay/uses": result.steps * run.config.train.batch_size / max(1, new),
         "train/steps_per_second": result.steps / max(result.seconds, 1e-9),
     }
     report.cycle_scalars(cycle, scalars)

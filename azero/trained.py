@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
-from azero.config import Config, SearchConfig
+from azero.config import CHOICES, Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.machine import cores
-from azero.network.backends import make_inferences
+from azero.network.backends import make_inferences, obstacle
+from azero.network.choosing import safe_choice
 from azero.network.inference import Inference, InferenceChoice, resolve_device
-from azero.network.model import check_fits, unpack_network
+from azero.network.model import Network, check_fits, unpack_network
 from azero.network.side_by_side import SideBySide
 from azero.run import Run, search_of
 
@@ -24,6 +28,15 @@ class Trained(NamedTuple):
     game: Game
     inference: Inference
     search: SearchConfig  # the run's own, without noise
+
+
+class TrainedLanes(NamedTuple):
+    """A run's champion for several threads."""
+
+    game: Game
+    inferences: Sequence[Inference]  # one for each
+    search: SearchConfig  # the run's own, without noise
+    choice: InferenceChoice  # how it is computed
 
 
 def load_for_one_game(config: Config, name: str, game: Game | None = None) -> Trained:
@@ -57,3 +70,63 @@ def load_trained(config: Config, name: str, batch_size: int, game: Game | None =
     choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
     parts = make_inferences(loaded.network, game, choice, threads)
     return Trained(game, parts[0] if threads == 1 else SideBySide(parts), search_of(run))
+
+
+def load_for_lanes(config: Config, name: str, lanes: int, file: Path | None = None, inference: str = "") -> TrainedLanes:
+    """The champion of a run, computed as in the run's self-play where this machine can do that, once for each of so many threads.
+
+    Args:
+        config: where runs lie and which device computes; the rest is not read.
+        name: the run's.
+        lanes: how many threads.
+        file: another network of the same game, instead of the champion.
+        inference: "backend:precision", instead of the run's.
+
+    Raises:
+        UserError: no such run, no champion yet, a damaged file, a network of another game, or an inference that is not here.
+    """
+    run = Run.read(config, name)
+    settings = run.state.config
+    game = make_game(settings["game.name"], **settings["game.options"])
+    loaded = unpack_network(read_network(file) if file else run.read_champion(), str(file or f"{name}'s champion"))
+    check_fits(loaded, game)
+    choice = choice_here(run, loaded.network, game, config)
+    if inference:
+        choice = choice_asked(choice, inference)
+    return TrainedLanes(game, make_inferences(loaded.network, game, choice, lanes), search_of(run), choice)
+
+
+def read_network(file: Path) -> bytes:
+    """A network's file that no run vouches for.
+
+    Raises:
+        UserError: it cannot be read.
+    """
+    try:
+        return file.read_bytes()
+    except OSError as failure:
+        raise UserError(f"{file} cannot be read: {failure.strerror}.") from failure
+
+
+def choice_here(run: Run, network: Network, game: Game, config: Config) -> InferenceChoice:
+    """How the run computes a network, or torch in fp32 where the run has not chosen yet, or has chosen what is not here."""
+    device = resolve_device(config.device)
+    plain = InferenceChoice("torch", "fp32", MOST_ROWS, device, 0.0)
+    choice = InferenceChoice(**run.state.inference) if run.state.inference else plain
+    is_here = choice.device in ("cpu", device) and obstacle(choice.backend, choice.precision, choice.device) is None
+    return safe_choice(choice if is_here else plain, network, game)
+
+
+def choice_asked(choice: InferenceChoice, words: str) -> InferenceChoice:
+    """The choice with another backend and precision, "backend:precision".
+
+    Raises:
+        UserError: they are none, or not here.
+    """
+    backend, _, precision = words.partition(":")
+    if backend not in CHOICES["inference.backend"][1:] or precision not in CHOICES["inference.precision"][1:]:
+        raise UserError(f"{words} is no inference; write backend:precision, such as torch:bf16.")
+    device = "cpu" if backend == "openvino" else choice.device
+    if reason := obstacle(backend, precision, device):
+        raise UserError(reason)
+    return replace(choice, backend=backend, precision=precision, device=device, batches=())

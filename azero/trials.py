@@ -18,7 +18,6 @@ import numpy as np
 
 from azero import evaluate, initialize, seeds
 from azero.config import Config
-from azero.correctness import has_table
 from azero.examples import Examples, GameRecord, examples_of, merge_equal
 from azero.forecast import Merging, merging_of
 from azero.games import make_game
@@ -34,7 +33,10 @@ from azero.network.model import Network, pack_network, unpack_network
 from azero.network.torch_inference import one_thread_a_lane, torch_threads
 from azero.replay import dump_games
 from azero.run import Run, StopSignal
+from azero.stage import told_last
 from azero.train import forward_products, training_threads
+
+TRAIN_STEPS = 60  # the most that are timed
 
 
 class Enough(Exception):
@@ -157,13 +159,12 @@ class Trial:
 
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games for at most so many seconds."""
-        config, examples = self.config.train, examples_of(records)
+        config, examples = self.config.train, examples_of(records, replies=self.config.network.opponent_reply)
         begin = time.perf_counter()
         left = merge_equal(examples) if config.merge_equal else examples
         merging_seconds = time.perf_counter() - begin
         merging = merging_by_halves(examples) if config.merge_equal else Merging()
         enough = Examples(*(np.resize(column, (max(len(column), config.batch_size), *column.shape[1:])) for column in left))
-        short = replace(config, epochs=60 * config.batch_size / len(enough.states))
         ticks: list[float] = []
 
         def tick(done: int, steps: int, figures: dict[str, float]) -> None:
@@ -175,12 +176,19 @@ class Trial:
         try:
             products = forward_products(self.network, config.batch_size)
             with torch_threads(training_threads(products, 0, NullReporter())):
-                result = fit(self.network, enough, self.game, short, self.config.seed, resolve_device(self.config.device), tick)
+                device = resolve_device(self.config.device)
+                result = fit(self.network, enough, self.game, config, self.config.seed, device, tick, steps=TRAIN_STEPS)
                 moments = result.optimizer_state if config.keep_optimizer else None
         except Enough:
             moments = None
         candidate = pack_network(
-            self.network, game=self.game, config=self.config.network, cycle=0, train_steps=0, optimizer_state=moments
+            self.network,
+            game=self.game,
+            config=self.config.network,
+            cycle=0,
+            train_steps=0,
+            optimizer_state=moments,
+            training=self.network if config.ema_decay else None,
         )
         after_first = ticks[min(3, len(ticks) - 2) :]
         return Training(
@@ -210,7 +218,9 @@ class Trial:
                 raise Enough
 
         with one_thread_a_lane():
-            tables.append(evaluate.lay_table(config, (self.first, self.first), self.game, 1, self.choice, watch))
+            players = evaluate.make_players(config, (self.first, self.first), self.game, self.choice)
+            openings = evaluate.make_openings(config, self.game, 1)
+            tables.append(evaluate.lay_table(config, players, self.game, 1, openings, watch))
             played.append((time.perf_counter(), 0))
             with contextlib.suppress(Enough):
                 tables[0].play(evaluate.match_lanes(config, self.choice))
@@ -218,7 +228,7 @@ class Trial:
 
     def correctness(self) -> float:
         """Seconds to measure a champion after a cycle; 0 where nothing is measured. The first time solves the game."""
-        if not has_table(self.game.name):
+        if not told_last(self.config):
             return 0.0
         from azero.cycle_report import report_cycle
 

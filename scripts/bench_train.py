@@ -90,7 +90,8 @@ def examples_for(game: Game, count: int) -> Examples:
     """Positions of random play with targets that mean nothing: a step costs the same."""
     rng = np.random.default_rng(1)
     policy = rng.dirichlet(np.ones(game.num_actions), count).astype(np.float32)
-    return Examples(random_positions(game, count, seed=1), policy, rng.choice([-1, 0, 1], count).astype(np.float32))
+    value = rng.choice([-1, 0, 1], count).astype(np.float32)
+    return Examples(random_positions(game, count, seed=1), policy, value, (value == 0).astype(np.float32), policy)
 
 
 class Bench:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
 from importlib.util import find_spec
 
 import numpy as np
@@ -22,11 +23,13 @@ KINDS = [
     for head in ("convolutional", "pooled")
     for output in ("logits", "linear")
 ]
+KINDS += [replace(kind, value_output="wdl") for kind in KINDS if kind.block == "residual" and kind.policy_output == "logits"]
+KINDS += [replace(KINDS[0], block=block, pooling_every=2, squeeze_ratio=4) for block in ("residual", "pyramid")]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
 EVERY_WAY = [*WAYS, ("openvino", "int8")]  # int8 is taken only when it is asked for
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO, the extra cpu")
-every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
+every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: "-".join(str(choice) for choice in astuple(config)[2:]))
 every_way = pytest.mark.parametrize("way", EVERY_WAY, ids="-".join)
 
 

@@ -20,6 +20,7 @@ from azero.network.model import build_network
 from azero.network.torch_inference import one_thread_a_lane
 
 Way = tuple[str, str]
+EVERYTHING = NetworkConfig(value_output="wdl", pooling_every=2, squeeze_ratio=8)  # all that a block or head may have besides
 
 
 @pytest.fixture(scope="module")
@@ -65,9 +66,12 @@ def test_a_linear_policy_becomes_legal_outputs_over_their_sum(game: Game, planes
 
 
 @every_way
+@pytest.mark.parametrize("config", [NetworkConfig(), EVERYTHING], ids=["plain", "everything"])
 @pytest.mark.parametrize("batch_size", [16, 64, 100, 256])
-def test_a_row_does_not_depend_on_its_place_or_its_neighbours(game: Game, planes: np.ndarray, way: Way, batch_size: int) -> None:
-    answers = make_inference(lived_in(NetworkConfig(), game), game, choice_of(way, batch_size))
+def test_a_row_does_not_depend_on_its_place_or_its_neighbours(
+    game: Game, planes: np.ndarray, way: Way, batch_size: int, config: NetworkConfig
+) -> None:
+    answers = make_inference(lived_in(config, game), game, choice_of(way, batch_size))
     rng = np.random.default_rng(2)
     alone = np.zeros((batch_size, 2, 3, 3), np.float32)
     alone[0] = planes[20]

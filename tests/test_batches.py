@@ -28,7 +28,8 @@ def examples(game: Game) -> Examples:
         states.append(state)
         state = game.step(state, int(rng.choice(game.legal_actions(state))))
         state = game.initial_state() if game.is_terminal(state) else state
-    return Examples(np.array(states), rng.random((30, 9), np.float32), rng.random(30, np.float32))
+    policy, value, draw, reply = (rng.random(shape, np.float32) for shape in ((30, 9), 30, 30, (30, 9)))
+    return Examples(np.array(states), policy, value, draw, reply)
 
 
 def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> None:
@@ -40,6 +41,7 @@ def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> Non
     assert np.array_equal(batch.legal_mask.numpy(), legal_mask)
     assert np.array_equal(batch.policy_target.numpy(), examples.policy_target[rows])
     assert np.array_equal(batch.value_target.numpy(), examples.value_target[rows])
+    assert np.array_equal(batch.draw_target.numpy(), examples.draw_target[rows])
 
 
 def turned_by_hand(game: Game, planes: np.ndarray, target: np.ndarray, mask: np.ndarray, which: np.ndarray) -> list[np.ndarray]:
@@ -65,8 +67,8 @@ def after(game: Game, moves: list[int]) -> np.ndarray:
 def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Game) -> None:
     moves = [1, 4, 0, 2, 6]
     eye = np.eye(9, dtype=np.float32)
-    states = np.array([after(game, moves[:ply]) for ply in range(5)])
-    data = load_data(Examples(states, eye[moves], np.zeros(5, np.float32)), game, "cpu")
+    states, value = np.array([after(game, moves[:ply]) for ply in range(5)]), np.zeros(5, np.float32)
+    data = load_data(Examples(states, eye[moves], value, value, eye[moves][:, :0]), game, "cpu")
     for number, actions in enumerate(game.action_symmetries):
         turned = draw_batch(data, game, torch.arange(5), torch.full((5,), number))
         mirrored = actions[moves].tolist()
@@ -79,7 +81,7 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
 def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
     """Quarter turns and mirrors, by hand: X on 0 and O on 1 of the top row, the target on 2."""
     states, target = after(game, [0, 1])[None], np.eye(9, dtype=np.float32)[[2]]
-    data = load_data(Examples(states, target, np.zeros(1, np.float32)), game, "cpu")
+    data = load_data(Examples(states, target, np.zeros(1, np.float32), np.ones(1, np.float32), target), game, "cpu")
     turned = draw_batch(data, game, torch.zeros(8, dtype=torch.int64), torch.arange(8))
     corners = [
         (int(planes[0].argmax()), int(planes[1].argmax()), int(target.argmax()))
@@ -96,6 +98,8 @@ def test_a_batch_is_turned_row_by_row(game: Game, examples: Examples) -> None:
     rows, which = rng.integers(30, size=64), rng.integers(8, size=64)
     batch = draw_batch(load_data(examples, game, "cpu"), game, to_device(rows, "cpu"), to_device(which, "cpu"))
     planes, legal_mask = encode(game, examples.states[rows])
+    replies = turned_by_hand(game, planes, examples.reply_target[rows], legal_mask, which)[1]
+    assert np.array_equal(batch.reply_target.numpy(), replies)
     expected = turned_by_hand(game, planes, examples.policy_target[rows], legal_mask, which)
     for own, right in zip((batch.planes, batch.policy_target, batch.legal_mask), expected, strict=True):
         assert np.array_equal(own.numpy(), right)

@@ -62,6 +62,7 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
     "settings, named",
     [
         ({"train.window": 100, "train.batch_size": 101}, ["train.window=100", "train.batch_size=101"]),
+        ({"network.pooling_every": 2, "network.channels": 1}, ["network.pooling_every", "network.channels"]),
         ({"train.milestones": [0.7, 0.5]}, ["train.milestones"]),
         ({"train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
@@ -69,6 +70,12 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
         ({"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21}, ["selfplay.fast_simulations"]),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
         ({"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40}, ["evaluate.temperature=0"]),
+        ({"evaluate.anchor_games": 3}, ["evaluate.anchor_games=3", "even"]),
+        ({"evaluate.anchors": [100, 10]}, ["evaluate.anchors=[100, 10]", "rising"]),
+        ({"evaluate.gate": "sequential", "evaluate.games": 0}, ["evaluate.gate=sequential", "the gate off"]),
+        ({"evaluate.gate": "sequential", "evaluate.elo0": 35.0}, ["evaluate.elo0=35.0", "below evaluate.elo1=35.0"]),
+        ({"evaluate.gate": "sequential", "evaluate.most_games": 401}, ["evaluate.most_games=401", "even"]),
+        ({"evaluate.gate": "sequential", "evaluate.most_games": 38}, ["evaluate.most_games=38", "evaluate.games=40"]),
     ],
 )
 def test_values_that_cannot_stand_together_are_refused(settings: dict[str, Any], named: list[str]) -> None:

@@ -17,6 +17,7 @@ from azero.metrics import Reporter
 from azero.monitoring.console import SilentProgress
 from azero.monitoring.event_files import read_events
 from azero.network.inference import InferenceChoice
+from azero.rating import elo_difference
 from azero.run import Run, State, Stopped, StopSignal
 
 
@@ -41,6 +42,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def match_of(wins: int, draws: int, losses: int) -> MatchResult:
+    """A match in which no two games are equal."""
     outcomes = [1.0] * wins + [0.0] * draws + [-1.0] * losses
     return summarize([MatchGame(g, g % 2, 0, [g], outcome) for g, outcome in enumerate(outcomes)])
 
@@ -86,6 +88,28 @@ def test_the_candidate_is_promoted_strictly_above_the_threshold(
     else:
         assert state.champion == before.champion
     assert record["champion"] == state.champion.sha256
+
+
+@pytest.mark.parametrize(
+    ("gate", "counts", "promoted"),
+    [
+        ("off", (0, 0, 8), True),  # measured, and promoted all the same
+        ("sequential", (80, 0, 0), True),
+        ("sequential", (0, 0, 80), False),
+        ("sequential", (40, 0, 40), False),  # undecided, and elo0 = 0 is likelier than elo1 = 35
+    ],
+)
+def test_the_gate_decides_by_its_kind_and_the_match_is_told(
+    config: Config, monkeypatch: pytest.MonkeyPatch, gate: str, counts: tuple[int, int, int], promoted: bool
+) -> None:
+    monkeypatch.setattr("azero.evaluate.play_gate", lambda *of: match_of(*counts))
+    report = Told()
+    state = evaluated(replace(config, evaluate=EvaluateConfig(games=8, gate=gate, most_games=80)), report)
+    record, told = state.history[-1], report.scalars[1]
+    assert record["promoted"] == promoted and record["games"] == told["evaluate/games"] == sum(counts)
+    assert told["evaluate/score"] == record["score"] == (counts[0] + counts[1] / 2) / sum(counts)
+    assert ("evaluate/llr" in told) == (gate == "sequential")
+    assert record["elo_chain"] == (elo_difference(record["score"]) if promoted else 0.0)
 
 
 def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,6 +167,29 @@ def test_a_real_match_is_counted_reported_and_the_same_again(config: Config) -> 
         record[key] for key in ("wins", "draws", "losses", "distinct")
     ]
     assert report.texts["evaluate/game"] == evaluate.match_game_text(game, results[0].games[0])
+
+
+def test_a_sequential_match_is_played_in_rounds_and_the_same_in_any_lanes(config: Config) -> None:
+    never_sure = EvaluateConfig(games=8, gate="sequential", most_games=20, error=1e-6)
+    sequential = replace(config, evaluate=never_sure)
+    with Run.open(config, NAME, "test") as run:
+        networks = (run.read_candidate(), run.read_champion())
+        assert run.state.inference is not None
+        of = (networks, make_game("tictactoe"), 1, InferenceChoice(**run.state.inference), SilentProgress(), StopSignal())
+        results = [evaluate.play_gate(replace(sequential, lanes=lanes), *of) for lanes in (1, 2)]
+        one_round = evaluate.play_gate(config, *of)
+    assert results[0] == results[1] and results[0].games[:8] == one_round.games
+    assert [game.number for game in results[0].games] == list(range(20))  # rounds of 8, 8 and 4
+    assert results[0].moves[0] + results[0].moves[1] == sum(len(game.actions) for game in results[0].games)
+
+
+def test_a_sequential_match_stopped_in_its_second_round_ends_like_an_undisturbed_one(config: Config, tmp_path: Path) -> None:
+    sequential = replace(config, cycles=1, evaluate=EvaluateConfig(games=4, gate="sequential", most_games=12, error=1e-6))
+    shutil.copytree(tmp_path, tmp_path / "undisturbed")
+    expected = advance(toy_config(tmp_path / "undisturbed", cycles=1, evaluate=sequential.evaluate))
+    with Run.open(sequential, NAME, "test") as run, pytest.raises(Stopped):
+        loop.run_cycles(sequential, run, Told(), StopInside(run, 1, "evaluate", 20))
+    assert advance(sequential).history == expected.history and expected.history[0]["games"] == 12
 
 
 def test_a_game_of_the_match_tells_who_is_who_and_how_it_ended() -> None:

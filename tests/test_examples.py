@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from azero.examples import Examples, GameRecord, encode, examples_of, repeats_by_surprise
+from azero.config import TrainConfig
+from azero.examples import Examples, GameRecord, encode, examples_of, merge_equal, mix_in, repeats_by_surprise
 from azero.games import make_game
 from azero.games.game import Game
 
@@ -46,6 +49,94 @@ def test_the_winner_learns_one_and_the_loser_minus_one(game: Game) -> None:
     assert examples_of([second_wins]).value_target.tolist() == [-1, 1, -1, 1, -1, 1]
     assert examples_of([draw]).value_target.tolist() == [0.0] * 9
     assert not np.signbit(examples_of([draw]).value_target).any()
+
+
+def test_a_drawn_game_is_all_draw_and_another_none(game: Game) -> None:
+    assert examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])]).draw_target.tolist() == [1.0] * 9
+    assert examples_of([play(game, [0, 3, 1, 4, 2])]).draw_target.tolist() == [0.0] * 5
+
+
+def test_outcomes_are_mixed_with_the_root_values_of_the_same_player(game: Game) -> None:
+    """The first player won; a quarter of the target is what the search expected: 0.75 * 1 + 0.25 * 0.2 = 0.8 and so on."""
+    record = play(game, [0, 3, 1, 4, 2])._replace(root_value=np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32))
+    mixed = examples_of([record], 0.25)
+    assert mixed.value_target.tolist() == pytest.approx([0.8, -0.9, 0.75, -0.5, 0.5])
+    assert mixed.draw_target.tolist() == [0.0] * 5  # no draw was seen and none is made up
+    assert examples_of([record], 1.0).value_target.tolist() == record.root_value.tolist()
+    assert examples_of([record], 0.0).value_target.tolist() == [1, -1, 1, -1, 1]
+
+
+def test_a_drawn_game_s_root_values_take_their_sure_part_from_the_draw(game: Game) -> None:
+    """Half of the target is the root value: 0.8 of it is win, so 0.4 of the target is and 0.6 is draw."""
+    value = np.array([0.8, -0.8, 0.0, 1.0, -1.0, 0.5, 0, 0, 0], np.float32)
+    mixed = examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=value)], 0.5)
+    assert mixed.value_target.tolist() == pytest.approx([0.4, -0.4, 0, 0.5, -0.5, 0.25, 0, 0, 0])
+    assert mixed.draw_target.tolist() == pytest.approx([0.6, 0.6, 1, 0.5, 0.5, 0.75, 1, 1, 1])
+
+
+@given(mix=st.floats(0, 1), values=st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5), drawn=st.booleans())
+def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], drawn: bool) -> None:
+    record = GameRecord(
+        number=0,
+        states=np.arange(5, dtype=np.uint64)[:, None],
+        to_play=np.array([0, 1, 0, 1, 0], np.int8),
+        actions=np.zeros(5, np.int32),
+        policy_target=np.ones((5, 1), np.float32),
+        root_value=np.array(values, np.float32),
+        searched=np.ones(5, bool),
+        first_outcome=0.0 if drawn else 1.0,
+    )
+    mixed = examples_of([record], mix)
+    assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (mixed.draw_target >= 0).all()
+
+
+def test_the_share_of_root_values_moves_from_cycle_to_cycle() -> None:
+    """From 0.1 in the first cycle in four steps to 0.5 in the fifth."""
+    rising = TrainConfig(value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4)
+    assert [mix_in(rising, cycle) for cycle in (1, 2, 3, 4, 5, 6, 99)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5])
+    assert [mix_in(TrainConfig(value_mix=0.3), cycle) for cycle in (1, 50)] == [0.3, 0.3]
+    assert mix_in(TrainConfig(), 7) == 0.0
+
+
+def test_a_reply_is_what_the_opponent_searched_next(game: Game) -> None:
+    """Plies 1, 3 and 4 were searched: the reply to ply 0 is that of ply 1, to 2 of 3, to 3 of 4; 1 and 4 have none."""
+    record = play(game, [0, 3, 1, 4, 2], searched=[True, True, False, True, True])
+    replies = examples_of([record], replies=True).reply_target
+    assert [row.argmax() if row.any() else None for row in replies] == [3, None, 2, None]
+    assert examples_of([record]).reply_target.shape == (4, 0)
+
+
+def test_a_second_ply_of_the_same_side_is_no_reply() -> None:
+    record = GameRecord(
+        number=0,
+        states=np.zeros((4, 1), np.uint64),
+        to_play=np.array([0, 0, 1, 0], np.int8),
+        actions=np.zeros(4, np.int32),
+        policy_target=np.eye(4, dtype=np.float32),
+        root_value=np.zeros(4, np.float32),
+        searched=np.ones(4, bool),
+        first_outcome=1.0,
+    )
+    replies = examples_of([record], replies=True).reply_target
+    assert [row.argmax() if row.any() else None for row in replies] == [None, 2, 3, None]
+
+
+def test_merged_replies_sum_to_the_share_of_games_that_had_one(game: Game) -> None:
+    games = [play(game, [0, 3, 1, 4, 2]), play(game, [0, 4, 1, 3, 2], searched=[True, False, True, True, True])]
+    merged = merge_equal(examples_of(games, replies=True))
+    first = (merged.states == game.initial_state()).all(axis=1).argmax()
+    assert merged.reply_target[first].tolist() == [0, 0, 0, 0.5, 0, 0, 0, 0, 0]
+
+
+def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:
+    """The empty board is in all four games: won twice, drawn once, lost once by its mover; two began with 0, two with 4."""
+    games = [[0, 3, 1, 4, 2], [4, 0, 3, 1, 5], [0, 1, 2, 4, 3, 5, 7, 6, 8], [4, 0, 8, 1, 5, 2]]
+    merged = merge_equal(examples_of([play(game, moves) for moves in games]))
+    assert len(np.unique(merged.states, axis=0)) == len(merged.states) == 1 + 2 + 3 + 4 + 4 + 2 + 1 + 1 + 1
+    first = (merged.states == game.initial_state()).all(axis=1).argmax()
+    assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
+    assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
+    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 4]
 
 
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
@@ -100,8 +191,8 @@ def test_a_repeated_ply_is_several_examples(game: Game) -> None:
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,)]
-    assert [column.dtype for column in examples] == [np.uint64, np.float32, np.float32]
+    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,), (14, 0)]
+    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 4]
     assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
 
 

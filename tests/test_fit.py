@@ -16,6 +16,7 @@ from azero.config import NetworkConfig, TrainConfig, UserError
 from azero.examples import Examples
 from azero.games import make_game
 from azero.games.game import Game
+from azero.learning.average import WeightAverage
 from azero.learning.batches import Batch
 from azero.learning.fit import (
     Ledger,
@@ -24,10 +25,10 @@ from azero.learning.fit import (
     learning_rate,
     make_optimizer,
     multiplies_bf16,
-    policy_loss_of,
     resolve_precision,
 )
-from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.learning.losses import auxiliary_loss_of, outcome_shares, policy_loss_of, softened, value_loss_of
+from azero.network.model import Network, Outputs, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
 
 SMALL = NetworkConfig(blocks=1, channels=8)
@@ -56,7 +57,9 @@ def examples(game: Game) -> Examples:
         state = game.initial_state() if game.is_terminal(state) else state
     states = np.array(list(found.values()))
     moves = [int(rng.choice(game.legal_actions(state))) for state in states]
-    return Examples(states, np.eye(9, dtype=np.float32)[moves], rng.choice([-1, 0, 1], 64).astype(np.float32))
+    value = rng.choice([-1, 0, 1], 64).astype(np.float32)
+    policy = np.eye(9, dtype=np.float32)[moves]
+    return Examples(states, policy, value, (value == 0).astype(np.float32), policy[::-1])
 
 
 def same(one: Network, other: Network) -> bool:
@@ -65,7 +68,8 @@ def same(one: Network, other: Network) -> bool:
 
 
 def batch_of(policy_target: list[float], legal: list[bool]) -> Batch:
-    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([policy_target]), torch.zeros(1), torch.tensor([legal]))
+    policy = torch.tensor([policy_target])
+    return Batch(torch.zeros(1, 2, 3, 3), policy, torch.zeros(1), torch.ones(1), policy, torch.tensor([legal]))
 
 
 # --- losses, by hand ---
@@ -107,6 +111,60 @@ def test_illegal_moves_get_no_gradient_when_masked() -> None:
         )
         (gradient,) = torch.autograd.grad(loss, output)
         assert gradient[0, 2] == 0 and gradient[0, 0] < 0
+
+
+def test_outcome_shares_by_hand() -> None:
+    """Of eight games four won, one drawn, three lost: the value is 1/8; all won; all drawn; lost and drawn in halves."""
+    value, draw = torch.tensor([1 / 8, 1.0, 0.0, -0.5]), torch.tensor([1 / 8, 0.0, 1.0, 0.5])
+    assert outcome_shares(value, draw).tolist() == [[4 / 8, 1 / 8, 3 / 8], [1, 0, 0], [0, 1, 0], [0, 0.5, 0.5]]
+
+
+def test_cross_entropy_of_win_draw_and_loss_by_hand() -> None:
+    """Logits ln 1, ln 2, ln 5 are P(win) 1/8, P(draw) 2/8, P(loss) 5/8, so the value is -1/2; the target is 1/4, 1/2, 1/4."""
+    output = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
+    batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([0.0]), draw_target=torch.tensor([0.5]))
+    assert value_of(output).tolist() == pytest.approx([-0.5])
+    expected = -math.log(1 / 8) / 4 - math.log(2 / 8) / 2 - math.log(5 / 8) / 4
+    assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(expected)
+
+
+def test_squared_error_of_a_scalar_value_by_hand() -> None:
+    output = torch.atanh(torch.tensor([[0.5]]))
+    batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([-1.0]))
+    assert value_of(output).tolist() == pytest.approx([0.5])
+    assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(1.5**2)
+
+
+def test_a_softened_target_by_hand() -> None:
+    """1/16, 0 and 15/16 to the power 1/4: 1/2, 0 and 0.984; over their sum."""
+    root = (15 / 16) ** 0.25
+    soft = softened(torch.tensor([[1 / 16, 0.0, 15 / 16]]), 4.0)
+    assert soft[0].tolist() == pytest.approx([0.5 / (0.5 + root), 0, root / (0.5 + root)])
+
+
+def test_auxiliary_losses_by_hand() -> None:
+    """The soft head says 1/3 and 2/3 of two legal moves, its target is 1/4 and 3/4; the reply head says 1/8, 2/8, 5/8 of any."""
+    logits = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
+    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])._replace(reply_target=torch.tensor([[0.0, 0.0, 1.0]]))
+    config = TrainConfig(soft_policy_weight=2.0, soft_policy_temperature=2.0, opponent_reply_weight=0.5)
+    soft = -math.log(1 / 3) / 4 - math.log(2 / 3) * 3 / 4  # 0.1 ** 0.5 to 0.9 ** 0.5 is as 1 to 3
+    reply = -math.log(5 / 8)
+    found = {
+        heads: float(auxiliary_loss_of(Outputs(logits, logits, *heads), batch, config))
+        for heads in ((None, None), (logits, None), (None, logits), (logits, logits))
+    }
+    assert list(found.values()) == pytest.approx([0.0, 2 * soft, reply / 2, 2 * soft + reply / 2])
+    without = batch._replace(reply_target=torch.zeros(1, 3))  # the game was over
+    assert auxiliary_loss_of(Outputs(logits, logits, None, logits), without, config) == 0
+
+
+def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
+    """Cross-entropy is least where the softmax is the target itself, whose win less loss is the mean outcome."""
+    value, draw = torch.tensor([0.25, -0.6]), torch.tensor([0.5, 0.1])
+    logits = outcome_shares(value, draw).log().requires_grad_()
+    batch = batch_of([1.0], [True])._replace(value_target=value, draw_target=draw)
+    (gradient,) = torch.autograd.grad(value_loss_of(logits, value_of(logits), batch), logits)
+    assert gradient.abs().max() < 1e-6 and value_of(logits).tolist() == pytest.approx([0.25, -0.6])
 
 
 def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> None:
@@ -195,6 +253,31 @@ def test_clipping_bounds_the_gradient(game: Game, examples: Examples) -> None:
         pairs = zip(network.parameters(), result.network.parameters(), strict=True)
         moved = math.sqrt(sum(float(((new - old) ** 2).sum().detach()) for old, new in pairs))
         assert moved == pytest.approx(clip_norm, rel=1e-3)
+
+
+def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, examples: Examples) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16, value_output="wdl"), game, 1)
+    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
+    result = fit(network, examples, game, config, 1, "cpu")
+    assert result.scalars["loss/value"] < 0.1 and result.scalars["train/value_error"] < 0.1
+    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
+    with torch.no_grad():
+        chances = result.network.outputs(planes).value.softmax(1)
+    expected = 1 - examples.value_target.astype(int)  # place 0 is a win, 1 a draw, 2 a loss
+    assert (chances.argmax(1).numpy() == expected).mean() > 0.95
+
+
+def test_heads_for_training_only_learn_their_own_targets(game: Game, examples: Examples) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16, soft_policy=True, opponent_reply=True), game, 1)
+    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False, opponent_reply_weight=1.0)
+    result = fit(network, examples, game, config, 1, "cpu")
+    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
+    with torch.no_grad():
+        outputs = result.network.outputs(planes)
+    assert outputs.reply is not None and outputs.soft is not None
+    assert (outputs.reply.argmax(1).numpy() == examples.reply_target.argmax(1)).mean() > 0.95
+    assert (outputs.soft.argmax(1).numpy() == examples.policy_target.argmax(1)).mean() > 0.5  # illegal moves are not masked here
+    assert result.scalars["loss/policy"] < 0.2
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
@@ -294,6 +377,77 @@ def test_progress_hears_of_every_step_and_may_stop_it(game: Game, examples: Exam
         fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu", stop)
 
 
+# --- the average of the weights ---
+
+
+def test_an_average_forgets_its_first_weights_by_hand(game: Game) -> None:
+    """Kept are 1/10, 2/11 and 3/12 of it, never more than the decay: from 0 on, 1 makes 0.9, 2 makes 19.8 / 11, 3 makes 2.7."""
+    network = build_network(SMALL, game, 1)
+    weight = network.stem.weight.data
+    average = WeightAverage(network, network, decay=0.9, steps_before=0)
+    own = average.network.stem.weight
+    own.data.zero_()
+    for number, expected in ((1.0, 0.9), (2.0, 19.8 / 11), (3.0, 2.7)):
+        weight.fill_(number)
+        average.follow()
+        assert own.flatten()[0].item() == pytest.approx(expected)
+    late = WeightAverage(network, network, decay=0.9, steps_before=1000)
+    weight.fill_(13.0)
+    late.follow()
+    assert late.network.stem.weight.flatten()[0].item() == pytest.approx(0.9 * 3 + 0.1 * 13)
+
+
+def test_an_average_s_statistics_are_the_means_over_its_own_batches(game: Game) -> None:
+    network = build_network(SMALL, game, 1)
+    average = WeightAverage(network, network, decay=0.9, steps_before=0)
+    batches = torch.rand(3, 16, 2, 3, 3, generator=torch.Generator().manual_seed(1))
+    average.measure_statistics(batches)
+    with torch.no_grad():
+        seen = [network.stem(planes).transpose(0, 1).flatten(1) for planes in batches]  # [channels, cells of all boards]
+    norm = average.network.stem_norm
+    assert norm is not None and norm.running_mean is not None and norm.running_var is not None and norm.momentum == 0.1
+    assert torch.allclose(norm.running_mean, torch.stack([part.mean(1) for part in seen]).mean(0), atol=1e-6)
+    assert torch.allclose(norm.running_var, torch.stack([part.var(1) for part in seen]).mean(0), rtol=1e-4)
+
+
+def test_with_an_average_training_goes_as_without_and_the_average_follows(game: Game, examples: Examples) -> None:
+    network, config = build_network(SMALL, game, 1), TrainConfig(batch_size=16, epochs=4)
+    plain = fit(network, examples, game, config, 1, "cpu")
+    result = fit(network, examples, game, replace(config, ema_decay=0.9), 1, "cpu")
+    assert plain.training is None and result.training is not None and same(result.training, plain.network)
+    assert not same(result.network, plain.network) and not result.network.training
+    last = fit(network, examples, game, replace(config, ema_decay=1e-9), 1, "cpu").network  # keeps nothing: the last weights
+    weights = zip(last.parameters(), plain.network.parameters(), strict=True)
+    assert all(torch.allclose(one, other, atol=1e-6) for one, other in weights)
+    statistics = [one.state_dict()["stem_norm.running_mean"] for one in (last, plain.network)]
+    assert not torch.equal(*statistics)  # measured for itself
+
+
+def test_average_and_training_weights_go_through_a_file_without_a_trace(game: Game, examples: Examples) -> None:
+    config = TrainConfig(batch_size=16, epochs=2, ema_decay=0.95)
+    first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
+    assert first.training is not None
+    packed: dict[str, Any] = {
+        "game": game,
+        "config": SMALL,
+        "cycle": 1,
+        "train_steps": first.steps,
+        "optimizer_state": first.optimizer_state,
+    }
+    loaded = unpack_network(pack_network(first.network, training=first.training, **packed), "file")
+    assert loaded.training is not None and same(loaded.training, first.training) and same(loaded.network, first.network)
+    on = [
+        fit(start, examples, game, config, 2, "cpu", optimizer_state=state, steps_before=first.steps, average=average)
+        for start, state, average in (
+            (first.training, first.optimizer_state, first.network),
+            (loaded.training, loaded.optimizer_state, loaded.network),
+        )
+    ]
+    assert same(on[0].network, on[1].network) and on[0].training and on[1].training
+    assert same(on[0].training, on[1].training)
+    assert unpack_network(pack_network(first.network, **packed), "file").training is None
+
+
 # --- what is not finite ---
 
 
@@ -307,7 +461,8 @@ def test_a_step_that_is_not_finite_changes_nothing(game: Game, optimizer: str, c
     generator = torch.Generator().manual_seed(1)
     planes = torch.rand(16, 2, 3, 3, generator=generator)
     target = torch.softmax(torch.rand(16, 9, generator=generator), 1)
-    good = Batch(planes, target, torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool))
+    value, legal_mask = torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool)
+    good = Batch(planes, target, value, torch.zeros(16), target, legal_mask)
     if not first:
         trainer.step(good, 0.01, ledger)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from azero.config import Config, TrainConfig
@@ -19,22 +18,34 @@ from azero.forecast import (
     plies_paid,
     run_seconds,
     seconds_left,
-    train_steps,
     window_examples,
 )
-from azero.replay import Sampler
 
 TRAIN = TrainConfig(window=5000, epochs=2.0, batch_size=100)
 PACE = Pace(selfplay=60.0, examples=2000, merging=Merging(), step=0.1, evaluate=10.0, correctness=2.0, other=1.0)
 
 
 def test_the_window_grows_by_a_cycle_s_examples_until_it_is_full() -> None:
-    assert [window_examples(cycle, 2000, 5000) for cycle in (1, 2, 3, 4)] == [2000, 4000, 5000, 5000]
+    assert [window_examples(cycle, 2000, TRAIN) for cycle in (1, 2, 3, 4)] == [2000, 4000, 5000, 5000]
 
 
-@pytest.mark.parametrize("examples", [1, 49, 50, 2000, 4520, 5000])
-def test_steps_are_those_of_the_sampler(examples: int) -> None:
-    assert train_steps(TRAIN, examples) == Sampler(examples, 100, 2.0, np.random.default_rng(0)).steps
+def test_a_window_that_grows_makes_training_longer_in_every_cycle() -> None:
+    """At exponent 1 a full window of 5,000 grows by half of what is made: 5,500 of 6,000, 6,500 of 8,000, 7,500 of 10,000."""
+    growing = replace(TRAIN, window_beta=0.5, window_alpha=1.0)
+    assert [window_examples(cycle, 2000, growing) for cycle in (1, 2, 3, 4, 5)] == [2000, 4000, 5500, 6500, 7500]
+    assert run_seconds(PACE, growing, 3, 5) == pytest.approx(3 * 73 + 11 + 13 + 15)
+
+
+def test_a_bound_on_uses_makes_all_cycles_as_short() -> None:
+    """2,000 new examples a cycle may be drawn 3,000 times: 30 steps of 0.1 s, from whatever window."""
+    bounded = replace(TRAIN, max_uses=1.5)
+    assert [cycle_seconds(PACE, bounded, cycle)["train"] for cycle in (1, 2, 9)] == [3.0, 3.0, 3.0]
+    pace = pace_of(CYCLES, Config(train=bounded))
+    assert pace is not None and pace.step == pytest.approx(18 / 60)
+
+
+def test_of_a_million_cycles_some_stand_for_all() -> None:
+    assert run_seconds(PACE, TRAIN, 1, 1_000_000) == pytest.approx(83 * 1_000_000, rel=1e-3)
 
 
 def test_a_cycle_takes_its_stages_and_training_grows_with_the_window() -> None:

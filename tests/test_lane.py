@@ -13,7 +13,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
 from azero.search.cache import make_cache
-from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, Scratch, make_lane, make_scratch, play_wave, start_game
+from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, Scratch, make_lane, make_scratch, play_wave, start_games
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
 from azero.search.root import Fading, Temperature
@@ -65,9 +65,8 @@ class HandDriven:
         self.puct = make_puct(search or SearchConfig(num_simulations=policy.num_simulations))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.rows = np.zeros(size, np.int64)
-        for place in range(size):
-            seed = np.uint64(first_seed + place)
-            start_game(game.rule_addresses, self.tree, self.lane, place, seed, opening, policy, self.scratch)
+        seeds, openings = np.arange(first_seed, first_seed + size, dtype=np.uint64), np.tile(opening, (size, 1))
+        start_games(game.rule_addresses, self.tree, self.lane, np.arange(size), seeds, openings, policy, self.scratch)
 
     def wave(self) -> int:
         """Move every game to its next evaluation; returns how many are finished."""

@@ -339,8 +339,8 @@ def test_a_queue_hands_each_number_out_once() -> None:
     queue, taken = GameQueue(iter(range(500))), list[int]()
 
     def take_all() -> None:
-        while (number := queue.take()) is not None:
-            taken.append(number)
+        while len(numbers := queue.take(3)):
+            taken.extend(numbers.tolist())
 
     threads = [threading.Thread(target=take_all) for _ in range(4)]
     for thread in threads:
@@ -348,7 +348,12 @@ def test_a_queue_hands_each_number_out_once() -> None:
     for thread in threads:
         thread.join()
     assert sorted(taken) == list(range(500))
-    assert queue.take() is None
+    assert len(queue.take(3)) == 0
+
+
+def test_a_queue_whose_time_is_up_hands_out_a_first_game_alone() -> None:
+    queue = GameQueue(iter(range(5)), deadline=0.0)
+    assert queue.take(3).tolist() == [0] and queue.take(3).tolist() == []
 
 
 def test_the_policy_of_a_lane_is_the_config_s() -> None:

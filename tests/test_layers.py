@@ -16,21 +16,23 @@ PACKAGE = Path(__file__).resolve().parent.parent / "azero"
 LAYERS = [
     {"loop", "estimate"},
     {"trials"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play"},
+    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "doctor", "oracle"},
     {"trace", "trace_page", "trace_text"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
-    {"correctness", "entrants", "match_report"},
+    {"anchors"},
+    {"correctness", "entrants", "gate", "match_report"},
     {"trained"},
+    {"truth"},
     {"match"},
     {"forks"},
     {"examples", "replay", "metrics", "openings"},
-    {"run", "rating", "forecast", "monitoring"},
+    {"run", "rating", "elo_table", "forecast", "monitoring"},
     {"files"},
     {"words", "players"},
     {"search", "network", "evaluations"},
     {"games"},
-    {"command_line", "signals", "seeds"},
+    {"command_line", "signals", "seeds", "window"},
     {"config", "plugins", "machine"},
 ]
 RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
@@ -154,6 +156,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
         ("pickle", {"replay"}),
         ("filelock", {"files"}),
         ("openvino", {"network"}),
+        ("bitbully", {"truth"}),
     ],
 )
 def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> None:

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import io
+import json
 import math
 from typing import Any
 
 import pytest
 import torch
+from answering import every_kind
 
 from azero.config import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.model import Network, PyramidBlock, ResidualBlock, build_network, check_fits, pack_network, unpack_network
-
-KINDS = [
-    NetworkConfig(blocks=2, channels=8, block=block, head=head, policy_output=output)
-    for block in ("residual", "pyramid")
-    for head in ("convolutional", "pooled")
-    for output in ("logits", "linear")
-]
+from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SqueezeExcitation
+from azero.network.folded import FoldedNetwork
+from azero.network.model import Network, build_network, check_fits, pack_network, unpack_network
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +30,7 @@ def pack(network: Network, game: Game, **changes: Any) -> bytes:
     return pack_network(network, game=game, config=network.config, **(settings | changes))
 
 
-@pytest.mark.parametrize("config", KINDS, ids=lambda config: f"{config.block}-{config.head}-{config.policy_output}")
+@every_kind
 def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(game: Game, config: NetworkConfig) -> None:
     network = build_network(config, game, 1)
     planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
@@ -41,6 +39,24 @@ def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(game
     assert value.abs().max() <= 1
     again = unpack_network(pack(network, game), "file").network
     assert all(torch.equal(one, other) for one, other in zip(again(planes), (policy, value), strict=True))
+
+
+def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
+    """Logits ln 6, ln 3, ln 1 are 0.6, 0.3 and 0.1, whatever the board."""
+    network = build_network(NetworkConfig(blocks=1, channels=4, value_output="wdl"), game, 1)
+    network.value_head.output.weight.data.zero_()
+    network.value_head.output.bias.data.copy_(torch.log(torch.tensor([6.0, 3.0, 1.0])))
+    assert network(torch.rand(2, 2, 3, 3))[1].tolist() == pytest.approx([0.5, 0.5])
+
+
+def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
+    content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
+    header = json.loads(content["header"])
+    for name in ("value_output", "pooling_every", "squeeze_ratio", "soft_policy", "opponent_reply"):
+        del header["config"][name]
+    buffer = io.BytesIO()
+    torch.save(content | {"header": json.dumps(header)}, buffer)
+    assert unpack_network(buffer.getvalue(), "old").config == NetworkConfig(blocks=1, channels=4)
 
 
 def test_first_weights_have_the_variance_of_he(game: Game) -> None:
@@ -74,6 +90,54 @@ def test_a_pyramid_block_is_the_published_one() -> None:
     block.norm3.weight.data.zero_()
     assert torch.equal(block(x), x)
     assert (block(x) < 0).any()
+
+
+def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels() -> None:
+    """Four channels on a board of 1 x 3: three are kept, of the last one a ReLU leaves 0 2 4: mean 2, maximum 4."""
+    pooling = GlobalPooling(4)
+    assert pooling.kept == 3 and pooling.dense.weight.shape == (3, 2)
+    pooling.dense.weight.data.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
+    pooling.dense.bias.data.copy_(torch.tensor([0.0, 0.0, 10.0]))
+    x = torch.tensor([[[[1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0]], [[-1.0, 0.0, 1.0]], [[-7.0, 2.0, 4.0]]]])
+    expected = [[[1 + 2, 2 + 2, 3 + 2]], [[4, 4, 4]], [[-1 + 8, 0 + 8, 1 + 8]]]  # + mean; + maximum; + mean - maximum + 10
+    assert pooling(x)[0].tolist() == expected
+
+
+def test_squeeze_excitation_scales_each_channel_by_the_means_of_all() -> None:
+    """Means 2 and 3; one hidden unit, 2 - 3 + 1.5 = 0.5, becomes scales sigmoid(0.5 * 2 - 1) = 1/2 and sigmoid(ln 3) = 3/4."""
+    squeeze = SqueezeExcitation(2, ratio=2)
+    squeeze.hidden.weight.data.copy_(torch.tensor([[1.0, -1.0]]))
+    squeeze.hidden.bias.data.fill_(1.5)
+    squeeze.scale.weight.data.copy_(torch.tensor([[2.0], [0.0]]))
+    squeeze.scale.bias.data.copy_(torch.tensor([-1.0, math.log(3)]))
+    x = torch.tensor([[[[1.0, 3.0]], [[3.0, 3.0]]]])
+    assert squeeze(x).flatten().tolist() == pytest.approx([0.5, 1.5, 2.25, 2.25])
+    assert SqueezeExcitation(8, ratio=16).hidden.weight.shape == (1, 8)
+
+
+def test_heads_for_training_leave_the_rest_as_it_is(game: Game) -> None:
+    """The same first weights, the same answers, and nothing of them in the folded network."""
+    plain = build_network(NetworkConfig(), game, 1)
+    network = build_network(NetworkConfig(soft_policy=True, opponent_reply=True), game, 1)
+    planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
+    assert all(torch.equal(one, other) for one, other in zip(plain(planes), network(planes), strict=True))
+    assert FoldedNetwork(plain).state_dict().keys() == FoldedNetwork(network).state_dict().keys()
+    outputs = network.outputs(planes)
+    assert outputs.soft is not None and outputs.reply is not None and outputs.soft.shape == outputs.reply.shape == (5, 9)
+    again = unpack_network(pack(network, game), "file").network.outputs(planes)
+    assert again.reply is not None and torch.equal(again.reply, outputs.reply)
+
+
+def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:
+    for every, pooling in ((0, []), (1, [0, 1, 2, 3]), (2, [1, 3]), (3, [2]), (5, [])):
+        network = build_network(NetworkConfig(blocks=4, channels=8, pooling_every=every), game, 1)
+        assert [place for place, block in enumerate(network.blocks) if isinstance(block.pooling, GlobalPooling)] == pooling
+
+
+def test_pooling_takes_channels_from_the_second_convolution(game: Game) -> None:
+    network = build_network(NetworkConfig(blocks=1, channels=128, pooling_every=1), game, 1)
+    block = network.blocks[0]
+    assert isinstance(block, ResidualBlock) and block.conv2.weight.shape == (128, 96, 3, 3)  # KataGo's 96 and 32
 
 
 def test_the_published_network_has_a_bare_stem_and_one_dense_layer_a_head(game: Game) -> None:
@@ -114,8 +178,6 @@ def test_what_is_not_finite_is_never_packed(game: Game, part: str, number: float
 def test_what_is_no_network_is_refused_by_name(game: Game) -> None:
     data = pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)
     foreign = torch.nn.Linear(2, 2).state_dict()
-    import io
-
     buffer = io.BytesIO()
     torch.save(foreign, buffer)
     for content in (b"", b"not a network", data[:1000], data[:-1], buffer.getvalue()):
@@ -124,7 +186,6 @@ def test_what_is_no_network_is_refused_by_name(game: Game) -> None:
 
 
 def test_a_hostile_file_runs_nothing(game: Game, tmp_path: Any) -> None:
-    import io
     import os
 
     class Hostile:

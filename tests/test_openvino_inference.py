@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from answering import choice_of, needs_openvino
 
@@ -76,3 +78,29 @@ def test_it_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
     )
     assert (done.returncode, done.stderr, done.stdout) == (0, "", "[]\n")
     assert [path for path in (*home.rglob("*"), *work.rglob("*")) if path.is_file()] == []
+
+
+@needs_openvino
+def test_a_smaller_batch_is_compiled_once_the_rows_it_would_have_spared_have_cost_as_much() -> None:
+    game = make_game("tictactoe")
+    choice = replace(choice_of(("openvino", "fp32")), batches=(8, 32, 64))
+    inference = openvino_inference.make_inferences(build_network(NetworkConfig(), game, 1), game, choice, 1)[0]
+    assert list(inference.compiled) == [64]
+    inference.row_seconds, inference.compile_seconds = 0.001, 0.15
+    # 64 rows for 5 instead of 8: 56 ms each time; 56, 112, and 168 ms are more than 150
+    assert [inference.worthwhile(8) for _ in range(3)] == [64, 64, 8]
+    inference.compile(32)
+    inference.compile_seconds = 0.15
+    inference.missed[8] = 0.0
+    # now 32 rows are the next larger batch: 24 ms each time, and the seventh makes 168
+    assert [inference.worthwhile(8) for _ in range(7)] == [32] * 6 + [8]
+    assert inference.worthwhile(32) == 32 and inference.worthwhile(64) == 64
+
+
+@needs_openvino
+def test_planes_of_a_smaller_batch_are_computed_in_that_batch() -> None:
+    game = make_game("tictactoe")
+    choice = replace(choice_of(("openvino", "fp32")), batches=(8, 64))
+    inference = openvino_inference.make_inferences(build_network(NetworkConfig(), game, 1), game, choice, 1)[0]
+    assert len(inference.infer(np.zeros((8, *game.planes_shape), np.float32))[0]) == 8
+    assert list(inference.compiled) == [64, 8]

@@ -149,6 +149,48 @@ def test_who_won_everything_has_a_rating_and_a_wide_margin() -> None:
     assert second.elo == pytest.approx(third.elo)
 
 
+def test_a_player_between_fixed_ones_by_hand() -> None:
+    """One player, 100 games each against opponents fixed at 0 and 200: its place makes its expected points those it made."""
+    points, games = table((0, 1, 70, 100), (0, 2, 50, 100))
+    found = ratings(points, games, fixed={1: 0.0, 2: 200.0})
+    elo = found[0].elo
+    shares = [expected_score(elo), expected_score(elo - 200.0)]
+    assert 101 * sum(shares) == pytest.approx(70.5 + 50.5, abs=1e-6)  # a draw more with each
+    information = sum(101 * share * (1 - share) for share in shares)  # the log odds vary by one over that
+    assert found[0].margin == pytest.approx(1.959964 / math.sqrt(information) * 400 / math.log(10), rel=1e-4)
+    assert [each.elo for each in found[1:]] == pytest.approx([0.0, 200.0])
+    assert [each.margin for each in found[1:]] == [0.0, 0.0]
+
+
+def test_a_fixed_player_moves_the_scale_only() -> None:
+    points, games = table((0, 1, 60, 100), (0, 2, 90, 100), (1, 2, 75, 100))
+    free, fixed = ratings(points, games), ratings(points, games, fixed={2: 1000.0})
+    assert fixed[2].elo == pytest.approx(1000.0) and fixed[2].margin == 0.0
+    assert [each.elo - fixed[2].elo for each in fixed] == pytest.approx([each.elo - free[2].elo for each in free], abs=1e-6)
+
+
+def test_with_everyone_fixed_nothing_is_left_to_find() -> None:
+    points, games = table((0, 1, 60, 100), (0, 2, 90, 100), (1, 2, 75, 100))
+    assert [each.elo for each in ratings(points, games, fixed={0: 5.0, 1: -5.0, 2: 50.0})] == pytest.approx([5.0, -5.0, 50.0])
+
+
+@given(st.lists(st.floats(-400, 400), min_size=2, max_size=2), st.floats(-500, 900))
+def test_the_most_likely_place_is_the_best_of_many(anchors: list[float], truth: float) -> None:
+    """A plain twin: of all places on a grid the likelihood is highest at the one that is found."""
+    scored = [20 * expected_score(truth - anchor) for anchor in anchors]
+    points, games = table(*((0, 1 + place, points, 20) for place, points in enumerate(scored)))
+    found = ratings(points, games, fixed=dict(enumerate(anchors, 1)))[0].elo
+
+    def likelihood(elo: float) -> float:
+        shares = [expected_score(elo - anchor) for anchor in anchors]
+        return sum(
+            (points + 0.5) * math.log(share) + (20.5 - points) * math.log(1 - share)
+            for points, share in zip(scored, shares, strict=True)
+        )
+
+    assert likelihood(found) >= max(likelihood(elo) for elo in range(-1500, 1501, 50)) - 1e-9
+
+
 def test_tables_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="must add up"):
         ratings(np.ones((2, 2)), np.ones((2, 2)))

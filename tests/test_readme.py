@@ -23,12 +23,12 @@ TOY = (
     " evaluate.games=4 device=cpu"
 )
 # Commands whose status says something about the player, which is not trained here.
-STATUSES = {"python -m azero.correctness": {0, 1}}
+STATUSES = {"python -m azero.correctness": {0, 1}, "python -m azero.doctor": {0, 1}}
 
 PYTHON = f"""#!/usr/bin/env bash
 case "$*" in
   *--help* | *--cfg*) exec {sys.executable} "$@" ;;
-  "-m azero.correctness"* | "-m azero.check_game"*) exec {sys.executable} "$@" ;;
+  "-m azero.correctness"* | "-m azero.check_game"* | "-m azero.doctor"*) exec {sys.executable} "$@" ;;
   "-m azero.arena"* | "-m azero.play"* | "-m azero.trace"*) exec {sys.executable} "$@" ;;
   "-m azero."*) case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
     exec {sys.executable} "$@" $size ;;

@@ -26,6 +26,7 @@ def toy_sized(config: Config, folder: Path) -> Config:
         train=replace(config.train, epochs=0.2, batch_size=32, precision="fp32"),
         evaluate=replace(config.evaluate, games=2, num_simulations=2),
         inference=replace(config.inference, backend="torch", precision="fp32"),
+        oracle=replace(config.oracle, positions=2, num_simulations=2),
         run="toy",
         cycles=1,
         device="cpu",

@@ -279,6 +279,14 @@ def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
             np.testing.assert_array_equal(part, whole[-window:])
 
 
+def test_the_window_mixes_root_values_as_it_is_asked(run: Run) -> None:
+    add_cycle(run, 1, RECORDS)
+    mixed = load_window(run, 1000, mix=0.5)
+    for part, whole in zip(mixed, examples_of(RECORDS, 0.5), strict=True):
+        np.testing.assert_array_equal(part, whole)
+    assert not np.array_equal(mixed.value_target, load_window(run, 1000).value_target)
+
+
 def test_only_the_shards_that_are_needed_are_read(run: Run) -> None:
     for cycle in (1, 2):
         add_cycle(run, cycle, [make_record(cycle, plies=8)])
@@ -326,23 +334,19 @@ def test_a_shard_entry_counts_games_and_examples(run: Run) -> None:
 
 
 @settings(max_examples=200, deadline=None)
-@given(examples=st.integers(1, 60), batch_size=st.integers(2, 40), epochs=st.floats(0.01, 4), seed=st.integers(0, 99))
+@given(examples=st.integers(1, 60), batch_size=st.integers(2, 40), steps=st.integers(1, 99), seed=st.integers(0, 99))
 def test_batches_are_full_and_every_example_comes_once_before_any_comes_twice(
-    examples: int, batch_size: int, epochs: float, seed: int
+    examples: int, batch_size: int, steps: int, seed: int
 ) -> None:
-    sampler = Sampler(examples, batch_size, epochs, np.random.default_rng(seed))
+    sampler = Sampler(examples, batch_size, steps, np.random.default_rng(seed))
     batches = list(sampler)
-    assert len(batches) == len(sampler) == sampler.steps == max(1, round(examples * epochs / batch_size))
+    assert len(batches) == len(sampler) == sampler.steps == steps
     assert all(len(batch) == batch_size for batch in batches)
     drawn = np.concatenate(batches)
     for start in range(0, len(drawn) - examples + 1, examples):
         assert sorted(drawn[start : start + examples]) == list(range(examples))
     counts = np.bincount(drawn, minlength=examples)
     assert counts.max() - counts.min() <= 1
-
-
-def test_the_published_epochs_have_fifty_batches() -> None:
-    assert Sampler(5000, 100, 100, np.random.default_rng(1)).steps == 100 * 50
 
 
 def test_the_same_generator_gives_the_same_batches() -> None:

@@ -457,6 +457,16 @@ def test_a_configuration_that_cannot_fit_is_refused(config: Config, changes: dic
     assert Run.read(config, "toy").state == before
 
 
+def test_a_run_of_before_a_setting_was_there_has_it_at_its_default(config: Config) -> None:
+    finish(config)
+    with Run.open(config, "toy", "test") as run:
+        older = {key: value for key, value in run.state.config.items() if key != "network.value_output"}
+        run.commit(replace(run.state, config=older))
+    with pytest.raises(UserError, match=r"network\.value_output scalar → wdl;"):
+        Run.open(replace(config, network=NetworkConfig(value_output="wdl")), "toy", "test")
+    Run.open(config, "toy", "test").close()
+
+
 def test_what_may_change_changes(config: Config) -> None:
     finish(config)
     with Run.open(replace(config, cycles=99, lanes=2, train=TrainConfig(lr=0.1)), "toy", "test") as run:

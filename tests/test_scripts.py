@@ -11,7 +11,8 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
-    *("experiments/training_attempts.py", "experiments/training_precision.py"),
+    *("strength.py", "perfect_opponent.py"),
+    *("experiments/ablation.py", "experiments/training_attempts.py", "experiments/training_precision.py"),
 )
 
 
@@ -31,6 +32,10 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
         (("bench_selfplay.py", "--game", "nope"), "nope"),
         (("bench_position.py", "--run", "nope"), "nope"),
         (("bench_search.py", "--game", "nope"), "nope"),
+        (("strength.py", "--run", "nope"), "nope"),
+        (("strength.py", "--simulations", "many"), "many"),
+        (("perfect_opponent.py", "--games", "0"), "--games"),
+        (("experiments/ablation.py", "--seeds", "x"), "--seeds x"),
         (("check_estimate.py", "selfplay.games=-1"), "selfplay.games=-1"),
     ],
     ids=lambda words: words[0] if isinstance(words, tuple) else "",

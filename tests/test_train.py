@@ -8,6 +8,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -118,6 +119,7 @@ def test_the_stage_commits_a_candidate_and_what_it_cost(tmp_path: Path, game: Ga
     assert (loaded.cycle, loaded.train_steps, run.state.train_steps) == (1, steps, steps)
     assert loaded.optimizer_state is not None and loaded.optimizer_state["optimizer"] == "adamw"
     assert told.cycle["replay/window_examples"] == min(200, examples) and told.cycle["replay/window_age_cycles"] == 0
+    assert told.cycle["replay/uses"] == steps * 16 / examples
     assert sorted(told.train) == list(told.train) and list(told.train)[-1] == steps
     assert {"loss/policy", "loss/value", "loss/total", "train/lr", "train/policy_entropy"} <= told.train[steps].keys()
 
@@ -161,6 +163,45 @@ def test_the_next_cycle_goes_on_from_the_candidate_or_the_champion(tmp_path: Pat
             steps = run.state.train_steps
             errors[start_from] = told.train[steps]["loss/total"]
     assert errors["candidate"] < errors["champion"]
+
+
+def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_path: Path, game: Game) -> None:
+    """Two stages in one process, and with the run closed between them; the weights in training are those without an average."""
+    settings, files = replace(SETTINGS, ema_decay=0.95), []
+    for folder, asked, reopen in (("one", settings, False), ("two", settings, True), ("plain", SETTINGS, False)):
+        config = config_in(tmp_path / folder, asked)
+        run = Run.open(config, "toy", "test")
+        begin(run, game, config)
+        for _ in range(2):
+            train.run_stage(config, run, NullReporter(), StopSignal())
+            run.commit(replace(run.state, stage="train", cycle=run.state.cycle + 1))
+            if reopen:
+                run.close()
+                run = Run.open(config, "toy", "test")
+        files.append(run.read_candidate())
+        run.close()
+    assert files[0] == files[1]
+    averaged, plain = unpack_network(files[0], "averaged"), unpack_network(files[2], "plain")
+    assert averaged.training is not None and plain.training is None
+    pairs = zip(averaged.training.state_dict().values(), plain.network.state_dict().values(), strict=True)
+    assert all(torch.equal(one, other) for one, other in pairs)
+    assert not torch.equal(averaged.network.stem.weight, averaged.training.stem.weight)
+
+
+def test_a_network_with_everything_trains_on_root_values_and_replies(tmp_path: Path, game: Game) -> None:
+    """All options together: the stage commits a candidate that reads back, and its value targets are mixed."""
+    settings = replace(SETTINGS, value_mix=0.5, ema_decay=0.9, merge_equal=True, max_uses=1.0)
+    heads: dict[str, Any] = {"value_output": "wdl", "soft_policy": True, "opponent_reply": True}
+    everything = NetworkConfig(blocks=1, channels=8, pooling_every=1, squeeze_ratio=4, **heads)
+    config, told = replace(config_in(tmp_path, settings), network=everything), Told()
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config)
+        train.run_stage(config, run, told, StopSignal())
+        loaded = unpack_network(run.read_candidate(), "candidate")
+        assert loaded.config == everything and loaded.training is not None
+        assert run.state.train_steps == round(sum(shard.examples for shard in run.state.shards) / 16)
+    figures = told.train[run.state.train_steps]
+    assert figures["loss/total"] > figures["loss/policy"] + figures["loss/value"] > 0
 
 
 def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(tmp_path: Path, game: Game) -> None:

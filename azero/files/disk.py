@@ -78,6 +78,18 @@ def write_atomically(disk: Disk, path: Path, data: bytes) -> None:
         raise explained(path, error) from error
 
 
+def replace_if_other(disk: Disk, path: Path, data: bytes) -> None:
+    """`write_atomically`, unless the file has that content already.
+
+    Raises:
+        UserError: it could not be read or written.
+    """
+    with explaining(path):
+        same = path.exists() and path.read_bytes() == data
+    if not same:
+        write_atomically(disk, path, data)
+
+
 def make_folders(disk: Disk, folder: Path) -> None:
     """Create a folder and the ones above it, and see them on the disk.
 

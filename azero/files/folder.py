@@ -3,7 +3,7 @@
     checkpoints/<run>/state.json            the commit point: what it does not name does not exist
                       champion/000012.pt    networks
                       candidate/000013.pt
-                      tensorboard/ config.yaml metrics.csv
+                      tensorboard/ config.yaml metrics.csv ratings.csv
                       run.lock run.lock.json
     data/<run>/000012-000.pickle            games of cycle 12
                000013-partial-000.pickle    finished games of a self-play stage that was interrupted
@@ -27,7 +27,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from azero.config import Config, UserError
-from azero.files.disk import TEMPORARY, Disk, digest, explained, explaining, make_folders, write_atomically
+from azero.files.disk import TEMPORARY, Disk, digest, explained, explaining, make_folders, replace_if_other, write_atomically
 from azero.files.state import QuarantineEntry
 
 NAME = re.compile(r"[^\s/\\.][^/\\\x00-\x1f]{0,199}")
@@ -60,6 +60,11 @@ class Paths:
     def metrics_csv(self) -> Path:
         """One row for each cycle."""
         return self.folder / "metrics.csv"
+
+    @property
+    def ratings_csv(self) -> Path:
+        """The Elo table of its champions."""
+        return self.folder / "ratings.csv"
 
     @property
     def quarantine(self) -> Path:
@@ -148,10 +153,7 @@ class Folder:
 
     def replace_if_other(self, path: Path, data: bytes) -> None:
         """Replace a file atomically, unless it has that content already."""
-        with explaining(path):
-            same = path.exists() and path.read_bytes() == data
-        if not same:
-            self.replace(path, data)
+        replace_if_other(self._disk, path, data)
 
     def write_new(self, stem: str, suffix: str, data: bytes, taken: dict[str, str]) -> tuple[str, str]:
         """Write data under a name that belongs to no other content: (name, SHA-256).

@@ -65,6 +65,7 @@ class State:
         candidates: candidates kept, oldest first; the last one is `candidate`.
         shards: self-play games of finished self-play stages, oldest first.
         partial: finished games of the self-play stage under way, when it was interrupted.
+        examples: that all finished self-play stages made since the beginning.
         train_steps: optimizer steps since the beginning.
         train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.
@@ -88,6 +89,7 @@ class State:
     candidates: list[FileEntry] = field(default_factory=list)
     shards: list[ShardEntry] = field(default_factory=list)
     partial: list[ShardEntry] = field(default_factory=list)
+    examples: int = 0
     train_steps: int = 0
     train_steps_before: int = 0
     inference: dict[str, Any] | None = None
@@ -161,7 +163,8 @@ def _build(document: dict[str, Any]) -> State:
     kept = {key: [FileEntry(**entry) for entry in document[key]] for key in ("champions", "candidates")}
     shards = {key: [ShardEntry(**entry) for entry in document[key]] for key in ("shards", "partial")}
     quarantine = [QuarantineEntry(**entry) for entry in document["quarantine"]]
-    return State(**{**document, **networks, **kept, **shards, "quarantine": quarantine})
+    counted = {"examples": sum(shard.examples for shard in shards["shards"])}  # of a state of before they were counted
+    return State(**{**counted, **document, **networks, **kept, **shards, "quarantine": quarantine})
 
 
 def _check_names(state: State) -> None:

@@ -25,6 +25,8 @@ class TrainingData(NamedTuple):
         planes: [N, C * H * W] uint8 where planes hold small whole numbers only, else float32.
         policy_target: [N, A] float32.
         value_target: [N] float32, for the player to move.
+        draw_target: [N] float32, likewise.
+        reply_target: [N, A] float32, or [N, 0].
         legal_mask: [N, A] bool, True = legal.
         plane_sources: [symmetries, C * H * W] int64; symmetry k puts element `plane_sources[k, i]` in place i.
         action_sources: [symmetries, A] int64, likewise.
@@ -33,17 +35,21 @@ class TrainingData(NamedTuple):
     planes: Tensor
     policy_target: Tensor
     value_target: Tensor
+    draw_target: Tensor
+    reply_target: Tensor
     legal_mask: Tensor
     plane_sources: Tensor
     action_sources: Tensor
 
 
 class Batch(NamedTuple):
-    """B training rows: planes [B, C, H, W] float32, policy_target [B, A], value_target [B], legal_mask [B, A]."""
+    """B training rows: planes [B, C, H, W] float32, legal_mask [B, A] and the targets as in `Examples`."""
 
     planes: Tensor
     policy_target: Tensor
     value_target: Tensor
+    draw_target: Tensor
+    reply_target: Tensor
     legal_mask: Tensor
 
 
@@ -53,10 +59,15 @@ def load_data(examples: Examples, game: Game, device: str) -> TrainingData:
     offsets = np.arange(game.planes_shape[0])[None, :, None] * cells.shape[1]
     plane_sources = (cells[:, None, :] + offsets).reshape(len(cells), -1)
     planes, legal_mask = encode_all(game, examples.states)
+    policy_target, value_target, draw_target, reply_target = (
+        torch.from_numpy(np.ascontiguousarray(targets, np.float32)).to(device) for targets in examples[1:]
+    )
     return TrainingData(
         planes.to(device),
-        torch.from_numpy(np.ascontiguousarray(examples.policy_target, np.float32)).to(device),
-        torch.from_numpy(np.ascontiguousarray(examples.value_target, np.float32)).to(device),
+        policy_target,
+        value_target,
+        draw_target,
+        reply_target,
         legal_mask.to(device),
         torch.from_numpy(np.ascontiguousarray(plane_sources, np.int64)).to(device),
         torch.from_numpy(np.ascontiguousarray(actions, np.int64)).to(device),
@@ -89,10 +100,13 @@ def draw_batch(data: TrainingData, game: Game, rows: Tensor | None, which: Tenso
     """The examples of those numbers [B], each turned by its symmetry `which` [B]; None turns none."""
     assert rows is not None
     planes = data.planes.index_select(0, rows)
-    policy_target, legal_mask = data.policy_target.index_select(0, rows), data.legal_mask.index_select(0, rows)
+    columns = (data.policy_target, data.reply_target, data.legal_mask)
+    policy_target, reply_target, legal_mask = (column.index_select(0, rows) for column in columns)
     if which is not None:
         action_sources = data.action_sources.index_select(0, which)
         planes = planes.gather(1, data.plane_sources.index_select(0, which))
         policy_target, legal_mask = policy_target.gather(1, action_sources), legal_mask.gather(1, action_sources)
+        reply_target = reply_target.gather(1, action_sources[:, : reply_target.shape[1]])
     shaped = planes.view(-1, *game.planes_shape).to(torch.float32, memory_format=torch.channels_last)
-    return Batch(shaped, policy_target, data.value_target.index_select(0, rows), legal_mask)
+    value_target, draw_target = (targets.index_select(0, rows) for targets in (data.value_target, data.draw_target))
+    return Batch(shaped, policy_target, value_target, draw_target, reply_target, legal_mask)

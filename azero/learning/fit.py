@@ -16,17 +16,20 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from azero.config import TrainConfig, UserError
 from azero.examples import Examples
 from azero.games.game import Game
+from azero.learning.average import WeightAverage
 from azero.learning.batches import Batch, draw_batch, load_data, to_device
-from azero.network.model import Network, OptimizerState
+from azero.learning.losses import auxiliary_loss_of, figures_of, policy_loss_of, value_loss_of
+from azero.network.model import Network, OptimizerState, value_of
 from azero.replay import Sampler
+from azero.window import train_steps
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
 REPORTS = 20  # how often a stage tells its losses
+STATISTICS_BATCHES = 32  # from which the batch norms of averaged weights get their statistics
 CUDA_CHECK = 32  # steps between two looks at a GPU's results, each of which waits for it
 WIDE = 64  # channels from which bf16 on the CPU saves more than its casts cost
 
@@ -39,6 +42,7 @@ class TrainResult:
 
     Attributes:
         network: trained, on the CPU, in evaluation mode; the one that went in is unchanged.
+        training: with `ema_decay`, where `network` is the average, the weights that training goes on with; else None.
         optimizer_state: the optimizer's moments by parameter, for the next cycle.
         steps: steps made in this stage, skipped ones included.
         skipped: steps that were not finite and changed nothing.
@@ -48,6 +52,7 @@ class TrainResult:
     """
 
     network: Network
+    training: Network | None
     optimizer_state: OptimizerState
     steps: int
     skipped: int
@@ -67,6 +72,8 @@ def fit(
     *,
     optimizer_state: OptimizerState | None = None,
     steps_before: int = 0,
+    average: Network | None = None,
+    steps: int | None = None,
 ) -> TrainResult:
     """Train a copy of a network on some examples.
 
@@ -81,7 +88,9 @@ def fit(
         device: "cpu" or "cuda".
         progress: told after every step, with figures about twenty times; an exception of it ends the training.
         optimizer_state: moments to go on with; taken if the optimizer is the same, else it starts afresh.
-        steps_before: steps behind those moments; the warm-up counts them.
+        steps_before: steps behind the network; the warm-up counts them where the moments are taken, and the average does.
+        average: with `ema_decay`, the average to go on with; by default it begins as `network`.
+        steps: how many to make; by default those of `train_steps` where all examples are new.
 
     Raises:
         UserError: BAD_STEPS steps in a row were not finite, or the settings do not go together.
@@ -89,22 +98,38 @@ def fit(
     check_losses(network, config)
     begin = time.perf_counter()
     rng = np.random.default_rng(seed)
-    sampler = Sampler(len(examples.states), config.batch_size, config.epochs, rng)
+    count = len(examples.states)
+    sampler = Sampler(count, config.batch_size, steps or train_steps(config, count, count), rng)
     with deterministic(device):
         data = load_data(examples, game, device)
         trainer = Trainer(network, config, device, optimizer_state)
+        averaged = None
+        if config.ema_decay:
+            averaged = WeightAverage(average or network, trainer.network, config.ema_decay, steps_before)
         ledger = Ledger(sampler.steps, device)
-        for step, rows in enumerate(sampler):
+
+        def drawn(rows: np.ndarray) -> Batch:
             which = rng.integers(len(game.action_symmetries), size=len(rows)) if config.symmetries else None
+            return draw_batch(data, game, to_device(rows, device), to_device(which, device))
+
+        for step, rows in enumerate(sampler):
             lr = learning_rate(config, step, sampler.steps, steps_before if trainer.went_on else 0)
-            trainer.step(draw_batch(data, game, to_device(rows, device), to_device(which, device)), lr, ledger)
+            trainer.step(drawn(rows), lr, ledger)
+            if averaged:
+                averaged.follow()
             figures = ledger.look(step + 1)
             if figures:
                 figures["train/lr"] = lr
             if progress:
                 progress(step + 1, sampler.steps, figures)
+        if averaged:
+            numbers = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
+            with trainer.autocast():
+                averaged.measure_statistics(drawn(rows).planes for rows in numbers)
+    trained = plain_copy(trainer.network, network)
     return TrainResult(
-        network=trainer.trained(network),
+        network=plain_copy(averaged.network, network) if averaged else trained,
+        training=trained if averaged else None,
         optimizer_state=trainer.moments(),
         steps=sampler.steps,
         skipped=ledger.skipped_steps(),
@@ -167,37 +192,6 @@ def learning_rate(config: TrainConfig, step: int, steps: int, steps_before: int 
     if config.warmup_steps:
         factor *= min(1.0, (steps_before + step + 1) / config.warmup_steps)
     return config.lr * factor
-
-
-def policy_loss_of(output: Tensor, batch: Batch, config: TrainConfig, linear: bool) -> tuple[Tensor, Tensor]:
-    """The policy head's loss, a scalar, and the log-probabilities [B, A] that it means, for figures.
-
-    `mask_illegal` takes illegal moves out of the softmax; of a linear output it takes their errors out of the squared error. The
-    squared error is the mean over batch and actions, as Keras has it.
-
-    Args:
-        output: [B, A] float32 of the network.
-        batch: the targets.
-        config: `policy_loss` and `mask_illegal`.
-        linear: whether the output is no logits but the move weights themselves.
-    """
-    masked = output.masked_fill(~batch.legal_mask, 0.0 if linear else -1e9) if config.mask_illegal else output
-    if linear:
-        log_policy = masked.detach().clamp_min(1e-6).log().log_softmax(1)
-        return functional.mse_loss(masked, batch.policy_target), log_policy
-    log_policy = masked.log_softmax(1)
-    if config.policy_loss == "mse":
-        return functional.mse_loss(log_policy.exp(), batch.policy_target), log_policy.detach()
-    return -(batch.policy_target * log_policy).sum(1).mean(), log_policy.detach()
-
-
-@torch.no_grad()
-def figures_of(batch: Batch, log_policy: Tensor, value: Tensor) -> Tensor:
-    """[4]: mean entropy of policy and of target, share of rows whose best moves agree, mean error of the value."""
-    policy_entropy = -(log_policy.exp() * log_policy).sum(1).mean()
-    target_entropy = torch.special.entr(batch.policy_target).sum(1).mean()
-    agreement = (log_policy.argmax(1) == batch.policy_target.argmax(1)).float().mean()
-    return torch.stack([policy_entropy, target_entropy, agreement, (value - batch.value_target).abs().mean()])
 
 
 class Ledger:
@@ -285,8 +279,8 @@ class Trainer:
         What is not finite is found and undone on the device, so a step never waits for it.
         """
         self.statistics_before.copy_(self.statistics)
-        policy_loss, value_loss, figures = self.losses(batch)
-        total = policy_loss + self.config.value_weight * value_loss
+        policy_loss, value_loss, auxiliary_loss, figures = self.losses(batch)
+        total = policy_loss + self.config.value_weight * value_loss + auxiliary_loss
         self.optimizer.zero_grad(set_to_none=True)
         total.backward()
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
@@ -299,13 +293,19 @@ class Trainer:
         losses = torch.stack([policy_loss.detach(), value_loss.detach(), total.detach(), norm])
         ledger.add(torch.cat([losses, figures]), bad)
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
-        """Policy loss, value loss, and the figures [4] of `figures_of`."""
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16"):
-            output, value = self.network(batch.planes)
-        output, value = output.float(), value.float()
-        policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
-        return policy_loss, functional.mse_loss(value, batch.value_target), figures_of(batch, log_policy, value.detach())
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | float, Tensor]:
+        """Policy loss, value loss, the weighted loss of other heads, and the figures [4] of `figures_of`."""
+        with self.autocast():
+            outputs = self.network.outputs(batch.planes)
+            value = value_of(outputs.value)
+        policy_loss, log_policy = policy_loss_of(outputs.policy.float(), batch, self.config, self.linear)
+        value_loss = value_loss_of(outputs.value.float(), value.float(), batch)
+        figures = figures_of(batch, log_policy, value.detach().float())
+        return policy_loss, value_loss, auxiliary_loss_of(outputs, batch, self.config), figures
+
+    def autocast(self) -> torch.autocast:
+        """Where the network is applied: it computes in bf16 there if that is the precision."""
+        return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16")
 
     def apply(self, lr: float, bad: Tensor) -> None:
         """Let the optimizer step, unless `bad`. Fused optimizers read `found_inf` on the device, as gradient scaling uses it."""
@@ -335,14 +335,15 @@ class Trainer:
             state[name] = {key: tensor.detach().to("cpu", copy=True) for key, tensor in kept if isinstance(tensor, Tensor)}
         return {"optimizer": self.config.optimizer, "state": state}
 
-    @torch.no_grad()
-    def trained(self, like: Network) -> Network:
-        """A plain network on the CPU, in evaluation mode, with the trained weights and statistics."""
-        result = copy.deepcopy(like).cpu()
-        own, new = result.state_dict(), self.network.state_dict()
-        for name, tensor in own.items():
-            tensor.copy_(new[name])
-        return result.eval()
+
+@torch.no_grad()
+def plain_copy(network: Network, like: Network) -> Network:
+    """A network of the kind of `like` on the CPU, in evaluation mode, with the weights and statistics of `network`."""
+    result = copy.deepcopy(like).cpu()
+    new = network.state_dict()
+    for name, tensor in result.state_dict().items():
+        tensor.copy_(new[name])
+    return result.eval()
 
 
 def join_statistics(network: Network) -> Tensor:

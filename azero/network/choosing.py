@@ -89,7 +89,7 @@ def with_smaller_batches(network: Network, game: Game, choice: InferenceChoice, 
     logits, value = inference.infer(planes)
     equal = []
     for size in sizes[:-1]:
-        parts = [inference.infer(np.roll(planes, -start, axis=0), size) for start in range(0, len(planes), size)]
+        parts = [inference.infer(planes[start : start + size]) for start in range(0, len(planes), size)]
         same_logits = np.array_equal(np.concatenate([part for part, _ in parts]), logits)
         if same_logits and np.array_equal(np.concatenate([part for _, part in parts]), value):
             equal.append(size)

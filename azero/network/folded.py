@@ -7,11 +7,14 @@ Letters: B the batch, A actions, C H W planes.
 
 from __future__ import annotations
 
+import copy
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.network.model import ConvolutionalHead, Network, PooledHead, PyramidBlock, ResidualBlock
+from azero.network.blocks import ConvolutionalHead, PooledHead, PyramidBlock, ResidualBlock
+from azero.network.model import Network, value_of
 
 SMALLEST_OUTPUT = 1e-6  # of a linear policy head: a move with a smaller or negative output has this weight
 
@@ -40,8 +43,8 @@ class FoldedNetwork(nn.Module):
         x = x.relu_() if self.stem_relu else x
         for block in self.blocks:
             x = block(x)
-        policy_output, value = self.policy_head(x).float(), self.value_head(x).float()
-        return policy_logits(policy_output, self.linear_policy), torch.tanh(value).squeeze(1)
+        policy_output, value_output = self.policy_head(x).float(), self.value_head(x).float()
+        return policy_logits(policy_output, self.linear_policy), value_of(value_output)
 
 
 def policy_logits(policy_output: Tensor, linear: bool) -> Tensor:
@@ -55,10 +58,11 @@ class FoldedResidual(nn.Module):
     def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
         self.conv1, self.conv2 = fold(block.conv1, block.norm1), fold(block.conv2, block.norm2)
+        self.pooling, self.squeeze = with_own_dense(block.pooling), with_own_dense(block.squeeze)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, channels, H, W] -> the same shape."""
-        return self.conv2(self.conv1(x).relu_()).add_(x).relu_()
+        return self.squeeze(self.conv2(self.pooling(self.conv1(x)).relu_())).add_(x).relu_()
 
 
 class FoldedPyramid(nn.Module):
@@ -72,10 +76,11 @@ class FoldedPyramid(nn.Module):
         super().__init__()
         self.affine = Affine(block.norm1)
         self.conv1, self.conv2 = fold(block.conv1, block.norm2), fold(block.conv2, block.norm3)
+        self.pooling, self.squeeze = with_own_dense(block.pooling), with_own_dense(block.squeeze)
 
     def forward(self, x: Tensor) -> Tensor:
         """[B, channels, H, W] -> the same shape."""
-        return self.conv2(self.conv1(self.affine(x)).relu_()).add_(x)
+        return self.squeeze(self.conv2(self.pooling(self.conv1(self.affine(x))).relu_())).add_(x)
 
 
 class FoldedHead(nn.Module):
@@ -111,6 +116,15 @@ class Dense(nn.Module):
         if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
             return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
         return functional.linear(x, self.weight, self.bias)
+
+
+def with_own_dense(part: nn.Module) -> nn.Module:
+    """A copy of a block's pooling or squeeze-excitation, or of what stands in its place, whose dense layers are `Dense`."""
+    own = copy.deepcopy(part)
+    for name, layer in part.named_children():
+        assert isinstance(layer, nn.Linear)
+        setattr(own, name, Dense(layer))
+    return own
 
 
 def fold(conv: nn.Conv2d, norm: nn.BatchNorm2d | None) -> nn.Conv2d:

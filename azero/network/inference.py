@@ -23,7 +23,8 @@ class Inference(Protocol):
         """Evaluate a batch.
 
         Args:
-            planes: [B, C, H, W] float32, C-contiguous, from the view of the player to move.
+            planes: [B, C, H, W] float32, C-contiguous, from the view of the player to move; of B, or of another of the choice's
+                `batches`, which is then the size that is computed.
             rows: how many of them are asked for, the first ones; None for all. Fewer may take less time.
 
         Returns:
@@ -68,10 +69,11 @@ def fitting(batches: tuple[int, ...], rows: int | None) -> int:
     return batches[-1] if rows is None else next(size for size in batches if size >= rows)
 
 
-def check_batch(planes: np.ndarray, shape: tuple[int, ...]) -> None:
-    """Raises ValueError unless planes are float32 of exactly that shape."""
-    if planes.shape != shape or planes.dtype != np.float32:
-        raise ValueError(f"infer needs float32 planes of shape {shape}, not {planes.dtype} of shape {planes.shape}")
+def check_batch(planes: np.ndarray, batches: tuple[int, ...], shape: tuple[int, ...]) -> None:
+    """Raises ValueError unless planes are float32 of that shape [C, H, W], and as many as a batch has."""
+    if planes.shape[1:] != shape or len(planes) not in batches or planes.dtype != np.float32:
+        sizes = " or ".join(str(size) for size in batches)
+        raise ValueError(f"infer needs {sizes} float32 planes of shape {shape}, not {planes.dtype} of shape {planes.shape}")
 
 
 def resolve_device(device: str) -> str:

@@ -9,7 +9,7 @@ import io
 import json
 import math
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -17,6 +17,16 @@ from torch.nn import functional
 
 from azero.config import NetworkConfig, UserError
 from azero.games.game import Game
+from azero.network.blocks import (
+    ConvolutionalHead,
+    GlobalPooling,
+    PooledHead,
+    PyramidBlock,
+    ResidualBlock,
+    SqueezeExcitation,
+    batch_norm,
+    convolution,
+)
 
 FORMAT = 1  # of packed networks
 # Most planes of a convolutional head. AlphaGo Zero has 2 for the policy and 1 for the value; measured on all positions of
@@ -26,84 +36,27 @@ HEAD_PLANES = 32
 OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.learning.fit`
 
 
-def convolution(inputs: int, outputs: int, size: int = 3) -> nn.Conv2d:
-    """A convolution that keeps the board's size. It has no bias: the batch norm behind it has one, or it is published so."""
-    return nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False)
+class Outputs(NamedTuple):
+    """The heads' own outputs.
 
+    Attributes:
+        policy: [B, A] logits or, with `policy_output=linear`, move weights as they are.
+        value: [B, 1], the value before its tanh, or with `value_output=wdl` logits [B, 3] of win, draw and loss.
+        soft: [B, A] logits of the softened policy, or None.
+        reply: [B, A] logits of the opponent's next ply, or None.
+    """
 
-def batch_norm(channels: int) -> nn.BatchNorm2d:
-    """A batch norm without the count of batches, which nothing reads and which would cost one more operation a layer and step."""
-    layer = nn.BatchNorm2d(channels)
-    layer.register_buffer("num_batches_tracked", None)
-    return layer
-
-
-class ResidualBlock(nn.Module):
-    """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero)."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.conv1 = convolution(channels, channels)
-        self.norm1 = batch_norm(channels)
-        self.conv2 = convolution(channels, channels)
-        self.norm2 = batch_norm(channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
-        inner = functional.relu(self.norm1(self.conv1(x)), inplace=True)
-        return functional.relu(self.norm2(self.conv2(inner)) + x, inplace=True)
-
-
-class PyramidBlock(nn.Module):
-    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017)."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.norm1 = batch_norm(channels)
-        self.conv1 = convolution(channels, channels)
-        self.norm2 = batch_norm(channels)
-        self.conv2 = convolution(channels, channels)
-        self.norm3 = batch_norm(channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
-        inner = functional.relu(self.norm2(self.conv1(self.norm1(x))), inplace=True)
-        return self.norm3(self.conv2(inner)) + x
-
-
-class ConvolutionalHead(nn.Module):
-    """1x1 convolution - BN - ReLU, then one dense layer, or two with `hidden` units between (AlphaGo Zero)."""
-
-    def __init__(self, channels: int, planes: int, cells: int, hidden: int, outputs: int) -> None:
-        super().__init__()
-        self.conv = convolution(channels, planes, size=1)
-        self.norm = batch_norm(planes)
-        self.hidden = nn.Linear(planes * cells, hidden) if hidden else None
-        self.output = nn.Linear(hidden or planes * cells, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
-        flat = functional.relu(self.norm(self.conv(x))).flatten(1)
-        return self.output(flat if self.hidden is None else functional.relu(self.hidden(flat)))
-
-
-class PooledHead(nn.Module):
-    """Global average pooling, then one dense layer."""
-
-    def __init__(self, channels: int, outputs: int) -> None:
-        super().__init__()
-        self.output = nn.Linear(channels, outputs)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
-        return self.output(x.mean((2, 3)))
+    policy: Tensor
+    value: Tensor
+    soft: Tensor | None
+    reply: Tensor | None
 
 
 class Network(nn.Module):
     """Planes to a policy output and a value.
 
     The tower is a stem and `config.blocks` blocks. With residual blocks the stem is conv - BN - ReLU; with pyramid blocks it is a
-    bare convolution, since each of them begins with a batch norm.
+    bare convolution, since each of them begins with a batch norm. Every `config.pooling_every`-th block pools globally.
     """
 
     def __init__(self, config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> None:
@@ -116,16 +69,18 @@ class Network(nn.Module):
         self.stem = convolution(planes, channels)
         self.stem_norm = batch_norm(channels) if config.block == "residual" else None
         block = ResidualBlock if config.block == "residual" else PyramidBlock
-        self.blocks = nn.ModuleList([block(channels) for _ in range(config.blocks)])
-        self.policy_head: ConvolutionalHead | PooledHead
-        self.value_head: ConvolutionalHead | PooledHead
-        if config.head == "convolutional":
-            head_planes = min(channels, HEAD_PLANES)
-            self.policy_head = ConvolutionalHead(channels, head_planes, cells, 0, num_actions)
-            self.value_head = ConvolutionalHead(channels, head_planes, cells, config.value_hidden, 1)
-        else:
-            self.policy_head = PooledHead(channels, num_actions)
-            self.value_head = PooledHead(channels, 1)
+        pooling = [config.pooling_every > 0 and number % config.pooling_every == 0 for number in range(1, config.blocks + 1)]
+        self.blocks = nn.ModuleList([block(channels, pools, config.squeeze_ratio) for pools in pooling])
+
+        def head(outputs: int, hidden: int = 0) -> ConvolutionalHead | PooledHead:
+            if config.head == "pooled":
+                return PooledHead(channels, outputs)
+            return ConvolutionalHead(channels, min(channels, HEAD_PLANES), cells, hidden, outputs)
+
+        self.policy_head = head(num_actions)
+        self.value_head = head(3 if config.value_output == "wdl" else 1, config.value_hidden)
+        self.soft_head = head(num_actions) if config.soft_policy else None
+        self.reply_head = head(num_actions) if config.opponent_reply else None
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluate B positions.
@@ -137,12 +92,26 @@ class Network(nn.Module):
             policy_output [B, A], logits or, with `policy_output=linear`, move weights as they are; and value [B] in [-1, 1],
             for the player to move.
         """
+        outputs = self.outputs(planes)
+        return outputs.policy, value_of(outputs.value)
+
+    def outputs(self, planes: Tensor) -> Outputs:
+        """What all heads say of B positions; training wants more of it than `forward` gives."""
         x = self.stem(planes)
         if self.stem_norm is not None:
             x = functional.relu(self.stem_norm(x), inplace=True)
         for block in self.blocks:
             x = block(x)
-        return self.policy_head(x), torch.tanh(self.value_head(x)).squeeze(1)
+        heads = (self.policy_head, self.value_head, self.soft_head, self.reply_head)
+        return Outputs(*(None if head is None else head(x) for head in heads))  # type: ignore[arg-type]
+
+
+def value_of(value_output: Tensor) -> Tensor:
+    """A value head's output as a value [B] in [-1, 1]: the tanh of [B, 1], or of logits [B, 3] P(win) - P(loss)."""
+    if value_output.shape[1] == 1:
+        return torch.tanh(value_output).squeeze(1)
+    win, _, loss = value_output.softmax(1).unbind(1)
+    return win - loss
 
 
 def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
@@ -155,14 +124,19 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
 
 @torch.no_grad()
 def initialize(network: Network, generator: torch.Generator) -> None:
-    """He initialisation (He et al. 2015): variance 2 / fan-in before a ReLU, 1 / fan-in at the two outputs, which have none.
+    """He initialisation (He et al. 2015): variance 2 / fan-in before a ReLU, 1 / fan-in where none follows.
 
-    Biases are 0; a batch norm begins as the identity.
+    Biases are 0; a batch norm begins as the identity. What the cells of a pooling block are told begins with half a standard
+    deviation of their own numbers: the pooled means and maxima of numbers after a batch norm are 2.5 in the mean square.
     """
-    outputs = {network.policy_head.output, network.value_head.output}
+    gains: dict[nn.Module, float] = {
+        module.output: 1.0 for module in network.modules() if isinstance(module, ConvolutionalHead | PooledHead)
+    }
+    gains |= {module.dense: 0.1 for module in network.modules() if isinstance(module, GlobalPooling)}
+    gains |= {module.scale: 1.0 for module in network.modules() if isinstance(module, SqueezeExcitation)}
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
-            gain = 1.0 if module in outputs else 2.0
+            gain = gains.get(module, 2.0)
             module.weight.normal_(0.0, math.sqrt(gain / module.weight[0].numel()), generator=generator)
             if module.bias is not None:
                 module.bias.zero_()
@@ -186,6 +160,7 @@ class LoadedNetwork:
         cycle: the cycle that made it; 0 is the random network.
         train_steps: steps of the optimizer behind it, over all cycles.
         optimizer_state: the optimizer's moments, or None.
+        training: where `network` is an average of weights, those that training goes on with; else None.
     """
 
     network: Network
@@ -195,17 +170,28 @@ class LoadedNetwork:
     cycle: int
     train_steps: int
     optimizer_state: OptimizerState | None
+    training: Network | None
 
 
 def pack_network(
-    network: Network, *, game: Game, config: NetworkConfig, cycle: int, train_steps: int, optimizer_state: OptimizerState | None
+    network: Network,
+    *,
+    game: Game,
+    config: NetworkConfig,
+    cycle: int,
+    train_steps: int,
+    optimizer_state: OptimizerState | None,
+    training: Network | None = None,
 ) -> bytes:
     """A network as the bytes of a file: `torch.save` of tensors by name and one header in JSON. Equal networks give equal bytes.
+
+    For the arguments see `LoadedNetwork`.
 
     Raises:
         UserError: a weight or a moment is not finite.
     """
     tensors = {f"weights/{name}": tensor for name, tensor in network.state_dict().items()}
+    tensors |= {f"training/{name}": tensor for name, tensor in (training.state_dict() if training else {}).items()}
     for parameter, moments in (optimizer_state or {"state": {}})["state"].items():
         tensors |= {f"optimizer/{parameter}/{moment}": tensor for moment, tensor in moments.items()}
     tensors = {name: packed_tensor(name, tensor) for name, tensor in tensors.items()}
@@ -257,17 +243,22 @@ def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNet
         raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
     config = NetworkConfig(**header["config"])
     planes, height, width = (int(size) for size in header["planes_shape"])
-    with torch.random.fork_rng(devices=[]):
-        network = Network(config, (planes, height, width), int(header["num_actions"]))
-    fill_weights(network, {key.removeprefix("weights/"): tensor for key, tensor in tensors.items() if key.startswith("weights/")})
+
+    def network_of(kind: str) -> Network:
+        with torch.random.fork_rng(devices=[]):
+            network = Network(config, (planes, height, width), int(header["num_actions"]))
+        fill_weights(network, {key.removeprefix(kind): tensor for key, tensor in tensors.items() if key.startswith(kind)})
+        return network.eval()
+
     return LoadedNetwork(
-        network=network.eval(),
+        network=network_of("weights/"),
         game_name=str(header["game"]),
         game_options=dict(header["game_options"]),
         config=config,
         cycle=int(header["cycle"]),
         train_steps=int(header["train_steps"]),
         optimizer_state=moments_from(header["optimizer"], tensors),
+        training=network_of("training/") if any(key.startswith("training/") for key in tensors) else None,
     )
 
 

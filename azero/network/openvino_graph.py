@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
+from azero.network.blocks import GlobalPooling, SqueezeExcitation
 from azero.network.folded import SMALLEST_OUTPUT, Affine, Dense, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.int8 import Ranges
 
 Node = Any  # OpenVINO has no types for a checker
+CELLS = np.array([2, 3])  # the dimensions H and W
 
 
 def openvino() -> ModuleType:
@@ -59,24 +61,51 @@ class Graph:
         logits = self.head(x, folded.policy_head)
         if folded.linear_policy:
             logits = op.log(op.maximum(logits, op.constant(np.float32(SMALLEST_OUTPUT))))
-        value = op.squeeze(op.tanh(self.head(x, folded.value_head)), op.constant(np.array([1])))
+        value = self.value(self.head(x, folded.value_head), len(folded.value_head.output.bias))
         return self.library.Model([op.result(logits), op.result(value)], [self.planes], "azero")
+
+    def value(self, x: Node, outputs: int) -> Node:
+        """See `azero.network.model.value_of`; `outputs` of the value head are 1 or 3."""
+        op = self.op
+        if outputs == 1:
+            return op.squeeze(op.tanh(x), op.constant(np.array([1])))
+        chances = op.softmax(x, axis=1)
+        win, loss = (op.gather(chances, op.constant(np.int64(place)), op.constant(np.int64(1))) for place in (0, 2))
+        return op.subtract(win, loss)
 
     def residual(self, x: Node, block: FoldedResidual) -> Node:
         """See `FoldedResidual.forward`."""
-        inner = self.op.relu(self.convolution(x, block.conv1))
-        return self.op.relu(self.op.add(self.convolution(inner, block.conv2), x))
+        inner = self.op.relu(self.pooling(self.convolution(x, block.conv1), block.pooling))
+        return self.op.relu(self.op.add(self.squeeze(self.convolution(inner, block.conv2), block.squeeze), x))
 
     def pyramid(self, x: Node, block: FoldedPyramid) -> Node:
         """See `FoldedPyramid.forward`."""
-        inner = self.op.relu(self.convolution(self.affine(x, block.affine), block.conv1))
-        return self.op.add(self.convolution(inner, block.conv2), x)
+        inner = self.op.relu(self.pooling(self.convolution(self.affine(x, block.affine), block.conv1), block.pooling))
+        return self.op.add(self.squeeze(self.convolution(inner, block.conv2), block.squeeze), x)
+
+    def pooling(self, x: Node, part: nn.Module) -> Node:
+        """See `GlobalPooling.forward`; x itself where a block has none."""
+        if not isinstance(part, GlobalPooling):
+            return x
+        op, sizes = self.op, np.array([part.kept, part.dense.weight.shape[1] // 2])
+        kept, pooled = op.variadic_split(x, op.constant(np.int64(1)), op.constant(sizes)).outputs()
+        pooled = op.relu(pooled)
+        pools = [reduce(pooled, op.constant(CELLS), keep_dims=False) for reduce in (op.reduce_mean, op.reduce_max)]
+        return op.add(kept, op.unsqueeze(self.dense(op.concat(pools, 1), part.dense), op.constant(CELLS)))
+
+    def squeeze(self, x: Node, part: nn.Module) -> Node:
+        """See `SqueezeExcitation.forward`; x itself where a block has none."""
+        if not isinstance(part, SqueezeExcitation):
+            return x
+        op = self.op
+        hidden = op.relu(self.dense(op.reduce_mean(x, op.constant(CELLS), keep_dims=False), part.hidden))
+        return op.multiply(x, op.unsqueeze(op.sigmoid(self.dense(hidden, part.scale)), op.constant(CELLS)))
 
     def head(self, x: Node, head: FoldedHead) -> Node:
         """See `FoldedHead.forward`."""
         op = self.op
         if head.conv is None:
-            x = op.reduce_mean(x, op.constant(np.array([2, 3])), keep_dims=False)
+            x = op.reduce_mean(x, op.constant(CELLS), keep_dims=False)
         else:
             x = op.reshape(op.relu(self.convolution(x, head.conv)), op.constant(np.array([0, -1])), special_zero=True)
         return self.dense(x if head.hidden is None else op.relu(self.dense(x, head.hidden)), head.output)
@@ -90,7 +119,7 @@ class Graph:
         x = self.op.convolution(x, weight, [1, 1], padding, padding, [1, 1])
         return self.op.add(x, self.constant(layer.bias[None, :, None, None]))
 
-    def dense(self, x: Node, layer: Dense) -> Node:
+    def dense(self, x: Node, layer: Dense | nn.Linear) -> Node:
         """A dense layer with its bias."""
         x = self.op.matmul(x, self.constant(layer.weight), transpose_a=False, transpose_b=True)
         return self.op.add(x, self.constant(layer.bias[None]))

@@ -6,6 +6,7 @@ A call computes in the thread that makes it and releases Python's interpreter lo
 from __future__ import annotations
 
 import threading
+import time
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -64,24 +65,30 @@ def make_inferences(network: Network, game: Game, choice: InferenceChoice, lanes
 
 
 class OpenVinoInference:
-    """A network compiled for each size of batch when one is first asked for.
+    """A network compiled for each size of batch, a smaller one when it pays.
 
     Compiling 6 blocks of 64 channels takes 50 milliseconds, so every object has compiled networks of its own, and none is kept
-    on disk. Threads may share an object, one at a time; with an object each they compute side by side.
+    on disk. A few rows are computed in a larger batch until that has cost as much as compiling a smaller one: whatever comes, it
+    costs at most twice what foresight would. Threads may share an object, one at a time; with an object each they compute side
+    by side.
     """
 
     def __init__(self, folded: FoldedNetwork, ranges: Ranges, game: Game, choice: InferenceChoice) -> None:
         """See `make_inferences`. `ranges`: of the layers in int8; what is left is then in bf16 where the CPU knows it."""
         self.folded, self.ranges = folded, ranges
         self.batch_size, self.batches = choice.batch_size, choice.batches
-        self.shape = (choice.batch_size, *game.planes_shape)
+        self.shape = game.planes_shape
         self.hint = "f32" if choice.precision == "fp32" or not knows_bf16() else "bf16"
         self.lock = threading.Lock()
-        self.compiled = {self.batch_size: self.compile(self.batch_size)}
+        self.row_seconds = self.compile_seconds = 0.0  # what the last batch took for each row; what the last compilation took
+        self.missed = dict.fromkeys(self.batches, 0.0)  # seconds spent on rows that a batch of that size would not have had
+        self.compiled: dict[int, Compiled] = {}
+        self.compile(self.batch_size)
 
-    def compile(self, rows: int) -> Compiled:
-        """The network for batches of so many rows."""
-        graph = graph_of(self.folded, (rows, *self.shape[1:]), self.ranges)
+    def compile(self, rows: int) -> None:
+        """Compile the network for batches of so many rows."""
+        begin = time.perf_counter()
+        graph = graph_of(self.folded, (rows, *self.shape), self.ranges)
         settings = {
             "INFERENCE_PRECISION_HINT": self.hint,
             "PERFORMANCE_HINT": "LATENCY",
@@ -90,16 +97,27 @@ class OpenVinoInference:
             "ENABLE_CPU_PINNING": False,  # every lane would be pinned to the same core
         }
         request = openvino().Core().compile_model(graph, "CPU", settings).create_infer_request()
-        return Compiled(request, *(tensor.data for tensor in (*request.input_tensors, *request.output_tensors)))
+        buffers = (tensor.data for tensor in (*request.input_tensors, *request.output_tensors))
+        self.compiled[rows] = Compiled(request, *buffers)
+        self.compile_seconds = time.perf_counter() - begin
 
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch; see `Inference.infer`."""
-        check_batch(planes, self.shape)
-        size = fitting(self.batches, rows)
+        check_batch(planes, self.batches, self.shape)
         with self.lock:
+            size = len(planes) if rows is None else self.worthwhile(fitting(self.batches, rows))
             if size not in self.compiled:
-                self.compiled[size] = self.compile(size)
-            compiled = self.compiled[size]
+                self.compile(size)
+            compiled, begin = self.compiled[size], time.perf_counter()
             np.copyto(compiled.planes, planes[:size])
             compiled.request.infer(share_outputs=True)
+            self.row_seconds = (time.perf_counter() - begin) / size
             return compiled.logits.copy(), compiled.value.copy()
+
+    def worthwhile(self, size: int) -> int:
+        """The size itself where it is compiled or compiling it has paid by now, else the next larger one that is compiled."""
+        if size in self.compiled:
+            return size
+        larger = min(other for other in self.compiled if other > size)
+        self.missed[size] += (larger - size) * self.row_seconds
+        return size if self.missed[size] > self.compile_seconds else larger

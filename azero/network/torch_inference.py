@@ -56,15 +56,16 @@ class CpuInference:
 
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
         self.batch_size, self.batches = choice.batch_size, choice.batches
-        self.shape = (choice.batch_size, *game.planes_shape)
+        self.shape = game.planes_shape
         self.dtype = DTYPES[choice.precision]
         self.folded = folded_for(network, choice)
 
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch; see `Inference.infer`."""
-        check_batch(planes, self.shape)
+        check_batch(planes, self.batches, self.shape)
+        size = len(planes) if rows is None else fitting(self.batches, rows)
         with torch_threads(1), torch.inference_mode():
-            batch = torch.from_numpy(planes[: fitting(self.batches, rows)]).to(self.dtype)
+            batch = torch.from_numpy(planes[:size]).to(self.dtype)
             logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
         return logits.numpy(), value.numpy()
 
@@ -111,7 +112,7 @@ class CudaInference:
 
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch, always a whole one; see `Inference.infer`."""
-        check_batch(planes, self.shape)
+        check_batch(planes, (self.batch_size,), self.shape[1:])
         with self.lock, torch.inference_mode(), torch.cuda.stream(self.stream):
             self.planes.copy_(torch.from_numpy(planes))
             self.graph.replay()

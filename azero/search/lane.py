@@ -23,6 +23,7 @@ from azero.search.scores import begin_search, choose_move, write_target
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
 IDLE, PLAYING, FINISHED = 0, 1, 2
+NO_ACTION = -1
 
 
 class Lane(NamedTuple):
@@ -114,10 +115,20 @@ def make_scratch(game: Game, num_nodes: int) -> Scratch:
 
 
 @kernel
-def start_game(addresses, tree, lane, b, seed, opening, policy, scratch):
-    """Begin a game in place b from a seed, by the actions of `opening` [any] int32, or at random if it is to have an opening."""
+def start_games(addresses, tree, lane, places, seeds, openings, policy, scratch):
+    """Begin a game in each of `places` [any], from its seed, [any] uint64: a call from Python costs more than a short game.
+
+    openings [any, plies] int32: the actions that each begins with, NO_ACTION behind them.
+    """
     rules = rules_at(addresses)
     tree, lane, scratch = borrowed(tree), borrowed(lane), borrowed(scratch)
+    for row in range(places.shape[0]):
+        start_game(rules, tree, lane, places[row], seeds[row], openings[row], policy, scratch)
+
+
+@kernel
+def start_game(rules, tree, lane, b, seed, opening, policy, scratch):
+    """Begin a game in place b from a seed, by the actions of `opening` [plies] or, if there are none, perhaps by random ones."""
     lane.status[b] = PLAYING
     lane.ply[b] = 0
     lane.searches[b] = 0
@@ -127,7 +138,7 @@ def start_game(addresses, tree, lane, b, seed, opening, policy, scratch):
     rules.initial(scratch.successor)
     reset(rules, tree, b, scratch.successor)
     has_random_opening = next_float(lane.stream[b]) < policy.opening_fraction
-    if opening.shape[0] > 0:
+    if opening.shape[0] > 0 and opening[0] != NO_ACTION:
         replay_opening(rules, tree, lane, b, opening, scratch)
     elif has_random_opening:
         play_opening(rules, tree, lane, b, 1 + next_below(lane.stream[b], policy.opening_plies), scratch)
@@ -155,8 +166,10 @@ def find_legal(rules, lane, b, state, scratch):
 
 @kernel
 def replay_opening(rules, tree, lane, b, opening, scratch):
-    """Play given actions."""
+    """Play given actions up to the first NO_ACTION."""
     for action in opening:
+        if action == NO_ACTION:
+            return
         rules.step(tree.states[b, ROOT], action, scratch.successor)
         play_unsearched(rules, tree, lane, b, action, scratch)
 

@@ -29,7 +29,8 @@ from azero.config import NetworkConfig, TrainConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.batches import Batch, draw_batch, load_data
-from azero.learning.fit import Ledger, Trainer, figures_of, policy_loss_of
+from azero.learning.fit import Ledger, Trainer
+from azero.learning.losses import figures_of, policy_loss_of
 from azero.machine import cores
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import torch_threads
@@ -57,11 +58,12 @@ class PureBf16(Attempt):
         super().__init__(network, game)
         self.network.bfloat16()
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | float, Tensor]:
         """As a trainer's, without autocast."""
         output, value = (answer.float() for answer in self.network(batch.planes.bfloat16()))
         policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
-        return policy_loss, functional.mse_loss(value, batch.value_target), figures_of(batch, log_policy, value.detach())
+        figures = figures_of(batch, log_policy, value.detach())
+        return policy_loss, functional.mse_loss(value, batch.value_target), 0.0, figures
 
 
 def without_batch_norm(network: Network, game: Game) -> Attempt:
@@ -79,7 +81,7 @@ def without_batch_norm(network: Network, game: Game) -> Attempt:
 def compiled(network: Network, game: Game) -> Attempt:
     """The network through torch.compile; its first step compiles."""
     attempt = Attempt(network, game)
-    attempt.network = torch.compile(attempt.network)  # type: ignore[assignment]
+    attempt.network.outputs = torch.compile(attempt.network.outputs)  # type: ignore[method-assign]
     return attempt
 
 

@@ -30,7 +30,9 @@ def exact_examples(game: Game) -> Examples:
     rows = solution.unfinished
     values = solution.action_value[rows]
     best = (values == np.nanmax(values, axis=1, keepdims=True)).astype(np.float32)
-    return Examples(solution.states[rows], best / best.sum(axis=1, keepdims=True), solution.value[rows].astype(np.float32))
+    value = solution.value[rows].astype(np.float32)
+    policy = best / best.sum(axis=1, keepdims=True)
+    return Examples(solution.states[rows], policy, value, (value == 0).astype(np.float32), policy[:, :0])
 
 
 @torch.inference_mode()

@@ -1,0 +1,114 @@
+"""What a player answers to positions whose scores are known, and how far it is from the truth.
+
+A *mistake* is a move that does not keep the game's value: it throws a win or a draw away. A slower win than need be, or a faster
+loss, is no mistake; the share of best moves counts those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.config import SearchConfig
+from azero.games.game import Game
+from azero.games.inputs import write_inputs
+from azero.network.inference import Inference
+from azero.players.pv_mcts import PvMcts
+from azero.truth.positions import PositionSet
+
+BATCHES_AT_ONCE = 4  # of positions in one search: some wait for the network while others descend
+
+
+class Answers(NamedTuple):
+    """What a player says of positions."""
+
+    moves: np.ndarray  # [P] int64
+    values: np.ndarray  # [P] float64 in [-1, 1], for the player to move
+
+
+class Figures(NamedTuple):
+    """How good answers are."""
+
+    positions: int
+    keeps_value: float  # share of moves that keep win, draw or loss; the others are mistakes
+    best_move: float  # share that keep it by the fastest win or the longest loss
+    value_error: float  # mean distance between the value and the exact one, 0 to 2
+
+    @property
+    def mistakes(self) -> int:
+        """How many moves do not keep the value."""
+        return round(self.positions * (1 - self.keeps_value))
+
+
+def judge(asked: PositionSet, answers: Answers) -> Figures:
+    """Compare answers with the truth."""
+    chosen = np.take_along_axis(asked.scores, answers.moves[:, None], axis=1)[:, 0]
+    best = asked.best
+    return Figures(
+        positions=len(best),
+        keeps_value=float((np.sign(chosen) == np.sign(best)).mean()),
+        best_move=float((chosen == best).mean()),
+        value_error=float(np.abs(answers.values - asked.values).mean()),
+    )
+
+
+def judge_all(sets: Sequence[PositionSet], answers: Answers) -> list[Figures]:
+    """Compare answers to the positions of all sets, one set after the other, with the truth."""
+    ends = np.cumsum([len(each.states) for each in sets])[:-1]
+    parts = zip(*(np.split(column, ends) for column in answers), strict=True)
+    return [judge(each, Answers(*part)) for each, part in zip(sets, parts, strict=True)]
+
+
+def mean_of(figures: Sequence[Figures]) -> Figures:
+    """The mean over sets, each counting alike."""
+    keeps_value, best_move, value_error = np.mean([each[1:] for each in figures], axis=0).tolist()
+    return Figures(sum(each.positions for each in figures), keeps_value, best_move, value_error)
+
+
+def ask_network(game: Game, inference: Inference, states: np.ndarray) -> Answers:
+    """The network's favourite legal move, the first of equals, and its value for each of states [P, S]."""
+    size = inference.batch_size
+    planes, legal = np.zeros((size, *game.planes_shape), np.float32), np.zeros((size, game.num_actions), np.bool_)
+    moves, values = np.zeros(len(states), np.int64), np.zeros(len(states))
+    for start in range(0, len(states), size):
+        rows = len(states[start : start + size])
+        write_inputs(game.rule_addresses, np.ascontiguousarray(states[start : start + size]), planes, legal)
+        logits, value = inference.infer(planes, rows)
+        moves[start : start + rows] = np.where(legal[:rows], logits[:rows], -np.inf).argmax(axis=1)
+        values[start : start + rows] = value[:rows]
+    return Answers(moves, values)
+
+
+def ask_search(
+    game: Game, inferences: Sequence[Inference], search: SearchConfig, states: np.ndarray, plies: np.ndarray
+) -> Answers:
+    """The move and the root value of a search of each of states [P, S] after `plies` [P], each with an empty tree, without noise.
+
+    The inferences share the positions out, each in a thread of its own; the answers do not depend on how many there are.
+    """
+    alone = replace(search, tree_reuse=False, dirichlet_fraction=0.0)
+    parts = np.array_split(np.arange(len(states)), len(inferences))
+
+    def work(inference: Inference, rows: np.ndarray) -> Answers:
+        return search_on(PvMcts(game, inference, alone), states[rows], plies[rows])
+
+    with ThreadPoolExecutor(len(inferences)) as lanes:
+        found = list(lanes.map(work, inferences, parts))
+    return Answers(*(np.concatenate(column) for column in zip(*found, strict=True)))
+
+
+def search_on(player: PvMcts, states: np.ndarray, plies: np.ndarray) -> Answers:
+    """The same by one player in one thread."""
+    moves, values = np.zeros(len(states), np.int64), np.zeros(len(states))
+    size = BATCHES_AT_ONCE * player.inference.batch_size
+    for start in range(0, len(states), size):
+        here = slice(start, start + size)
+        games = np.arange(len(states[here]))
+        player.new_games(np.zeros(len(games), np.uint64))
+        moves[here] = player.choose(states[here], games, plies[here])
+        values[here] = player.root_values(games)
+    return Answers(moves, values)

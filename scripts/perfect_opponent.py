@@ -1,0 +1,145 @@
+"""Does a champion hold the first player's win of Connect Four? It plays games as first player against a perfect opponent.
+
+    python scripts/perfect_opponent.py                            the run connect_four, 100 games, 100 simulations a move
+    python scripts/perfect_opponent.py --games 1000 --network champion.pt
+
+The opponent replies with a move of the best exact score, so that it loses as late as it can; where several are equally good it
+draws one of them, each as likely, from the seed. It asks the solver BitBully (extra `oracle`). The champion plays the move of its
+search, without noise; the games differ by the replies alone, so not all of them are distinct. All games are searched at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.command_line import one_sentence
+from azero.config import Config, UserError
+from azero.games.game import Game
+from azero.machine import cores
+from azero.network.torch_inference import one_thread_a_lane
+from azero.players.pv_mcts import PvMcts
+from azero.rating import score_interval
+from azero.trained import TrainedLanes, load_for_lanes
+from azero.truth.oracles import Oracle, make_oracle
+from azero.truth.scores import worth
+from azero.truth.shipped import is_connect_four
+
+
+class Opponent:
+    """A perfect player, the same scores being asked for once."""
+
+    def __init__(self, oracle: Oracle, rng: np.random.Generator) -> None:
+        self.oracle, self.rng = oracle, rng
+        self.known: dict[bytes, np.ndarray] = {}
+
+    def reply(self, state: np.ndarray) -> int:
+        """One of the best moves of an unfinished state [S]."""
+        key = state.tobytes()
+        if key not in self.known:
+            ranks = worth(self.oracle.score_moves(state))
+            self.known[key] = np.flatnonzero(ranks == ranks.max())
+        return int(self.rng.choice(self.known[key]))
+
+
+class Played(NamedTuple):
+    """One game."""
+
+    moves: tuple[int, ...]
+    outcome: float  # for the champion
+
+
+def play(game: Game, champion: PvMcts, opponent: Opponent, count: int) -> list[Played]:
+    """So many games side by side, ply by ply, the champion moving first."""
+    champion.new_games(np.arange(count, dtype=np.uint64))
+    states, moves = np.stack([game.initial_state()] * count), [list[int]() for _ in range(count)]
+    playing, ply = np.arange(count), 0
+    while len(playing):
+        if ply % 2 == 0:
+            actions = champion.choose(states[playing], playing, np.full(len(playing), ply))
+        else:
+            actions = np.array([opponent.reply(state) for state in states[playing]])
+        for place, action in zip(playing.tolist(), actions.tolist(), strict=True):
+            moves[place].append(action)
+            states[place] = game.step(states[place], action)
+        playing, ply = np.array([place for place in playing if not game.is_terminal(states[place])], np.int64), ply + 1
+    return [Played(tuple(line), first_outcome(game, state)) for line, state in zip(moves, states, strict=True)]
+
+
+def first_outcome(game: Game, state: np.ndarray) -> float:
+    """The outcome of a finished game for the first player."""
+    return game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
+
+
+def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:
+    """The ply of the champion's first move that did not keep the win, counted from 1."""
+    for ply in range(0, len(moves), 2):
+        scores = oracle.score_moves(reduce(game.step, moves[:ply], game.initial_state()))
+        if scores[moves[ply]] <= 0:
+            return ply + 1
+    raise AssertionError("a game that is not won has a mistake")
+
+
+def report(game: Game, oracle: Oracle, games: Sequence[Played]) -> list[str]:
+    """Print what happened; returns the lines that a program reads."""
+    wins, draws, losses = (sum(each.outcome == outcome for each in games) for outcome in (1.0, 0.0, -1.0))
+    low, high = score_interval(wins, 0, len(games) - wins)
+    distinct = len(set(games))
+    print(f"{wins} wins, {draws} draws, {losses} losses of {len(games)} games, {distinct} of them distinct")
+    print(f"wins {100 * wins / len(games):.1f} %, 95 % interval {100 * low:.1f} to {100 * high:.1f} %")
+    for each in dict.fromkeys(each for each in games if each.outcome < 1):
+        line = " ".join(map(game.action_name, each.moves))
+        print(
+            f"{'drawn' if each.outcome == 0 else 'lost'}, first mistake at ply {first_mistake(game, oracle, each.moves)}: {line}"
+        )
+    distinct_wins = sum(each.outcome == 1 for each in set(games))
+    figures = {"wins": wins, "draws": draws, "losses": losses, "games": len(games), "distinct": distinct}
+    return [f"{name}={value}" for name, value in (figures | {"distinct_wins": distinct_wins}).items()]
+
+
+def load(arguments: argparse.Namespace) -> TrainedLanes:
+    """The champion."""
+    config = Config(checkpoints=arguments.checkpoints, device=arguments.device)
+    network = Path(arguments.network) if arguments.network else None
+    return load_for_lanes(config, arguments.run, min(2, cores()), network, arguments.inference)
+
+
+def main() -> None:
+    """Play, tell, then a line for each figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", default="connect_four")
+    parser.add_argument("--network", default="", help="file of a network, instead of the run's champion")
+    parser.add_argument("--checkpoints", default="checkpoints", help="where runs lie")
+    parser.add_argument("--games", type=int, default=100)
+    parser.add_argument("--simulations", type=int, default=100, help="for each move")
+    parser.add_argument("--seed", type=int, default=1, help="of the replies")
+    parser.add_argument("--inference", default="", help="backend:precision, such as openvino:bf16; by default the run's")
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    if arguments.games < 1 or arguments.simulations < 1:
+        raise UserError("--games and --simulations must be at least 1.")
+    with one_thread_a_lane():
+        game, inferences, search, choice = load(arguments)
+        if not is_connect_four(game.name, game.options):
+            raise UserError(f"The opponent knows Connect Four on 6 x 7 only; {arguments.run} plays {game.name}.")
+        oracle = make_oracle(game)
+        search = replace(search, num_simulations=arguments.simulations)
+        begin = time.perf_counter()
+        opponent = Opponent(oracle, np.random.default_rng(arguments.seed))
+        games = play(game, PvMcts(game, inferences[0], search), opponent, arguments.games)
+        print(f"{arguments.network or arguments.run}, {choice.backend} {choice.precision} on {choice.device}, ", end="")
+        print(f"{arguments.simulations} simulations a move, {time.perf_counter() - begin:.1f} s")
+        lines = report(game, oracle, games)
+    print(*lines, sep="\n")
+
+
+if __name__ == "__main__":
+    with one_sentence():
+        main()

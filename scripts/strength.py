@@ -1,0 +1,142 @@
+"""How many mistakes does a champion make? It answers positions of Connect Four whose exact scores are known.
+
+    python scripts/strength.py                                    the run connect_four, raw policy and search at 600 simulations
+    python scripts/strength.py --run mine --network champion.pt   another network, searched with and computed as in that run
+    python scripts/strength.py --simulations 0,64,600             the raw policy, and two searches
+    python scripts/strength.py c_puct=1.5                         any setting of search.* may stand behind
+    python scripts/strength.py --collection final                 the sets kept apart; only for the final table
+
+A mistake is a move that does not keep win, draw or loss. The six sets are of 1,000 positions each, from uniformly random play:
+easy, medium and hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), late, middle and early by the plies
+played (> 28, 14 to 28, < 14). Mistakes have 95 % intervals (Wilson's score interval). "best" is the share of moves with the
+fastest win or the longest loss, "value error" the mean distance of the value to the exact one, of the network or of the search's
+root. Each position is searched with an empty tree, without noise, many at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from azero.command_line import one_sentence
+from azero.config import Config, UserError, check
+from azero.machine import cores
+from azero.network.torch_inference import one_thread_a_lane
+from azero.rating import score_interval
+from azero.trained import TrainedLanes, load_for_lanes
+from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, mean_of
+from azero.truth.positions import PositionSet, read_positions
+from azero.truth.shipped import DEVELOPMENT, FINAL, has_positions, path_of
+from azero.words import parse_words
+
+
+def percent(share: float) -> str:
+    """Such as "2.3"."""
+    return f"{100 * share:.1f}"
+
+
+def row(name: str, figures: Figures, low: float, high: float) -> str:
+    """A line of the table."""
+    mistakes = f"{percent(1 - figures.keeps_value):>5} %   {percent(low):>4} to {percent(high):>4} %"
+    return f"{name:14} {mistakes}   {percent(figures.best_move):>5} %   {figures.value_error:11.3f}"
+
+
+def mistakes_interval(figures: Figures) -> tuple[float, float]:
+    """95 % interval of the share of mistakes."""
+    return score_interval(figures.mistakes, 0, figures.positions - figures.mistakes)
+
+
+def mean_interval(figures: Sequence[Figures]) -> tuple[float, float]:
+    """95 % interval of the mean share of mistakes: a set's share has the variance p (1 - p) / n, and the sets are independent."""
+    shares, counts = np.array([1 - each.keeps_value for each in figures]), np.array([each.positions for each in figures])
+    half = 1.96 * float(np.sqrt((shares * (1 - shares) / counts).sum())) / len(figures)
+    mean = float(shares.mean())
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def ask(trained: TrainedLanes, num_simulations: int, asked: PositionSet) -> Answers:
+    """The answers of the raw policy for 0 simulations, else of the search."""
+    if not num_simulations:
+        return ask_network(trained.game, trained.inferences[0], asked.states)
+    search = replace(trained.search, num_simulations=num_simulations)
+    return ask_search(trained.game, trained.inferences, search, asked.states, asked.plies)
+
+
+def measure(trained: TrainedLanes, num_simulations: int, sets: Sequence[PositionSet]) -> list[str]:
+    """Print the table of one player; returns the lines that a program reads."""
+    title = f"search of {num_simulations} simulations" if num_simulations else "raw policy"
+    print(f"\n{title}\n{'':14} mistakes   95 % interval      best   value error")
+    tag = f"search{num_simulations}" if num_simulations else "policy"
+    begin, all_figures, lines = time.perf_counter(), [], []
+    for each in sets:
+        figures = judge(each, ask(trained, num_simulations, each))
+        print(row(each.name, figures, *mistakes_interval(figures)), flush=True)
+        lines.append(f"{tag}_{each.name.replace(' ', '_')}_percent={100 * (1 - figures.keeps_value):.2f}")
+        all_figures.append(figures)
+    mean = mean_of(all_figures)
+    print(row("mean", mean, *mean_interval(all_figures)))
+    print(f"{mean.positions:,} positions in {time.perf_counter() - begin:.1f} s")
+    lines += [f"{tag}_mean_percent={100 * (1 - mean.keeps_value):.2f}", f"{tag}_best_move_percent={100 * mean.best_move:.2f}"]
+    return [*lines, f"{tag}_value_error={mean.value_error:.4f}"]
+
+
+def numbers(text: str) -> list[int]:
+    """Whole numbers from 0 up with commas between.
+
+    Raises:
+        UserError: they are none.
+    """
+    words = text.split(",")
+    if not all(word.isdecimal() for word in words):
+        raise UserError(f"--simulations {text} must be whole numbers with commas between, such as 0,600.")
+    return [int(word) for word in words]
+
+
+def load(arguments: argparse.Namespace) -> TrainedLanes:
+    """The champion, with the search settings that were asked for."""
+    config = Config(checkpoints=arguments.checkpoints, device=arguments.device)
+    network = Path(arguments.network) if arguments.network else None
+    trained = load_for_lanes(config, arguments.run, arguments.lanes or min(2, cores()), network, arguments.inference)
+    settings = parse_words(arguments.search, "c_puct=1.5")
+    if unknown := next((key for key in settings if not hasattr(trained.search, key)), None):
+        raise UserError(f"search.{unknown} is no setting; python -m azero.loop --cfg job prints those there are.")
+    search = replace(trained.search, **settings)
+    check(Config(search=search))
+    return trained._replace(search=search)
+
+
+def main() -> None:
+    """Print the tables, then a line for each figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--run", default="connect_four")
+    parser.add_argument("--network", default="", help="file of a network, instead of the run's champion")
+    parser.add_argument("--checkpoints", default="checkpoints", help="where runs lie")
+    parser.add_argument("--simulations", default="0,600", help="several with commas; 0 is the raw policy")
+    parser.add_argument("--collection", default=DEVELOPMENT, choices=(DEVELOPMENT, FINAL))
+    parser.add_argument("--positions", type=int, default=1000, help="of each set")
+    parser.add_argument("--inference", default="", help="backend:precision, such as openvino:bf16; by default the run's")
+    parser.add_argument("--lanes", type=int, default=0, help="threads; by default two, where there are two cores")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("search", nargs="*", metavar="key=value", help="settings of the search, such as c_puct=1.5")
+    arguments = parser.parse_args()
+    amounts, lines = numbers(arguments.simulations), list[str]()
+    with one_thread_a_lane():
+        trained = load(arguments)
+        if not has_positions(trained.game.name, trained.game.options):
+            raise UserError(f"There are positions of Connect Four on 6 x 7 only; {arguments.run} plays {trained.game.name}.")
+        sets = read_positions(path_of(trained.game.name, arguments.collection), trained.game, arguments.positions)[1]
+        choice = trained.choice
+        print(f"{arguments.network or arguments.run}, {choice.backend} {choice.precision} on {choice.device}")
+        for amount in amounts:
+            lines += measure(trained, amount, sets)
+    print(*lines, sep="\n")
+
+
+if __name__ == "__main__":
+    with one_sentence():
+        main()

@@ -1,0 +1,69 @@
+"""The ablation: its runs are recipes that can run, its table is arithmetic, and what is on record is not run again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from azero.command_line import compose
+from azero.config import UserError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts" / "experiments"))
+import ablation
+
+
+@pytest.mark.parametrize("answer", ablation.answers())
+def test_every_answer_is_a_recipe_that_can_run(answer: str) -> None:
+    changes = ablation.answers()[answer]
+    config = compose("experiment=connect_four", "minutes=10", *changes)
+    assert (answer == "recipe") == (config == compose("experiment=connect_four", "minutes=10"))
+
+
+def test_intervals_are_student_s() -> None:
+    assert ablation.interval([7.0]) == "7.00"
+    assert ablation.interval([1.0, 2.0, 3.0]) == "2.00 ± 2.48"  # deviation 1, so 4.303 * 1 / sqrt(3)
+
+
+def record(answer: str, seed: int, mistakes: float, minutes: float = 10.0) -> dict[str, object]:
+    return {"answer": answer, "seed": seed, "minutes": minutes, "cycles": 8, **dict.fromkeys(ablation.FIGURES, mistakes)}
+
+
+def test_the_table_has_a_row_for_each_answer_on_record() -> None:
+    records = [
+        record("recipe", 1, 4.0),
+        record("gate: off", 1, 3.0),
+        record("gate: off", 2, 5.0),
+        record("gate: off", 3, 1.0, 5.0),
+    ]
+    rows = ablation.table(records, 10.0).splitlines()[2:]
+    assert [row for row in rows if row.startswith("| gate |")] == [
+        "| gate | recipe | 1 | 8 | 4.00 | 4.00 | 4.00 | 4.00 |",
+        "| gate | off | 2 | 8 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 |",  # 12.706 * sqrt(2) / sqrt(2)
+    ]
+    assert len(rows) == len(ablation.QUESTIONS) + 1
+
+
+def test_what_is_on_record_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, ran = tmp_path / "records.jsonl", list[tuple[list[str], int]]()
+
+    def run_once(changes: list[str], seed: int, minutes: float) -> dict[str, object]:
+        ran.append((changes, seed))
+        return {"seconds": 1.0, "cycles": 2, **dict.fromkeys(ablation.FIGURES, 1.0)}
+
+    monkeypatch.setattr(ablation, "run_once", run_once)
+    monkeypatch.setattr("sys.argv", ["ablation.py", "--seeds", "1,2", "--questions", "gate", "--records", str(path)])
+    path.write_text(json.dumps(record("recipe", 2, 4.0)) + "\n")
+    ablation.main()
+    off = ablation.QUESTIONS["gate"]["off"]
+    assert ran == [([], 1), (off, 1), (off, 2)]
+    ran.clear()
+    ablation.main()
+    assert ran == [] and len(ablation.read_records(path)) == 4
+
+
+def test_seeds_that_are_none_are_refused() -> None:
+    with pytest.raises(UserError, match="--seeds 1,x"):
+        ablation.whole_numbers("1,x")

@@ -1,0 +1,150 @@
+"""The doctor: healthy runs are left in peace, and each illness is named with what to do."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import TrainedRun
+from toy import NAME, Told, toy_config
+
+from azero import doctor, loop
+from azero.config import Config, flatten
+from azero.doctor import CHECKS, Case, case_of, examine
+from azero.examples import GameRecord
+from azero.run import Run, StopSignal
+
+HEALTHY = {
+    **{"selfplay/target_entropy": 1.1, "selfplay/distinct_games": 38.0, "selfplay/draws": 0.2},
+    **{"selfplay/idle_share": 0.05, "selfplay/batch_fill": 0.8},
+    **{"replay/window_examples": 4000.0, "replay/new_share": 0.25, "replay/trained_examples": 3000.0},
+    **{"evaluate/promoted": 1.0, "evaluate/games": 40.0, "evaluate/distinct": 33.0},
+}
+
+
+def game_of(number: int, first_outcome: float, expected: float) -> GameRecord:
+    """A game of four plies, the first of them an opening, whose search expects so much for the first player."""
+    to_play = np.array([0, 1, 0, 1], np.int8)
+    sign = 1 - 2 * to_play.astype(np.float32)
+    return GameRecord(
+        number=number,
+        states=np.zeros((4, 1), np.uint64),
+        to_play=to_play,
+        actions=np.arange(4, dtype=np.int32),
+        policy_target=np.full((4, 9), 1 / 9, np.float32),
+        root_value=np.where(to_play >= 0, sign * np.float32(expected), 0),
+        searched=np.array([False, True, True, True]),
+        first_outcome=first_outcome,
+    )
+
+
+def games_of(expect: float = 0.6, constant: float | None = None) -> list[GameRecord]:
+    """Forty games, won and lost in turn; the search expects `expect` times the outcome, or always the same."""
+    return [game_of(g, out := 1.0 - 2 * (g % 2), expect * out if constant is None else 0.0) for g in range(40)]
+
+
+def case(
+    cycles: int = 8, games: list[GameRecord] | None = None, settings: dict[str, Any] | None = None, **figures: float
+) -> Case:
+    """A run that is healthy but for its games, its settings, or some figures of all its cycles (two underscores for a slash)."""
+    row = HEALTHY | {tag.replace("__", "/"): value for tag, value in figures.items()}
+    return Case(flatten(Config()) | (settings or {}), [row] * cycles, games_of() if games is None else games)
+
+
+SICK = {
+    "value sign": [case(games=games_of(expect=-0.6))],
+    "value head": [case(games=games_of(constant=0.01))],
+    "policy": [case(selfplay__target_entropy=0.01)],
+    "games": [case(selfplay__distinct_games=1.0), case(evaluate__distinct=2.0)],
+    "draws": [case(selfplay__draws=1.0)],
+    "window": [case(settings={"train.epochs": 40.0}), case(replay__new_share=0.005)],  # 120, and 300 uses
+    "gate": [case(evaluate__promoted=0.0)],
+    "lanes": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
+}
+
+
+def test_a_healthy_run_is_left_in_peace() -> None:
+    assert examine(case()) == {}
+
+
+@pytest.mark.parametrize("about", CHECKS)
+def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about: str) -> None:
+    for sick in SICK[about]:
+        found = examine(sick)
+        assert list(found) == [about]
+        sentence = found[about]
+        assert sentence.endswith(".") and sentence.count(": ") == 1 and "nan" not in sentence
+        after = sentence.split(": ")[1]
+        settings = re.findall(r"\b(?:search|selfplay|train|evaluate)\.\w+", sentence)
+        assert set(settings) <= flatten(Config()).keys()
+        assert settings or "azero.check_game" in after or "lanes" in after
+
+
+def test_a_young_run_is_not_judged_by_what_it_cannot_have_learned() -> None:
+    """The first cycles' games are those of a network that knows nothing; values of chance may well stand on their heads."""
+    for games in (games_of(expect=-0.6), games_of(constant=0.01)):
+        assert examine(case(cycles=1, games=games)) == {}
+    assert examine(case(cycles=4, evaluate__promoted=0.0)) == {}
+    assert examine(Case(flatten(Config()), [], [])) == {}
+
+
+def test_the_gate_may_rest_for_some_cycles_after_a_promotion() -> None:
+    turned_away = [HEALTHY | {"evaluate/promoted": 0.0}] * 7
+    rested = Case(flatten(Config()), [HEALTHY, *turned_away], games_of())
+    assert examine(rested) == {}
+    assert list(examine(replace(rested, cycles=[*rested.cycles, *turned_away[:1]]))) == ["gate"]
+
+
+def test_a_few_games_prove_nothing() -> None:
+    assert examine(case(games=games_of(expect=-0.6)[:10], selfplay__distinct_games=1.0, selfplay__draws=1.0)) == {}
+
+
+def test_without_figures_nothing_is_found() -> None:
+    assert examine(Case({}, [{}], [])) == {}
+
+
+def test_the_toy_run_and_the_trained_run_are_healthy(
+    tmp_path: Path, trained_run: TrainedRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    toy = toy_config(tmp_path)
+    report = Told()
+    with Run.open(toy, NAME, "test") as run:
+        loop.run_cycles(toy, run, report, StopSignal())
+    assert not [text for text in report.messages if text.startswith("doctor")]
+    assert "doctor" not in trained_run.output
+    config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
+    with_files = case_of(Run.read(config, trained_run.name))
+    assert len(with_files.cycles) == 5 and len(with_files.games) == 3000 and with_files.trained
+    assert doctor.main(config, trained_run.name) == 0
+    assert capsys.readouterr().out == f"Nothing found in 5 cycles of run {trained_run.name}.\n"
+
+
+def test_the_program_tells_what_it_found_and_its_status_says_so(
+    trained_run: TrainedRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
+    monkeypatch.setattr("azero.doctor.case_of", lambda run: case(selfplay__draws=1.0))
+    assert doctor.main(config, trained_run.name) == 1
+    assert capsys.readouterr().out.startswith("draws: All games of self-play are drawn, so")
+
+
+def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, cycles=1)
+    loop.main(config, NAME)
+    run = Run.read(config, NAME)
+    run.paths.of(run.state.shards[-1].file).write_bytes(b"something else")
+    assert case_of(run).games == [] and case_of(run).cycles
+
+
+def test_the_loop_warns_once_of_each_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    found = iter([{"draws": "All drawn."}, {"draws": "All drawn.", "gate": "Stuck."}, {}])
+    monkeypatch.setattr("azero.doctor.case_of", lambda run: None)
+    monkeypatch.setattr("azero.doctor.examine", lambda case: next(found))
+    report, warned = Told(), set[str]()
+    for _ in range(3):
+        loop.warn(Run(toy_config(tmp_path), NAME), report, warned)
+    assert report.messages == ["doctor: All drawn.", "doctor: Stuck."]

@@ -1,0 +1,391 @@
+"""Exact scores and the files that hold them: by other means, on worked examples, and as they are shipped."""
+
+from __future__ import annotations
+
+import gzip
+import importlib.util
+import sys
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from toy import NAME, Told, advance, toy_config
+
+from azero.config import Config, GameConfig, OracleConfig, UserError
+from azero.cycle_report import report_cycle
+from azero.games import make_game
+from azero.games.game import Game
+from azero.oracle import main
+from azero.run import Run
+from azero.search.solvers import solve
+from azero.stage import told_last
+from azero.trained import load_for_lanes
+from azero.truth.drawing import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
+from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, judge_all, mean_of
+from azero.truth.oracles import SearchOracle, load_bitbully, make_oracle
+from azero.truth.positions import PositionSet, digest, read_positions, read_text
+from azero.truth.scores import ILLEGAL, best_scores, plies_left, worth
+from azero.truth.shipped import DEVELOPMENT, FINAL, has_positions, path_of
+
+needs_bitbully = pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
+X = ILLEGAL
+DIGESTS = {  # of the texts: a committed collection never changes
+    DEVELOPMENT: "9e6ea06ffb0d0db5f766b74eeb8ea89984c70e8bfea85841ec9725ff9016e53e",
+    FINAL: "b4d36c6325ba88b720da3a88dc18303c4ef285d321cbc80398e8bc284241673f",
+}
+
+
+@pytest.fixture(scope="module")
+def connect_four() -> Game:
+    return make_game("connect_four")
+
+
+def state_of(game: Game, moves: str) -> np.ndarray:
+    """The state after moves as the game writes them, with spaces between."""
+    return reduce(game.step, map(game.parse_action, moves.split()), game.initial_state())
+
+
+# Scores
+
+
+def test_a_fast_win_is_better_than_a_slow_one_and_a_slow_loss_better_than_a_fast_one() -> None:
+    scores = np.array([-2, 3, X, 0, -6, 1])
+    assert np.argsort(-worth(scores)).tolist() == [5, 1, 3, 4, 0, 2]
+    assert best_scores(np.array([[-2, -6, X], [0, X, -1], [5, 0, 3]])).tolist() == [-6, 0, 3]
+
+
+def test_a_draw_lasts_to_the_last_ply() -> None:
+    assert [plies_left(best, 10, 42) for best in (5, -6, 0)] == [5, 6, 32]
+
+
+def test_a_mistake_throws_a_win_or_a_draw_away_but_a_slow_win_is_only_not_best() -> None:
+    scores = np.array([[3, 1, 0], [-2, 0, X], [-2, -4, X], [5, -2, X]])
+    asked = PositionSet("toy", [[], [0], [0, 1], [1]], np.zeros((4, 1), np.uint64), scores)
+    # a slow win, the draw, a fast loss where a slow one was possible, a win thrown away
+    figures = judge(asked, Answers(np.array([0, 1, 0, 1]), np.array([0.5, 0.25, -1.0, 0.0])))
+    assert (figures.keeps_value, figures.best_move, figures.mistakes) == (3 / 4, 1 / 4, 1)
+    assert figures.value_error == (0.5 + 0.25 + 0.0 + 1.0) / 4
+    assert mean_of([figures, Figures(1, 0.25, 0.75, 0.0625)]) == Figures(5, 0.5, 0.5, 0.25)
+    assert judge_all([asked, asked], Answers(np.array([0, 1, 0, 1] * 2), np.array([0.5, 0.25, -1.0, 0.0] * 2))) == [figures] * 2
+
+
+# Oracles
+
+
+def test_the_scores_of_a_drawn_position_are_those_one_counts_by_hand() -> None:
+    # x x .      x is to move: 2 wins at once, 5 is in the way of o and leads to a draw,
+    # o o .      after any other move o wins by 5, the second ply from here
+    # . . .
+    game = make_game("tictactoe")
+    assert SearchOracle(game).score_moves(state_of(game, "0 3 1 4")).tolist() == [X, X, 1, X, X, 0, -2, -2, -2]
+
+
+def plain_score(game: Game, state: np.ndarray) -> tuple[float, int]:
+    """The value of a state and plies to the end, by plain recursion: a win as soon, a loss as late as can be."""
+    if game.is_terminal(state):
+        return game.outcome(state), 0
+    found = []
+    for action in game.legal_actions(state):
+        after = game.step(state, action)
+        value, plies = plain_score(game, after)
+        found.append((value if game.to_play(after) == game.to_play(state) else -value, plies + 1))
+    return max(found, key=lambda each: (each[0], -each[0] * each[1]))
+
+
+@pytest.mark.parametrize(
+    "name, options, ply", [("connect_four", {"rows": 3, "columns": 4, "connect": 3}, 4), ("othello", {"size": 4}, 5)]
+)
+def test_the_search_scores_moves_like_plain_recursion(name: str, options: dict[str, int], ply: int) -> None:
+    game, rng = make_game(name, **options), np.random.default_rng(1)
+    oracle = SearchOracle(game)
+    for _ in range(5):
+        state = game.initial_state()
+        while game.is_terminal(
+            state := reduce(lambda at, _: game.step(at, int(rng.choice(game.legal_actions(at)))), range(ply), state)
+        ):
+            state = game.initial_state()
+        for action, score in enumerate(oracle.score_moves(state).tolist()):
+            if score == ILLEGAL:
+                assert not game.legal_mask(state)[action]
+                continue
+            after = game.step(state, action)
+            value, plies = plain_score(game, after)
+            value = value if game.to_play(after) == game.to_play(state) else -value
+            assert score == int(value * (plies + 1))
+
+
+def test_the_search_agrees_with_the_table_of_tic_tac_toe() -> None:
+    game = make_game("tictactoe")
+    oracle, solution = SearchOracle(game), solve(game)
+    for row in np.flatnonzero(solution.unfinished)[::7]:
+        scores = oracle.score_moves(solution.states[row])
+        legal = scores != ILLEGAL
+        np.testing.assert_array_equal(np.sign(scores[legal]), solution.action_value[row][legal])
+        assert np.isnan(solution.action_value[row][~legal]).all()
+
+
+@needs_bitbully
+def test_the_solver_knows_the_first_moves_of_connect_four(connect_four: Game) -> None:
+    oracle = make_oracle(connect_four)
+    assert oracle.name.startswith("bitbully")
+    assert oracle.score_moves(connect_four.initial_state()).tolist() == [-40, -42, 0, 41, 0, -42, -40]
+
+
+def test_a_solver_that_is_missing_is_named_with_what_installs_it(connect_four: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_bitbully.cache_clear()
+    monkeypatch.setitem(sys.modules, "bitbully", None)
+    with pytest.raises(UserError, match=r'pip install "azero\[oracle\]"'):
+        make_oracle(connect_four)
+
+
+def test_a_position_that_is_not_solved_in_time_is_refused() -> None:
+    game = make_game("othello")
+    with pytest.raises(UserError, match=r"not solved in 0.01 s; ask for later ones"):
+        SearchOracle(game, 0.01).score_moves(game.initial_state())
+
+
+# Drawing
+
+
+@given(st.data())
+@settings(max_examples=25, deadline=None)
+def test_mirror_images_have_one_key(data: st.DataObject) -> None:
+    game = make_game(data.draw(st.sampled_from(["tictactoe", "connect_four", "hex"])))
+    state, moves = game.initial_state(), list[int]()
+    for _ in range(data.draw(st.integers(0, 6))):
+        if game.is_terminal(state):
+            break
+        moves.append(data.draw(st.sampled_from(game.legal_actions(state))))
+        state = game.step(state, moves[-1])
+    for symmetry in game.action_symmetries:
+        assert key_of(game, [int(symmetry[move]) for move in moves]) == key_of(game, moves)
+
+
+def test_drawn_positions_are_of_the_kind_and_no_two_are_mirror_images() -> None:
+    game = make_game("connect_four", rows=4, columns=4)
+    kind, taken = Kind("some", range(6, 9), range(4, 7)), set[bytes]()
+    first, second = (draw_set(game, SearchOracle(game), kind, 12, np.random.SeedSequence(seed), taken) for seed in (1, 2))
+    keys = {key_of(game, moves) for each in (first, second) for moves in each.moves}
+    assert len(keys) == len(taken) == 24
+    assert {len(moves) for moves in first.moves} <= {6, 7, 8}
+    assert all(plies_left(int(best), int(ply), 16) in range(4, 7) for best, ply in zip(first.best, first.plies, strict=True))
+    again = draw_set(game, SearchOracle(game), kind, 12, np.random.SeedSequence(1), set())
+    assert again.moves == first.moves and np.array_equal(again.scores, first.scores)
+
+
+def test_the_usual_connect_four_has_six_sets_and_every_other_game_one(connect_four: Game) -> None:
+    assert kinds_of(connect_four) == CONNECT_FOUR
+    assert [kind.name for kind in kinds_of(connect_four, range(8, 12))] == ["plies 8-11"]
+    assert len(kinds_of(make_game("connect_four", rows=5))) == len(kinds_of(make_game("hex", size=3))) == 1
+
+
+# The program and its files
+
+
+def test_the_program_writes_a_file_that_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = tmp_path / "first.gz", tmp_path / "second.gz"
+    assert main(["game=tictactoe", "positions=20", "seed=3", "plies=3-6", f"out={first}"]) == 0
+    out = capsys.readouterr().out
+    assert "plies 3-6: 20 positions" in out and "positions=20\n" in out and f"sha256={digest(read_text(first))}" in out
+    assert main(["game=tictactoe", "positions=20", "seed=3", "plies=3-6", f"out={second}", f"without={first}"]) == 0
+    game = make_game("tictactoe")
+    (origin, (one,)), (_, (two,)) = read_positions(first, game), read_positions(second, game)
+    assert (origin.game, origin.seed, origin.oracle, one.name) == ("tictactoe", 3, "azero", "plies 3-6")
+    assert not {key_of(game, moves) for moves in one.moves} & {key_of(game, moves) for moves in two.moves}
+    solution = solve(game)
+    rows = [int(np.flatnonzero((solution.states == state).all(axis=1))[0]) for state in one.states]
+    np.testing.assert_array_equal(one.values, solution.value[rows])
+    assert len(read_positions(first, game, most=5)[1][0].moves) == 5
+    assert len(one.first(7).states) == len(one.first(7).scores) == 7
+
+
+@pytest.mark.parametrize(
+    "words, sentence",
+    [
+        ("", "out= is missing"),
+        ("out=x.gz game=nope", "nope"),
+        ("out=x.gz positions=0 game=tictactoe", "positions=0"),
+        ("out=x.gz game=tictactoe plies=5-3", "plies=5-3 must be a range within 0-8"),
+        ("out=x.gz game=tictactoe plies=9-9", "plies=9-9"),
+        ("out=x.gz game=tictactoe seconds=soon", "seconds=soon"),
+        ("out=x.gz game=tictactoe plies=1-1 positions=9", "hardly more than 3 positions"),
+        ("out=x.gz game=tictactoe depth=3", "depth is no setting"),
+        ("out=x.gz game=go", "history"),
+        ("out=x.gz game=tictactoe without=nothing.gz", "nothing.gz"),
+        ("out=there.gz game=tictactoe", "there already"),
+        ("out=no/folder.gz game=tictactoe positions=1", "cannot be written"),
+    ],
+)
+def test_a_mistake_is_answered_in_one_sentence(
+    words: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("azero.truth.drawing.MOST_MISSES", 200)
+    Path("there.gz").touch()
+    assert main(words.split()) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("azero: ") and sentence in line
+    assert not Path("x.gz").exists()
+
+
+HEADER = '{"format": 1, "game": "tictactoe", "options": {}, "seed": 1, "oracle": "azero"}\n'
+
+
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("", "no file of positions"),
+        ("[]\n", "no file of positions"),
+        (HEADER.replace("1", "2", 1), "no file of positions"),
+        (HEADER.replace("tictactoe", "hex"), "not of tictactoe"),
+        (HEADER + "a 0\n", "line 2: a set, moves and scores"),
+        (HEADER + "a\t0 0\t1 1 1 1 1 1 1 1 1\n", "line 2: '0' is not legal"),
+        (HEADER + "a\t0\t. 1 1\n", "line 2: there must be a score"),
+        (HEADER + "a\t0\t. 1 1 1 1 1 1 1 one\n", "line 2: '. 1 1 1 1 1 1 1 one' are no scores"),
+        (HEADER + "a\t0 3 1 4 2\t. . . . . 1 1 1 1\n", "line 2: there must be a score for each legal move of an unfinished"),
+    ],
+)
+def test_a_file_that_says_what_the_rules_do_not_allow_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
+    path = tmp_path / "positions.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    with pytest.raises(UserError, match=sentence):
+        read_positions(path, make_game("tictactoe"))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"plain text", gzip.compress(HEADER.encode())[:-9], gzip.compress(b"\xff\xfe")],
+    ids=["empty", "plain", "cut short", "no text"],
+)
+def test_a_damaged_file_is_refused(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "positions.gz"
+    path.write_bytes(data)
+    with pytest.raises(UserError, match=r"positions\.gz is no "):
+        read_positions(path, make_game("tictactoe"))
+
+
+# The shipped files
+
+
+@pytest.fixture(scope="module")
+def shipped(connect_four: Game) -> dict[str, list[PositionSet]]:
+    return {name: read_positions(path_of("connect_four", name), connect_four)[1] for name in (DEVELOPMENT, FINAL)}
+
+
+def test_two_collections_of_six_sets_of_a_thousand_are_shipped_and_are_small(shipped: dict[str, list[PositionSet]]) -> None:
+    for name, sets in shipped.items():
+        assert [(each.name, len(each.moves)) for each in sets] == [(kind.name, 1000) for kind in CONNECT_FOUR]
+        assert digest(read_text(path_of("connect_four", name))) == DIGESTS[name]
+    assert sum(path_of("connect_four", name).stat().st_size for name in shipped) < 400_000
+
+
+def test_no_position_nor_its_mirror_image_is_in_both_collections_or_twice_in_one(
+    shipped: dict[str, list[PositionSet]], connect_four: Game
+) -> None:
+    keys = [key_of(connect_four, moves) for sets in shipped.values() for each in sets for moves in each.moves]
+    assert len(keys) == len(set(keys)) == 12_000
+
+
+def test_every_position_is_of_its_stage_and_difficulty(shipped: dict[str, list[PositionSet]]) -> None:
+    for kind, each in ((kind, each) for sets in shipped.values() for kind, each in zip(CONNECT_FOUR, sets, strict=True)):
+        assert set(each.plies.tolist()) <= set(kind.plies)
+        left = {plies_left(int(best), int(ply), 42) for best, ply in zip(each.best, each.plies, strict=True)}
+        assert left <= set(kind.left)
+        ends = each.plies[:, None] + np.where((each.scores == ILLEGAL) | (each.scores == 0), 1, np.abs(each.scores))
+        assert (ends <= 42).all()
+        wins = (each.scores > 0) & (each.scores != ILLEGAL)
+        assert (each.scores[wins] % 2 == 1).all() and (each.scores[(each.scores < 0) & (each.scores != ILLEGAL)] % 2 == 0).all()
+
+
+def test_the_shipped_scores_of_late_positions_are_those_of_our_own_search(
+    shipped: dict[str, list[PositionSet]], connect_four: Game
+) -> None:
+    oracle = SearchOracle(connect_four)
+    for sets in shipped.values():
+        late, *_, middle = sets[:4]
+        for each in (late.first(100), middle):
+            for row in np.flatnonzero(each.plies >= 24)[:40]:
+                np.testing.assert_array_equal(oracle.score_moves(each.states[row]), each.scores[row])
+
+
+@needs_bitbully
+def test_the_shipped_scores_are_those_of_the_solver(shipped: dict[str, list[PositionSet]], connect_four: Game) -> None:
+    oracle = make_oracle(connect_four)
+    for each in (each for sets in shipped.values() for each in sets):
+        for row in range(0, 1000, 100):
+            np.testing.assert_array_equal(oracle.score_moves(each.states[row]), each.scores[row])
+
+
+def test_there_are_positions_for_the_usual_board_only() -> None:
+    assert has_positions("connect_four", {}) and has_positions("connect_four", {"rows": 6, "columns": 7, "connect": 4})
+    assert not has_positions("connect_four", {"rows": 5}) and not has_positions("tictactoe", {})
+
+
+# Each cycle's report
+
+
+def small(folder: Path, **oracle: int) -> Config:
+    """A run of Connect Four of toy size."""
+    return toy_config(folder, game=GameConfig("connect_four"), cycles=1, oracle=OracleConfig(**oracle))
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Config:
+    """One that has its first network."""
+    config = small(tmp_path_factory.mktemp("run"), positions=4, num_simulations=6)
+    advance(config, until="selfplay")
+    return config
+
+
+def test_a_cycle_tells_how_far_the_champion_is_from_the_truth(run: Config) -> None:
+    told = Told()
+    report_cycle(run, NAME, 1, told)
+    figures = dict(told.figures(1))
+    for player in ("policy", "search"):
+        shares = [figures.pop(f"oracle/mistakes_{player}_{kind.name.replace(' ', '_')}") for kind in CONNECT_FOUR]
+        assert all(4 * share in range(5) for share in shares)
+        assert figures.pop(f"oracle/keeps_value_{player}") == pytest.approx(1 - np.mean(shares))
+        assert 0.0 <= figures.pop(f"oracle/best_move_{player}") <= 1.0
+        assert 0.0 < figures.pop(f"oracle/value_error_{player}") < 2.0
+    assert not figures
+
+
+def test_without_simulations_there_is_no_search_and_without_positions_no_report(run: Config) -> None:
+    assert told_last(run) == "oracle/keeps_value_policy"
+    assert told_last(replace(run, oracle=OracleConfig(positions=0))) == ""
+    assert told_last(replace(run, game=GameConfig("connect_four", options={"rows": 5}))) == ""
+    told = Told()
+    report_cycle(replace(run, oracle=OracleConfig(positions=2, num_simulations=0)), NAME, 1, told)
+    assert told_last(run) in told.figures(1) and not any("search" in tag for tag in told.figures(1))
+
+
+def test_answers_are_legal_and_do_not_depend_on_how_many_threads_search(run: Config) -> None:
+    game, inferences, search, _ = load_for_lanes(run, NAME, 2)
+    asked = read_positions(path_of("connect_four", DEVELOPMENT), game, 5)[1][3]
+    one, two = (ask_search(game, inferences[:lanes], search, asked.states, asked.plies) for lanes in (1, 2))
+    np.testing.assert_array_equal(one.moves, two.moves)
+    np.testing.assert_array_equal(one.values, two.values)
+    for answers in (one, ask_network(game, inferences[0], asked.states)):
+        assert (np.take_along_axis(asked.scores, answers.moves[:, None], axis=1) != ILLEGAL).all()
+        assert (np.abs(answers.values) <= 1.0).all()
+
+
+def test_a_run_is_computed_as_it_chose_or_as_asked_and_another_network_of_its_game_can_take_its_place(
+    run: Config, tmp_path: Path
+) -> None:
+    assert load_for_lanes(run, NAME, 1).choice.precision == "fp32"  # it has not chosen yet
+    asked = load_for_lanes(run, NAME, 1, inference="torch:bf16")
+    assert (asked.choice.backend, asked.choice.precision) == ("torch", "bf16")
+    with pytest.raises(UserError, match="fast is no inference"):
+        load_for_lanes(run, NAME, 1, inference="fast")
+    other = tmp_path / "other.pt"
+    with pytest.raises(UserError, match=r"other\.pt cannot be read"):
+        load_for_lanes(run, NAME, 1, other)
+    other.write_bytes(Run.read(run, NAME).read_champion())
+    planes = np.zeros((asked.choice.batch_size, *asked.game.planes_shape), np.float32)
+    champion, same = (load_for_lanes(run, NAME, 1, file).inferences[0].infer(planes)[1] for file in (None, other))
+    np.testing.assert_array_equal(champion, same)

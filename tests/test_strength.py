@@ -1,0 +1,105 @@
+"""The scripts that measure a champion of Connect Four: arithmetic in public, and a toy champion from end to end."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from toy import NAME, advance, toy_config
+
+from azero.config import GameConfig, SearchConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players.pv_mcts import PvMcts
+from azero.truth.judging import Figures
+from azero.truth.oracles import SearchOracle
+from azero.truth.scores import worth
+
+SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
+sys.path.insert(0, str(SCRIPTS))
+import perfect_opponent  # noqa: E402
+import strength  # noqa: E402
+
+
+def test_the_interval_of_the_mean_adds_the_variances_of_the_sets() -> None:
+    one, two = Figures(100, 0.9, 0.0, 0.0), Figures(400, 0.8, 0.0, 0.0)
+    # sqrt(0.1 * 0.9 / 100 + 0.2 * 0.8 / 400) / 2 = sqrt(0.0009 + 0.0004) / 2 = 0.018028
+    low, high = strength.mean_interval([one, two])
+    assert (low + high) / 2 == pytest.approx(0.15) and high - low == pytest.approx(2 * 1.96 * 0.018028, rel=1e-4)
+    assert strength.mean_interval([Figures(10, 1.0, 1.0, 0.0)]) == (0.0, 0.0)
+    low, high = strength.mistakes_interval(Figures(1000, 1.0, 1.0, 0.0))
+    assert low == 0.0 and high == pytest.approx(0.0038, abs=1e-4)  # no mistake in 1,000 is no proof that there is none
+
+
+class Blind:
+    """An inference that thinks nothing: all moves alike, all positions even."""
+
+    batch_size = 8
+
+    def __init__(self, game: Game) -> None:
+        self.actions = game.num_actions
+
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        return np.zeros((len(planes), self.actions), np.float32), np.zeros(len(planes), np.float32)
+
+
+def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_found() -> None:
+    game = make_game("connect_four", rows=4, columns=5, connect=3)  # the first player wins
+    oracle = SearchOracle(game)
+    assert oracle.score_moves(game.initial_state()).max() > 0
+    champion = PvMcts(game, Blind(game), SearchConfig(num_simulations=2, dirichlet_fraction=0.0))
+    games = perfect_opponent.play(game, champion, perfect_opponent.Opponent(oracle, np.random.default_rng(1)), 12)
+    assert len(set(games)) > 1
+    for played in games:
+        state = game.initial_state()
+        scores, chosen = [], []
+        for move in played.moves:
+            scores.append(oracle.score_moves(state))
+            chosen.append(scores[-1][move])
+            state = game.step(state, move)
+        assert game.is_terminal(state) and played.outcome == perfect_opponent.first_outcome(game, state)
+        assert all(worth(at).max() == worth(at)[move]
+                   for at, move in zip(scores[1::2], played.moves[1::2], strict=True))  # fmt: skip
+        if played.outcome < 1:
+            mistake = perfect_opponent.first_mistake(game, oracle, played.moves)
+            assert chosen[mistake - 1] <= 0 and all(score > 0 for score in chosen[: mistake - 1 : 2])
+    lines = perfect_opponent.report(game, oracle, games)
+    assert lines[3] == "games=12" and lines[0] == f"wins={sum(played.outcome == 1 for played in games)}"
+
+
+@pytest.fixture(scope="module")
+def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Of a run of Connect Four that has its first network."""
+    config = toy_config(tmp_path_factory.mktemp("run"), game=GameConfig("connect_four"))
+    advance(config, until="selfplay")
+    return config.checkpoints
+
+
+def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
+    checkpoints: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"strength.py --run {NAME} --checkpoints {checkpoints} --positions 3 --simulations 0,4 c_puct=2.0"
+    monkeypatch.setattr("sys.argv", words.split())
+    strength.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert f"{NAME}, torch fp32 on cpu" in lines and "search of 4 simulations" in lines
+    figures = dict(line.split("=") for line in lines[-18:])
+    sets = [float(figures[f"search4_{name}_percent"]) for name in ("late_easy", "middle_easy", "early_easy")]
+    sets += [float(figures[f"search4_{name}_percent"]) for name in ("middle_medium", "early_medium", "early_hard")]
+    assert float(figures["search4_mean_percent"]) == pytest.approx(np.mean(sets), abs=0.01)
+    assert {"policy_mean_percent", "policy_best_move_percent", "policy_value_error"} <= figures.keys()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
+def test_games_against_the_perfect_opponent_are_counted(
+    checkpoints: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"perfect_opponent.py --run {NAME} --checkpoints {checkpoints} --games 3 --simulations 4"
+    monkeypatch.setattr("sys.argv", words.split())
+    perfect_opponent.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("=")[0] for line in lines[-6:]] == ["wins", "draws", "losses", "games", "distinct", "distinct_wins"]
+    assert "first mistake at ply" in "".join(lines)
