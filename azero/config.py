@@ -52,10 +52,16 @@ class SearchConfig:
     c_puct: float = 1.25  # exploration constant; AlphaZero 1.25
     c_puct_base: float = 19652.0  # grows c_puct by ln((1 + visits + base) / base); 0 keeps it constant; AlphaZero 19652
     puct_visits: str = "node"  # under the root sign: node (1 + children's visits) | children (first descent: first legal move)
-    fpu_mode: str = "absolute"  # absolute (unvisited q = fpu) | parent (unvisited q = parent's q - fpu)
-    fpu: float = 0.0
+    fpu_mode: str = "absolute"  # absolute (unvisited q = fpu) | parent (parent's q - fpu) | explored (KataGo: parent's q - fpu *
+    # sqrt(prior of the visited), and parent's q at a root with noise)
+    fpu: float = 0.0  # KataGo 0.2
     dirichlet_alpha: float = 1.0  # root noise; chess 0.3, shogi 0.15, Go 0.03 (about 10 / legal moves)
     dirichlet_fraction: float = 0.25  # share of noise in the root's prior; AlphaZero 0.25; 0 for none
+    root_temperature: float = 1.0  # before the noise: exponent 1/temperature on the root's prior; KataGo 1.25
+    root_temperature_final: float = 1.0  # to which it falls; KataGo 1.1
+    root_temperature_halflife: float = 8.0  # plies that take it half of the way; KataGo the width of the board
+    forced_simulations: float = 0.0  # of a visited root action: sqrt(this * prior * visits), then pruned from targets; KataGo 2
+    solver: bool = False  # proven wins, draws and losses end searches and decide moves (MCTS-solver, Winands et al. 2008)
     tree_reuse: bool = True  # keep the subtree of the move played
     max_considered_actions: int = 16  # gumbel: root actions that share the simulations; Gumbel AlphaZero 16
     maxvisit_init: float = 50.0  # gumbel: weight of values against the prior, and with value_scale; Gumbel AlphaZero 50
@@ -71,6 +77,12 @@ class SelfplayConfig:
     temperature_plies: int = 1_000_000  # plies at full temperature; AlphaGo Zero 30
     temperature_decay_plies: int = 0  # then falls linearly to temperature_final over so many plies
     temperature_final: float = 0.0
+    full_search_fraction: float = 1.0  # share of moves searched in full, the only ones trained on; KataGo 0.25
+    fast_simulations: int = 0  # simulations of the other moves, searched without noise (playout-cap randomization); KataGo 1/6
+    surprise_share: float = 0.0  # of the examples' weight, given to a game's plies by KL(target || prior); KataGo 0.5
+    fork_fraction: float = 0.0  # share of games that leave a game of the cycle before with another move; KataGo 0.05
+    resign_threshold: float = -1.0  # who finds its search worth less resigns; -1: nobody; AlphaGo Zero: below 5 % false positives
+    resign_play_on: float = 0.1  # share of games in which nobody resigns, to measure false positives; AlphaGo Zero 0.1
     opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on
     opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
     concurrent_games: int = 0  # games in flight in one lane = rows of a batch; 0 chooses
@@ -188,7 +200,7 @@ CHOICES = {
     "network.value_output": ("scalar", "wdl"),
     "search.kind": ("puct", "gumbel"),
     "search.puct_visits": ("node", "children"),
-    "search.fpu_mode": ("absolute", "parent"),
+    "search.fpu_mode": ("absolute", "parent", "explored"),
     "evaluate.gate": ("score", "sequential", "off"),
     "train.optimizer": ("sgd", "adam", "adamw"),
     "train.schedule": ("constant", "cosine", "step"),
@@ -213,6 +225,10 @@ RANGES = {
     "search.fpu": (-2.0, 2.0),
     "search.dirichlet_alpha": (0.01, 1000.0),
     "search.dirichlet_fraction": (0.0, 1.0),
+    "search.root_temperature": (0.01, 100.0),
+    "search.root_temperature_final": (0.01, 100.0),
+    "search.root_temperature_halflife": (0.01, 1e6),
+    "search.forced_simulations": (0.0, 1000.0),
     "search.max_considered_actions": (1, 65_536),
     "search.maxvisit_init": (0.0, 1e6),
     "search.value_scale": (0.0, 1e6),
@@ -221,6 +237,12 @@ RANGES = {
     "selfplay.temperature_plies": (0, 1_000_000),
     "selfplay.temperature_decay_plies": (0, 1_000_000),
     "selfplay.temperature_final": (0.0, 100.0),
+    "selfplay.full_search_fraction": (0.01, 1.0),
+    "selfplay.fast_simulations": (0, 1_000_000),
+    "selfplay.surprise_share": (0.0, 1.0),
+    "selfplay.fork_fraction": (0.0, 1.0),
+    "selfplay.resign_threshold": (-1.0, 0.0),
+    "selfplay.resign_play_on": (0.0, 1.0),
     "selfplay.opening_fraction": (0.0, 1.0),
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),
@@ -304,6 +326,12 @@ def check_together(config: Config) -> None:
         raise UserError(
             "search.kind=gumbel shares out the visits of an empty tree; set search.tree_reuse=false, or take search=gumbel."
         )
+    search = config.search
+    tries = (search.root_temperature, search.root_temperature_final, search.forced_simulations)
+    if search.kind == "gumbel" and tries != (1, 1, 0):
+        raise UserError(
+            "search.kind=gumbel tries moves in its own way; leave search.root_temperature and search.forced_simulations out."
+        )
     if config.network.pooling_every and config.network.channels == 1:
         raise UserError("network.pooling_every pools some channels for the others; set network.channels to 2 or more.")
     if train.window < train.batch_size:
@@ -317,6 +345,11 @@ def check_together(config: Config) -> None:
     if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:
         raise UserError(
             "selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening."
+        )
+    if selfplay.full_search_fraction < 1 and not 1 <= selfplay.fast_simulations <= config.search.num_simulations:
+        raise UserError(
+            f"selfplay.full_search_fraction={selfplay.full_search_fraction} leaves moves to a small search; set "
+            f"selfplay.fast_simulations between 1 and search.num_simulations={config.search.num_simulations}."
         )
     if evaluate.games % 2:
         raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")

@@ -84,17 +84,23 @@ class Measured:
 
 
 def known_plies(config: Config, name: str) -> float | None:
-    """Searched plies of a game in the newest cycle of the run, if it has finished one: examples over games."""
+    """Searched plies of a game in the newest cycle of the run, if it has finished one: from its examples."""
     rows = sorted(read_rows(paths_of(config, name).metrics_csv))
     for _, row in reversed(rows):
         if row.get("replay/new_share") and row.get("replay/window_examples"):
-            return float(row["replay/new_share"]) * float(row["replay/window_examples"]) / config.selfplay.games
+            examples = float(row["replay/new_share"]) * float(row["replay/window_examples"])
+            return examples / config.selfplay.full_search_fraction / config.selfplay.games
     return None
 
 
 def searched_plies(records: Sequence[GameRecord]) -> list[float]:
-    """Of each game, those that were searched."""
-    return [float(record.searched.sum()) for record in records]
+    """Of each game, those that were searched, fast or in full."""
+    return [float(len(record.actions) - record.opening_plies) for record in records]
+
+
+def examples_a_cycle(config: Config, measured: Measured) -> float:
+    """Plies searched in full."""
+    return config.selfplay.games * measured.mean_plies * config.selfplay.full_search_fraction
 
 
 def combinations(lanes: int, rows: int, games: int) -> list[tuple[int, int]]:
@@ -159,7 +165,8 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
 
 def shallow(config: Config) -> Config:
     """The same with one simulation a move."""
-    return replace(config, search=replace(config.search, num_simulations=1))
+    selfplay = replace(config.selfplay, full_search_fraction=1.0, fast_simulations=0)
+    return replace(config, search=replace(config.search, num_simulations=1), selfplay=selfplay)
 
 
 def typical_games(trial: Trial, speed: Speed, lanes: int, rows: int) -> tuple[list[GameRecord], str]:
@@ -202,7 +209,7 @@ def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
     match *= (games_at_most(config.evaluate) + rated) / max(1, evaluated)
     return Pace(
         selfplay=stage_seconds(measured, games, measured.speed, measured.lanes, measured.rows, scale),
-        examples=games * measured.mean_plies * scale,
+        examples=examples_a_cycle(config, measured) * scale,
         merging=measured.training.merging,
         step=measured.training.step,
         evaluate=measured.match.start + match,
@@ -261,7 +268,7 @@ def lanes_text(config: Config, measured: Measured) -> str:
 def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     """Memory by what takes it. The window is held as examples and as tensors."""
     lanes = measured.lanes * lane_bytes(trial_game, measured.rows, config)
-    examples = window_examples(config.cycles, config.selfplay.games * measured.mean_plies, config.train)
+    examples = window_examples(config.cycles, examples_a_cycle(config, measured), config.train)
     planes = int(np.prod(trial_game.planes_shape))
     targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
     window = examples * (8 * trial_game.state_words + planes + targets)
@@ -272,7 +279,7 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
 
 def disk_text(config: Config, measured: Measured) -> str:
     """Disk by what takes it when the run has ended."""
-    games, examples = config.selfplay.games, config.selfplay.games * measured.mean_plies
+    games, examples = config.selfplay.games, examples_a_cycle(config, measured)
     window = window_size(config.train, config.cycles * examples)
     shards = min(config.cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
     kept = min(config.keep, config.cycles) + 1

@@ -23,9 +23,10 @@ class GameRecord(NamedTuple):
         states: [T, S] uint64, each before its ply.
         to_play: [T] int8, who moves there: 0 for the first player, 1 for the other.
         actions: [T] int32, what was played.
-        policy_target: [T, A] float32, the search's result; zeros where nothing was searched.
+        policy_target: [T, A] float32, the search's result; zeros in an opening, where nothing was searched.
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
-        searched: [T] bool; False for the plies of a random opening, which are no examples.
+        searched: [T] bool; searched in full, an example. False in an opening and for the moves of fast searches.
+        repeats: [T] uint8, how many examples each ply is; None where those searched in full are one each.
         first_outcome: +1.0 the first player won, 0.0 a draw, -1.0 it lost.
     """
 
@@ -37,6 +38,22 @@ class GameRecord(NamedTuple):
     root_value: np.ndarray
     searched: np.ndarray
     first_outcome: float
+    repeats: np.ndarray | None = None
+
+    @property
+    def example_plies(self) -> np.ndarray:
+        """[N] int64: its plies, in order, each as often as it is an example."""
+        return np.repeat(np.arange(len(self.actions)), self.searched.astype(bool) if self.repeats is None else self.repeats)
+
+    @property
+    def num_examples(self) -> int:
+        """How many there are."""
+        return int(np.count_nonzero(self.searched) if self.repeats is None else self.repeats.sum())
+
+    @property
+    def opening_plies(self) -> int:
+        """Plies at its beginning that were not searched at all."""
+        return int((~self.policy_target.any(axis=1)).sum())
 
 
 class Examples(NamedTuple):
@@ -59,7 +76,7 @@ class Examples(NamedTuple):
 
 
 def examples_of(records: Sequence[GameRecord], mix: float = 0.0, *, replies: bool = False) -> Examples:
-    """The searched plies of some games as training rows, in the games' and the plies' order.
+    """The plies of some games that were searched in full as training rows, in the games' and the plies' order.
 
     Args:
         records: the games.
@@ -71,16 +88,34 @@ def examples_of(records: Sequence[GameRecord], mix: float = 0.0, *, replies: boo
     """
     if not records:
         raise ValueError("examples_of needs at least one game")
-    searched = [record.searched.astype(bool) for record in records]
-    values = [value_targets(record, mix)[:, kept] for record, kept in zip(records, searched, strict=True)]
+    plies = [record.example_plies for record in records]
+    values = [value_targets(record, mix)[:, kept] for record, kept in zip(records, plies, strict=True)]
     value, draw = np.concatenate(values, axis=1)
     return Examples(
-        np.concatenate([record.states[kept] for record, kept in zip(records, searched, strict=True)]),
-        np.concatenate([record.policy_target[kept] for record, kept in zip(records, searched, strict=True)]),
+        np.concatenate([record.states[kept] for record, kept in zip(records, plies, strict=True)]),
+        np.concatenate([record.policy_target[kept] for record, kept in zip(records, plies, strict=True)]),
         value,
         draw,
-        np.concatenate([reply_targets(record, replies)[kept] for record, kept in zip(records, searched, strict=True)]),
+        np.concatenate([reply_targets(record, replies)[kept] for record, kept in zip(records, plies, strict=True)]),
     )
+
+
+def repeats_by_surprise(searched: np.ndarray, surprise: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """How many examples each ply of a game is, [T] uint8: policy surprise weighting (Wu 2019, and KataGo's methods document).
+
+    Of T' plies searched in full each has the weight 1 - share + share * T' * surprise / sum of the surprises. A weight of 1.3
+    gives one example and with chance 0.3 another one.
+
+    Args:
+        searched: [T] bool, in full.
+        surprise: [T] float32, KL(policy target || prior).
+        share: of the weight, by surprise.
+        rng: draws the fractions.
+    """
+    surprise = np.where(searched, surprise, 0.0).astype(np.float64)
+    by_surprise = searched.sum() * surprise / surprise.sum() if surprise.any() else searched
+    weight = (1.0 - share) * searched + share * by_surprise
+    return np.minimum(np.floor(weight + rng.random(len(weight))), 255).astype(np.uint8)
 
 
 def merge_equal(examples: Examples) -> Examples:

@@ -11,26 +11,27 @@ import math
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from azero.config import Config, SearchConfig, SelfplayConfig, UserError
-from azero.examples import GameRecord
+from azero.examples import GameRecord, repeats_by_surprise
 from azero.games.game import Game
 from azero.machine import cores
 from azero.monitoring.console import Progress
 from azero.network.inference import Inference
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.figures import LaneFigures, StageFigures
-from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_games
+from azero.search.lane import FINISHED, IDLE, NO_ACTION, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_games
 from azero.search.mcts import absorb, write_rows
-from azero.search.root import Temperature
+from azero.search.root import Fading, Temperature
 from azero.search.scores import make_score
 from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
 from azero.signals import StopSignal
 
+NO_OPENING = np.zeros(0, np.int32)
 MEMORY_SHARE = 0.8  # of the machine's memory that lanes may take
 BEGUN_TOGETHER = 16  # games that a lane takes at once when it begins, so that lanes share a few games evenly
 
@@ -42,11 +43,13 @@ class GameQueue:
     Attributes:
         numbers: those not handed out yet.
         deadline: `time.perf_counter()` from which on no game is handed out, but for a first one.
+        openings: of some games, by number, the actions that they begin with, [plies] int32.
         abandoned: a lane has failed; the others end after the wave in hand.
     """
 
     numbers: Iterator[int]
     deadline: float = math.inf
+    openings: Mapping[int, np.ndarray] = field(default_factory=dict)
     abandoned: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     handed_out: int = 0
@@ -61,6 +64,14 @@ class GameQueue:
             self.handed_out += len(numbers)
             return numbers
 
+    def openings_of(self, numbers: np.ndarray) -> np.ndarray:
+        """The actions that the games of those numbers [N] begin with, [N, plies] int32, NO_ACTION behind each."""
+        given = [self.openings.get(number, NO_OPENING) for number in numbers.tolist()] if self.openings else []
+        table = np.full((len(numbers), max(map(len, given), default=0)), NO_ACTION, np.int32)
+        for row, actions in enumerate(given):
+            table[row, : len(actions)] = actions
+        return table
+
 
 def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
     """How self-play games are played."""
@@ -68,6 +79,9 @@ def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
         num_simulations=search.num_simulations,
         dirichlet_alpha=float(search.dirichlet_alpha),
         dirichlet_fraction=float(search.dirichlet_fraction),
+        root_temperature=Fading(
+            float(search.root_temperature), float(search.root_temperature_final), float(search.root_temperature_halflife)
+        ),
         tree_reuse=search.tree_reuse,
         temperature=Temperature(
             float(selfplay.temperature),
@@ -77,18 +91,31 @@ def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
         ),
         opening_fraction=float(selfplay.opening_fraction),
         opening_plies=max(1, selfplay.opening_plies),
+        full_search_fraction=float(selfplay.full_search_fraction),
+        fast_simulations=selfplay.fast_simulations,
+        resign_threshold=float(selfplay.resign_threshold),
+        resign_play_on=float(selfplay.resign_play_on),
     )
 
 
 class SelfplayLane:
     """One thread's games, arrays, and view of the network."""
 
-    def __init__(self, game: Game, inference: Inference, search: SearchConfig, policy: Policy, cache: EvaluationCache) -> None:
-        """Arrays for as many games in flight as the inference batch has rows."""
+    def __init__(
+        self,
+        game: Game,
+        inference: Inference,
+        search: SearchConfig,
+        policy: Policy,
+        cache: EvaluationCache,
+        surprise_share: float = 0.0,
+    ) -> None:
+        """Arrays for as many games in flight as the inference batch has rows. surprise_share: see `record_of`."""
         size = inference.batch_size
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
-        self.score = make_score(search, size, game.num_actions)
+        self.surprise_share = surprise_share
+        self.score = make_score(search, size, game.num_actions, policy.fast_simulations)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
@@ -116,10 +143,11 @@ class SelfplayLane:
         while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.score, self.policy, self.scratch):
             finished = np.flatnonzero(self.lane.status == FINISHED)
             for place in finished.tolist():
-                record = record_of(self.lane, place, int(self.numbers[place]))
+                record = record_of(self.lane, place, int(self.numbers[place]), self.surprise_share)
                 self.figures.games += 1
                 self.figures.plies += len(record.actions)
-                self.figures.simulations += int(np.count_nonzero(record.searched)) * self.policy.num_simulations
+                self.figures.simulations += int(self.lane.simulations[place])
+                self.figures.searches += int(self.lane.searches[place])
                 deliver(record)
             self.start_next(finished, queue, seeds)
 
@@ -129,7 +157,7 @@ class SelfplayLane:
         begun = places[: len(numbers)]
         self.lane.status[places[len(numbers) :]] = IDLE
         self.numbers[begun] = numbers
-        chosen = (begun, seeds[numbers])
+        chosen = (begun, seeds[numbers], queue.openings_of(numbers))
         start_games(self.game.rule_addresses, self.tree, self.lane, *chosen, self.policy, self.scratch)
 
     def infer_leaves(self) -> int:
@@ -150,11 +178,19 @@ class SelfplayLane:
 
     def simulations_made(self) -> int:
         """In finished games and in those in flight, of which `figures` does not know yet."""
-        playing = self.lane.status == PLAYING
-        plies = np.arange(self.lane.searched.shape[1])[None, :] < self.lane.ply[:, None]
-        moves = int((self.lane.searched & plies)[playing].sum())
-        begun = self.policy.num_simulations - self.tree.searches["simulations_left"][playing]
-        return self.figures.simulations + moves * self.policy.num_simulations + int(begun.sum())
+        playing, (begun, _) = self.lane.status == PLAYING, self.under_way()
+        return self.figures.simulations + int((self.lane.simulations + begun)[playing].sum())
+
+    def searches_made(self) -> float:
+        """In finished games and in those in flight, a search under way as the part of its simulations that is done."""
+        playing, (begun, budgets) = self.lane.status == PLAYING, self.under_way()
+        return self.figures.searches + float((self.lane.searches + begun / budgets)[playing].sum())
+
+    def under_way(self) -> tuple[np.ndarray, np.ndarray]:
+        """Of each game's present search, the simulations made and those it is to make, [B] each."""
+        searches = self.tree.searches
+        budgets = np.where(searches["fast"], self.policy.fast_simulations, self.policy.num_simulations)
+        return budgets - searches["simulations_left"], budgets
 
     def count_wave(self, rows: int, seconds: float) -> None:
         """Note a wave, which gave the network so many leaves, none where all games ended."""
@@ -171,9 +207,11 @@ def lanes_wished(config: Config, device: str) -> int:
     return config.lanes or (2 if device == "cuda" else cores())
 
 
-def record_of(lane: Lane, place: int, number: int) -> GameRecord:
-    """A copy of the record of the finished game in that place."""
+def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) -> GameRecord:
+    """A copy of the record of the finished game in that place, plies repeated by that share of their weight as they surprise."""
     plies = int(lane.ply[place])
+    searched, surprise = lane.searched[place, :plies].copy(), lane.surprise[place, :plies]
+    rng = np.random.default_rng(lane.stream[place])
     return GameRecord(
         number=number,
         states=lane.states[place, :plies].copy(),
@@ -181,8 +219,9 @@ def record_of(lane: Lane, place: int, number: int) -> GameRecord:
         actions=lane.actions[place, :plies].copy(),
         policy_target=lane.policy_target[place, :plies].copy(),
         root_value=lane.root_value[place, :plies].copy(),
-        searched=lane.searched[place, :plies].copy(),
+        searched=searched,
         first_outcome=float(lane.first_outcome[place]),
+        repeats=repeats_by_surprise(searched, surprise, surprise_share, rng) if surprise_share else None,
     )
 
 
@@ -220,7 +259,10 @@ def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> l
     check_memory(game, inferences, config)
     policy, entries = make_policy(config.search, config.selfplay), config.inference.cache
     return [
-        SelfplayLane(game, inference, config.search, policy, make_cache(entries, game.key_words, game.num_actions))
+        SelfplayLane(
+            *(game, inference, config.search, policy, make_cache(entries, game.key_words, game.num_actions)),
+            config.selfplay.surprise_share,
+        )
         for inference in inferences
     ]
 
@@ -234,6 +276,7 @@ def play_games(
     progress: Progress,
     stop: StopSignal,
     deadline: float = math.inf,
+    openings: Mapping[int, np.ndarray] | None = None,
 ) -> tuple[list[GameRecord], StageFigures]:
     """Play the games of those numbers, one lane for each inference, and return those that finished, by number, and the figures.
 
@@ -246,12 +289,13 @@ def play_games(
         progress: told of every finished game.
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
         deadline: `time.perf_counter()` from which on no game is begun; those in flight are finished, and at least one is played.
+        openings: of some games, by number, the actions that they begin with, [plies] int32.
 
     Raises:
         UserError: the lanes do not fit into memory.
     """
     lanes = make_lanes(game, inferences, config)
-    queue = GameQueue(iter(numbers), deadline)
+    queue = GameQueue(iter(numbers), deadline, openings or {})
     records: list[GameRecord] = []
     failures: list[BaseException] = []
     begin = time.perf_counter()

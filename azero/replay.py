@@ -35,7 +35,9 @@ COLUMNS = {
     "policy_target": ("<f4", 2),
     "root_value": ("<f4", 1),
     "searched": ("|b1", 1),
+    "repeats": ("|u1", 1),
 }
+OPTIONAL = {"repeats"}  # columns that a shard has where its games have them
 PER_GAME = ("number", "plies", "first_outcome")
 
 OPCODES = {
@@ -55,7 +57,8 @@ class _BuiltinsOnly(pickle.Unpickler):
 
 def dump_games(records: Sequence[GameRecord], game_name: str) -> bytes:
     """Some games as the content of a shard. Equal games give equal bytes."""
-    columns = {name: _pack(_column(records, name), name) for name in COLUMNS}
+    left_out = set() if records and all(record.repeats is not None for record in records) else OPTIONAL
+    columns = {name: _pack(_column(records, name), name) for name in COLUMNS if name not in left_out}
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=4)
     pickler.fast = True  # no memo: the bytes depend on values alone, never on which objects are the same
@@ -86,6 +89,7 @@ def load_games(data: bytes, name: str) -> list[GameRecord]:
             root_value=columns["root_value"][span],
             searched=columns["searched"][span],
             first_outcome=float(outcome),
+            repeats=columns["repeats"][span] if "repeats" in columns else None,
         )
         for number, outcome, span in zip(columns["number"], columns["first_outcome"], spans, strict=True)
     ]
@@ -116,6 +120,11 @@ def load_partial(run: Run, report: Callable[[str], None] = lambda text: None) ->
         report: is given one sentence for each damaged file.
     """
     return [record for shard in list(run.state.partial) for record in _read_shard(run, shard, report)]
+
+
+def load_newest(run: Run, report: Callable[[str], None] = lambda text: None) -> list[GameRecord]:
+    """The games of the newest shard that is whole; none in the first cycle. Damaged ones go to quarantine, see `load_partial`."""
+    return next(filter(None, (_read_shard(run, shard, report) for shard in reversed(list(run.state.shards)))), [])
 
 
 def load_window(
@@ -185,7 +194,7 @@ class Sampler:
 
 
 def _write_part(run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool) -> ShardEntry:
-    examples = sum(int(np.count_nonzero(record.searched)) for record in records)
+    examples = sum(record.num_examples for record in records)
     return run.write_shard(cycle, part, dump_games(records, game_name), len(records), examples, partial=partial)
 
 
@@ -224,9 +233,9 @@ def _unpack_all(content: Any) -> dict[str, np.ndarray]:
     if type(content) is not dict or content.get("format") != FORMAT or type(content.get("game")) is not str:
         raise ValueError(f"it is not format {FORMAT}")
     columns = content["columns"]
-    if type(columns) is not dict or columns.keys() != COLUMNS.keys():
+    if type(columns) is not dict or columns.keys() | OPTIONAL != COLUMNS.keys():
         raise ValueError("its columns are others")
-    return {name: _unpack(name, *columns[name]) for name in COLUMNS}
+    return {name: _unpack(name, *columns[name]) for name in columns}
 
 
 def _unpack(name: str, dtype: Any, shape: Any, data: Any) -> np.ndarray:

@@ -15,7 +15,8 @@ import numpy as np
 from azero import compile_ahead
 from azero.command_line import program
 from azero.config import Config
-from azero.examples import GameRecord, examples_of
+from azero.examples import GameRecord, outcome_for_mover
+from azero.forks import forks
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
@@ -25,11 +26,11 @@ from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import check_fits, unpack_network
 from azero.network.torch_inference import one_thread_a_lane
-from azero.replay import load_partial, write_games, write_partial
+from azero.replay import load_newest, load_partial, write_games, write_partial
 from azero.run import Run, Stopped, StopSignal
 from azero.search.figures import StageFigures
 from azero.search.kernels import compiled_before
-from azero.seeds import SELFPLAY, game_seeds
+from azero.seeds import FORKS, SELFPLAY, game_seeds, sequence
 from azero.stage import run_alone
 
 
@@ -57,9 +58,10 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
+    openings = openings_of(config, run, game, report)
     with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
         inferences = make_inferences(champion, game, choice, lane_count(config, len(numbers), choice))
-        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, deadline)
+        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, deadline, openings)
     if len(played) < len(numbers) and stop.requested:
         run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))
         raise Stopped
@@ -67,10 +69,19 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     if len(records) < wanted:
         report.message(f"selfplay: {len(records):,} of {wanted:,} games, as many as minutes={config.minutes:g} leaves time for.")
     seconds = time.perf_counter() - begin
-    report_games(report, game, cycle, sorted(records, key=lambda record: record.number), figures, seconds)
+    records.sort(key=lambda record: record.number)
+    report_games(report, game, cycle, records, figures, seconds, config.selfplay.resign_threshold)
     new = write_games(run, cycle, records, game.name)
     examples = run.state.examples + sum(shard.examples for shard in new)
     run.commit(replace(run.state, stage="train", shards=[*run.state.shards, *new], partial=[], examples=examples))
+
+
+def openings_of(config: Config, run: Run, game: Game, report: Reporter) -> dict[int, np.ndarray]:
+    """The openings of the cycle's games that leave earlier ones, by number; see `forks`."""
+    if not config.selfplay.fork_fraction:
+        return {}
+    source = sequence(config.seed, run.state.cycle + 1, FORKS)
+    return forks(game, load_newest(run, report.message), config.selfplay.fork_fraction, config.selfplay.games, source)
 
 
 def lane_count(config: Config, games: int, choice: InferenceChoice) -> int:
@@ -79,9 +90,15 @@ def lane_count(config: Config, games: int, choice: InferenceChoice) -> int:
 
 
 def report_games(
-    report: Reporter, game: Game, cycle: int, records: Sequence[GameRecord], figures: StageFigures, seconds: float
+    report: Reporter,
+    game: Game,
+    cycle: int,
+    records: Sequence[GameRecord],
+    figures: StageFigures,
+    seconds: float,
+    threshold: float = -1.0,
 ) -> None:
-    """Scalars, histograms and one game of the stage as text."""
+    """Scalars, histograms and one game of the stage as text. threshold: `selfplay.resign_threshold`."""
     outcomes = np.array([record.first_outcome for record in records])
     searched = np.concatenate([record.searched for record in records])
     targets = np.concatenate([record.policy_target for record in records])[searched]
@@ -97,17 +114,36 @@ def report_games(
             "selfplay/draws": float((outcomes == 0).mean()),
             "selfplay/second_wins": float((outcomes < 0).mean()),
             "selfplay/distinct_games": float(len({record.actions.tobytes() for record in records})),
-            "selfplay/target_entropy": float(entropy.mean()),
+            "selfplay/target_entropy": float(entropy.sum() / max(len(entropy), 1)),
+            **(resignations(game, records, threshold) if threshold > -1 else {}),
             **figures.shares("selfplay"),
         },
     )
     report.histogram("selfplay/policy_target_entropy", entropy, cycle)
     root_value = np.concatenate([record.root_value for record in records])[searched]
+    outcomes_for_movers = np.concatenate([outcome_for_mover(record) for record in records])
     report.histogram("selfplay/root_value", root_value, cycle)
-    report.histogram("selfplay/value_error", root_value - examples_of(records).value_target, cycle)
+    report.histogram("selfplay/value_error", root_value - outcomes_for_movers[searched], cycle)
     shown = records[0]
-    opening_plies = int((~shown.searched).sum())
-    report.text("selfplay/game", game_text(game, shown.actions.tolist(), shown.first_outcome, opening_plies), cycle)
+    report.text("selfplay/game", game_text(game, shown.actions.tolist(), shown.first_outcome, shown.opening_plies), cycle)
+
+
+def resignations(game: Game, records: Sequence[GameRecord], threshold: float) -> dict[str, float]:
+    """The share of games that ended by resignation, and how often that would have been wrong.
+
+    A game that was played on tells: the first player in it whose search was worth less than the threshold would have resigned,
+    and wrongly if it did not lose. Silver et al. 2017 ("AlphaGo Zero") want less than 5 % of these false positives.
+    """
+    resigned = [not is_over(game, record) for record in records]
+    low = [(record, record.root_value < threshold) for record, gave_up in zip(records, resigned, strict=True) if not gave_up]
+    wrong = [float(outcome_for_mover(record)[below.argmax()] > -1.0) for record, below in low if below.any()]
+    shares = {"selfplay/resigned": float(np.mean(resigned)), "selfplay/resign_measured": float(len(wrong))}
+    return shares | ({"selfplay/resign_false_positives": float(np.mean(wrong))} if wrong else {})
+
+
+def is_over(game: Game, record: GameRecord) -> bool:
+    """Whether a game was played to its end."""
+    return game.is_terminal(game.step(record.states[-1], int(record.actions[-1])))
 
 
 def game_text(
@@ -119,7 +155,7 @@ def game_text(
         game: the rules.
         actions: all of its plies.
         first_outcome: +1 the first player won, 0 draw, -1 lost.
-        opening_plies: how many plies at its beginning were random.
+        opening_plies: how many plies at its beginning were not its players' own.
         names: who moved first and who second, where they are not the same.
     """
     state = game.initial_state()
@@ -131,10 +167,10 @@ def game_text(
     who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
     lines = [
         *([f"{names[0]} moves first, {names[1]} second"] if names else []),
-        *([f"random opening: {opening}"] if opening else []),
+        *([f"opening: {opening}"] if opening else []),
         f"moves: {played}",
         *("", game.format_state(state), ""),
-        f"{who} wins" if first_outcome else "draw",
+        f"{who} wins{'' if game.is_terminal(state) else ', the other one resigned'}" if first_outcome else "draw",
     ]
     return "\n".join(lines)
 

@@ -140,10 +140,10 @@ class Trial:
         half = next(count for count in counts if count[0] >= (counts[0][0] + counts[-1][0]) / 2)
         if half is counts[-1] or len(finished) == games:
             half = counts[0]
-        took, evaluations, plies = (late - early for late, early in zip(counts[-1], half, strict=True))
+        took, simulations, evaluations, plies = (late - early for late, early in zip(counts[-1], half, strict=True))
         took = max(took, 1e-9)
         return Speed(
-            plies * config.search.num_simulations / took,
+            simulations / took,
             evaluations / took,
             plies / took,
             sorted(finished, key=lambda record: record.number),
@@ -151,10 +151,11 @@ class Trial:
             len(finished) == games,
         )
 
-    def counts(self, lanes: Sequence[SelfplayLane]) -> tuple[float, float, float]:
-        """The time, evaluations and searched plies so far, a search under way as the part of a ply that is done of it."""
+    def counts(self, lanes: Sequence[SelfplayLane]) -> tuple[float, float, float, float]:
+        """The time, and so far simulations, evaluations and searched plies, one under way as the part of it that is done."""
+        simulations = sum(lane.simulations_made() for lane in lanes)
         evaluations = sum(lane.figures.evaluations for lane in lanes)
-        return time.perf_counter(), evaluations, sum(lane.simulations_made() / lane.policy.num_simulations for lane in lanes)
+        return time.perf_counter(), simulations, evaluations, sum(lane.searches_made() for lane in lanes)
 
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games for at most so many seconds."""

@@ -25,6 +25,7 @@ class Node:
         self.to_play = int(rules.to_play(state))
         self.terminal = bool(rules.is_terminal(state))
         self.value = float(rules.outcome(state)) if self.terminal else 0.0
+        self.proven = self.terminal
         self.priors: dict[int, float] = {}
         self.children: dict[int, Node] = {}
         self.visits = 0
@@ -49,18 +50,55 @@ class PlainSearch:
         return root
 
     def simulate(self, root: Node, num_simulations: int) -> None:
+        self.root = root
         for _ in range(num_simulations):
+            if root.proven:
+                return
             path, actions, node = [root], [], root
-            while node.priors and not node.terminal:
-                action = max(node.priors, key=lambda a: (self.puct(node, a), -a))
+            while node.priors and not node.proven:
+                action = self.choose(node)
                 actions.append(action)
                 if action not in node.children:
                     node.children[action] = Node(self.game, self.step(node.state, action))
                 node = node.children[action]
                 path.append(node)
-            if not node.terminal:
+            if not node.proven:
                 self.evaluate(node)
             self.back_up(path, actions, node.value)
+            if self.config.solver and node.proven:
+                self.prove(path, actions)
+
+    def choose(self, node: Node) -> int:
+        """The first forced action, or the one with the greatest score; proven losses only where there is nothing else."""
+        lost = {action for action in node.priors if self.config.solver and self.exact(node, action) == -1.0}
+        tried = [action for action in sorted(node.priors) if action not in lost] or [min(node.priors)]
+        if node is self.root:
+            total = sum(node.edge_visits.values())
+            for action in tried:
+                least = math.sqrt(self.config.forced_simulations * node.priors[action] * total)
+                if 0 < node.edge_visits.get(action, 0) < least:
+                    return action
+        return max(tried, key=lambda a: (self.puct(node, a), -a))
+
+    def exact(self, node: Node, action: int) -> float | None:
+        """A proven action's value for the player to move at `node`."""
+        child = node.children.get(action)
+        if child is None or not child.proven:
+            return None
+        return child.value if child.to_play == node.to_play else -child.value
+
+    def prove(self, path: list[Node], actions: list[int]) -> None:
+        """From the end of the path upwards: one proven win, or all actions proven. What was backed up is put right."""
+        for depth in range(len(path) - 2, -1, -1):
+            node = path[depth]
+            values = [self.exact(node, action) for action in node.priors]
+            known = [value for value in values if value is not None]
+            if max(known) < 1.0 and len(known) < len(values):
+                return
+            node.proven, node.value = True, max(known)
+            missing = node.value * node.visits - float(node.value_sum)
+            self.back_up(path[: depth + 1], actions[:depth], missing, visits=0)
+            node.value_sum = np.float32(node.value * node.visits)
 
     def puct(self, node: Node, action: int) -> float:
         """q + c * P * sqrt(N) / (1 + n)."""
@@ -73,6 +111,10 @@ class PlainSearch:
             q = float(node.edge_value_sum[action]) / n
         elif self.config.fpu_mode == "parent":
             q = float(node.value_sum) / node.visits - self.config.fpu
+        elif self.config.fpu_mode == "explored":
+            explored = sum(node.priors[action] for action in sorted(node.edge_visits))
+            share = 0.0 if node is self.root and self.config.dirichlet_fraction > 0 else math.sqrt(explored)
+            q = float(node.value_sum) / node.visits - self.config.fpu * share
         else:
             q = self.config.fpu
         return q + c * math.sqrt(total) * node.priors[action] / (1 + n)
@@ -90,16 +132,16 @@ class PlainSearch:
         node.priors = {action: float(np.float32(float(weight) / total)) for action, weight in weights.items()}
         node.value = float(np.float32(value))
 
-    def back_up(self, path: list[Node], actions: list[int], value: float) -> None:
+    def back_up(self, path: list[Node], actions: list[int], value: float, visits: int = 1) -> None:
         """The sign turns where the mover differs."""
-        path[-1].visits += 1
+        path[-1].visits += visits
         path[-1].value_sum = np.float32(path[-1].value_sum + np.float32(value))
         for parent, child, action in zip(path[-2::-1], path[:0:-1], actions[::-1], strict=True):
             if parent.to_play != child.to_play:
                 value = -value
-            parent.edge_visits[action] = parent.edge_visits.get(action, 0) + 1
+            parent.edge_visits[action] = parent.edge_visits.get(action, 0) + visits
             parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
-            parent.visits += 1
+            parent.visits += visits
             parent.value_sum = np.float32(parent.value_sum + np.float32(value))
 
     def step(self, state: np.ndarray, action: int) -> np.ndarray:

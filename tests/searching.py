@@ -9,6 +9,7 @@ import numpy as np
 from azero.config import SearchConfig
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
+from azero.search.scores import make_score
 
 
 def hashed(state: np.ndarray, num_actions: int, sharpness: float = 3.0) -> tuple[np.ndarray, np.float32]:
@@ -36,9 +37,10 @@ class FakeInference:
 def searched(
     game: Game, states: list[np.ndarray], config: SearchConfig, inference: FakeInference | None = None, cache: int = 0
 ) -> PvMcts:
-    """A player that has just searched these states, one in each of its games."""
+    """A player that has just searched these states, one in each of its games, forcing simulations as self-play does."""
     player = PvMcts(game, inference or FakeInference(game), config, cache=cache)
     player.new_games(np.arange(len(states), dtype=np.uint64))
+    player.score = make_score(config, len(states), game.num_actions)
     player.think(np.stack(states), np.arange(len(states)))
     return player
 

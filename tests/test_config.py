@@ -66,6 +66,8 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
         ({"train.milestones": [0.7, 0.5]}, ["train.milestones"]),
         ({"train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
+        ({"selfplay.full_search_fraction": 0.25}, ["selfplay.fast_simulations between 1 and search.num_simulations=20"]),
+        ({"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21}, ["selfplay.fast_simulations"]),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
         ({"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40}, ["evaluate.temperature=0"]),
         ({"evaluate.anchor_games": 3}, ["evaluate.anchor_games=3", "even"]),

@@ -69,6 +69,15 @@ def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimat
     assert estimate.pace(config, told, 2.0).selfplay == pytest.approx(2 * pace.selfplay)
 
 
+def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    config = replace(config, selfplay=replace(config.selfplay, full_search_fraction=0.5, fast_simulations=2))
+    told = estimate.measure(config, NAME, tmp_path / "trial", SilentProgress())
+    assert 5 <= told.mean_plies <= 9  # all that were searched
+    assert estimate.pace(config, told).examples == pytest.approx(20 * told.mean_plies)
+    assert told.speed.simulations / told.speed.plies == pytest.approx(5, abs=1)  # half with 8, half with 2
+
+
 @pytest.mark.parametrize(
     ("asked", "tried"),
     [

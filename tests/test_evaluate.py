@@ -195,7 +195,7 @@ def test_a_sequential_match_stopped_in_its_second_round_ends_like_an_undisturbed
 def test_a_game_of_the_match_tells_who_is_who_and_how_it_ended() -> None:
     game, actions = make_game("tictactoe"), [0, 3, 1, 4, 2]
     told = evaluate.match_game_text(game, MatchGame(0, 0, 2, actions, 1.0)).splitlines()
-    assert told[:3] == ["candidate moves first, champion second", "random opening: 0 3", "moves: 1 4 2"]
+    assert told[:3] == ["candidate moves first, champion second", "opening: 0 3", "moves: 1 4 2"]
     assert told[-1] == "the candidate wins"
     told = evaluate.match_game_text(game, MatchGame(1, 1, 0, actions, -1.0)).splitlines()
     assert told[:2] == ["champion moves first, candidate second", "moves: 0 3 1 4 2"] and told[-1] == "the champion wins"

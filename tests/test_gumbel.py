@@ -72,6 +72,13 @@ def test_halving_never_asks_for_an_action_that_has_not_been_visited_that_often(c
     assert sum(visits) == num_simulations
 
 
+def test_each_budget_has_its_own_halving() -> None:
+    # two actions, eight simulations or three: 0 0 1 1 2 2 3 3, and 0 0 1
+    table = make_gumbel(SearchConfig(kind="gumbel", num_simulations=8), 1, 9, fast_simulations=3).considered_visits
+    assert table.shape == (2, 10, 8)
+    assert table[:, 2].tolist() == [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 0, 0, 0, 0, 0]]
+
+
 def test_advantages_by_hand() -> None:
     # Action 0: two visits, mean 0.5; action 1: one visit, mean -0.25; actions 2 and 3 are not visited. The network says 0.1.
     # Weighted mean (0.4 * 0.5 + 0.2 * -0.25) / 0.6 = 0.25; mixed (0.1 + 3 * 0.25) / 4 = 0.2125.

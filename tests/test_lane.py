@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import FakeInference
+from searching import FakeInference, after
 
 from azero.config import SearchConfig
 from azero.games import make_game
@@ -16,7 +16,7 @@ from azero.search.cache import make_cache
 from azero.search.lane import FINISHED, IDLE, PLAYING, Lane, Policy, Scratch, make_lane, make_scratch, play_wave, start_games
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import make_puct
-from azero.search.root import Temperature
+from azero.search.root import Fading, Temperature
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, Tree, make_tree, nodes_needed
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
@@ -24,11 +24,17 @@ PLAIN = Policy(
     num_simulations=16,
     dirichlet_alpha=1.0,
     dirichlet_fraction=0.0,
+    root_temperature=Fading(1.0, 1.0, 8.0),
     tree_reuse=True,
     temperature=Temperature(1.0, 1000, 0, 0.0),
     opening_fraction=0.0,
     opening_plies=1,
+    full_search_fraction=1.0,
+    fast_simulations=0,
+    resign_threshold=-1.0,
+    resign_play_on=0.0,
 )
+NO_OPENING = np.zeros(0, np.int32)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +45,16 @@ def game() -> Game:
 class HandDriven:
     """A lane whose waves a test moves on one by one."""
 
-    def __init__(self, game: Game, size: int, policy: Policy = PLAIN, first_seed: int = 0, answer=None) -> None:  # type: ignore[no-untyped-def]
+    def __init__(  # type: ignore[no-untyped-def]
+        self,
+        game: Game,
+        size: int,
+        policy: Policy = PLAIN,
+        first_seed: int = 0,
+        answer=None,
+        opening: np.ndarray = NO_OPENING,
+        search: SearchConfig | None = None,
+    ) -> None:
         self.game, self.policy = game, policy
         num_nodes = nodes_needed(policy.num_simulations, policy.tree_reuse) + 1
         self.inference = FakeInference(game, answer, batch_size=size)
@@ -47,11 +62,11 @@ class HandDriven:
         self.lane: Lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch: Scratch = make_scratch(game, num_nodes)
         self.cache = make_cache(0, game.key_words, game.num_actions)
-        self.puct = make_puct(SearchConfig(num_simulations=policy.num_simulations))
+        self.puct = make_puct(search or SearchConfig(num_simulations=policy.num_simulations))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.rows = np.zeros(size, np.int64)
-        chosen = (np.arange(size), np.arange(first_seed, first_seed + size, dtype=np.uint64))
-        start_games(game.rule_addresses, self.tree, self.lane, *chosen, policy, self.scratch)
+        seeds, openings = np.arange(first_seed, first_seed + size, dtype=np.uint64), np.tile(opening, (size, 1))
+        start_games(game.rule_addresses, self.tree, self.lane, np.arange(size), seeds, openings, policy, self.scratch)
 
     def wave(self) -> int:
         """Move every game to its next evaluation; returns how many are finished."""
@@ -103,6 +118,32 @@ def test_an_opening_stops_before_the_ply_that_would_end_the_game(game: Game) -> 
     assert not any(game.is_terminal(state) for state in played.tree.states[:, ROOT])
     played.play_out()
     assert (played.lane.status == FINISHED).all()
+
+
+def test_a_given_opening_is_played_instead_of_a_random_one(game: Game) -> None:
+    policy = PLAIN._replace(opening_fraction=1.0, opening_plies=4)
+    played = HandDriven(game, 3, policy, opening=np.array([4, 0, 8], np.int32))
+    assert (played.lane.ply == 3).all() and (played.lane.actions[:, :3] == [4, 0, 8]).all()
+    assert (played.tree.states[:, ROOT] == after(game, 4, 0, 8)).all()
+    assert (played.lane.states[0, 2] == after(game, 4, 0)).all() and not played.lane.searched[:, :3].any()
+    played.play_out()
+    assert (played.lane.status == FINISHED).all()
+
+
+def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> None:
+    """The network takes X for lost throughout, and so does X's first search: X resigns, but for the games that are played on."""
+
+    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        x_to_move = planes[0].sum() == planes[1].sum()  # as many stones of the mover as of the other
+        return np.zeros(9, np.float32), np.float32(-0.9 if x_to_move else 0.9)
+
+    played = HandDriven(game, 80, PLAIN._replace(resign_threshold=-0.8, resign_play_on=0.25), answer=answer)
+    played.play_out()
+    lane, on = played.lane, played.lane.plays_on
+    assert on.mean() == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 80) ** 0.5)
+    assert (lane.ply[~on] == 1).all() and (lane.first_outcome[~on] == -1.0).all() and lane.searched[~on, 0].all()
+    assert (lane.ply[on] >= 5).all()
+    assert lane.root_value[:, 0] == pytest.approx(-0.9, abs=1e-5)
 
 
 def test_the_share_of_games_with_an_opening_is_the_one_asked_for(game: Game) -> None:
@@ -208,6 +249,21 @@ def test_noise_is_in_the_root_and_in_no_other_node(game: Game) -> None:
                 assert prior.sum() == pytest.approx(1.0, abs=1e-6)
             else:
                 np.testing.assert_allclose(prior, clean, atol=1e-6)
+
+
+def test_a_fast_search_has_a_clean_root_and_a_full_one_noise(game: Game) -> None:
+    policy = PLAIN._replace(dirichlet_fraction=0.5, num_simulations=30, full_search_fraction=0.5, fast_simulations=29)
+    played = HandDriven(game, 40, policy)
+    for _ in range(2):
+        assert played.wave() == 0
+        played.evaluate()
+    logits, _ = played.inference.answer(game.planes(game.initial_state()))
+    clean = softmax(logits)
+    assert 5 < played.tree.searches["fast"].sum() < 35
+    for place, search in enumerate(played.tree.searches):
+        assert search["simulations_left"] == (28 if search["fast"] else 29)
+        noise = np.abs(played.tree.edges["prior"][place, ROOT] - clean).max()
+        assert noise < 1e-6 if search["fast"] else noise > 0.01
 
 
 def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:

@@ -20,7 +20,7 @@ from azero.games.game import Game
 from azero.lanes import GameQueue, lane_bytes, make_policy, play_games
 from azero.monitoring.console import SilentProgress
 from azero.search.figures import StageFigures
-from azero.search.root import Temperature
+from azero.search.root import Fading, Temperature
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal
 
@@ -72,16 +72,16 @@ def assert_valid(game: Game, record: GameRecord) -> None:
         legal = game.legal_mask(state)
         assert legal[action]
         target = record.policy_target[ply]
-        if record.searched[ply]:
+        if ply >= record.opening_plies:
             assert target.sum() == pytest.approx(1.0, abs=1e-6)
             assert (target[~legal] == 0).all() and target[action] > 0
             assert -1.0 <= record.root_value[ply] <= 1.0
         else:
-            assert not target.any() and record.root_value[ply] == 0.0
+            assert not (target.any() or record.searched[ply]) and record.root_value[ply] == 0.0
         state = game.step(state, action)
     assert game.is_terminal(state)
     assert record.first_outcome == game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
-    assert record.searched[-1]  # an opening never ends a game
+    assert record.opening_plies < plies  # an opening never ends a game
 
 
 @pytest.mark.parametrize(
@@ -89,11 +89,15 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     [
         {},
         {"search": replace(SEARCH, tree_reuse=False)},
+        {"search": replace(SEARCH, forced_simulations=2.0, root_temperature=1.5, fpu_mode="explored", fpu=0.2)},
+        {"search": replace(SEARCH, solver=True)},
+        {"selfplay": SelfplayConfig(surprise_share=0.5)},
+        {"search": replace(SEARCH, solver=True, kind="gumbel", tree_reuse=False)},
         {"selfplay": SelfplayConfig(opening_fraction=0.5, opening_plies=4)},
         {"inference": InferenceConfig(cache=64)},
         {"selfplay": SelfplayConfig(temperature_plies=2), "search": replace(SEARCH, dirichlet_fraction=0.0)},
     ],
-    ids=["default", "tree anew", "openings", "small cache", "greedy"],
+    ids=["default", "tree anew", "KataGo's root", "solver", "surprise", "solver in Gumbel", "openings", "small cache", "greedy"],
 )
 def test_records_are_what_the_rules_say(either_game: Game, changes: dict[str, Any]) -> None:
     game = either_game
@@ -103,7 +107,8 @@ def test_records_are_what_the_rules_say(either_game: Game, changes: dict[str, An
         assert_valid(game, record)
     assert figures.games == 30
     assert figures.plies == sum(len(record.actions) for record in records)
-    assert figures.simulations == 12 * sum(int(record.searched.sum()) for record in records)
+    asked = 12 * sum(int(record.searched.sum()) for record in records)
+    assert figures.simulations == asked or (figures.simulations < asked and "search" in changes and changes["search"].solver)
     assert 0 < figures.evaluations <= figures.rows
 
 
@@ -174,6 +179,35 @@ def test_openings_are_not_searched_and_stay_within_bounds(game: Game) -> None:
     assert 0.3 < np.mean([length > 0 for length in lengths]) < 0.7
     for record, length in zip(records, lengths, strict=True):
         assert not record.searched[:length].any() and record.searched[length:].all()
+
+
+CAPPED = SelfplayConfig(full_search_fraction=0.25, fast_simulations=4, opening_fraction=0.3, opening_plies=2)
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_a_share_of_the_moves_is_searched_in_full_and_the_others_with_few_simulations(game: Game, kind: str) -> None:
+    """12 visits or 4: every target of PUCT is a multiple of a twelfth, or of a quarter."""
+    config = replace(CONFIG, search=replace(SEARCH, kind=kind, tree_reuse=False), selfplay=CAPPED)
+    records, figures = played(game, numbers=range(200), rows=64, config=config)
+    full, fast = 0, 0
+    for record in records:
+        assert_valid(game, record)
+        searched, ply = record.searched, np.arange(len(record.actions))
+        small = ~searched & (ply >= record.opening_plies)
+        full, fast = full + int(searched.sum()), fast + int(small.sum())
+        for few, mask in ((12, searched), (4, small)):
+            shares = record.policy_target[mask] * few
+            assert kind == "gumbel" or (np.abs(shares - shares.round()) < 1e-5).all()
+    assert full / (full + fast) == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / (full + fast)) ** 0.5)
+    assert figures.simulations == 12 * full + 4 * fast and figures.searches == full + fast
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_fast_searches_do_not_depend_on_lanes_neighbours_or_the_cache(game: Game, kind: str) -> None:
+    config = replace(CONFIG, search=replace(SEARCH, kind=kind, tree_reuse=kind == "puct"), selfplay=CAPPED)
+    plain = played(game, config=config)[0]
+    assert_same(played(game, config=replace(config, inference=InferenceConfig(cache=64)), lanes=3, rows=5)[0], plain)
+    assert_same(played(game, numbers=[7, 21], config=config)[0], [plain[7], plain[21]])
 
 
 def test_a_tree_anew_each_ply_has_whole_simulations_in_its_targets(game: Game) -> None:
@@ -323,7 +357,15 @@ def test_a_queue_whose_time_is_up_hands_out_a_first_game_alone() -> None:
 
 
 def test_the_policy_of_a_lane_is_the_config_s() -> None:
-    search = SearchConfig(num_simulations=7, dirichlet_alpha=0.3, dirichlet_fraction=0.1, tree_reuse=False)
+    search = SearchConfig(
+        num_simulations=7,
+        dirichlet_alpha=0.3,
+        dirichlet_fraction=0.1,
+        root_temperature=1.25,
+        root_temperature_final=1.1,
+        root_temperature_halflife=7,
+        tree_reuse=False,
+    )
     selfplay = SelfplayConfig(
         temperature=0.9,
         temperature_plies=5,
@@ -331,5 +373,10 @@ def test_the_policy_of_a_lane_is_the_config_s() -> None:
         temperature_final=0.1,
         opening_fraction=0.2,
         opening_plies=6,
+        full_search_fraction=0.25,
+        fast_simulations=3,
+        resign_threshold=-0.8,
+        resign_play_on=0.05,
     )
-    assert make_policy(search, selfplay) == (7, 0.3, 0.1, False, Temperature(0.9, 5, 3, 0.1), 0.2, 6)
+    root, move = Fading(1.25, 1.1, 7.0), Temperature(0.9, 5, 3, 0.1)
+    assert make_policy(search, selfplay) == (7, 0.3, 0.1, root, False, move, 0.2, 6, 0.25, 3, -0.8, 0.05)

@@ -25,6 +25,7 @@ LAYERS = [
     {"trained"},
     {"truth"},
     {"match"},
+    {"forks"},
     {"examples", "replay", "metrics", "openings"},
     {"run", "rating", "elo_table", "forecast", "monitoring"},
     {"files"},

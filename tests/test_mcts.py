@@ -23,6 +23,11 @@ CONFIGS = {
     "children only under the root sign": SearchConfig(puct_visits="children", c_puct_base=0.0),
     "fpu below the parent": SearchConfig(fpu_mode="parent", fpu=0.3),
     "pessimistic fpu": SearchConfig(fpu=-1.0),
+    "fpu by what is explored": SearchConfig(fpu_mode="explored", fpu=0.4, dirichlet_fraction=0.0),
+    "fpu by what is explored, none at the root": SearchConfig(fpu_mode="explored", fpu=0.4),
+    "forced simulations": SearchConfig(forced_simulations=2.0),
+    "solver": SearchConfig(solver=True),
+    "solver with forced simulations": SearchConfig(solver=True, forced_simulations=4.0, fpu_mode="explored", fpu=0.2),
 }
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +14,7 @@ from trees import root_with
 
 from azero.config import SearchConfig
 from azero.search.kernels import kernel
-from azero.search.puct import Puct, exploration, make_puct, select_child
+from azero.search.puct import Puct, exploration, make_puct, next_forced, prune_forced, select_child
 from azero.search.tree import ROOT
 
 CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
@@ -40,20 +41,12 @@ def chosen(
 
 
 def test_the_config_names_the_constants() -> None:
-    assert make_puct(SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)) == (
-        2,
-        7,
-        1,
-        False,
-        -1,
-    )
-    assert make_puct(SearchConfig(c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3)) == (
-        1,
-        0,
-        0,
-        True,
-        0.3,
-    )
+    plain = SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)
+    assert make_puct(plain) == Puct(2, 7, 1, False, -1, fpu_by_prior=False, noisy_root=True, forced=0, solver=False)
+    other = SearchConfig(c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3, dirichlet_fraction=0)
+    assert make_puct(other) == Puct(1, 0, 0, True, 0.3, fpu_by_prior=False, noisy_root=False, forced=0, solver=False)
+    katago = SearchConfig(c_puct=1, c_puct_base=0, fpu_mode="explored", fpu=0.2, forced_simulations=2, solver=True)
+    assert make_puct(katago) == Puct(1, 0, 1, False, 0.2, fpu_by_prior=True, noisy_root=True, forced=2, solver=True)
 
 
 def test_a_constant_c_grows_with_the_root_of_the_visits_alone() -> None:
@@ -99,6 +92,41 @@ def test_in_mode_parent_an_unvisited_child_has_the_parent_s_mean_value_less_fpu(
     for fpu, best in ((0.0, 1), (0.09, 1), (0.11, 0), (0.5, 0)):
         puct = CONSTANT._replace(fpu_from_parent=True, fpu=fpu)
         assert chosen(puct, [0.8, 0.2], [3, 0], [0.6, 0.0], root_value=0.6) == best
+
+
+def test_in_mode_explored_fpu_counts_as_much_as_has_been_explored() -> None:
+    # as above, but fpu times sqrt(0.8) = 0.894: action 1 is greater while fpu < 0.1 / 0.894 = 0.1118
+    for fpu, best in ((0.0, 1), (0.111, 1), (0.113, 0), (0.5, 0)):
+        puct = CONSTANT._replace(fpu_by_prior=True, fpu=fpu)
+        assert chosen(puct, [0.8, 0.2], [3, 0], [0.6, 0.0], root_value=0.6) == best
+    # a root with noise has none
+    puct = CONSTANT._replace(fpu_by_prior=True, fpu=0.5, noisy_root=True)
+    assert chosen(puct, [0.8, 0.2], [3, 0], [0.6, 0.0], root_value=0.6) == 1
+
+
+def test_a_visited_root_action_is_visited_again_while_it_lacks_forced_visits() -> None:
+    # 12 visits; sqrt(2 * 0.5 * 12) = 3.46, sqrt(2 * 0.3 * 12) = 2.68, and the last has not been visited at all
+    puct, prior = CONSTANT._replace(forced=2.0), [0.5, 0.3, 0.2]
+    assert next_forced(root_with(prior, [10, 2, 0]), 0, puct) == 1
+    assert chosen(puct, prior, [10, 2, 0], [9.0, -2.0, 0.0]) == 1
+    assert next_forced(root_with(prior, [9, 3, 0]), 0, puct) == -1
+    fast = root_with(prior, [10, 2, 0], [9.0, -2.0, 0.0])
+    fast.searches["fast"] = True
+    assert chosen_at(fast, 0, ROOT, puct) == 0
+
+
+@pytest.mark.parametrize(("q", "expected"), [(0.0, [8, 0, 0]), (0.3, [8, 2, 0]), (0.4, [8, 3, 0])])
+def test_forced_visits_are_pruned_while_the_score_stays_below_the_best_one_s(q: float, expected: list[int]) -> None:
+    """Visits 8, 3 and 1 of 12, c * sqrt(13) = 3.606. The best has 0.5 + 3.606 * 0.5 / 9 = 0.700.
+
+    The second may lose sqrt(2 * 0.3 * 12) = 2.68. With 2 and with 1 visit it has q + 0.361 and q + 0.541: for q = 0 both are
+    below 0.700, and then the single visit goes too; for q = 0.3 the first alone is; for q = 0.4 neither. The third, worth
+    -0.5 + 3.606 * 0.2 = 0.221 without its only visit, loses it.
+    """
+    tree = root_with([0.5, 0.3, 0.2], [8, 3, 1], [4.0, 3 * q, -0.5])
+    weights = np.array([8.0, 3.0, 1.0])
+    prune_forced(tree, 0, CONSTANT._replace(forced=2.0), weights)
+    assert weights.tolist() == expected
 
 
 def test_of_equal_scores_the_first_is_chosen() -> None:

@@ -87,10 +87,10 @@ def test_where_all_of_the_prior_is_banned_the_rest_is_alike() -> None:
     np.testing.assert_allclose(tree.edges["prior"][0, ROOT], [-1.0, 0.5, 0.5])
 
 
-@pytest.mark.parametrize("tree_reuse", [False, True])
-def test_self_play_never_repeats_a_position(game: Game, tree_reuse: bool) -> None:
+@pytest.mark.parametrize(("tree_reuse", "solver"), [(False, False), (True, False), (True, True)])
+def test_self_play_never_repeats_a_position(game: Game, tree_reuse: bool, solver: bool) -> None:
     policy = PLAIN._replace(num_simulations=12, tree_reuse=tree_reuse, opening_fraction=0.5, opening_plies=12)
-    played = HandDriven(game, 40, policy)
+    played = HandDriven(game, 40, policy, search=SearchConfig(solver=solver))
     played.play_out()
     forbidden = 0
     for place in range(40):

@@ -69,6 +69,12 @@ def test_games_read_back_as_they_were() -> None:
     assert same(load_games(SHARD, "shard"), RECORDS)
 
 
+def test_games_whose_plies_are_repeated_read_back_so_and_others_have_no_such_column() -> None:
+    repeated = [record._replace(repeats=np.arange(len(record.actions), dtype=np.uint8)) for record in RECORDS]
+    assert same(load_games(dump_games(repeated, "toy"), "shard"), repeated)
+    assert "repeats" not in GOOD and "repeats" in pickle.loads(dump_games(repeated, "toy"))["columns"]
+
+
 def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
     copies = [record._replace(states=record.states.copy(), actions=record.actions.copy()) for record in RECORDS]
     assert dump_games(copies, "".join(["t", "oy"])) == SHARD

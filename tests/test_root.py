@@ -9,18 +9,34 @@ import numpy as np
 import pytest
 from trees import root_with
 
+from azero.config import SearchConfig
 from azero.search.kernels import kernel
+from azero.search.puct import make_puct
 from azero.search.random_stream import new_stream
-from azero.search.root import Temperature, add_noise, choose_action, next_gamma, next_normal, policy_target, temperature_at
+from azero.search.root import (
+    Fading,
+    Temperature,
+    add_noise,
+    choose_action,
+    divergence,
+    faded,
+    move_weights,
+    next_gamma,
+    next_normal,
+    policy_target,
+    soften_prior,
+    temperature_at,
+)
 from azero.search.tree import ILLEGAL, ROOT, Tree
 
 DRAWS = 40_000
+PUCT = make_puct(SearchConfig())
 
 
 @kernel
-def count_choices(tree: Any, temperature: float, stream: Any, draws: int, counts: Any) -> None:
+def count_choices(weights: Any, temperature: float, stream: Any, draws: int, counts: Any) -> None:
     for _ in range(draws):
-        counts[choose_action(tree, 0, temperature, stream)] += 1
+        counts[choose_action(weights, temperature, stream)] += 1
 
 
 @kernel
@@ -48,9 +64,8 @@ def fill_priors(tree: Any, prior: Any, alpha: float, fraction: float, stream: An
 
 def choices(visits: Sequence[int], temperature: float, draws: int = DRAWS) -> list[float]:
     """How often each action is chosen."""
-    tree = root_with([1 / len(visits)] * len(visits), visits)
     counts = np.zeros(len(visits), np.int64)
-    count_choices(tree, temperature, new_stream(11), draws, counts)
+    count_choices(np.array(visits, float), temperature, new_stream(11), draws, counts)
     return [float(share) for share in counts / draws]
 
 
@@ -63,7 +78,7 @@ def noisy_priors(prior: Sequence[float | None], alpha: float, fraction: float, d
 
 def target_of(tree: Tree) -> list[float]:
     out = np.zeros(tree.edges.shape[2], np.float32)
-    policy_target(tree, 0, out)
+    policy_target(move_weights(tree, 0, PUCT), out)
     return [float(share) for share in out]
 
 
@@ -85,6 +100,29 @@ def test_the_temperature_may_rise_as_well() -> None:
     assert [temperature_at(Temperature(0.0, 1, 1, 1.0), ply) for ply in range(4)] == [0.0, 0.5, 1.0, 1.0]
 
 
+def test_a_fading_number_falls_half_of_the_way_in_each_halflife() -> None:
+    # KataGo: 1.25 at first, 1.1 in the end; 7 columns
+    assert [faded(Fading(1.25, 1.1, 7.0), ply) for ply in (0, 7, 14, 700)] == pytest.approx([1.25, 1.175, 1.1375, 1.1])
+    assert faded(Fading(1.0, 1.0, 8.0), 3) == 1.0
+
+
+def test_the_root_s_temperature_flattens_its_prior() -> None:
+    # square roots 0.8 and 0.6, sum 1.4; a prior of 0 stays 0, an illegal action illegal
+    tree = root_with([0.64, None, 0.36, 0.0])
+    soften_prior(tree, 0, 2.0)
+    assert tree.edges["prior"][0, ROOT] == pytest.approx([0.8 / 1.4, -1, 0.6 / 1.4, 0])
+    soften_prior(tree, 0, 1.0)
+    assert tree.edges["prior"][0, ROOT] == pytest.approx([0.8 / 1.4, -1, 0.6 / 1.4, 0])
+
+
+def test_the_divergence_of_target_and_prior_by_hand() -> None:
+    # 0.75 ln(0.75 / 0.5) + 0.25 ln(0.25 / 0.5) = 0.3041 - 0.1733
+    prior = np.array([0.5, 0.5, 0.0, -1.0], np.float32)
+    assert divergence(np.array([0.75, 0.25, 0, 0], np.float32), prior) == pytest.approx(0.1308, abs=1e-4)
+    assert divergence(np.array([0.5, 0.5, 0, 0], np.float32), prior) == 0.0
+    assert 50 < divergence(np.array([0.0, 0.0, 1, 0], np.float32), prior) < 100
+
+
 def test_the_policy_target_is_the_visits_over_their_sum() -> None:
     tree = root_with([0.2, 0.2, 0.2, None, 0.4], [6, 3, 1, 0, 0])
     assert target_of(tree) == pytest.approx([0.6, 0.3, 0.1, 0.0, 0.0])
@@ -95,7 +133,7 @@ def test_the_policy_target_is_the_visits_over_their_sum() -> None:
 def test_choosing_a_move_leaves_target_and_tree_untouched(temperature: float) -> None:
     tree = root_with([0.2, 0.3, 0.5], [6, 3, 1], [1.0, 0.5, -0.25])
     before = tree.edges.copy()
-    choose_action(tree, 0, temperature, new_stream(1))
+    choose_action(move_weights(tree, 0, PUCT), temperature, new_stream(1))
     assert (tree.edges == before).all()
     assert target_of(tree) == pytest.approx([0.6, 0.3, 0.1])
 
@@ -119,7 +157,7 @@ def test_a_move_is_chosen_as_often_as_its_visits_to_the_power_of_one_over_the_te
 
 def test_temperature_0_takes_the_first_of_the_most_visited_and_draws_nothing() -> None:
     stream = new_stream(1)
-    assert choose_action(root_with([0.25] * 4, [2, 5, 5, 1]), 0, 0.0, stream) == 1
+    assert choose_action(np.array([2.0, 5.0, 5.0, 1.0]), 0.0, stream) == 1
     assert stream[1] == 0
 
 
@@ -137,9 +175,9 @@ def test_a_huge_temperature_makes_all_visited_moves_alike() -> None:
 
 
 def test_the_same_stream_chooses_the_same_moves() -> None:
-    tree = root_with([0.25] * 4, [4, 3, 2, 1])
+    weights = np.array([4.0, 3.0, 2.0, 1.0])
     streams = [new_stream(9), new_stream(9)]
-    moves = [[int(choose_action(tree, 0, 1.0, stream)) for _ in range(50)] for stream in streams]
+    moves = [[int(choose_action(weights, 1.0, stream)) for _ in range(50)] for stream in streams]
     assert moves[0] == moves[1]
     assert set(moves[0]) == {0, 1, 2, 3}
 

@@ -10,7 +10,7 @@ import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop, selfplay
-from azero.config import Config, GameConfig, SelfplayConfig, UserError
+from azero.config import Config, EvaluateConfig, GameConfig, SelfplayConfig, UserError
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
@@ -154,10 +154,62 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
 def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> None:
     text = selfplay.game_text(game, [1, 0, 2, 3, 4, 6], -1.0, 2, ("candidate", "champion"))
     assert text == (
-        "candidate moves first, champion second\nrandom opening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe champion wins"
+        "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe champion wins"
     )
     assert selfplay.game_text(game, [1, 0], 0.0, 0).endswith("\n\ndraw")
-    assert selfplay.game_text(game, [1, 0], -1.0, 0).endswith("\n\nthe second player wins")
+    assert selfplay.game_text(game, [1, 0], -1.0, 0).endswith("\n\nthe second player wins, the other one resigned")
+
+
+def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Game) -> None:
+    """Threshold -0.9. O gave up after three plies; in two of the others somebody would have: X, who lost, and O, who won."""
+    over, won_by_second = [0, 3, 1, 4, 2], [0, 3, 1, 4, 8, 5]
+
+    def game_with(actions: list[int], outcome: float, values: dict[int, float]) -> GameRecord:
+        states = [game.initial_state()]
+        for action in actions:
+            states.append(game.step(states[-1], action))
+        plain = record(0, actions, outcome, [True] * len(actions), [[1.0]] * len(actions))
+        for ply, value in values.items():
+            plain.root_value[ply] = value
+        return plain._replace(states=np.array(states[:-1]))
+
+    records = [
+        game_with(over[:3], 1.0, {1: -0.95}),
+        game_with(over, 1.0, {1: -0.8}),
+        game_with(won_by_second, -1.0, {4: -0.95}),
+        game_with(won_by_second, -1.0, {1: -0.95, 4: -0.99}),
+    ]
+    assert selfplay.resignations(game, records, -0.9) == {
+        "selfplay/resigned": 0.25,
+        "selfplay/resign_measured": 2.0,
+        "selfplay/resign_false_positives": 0.5,
+    }
+    assert "selfplay/resign_false_positives" not in selfplay.resignations(game, records[:2], -0.9)
+
+
+def test_forks_resignation_and_fast_searches_survive_an_interruption(tmp_path: Path) -> None:
+    settings = SelfplayConfig(
+        games=40,
+        concurrent_games=16,
+        fork_fraction=0.5,
+        resign_threshold=-0.05,
+        resign_play_on=0.5,
+        full_search_fraction=0.5,
+        fast_simulations=3,
+    )
+    config, twin = (toy_config(tmp_path / name, selfplay=settings, evaluate=EvaluateConfig(games=0)) for name in ("a", "b"))
+    advance(config, until="train")
+    for each in (config, twin):
+        advance(replace(each, cycles=1))
+    with Run.open(twin, NAME, "test") as run, pytest.raises(Stopped):
+        loop.run_cycles(twin, run, Told(), StopInside(run, 2, "selfplay", 12))
+    report = Told()
+    state = advance(config, until="train", report=report)
+    assert advance(twin, until="train").shards == state.shards
+    records = load_games(Run.read(config, NAME).read_file(state.shards[-1]), "shard")
+    forked = [record for record in records if record.opening_plies]
+    assert 5 < len(forked) < 35
+    assert 0 < report.scalars[2]["selfplay/resigned"] < 1
 
 
 def test_games_finished_by_the_deadline_are_the_cycle_s(tmp_path: Path) -> None:

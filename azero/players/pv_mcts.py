@@ -84,6 +84,7 @@ class PvMcts:
         until_decided: bool = False,
     ) -> None:
         """What the options mean says `make`."""
+        search = replace(search, dirichlet_fraction=0.0, forced_simulations=0.0)  # these are for learning
         self.game, self.inference, self.search, self.temperature = game, inference, search, temperature
         self.seconds, self.until_decided = seconds, until_decided
         self.deterministic = temperature.initial == temperature.final == 0.0
@@ -249,7 +250,9 @@ class PvMcts:
         edges, now = self.tree.edges[game, ROOT], time.perf_counter()
         if self.seconds and 2 * now - last > begin + self.seconds:
             return bool(edges["child_visits"].any())  # else there is no move yet
-        return self.until_decided and is_decided(edges, int(self.tree.searches["simulations_left"][game]))
+        if not self.until_decided or self.search.solver:
+            return False
+        return is_decided(edges, int(self.tree.searches["simulations_left"][game]))
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """A move for each of states [B, S], which belong to `games` [B] at `plies` [B]. Returns [B] int64."""
@@ -324,7 +327,8 @@ def make(
         leaves: evaluations of one wave when one position is searched, 1 or with a cache more; 0: all rows of the network's batch.
             The search is the same with each.
         seconds: time for each move, positions being searched one after another; 0 for no limit.
-        until_decided: whether a search of one position ends when no simulation left could change the most visited move.
+        until_decided: whether a search of one position ends when no simulation left could change the most visited move. With
+            the solver it ends when the position is proven, and not before, because a proof could still change the move.
 
     Raises:
         UserError: an option that is out of range or does not fit the others.

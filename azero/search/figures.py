@@ -13,6 +13,7 @@ class LaneFigures:
     games: int = 0
     plies: int = 0
     simulations: int = 0
+    searches: int = 0
     evaluations: int = 0
     rows: int = 0  # rows of all batches, used or not
     cache_asked: int = 0

@@ -108,7 +108,7 @@ def take_back(tree, b, journal, length, num_nodes):
 @part
 def guess(tree, b, leaf):
     """The value of a leaf, for its player to move: exact if known, else the mean so far of the node above."""
-    if tree.nodes[b, leaf].terminal or tree.nodes[b, leaf].expanded:
+    if tree.nodes[b, leaf].proven or tree.nodes[b, leaf].expanded:
         return tree.nodes[b, leaf].raw_value
     parent = tree.nodes[b, leaf].parent
     mean = tree.nodes[b, parent].value_sum / tree.nodes[b, parent].node_visits
@@ -157,7 +157,7 @@ def foresee(rules, tree, cache, b, score, planes, foreseen, key):
         length = note_path(tree, b, leaf, foreseen.journal, length)
         backup(tree, b, leaf, guess(tree, b, leaf))
         leaf = select(rules, tree, b, score)
-        if tree.nodes[b, leaf].terminal:
+        if tree.nodes[b, leaf].proven:
             continue
         rules.evaluation_key(tree.states[b, leaf], key)
         entry = find(cache, key)
@@ -221,4 +221,4 @@ class Foresight:
             take_in(addresses, tree, self.cache, np.array([b]), self.foreseen, rows, logits, values, *scratch)
             figures.evaluations += rows
             figures.rows += len(logits)
-        return bool(tree.searches["simulations_left"][b] > 0)
+        return bool(tree.searches["simulations_left"][b] > 0 and not tree.nodes["proven"][b, ROOT])

@@ -21,10 +21,11 @@ import numpy as np
 
 from azero.config import SearchConfig
 from azero.search.kernels import kernel, part
+from azero.search.proof import LOSS, is_open, sure_value
 from azero.search.random_stream import next_float
-from azero.search.tree import ROOT
+from azero.search.tree import ROOT, SMALLEST_PRIOR
 
-SMALLEST_PRIOR = 1e-38  # whose logarithm is still a number in float32
+ANY = -1  # number of visits
 SMALLEST_RANGE = 1e-8  # of completed_q; below it nothing is stretched
 
 
@@ -32,21 +33,28 @@ class Gumbel(NamedTuple):
     """What the kernels need of this search; meanings in `config.SearchConfig`."""
 
     noise: np.ndarray  # [B, A] float64, Gumbel noise of each root; zeros for a search without chance
-    considered_visits: np.ndarray  # [M + 1, num_simulations] int32: the visits that an action must have to be next
+    considered_visits: np.ndarray  # [2, M + 1, num_simulations] int32: visits an action must have to be next, full and fast
     maxvisit_init: float
     value_scale: float
+    solver: bool
+    open: np.ndarray  # [A] bool, scratch: legal actions that are not known to be worse than others
     advantage: np.ndarray  # [A] float64, scratch: the second term of the improved policy's logits
     improved: np.ndarray  # [A] float64, scratch
 
 
-def make_gumbel(config: SearchConfig, num_games: int, num_actions: int) -> Gumbel:
-    """The search of a config for so many games."""
+def make_gumbel(config: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Gumbel:
+    """The search of a config for so many games; `fast_simulations`: of the searches that are marked fast."""
     most = min(config.max_considered_actions, num_actions)
+    unused = [0] * (config.num_simulations - fast_simulations)
+    full_visits = [visit_sequence(m, config.num_simulations) for m in range(most + 1)]
+    fast_visits = [visit_sequence(m, fast_simulations) + unused for m in range(most + 1)]
     return Gumbel(
         noise=np.zeros((num_games, num_actions)),
-        considered_visits=np.array([visit_sequence(m, config.num_simulations) for m in range(most + 1)], np.int32),
+        considered_visits=np.array([full_visits, fast_visits], np.int32),
         maxvisit_init=float(config.maxvisit_init),
         value_scale=float(config.value_scale),
+        solver=config.solver,
+        open=np.zeros(num_actions, np.bool_),
         advantage=np.zeros(num_actions),
         improved=np.zeros(num_actions),
     )
@@ -117,17 +125,27 @@ def log_prior(tree, b, node, action):
 
 
 @kernel
+def write_open(tree, b, node, gumbel, solver):
+    """gumbel.open [A]: legal actions of an expanded node, without those that the solver has proven to be worse than others."""
+    sure = sure_value(tree, b, node) if solver else LOSS
+    for action in range(gumbel.open.shape[0]):
+        legal = tree.edges[b, node, action].prior >= 0.0
+        gumbel.open[action] = legal and (not solver or is_open(tree, b, node, action, sure))
+
+
+@kernel
 def improved_policy(tree, b, node, gumbel, out):
-    """out [A]: softmax(ln prior + advantage) over the legal actions of an expanded node; 0 elsewhere."""
+    """out [A]: softmax(ln prior + advantage) over the open actions of an expanded node; 0 elsewhere."""
     write_advantages(tree, b, node, gumbel)
+    write_open(tree, b, node, gumbel, gumbel.solver)
     highest = -math.inf
     for action in range(gumbel.advantage.shape[0]):
-        if tree.edges[b, node, action].prior >= 0.0:
+        if gumbel.open[action]:
             highest = max(highest, log_prior(tree, b, node, action) + gumbel.advantage[action])
     total = 0.0
     for action in range(gumbel.advantage.shape[0]):
         out[action] = 0.0
-        if tree.edges[b, node, action].prior >= 0.0:
+        if gumbel.open[action]:
             out[action] = math.exp(log_prior(tree, b, node, action) + gumbel.advantage[action] - highest)
             total += out[action]
     for action in range(gumbel.advantage.shape[0]):
@@ -136,7 +154,7 @@ def improved_policy(tree, b, node, gumbel, out):
 
 @kernel
 def select_inner(tree, b, node, gumbel):
-    """Below the root: the legal action whose share of the visits lags most behind the improved policy; of equal ones the first.
+    """Below the root: the open action whose share of the visits lags most behind the improved policy; of equal ones the first.
 
     The greatest improved(a) - visits(a) / (1 + visits).
     """
@@ -144,7 +162,7 @@ def select_inner(tree, b, node, gumbel):
     visits = tree.nodes[b, node].node_visits  # of the children, and one for the node itself
     best, best_score = -1, -math.inf
     for action in range(gumbel.advantage.shape[0]):
-        if tree.edges[b, node, action].prior >= 0.0:
+        if gumbel.open[action]:
             score = gumbel.improved[action] - tree.edges[b, node, action].child_visits / visits
             if score > best_score:
                 best, best_score = action, score
@@ -153,12 +171,12 @@ def select_inner(tree, b, node, gumbel):
 
 @kernel
 def select_among(tree, b, gumbel, considered_visits):
-    """The legal root action with the greatest noise + ln prior + advantage among those with that many visits; -1 if none has."""
+    """The open root action with the greatest noise + ln prior + advantage among those with so many visits or ANY; -1 if none."""
     write_advantages(tree, b, ROOT, gumbel)
     best, best_score = -1, -math.inf
     for action in range(gumbel.advantage.shape[0]):
         edge = tree.edges[b, ROOT, action]
-        if edge.prior >= 0.0 and edge.child_visits == considered_visits:
+        if gumbel.open[action] and (considered_visits == ANY or edge.child_visits == considered_visits):
             score = gumbel.noise[b, action] + log_prior(tree, b, ROOT, action) + gumbel.advantage[action]
             if score > best_score:
                 best, best_score = action, score
@@ -167,13 +185,15 @@ def select_among(tree, b, gumbel, considered_visits):
 
 @kernel
 def select_root(tree, b, gumbel):
-    """At the root: the next action of sequential halving."""
+    """At the root: the next action of sequential halving. The best of the others takes the place of one that is proven worse."""
     legal, visits = 0, 0
     for action in range(gumbel.advantage.shape[0]):
         legal += tree.edges[b, ROOT, action].prior >= 0.0
         visits += tree.edges[b, ROOT, action].child_visits
-    row = min(legal, gumbel.considered_visits.shape[0] - 1)
-    return select_among(tree, b, gumbel, gumbel.considered_visits[row, visits])
+    write_open(tree, b, ROOT, gumbel, gumbel.solver)
+    row = min(legal, gumbel.considered_visits.shape[1] - 1)
+    action = select_among(tree, b, gumbel, gumbel.considered_visits[int(tree.searches[b].fast), row, visits])
+    return action if action >= 0 else select_among(tree, b, gumbel, ANY)
 
 
 @kernel
@@ -184,8 +204,10 @@ def select_next(tree, b, node, gumbel):
 
 @kernel
 def choose_gumbel(tree, b, gumbel):
-    """The move after the search: the best of the most visited root actions."""
+    """The move after the search: the best of the most visited open root actions."""
+    write_open(tree, b, ROOT, gumbel, gumbel.solver)
     most = 0
     for action in range(gumbel.advantage.shape[0]):
-        most = max(most, tree.edges[b, ROOT, action].child_visits)
+        if gumbel.open[action]:
+            most = max(most, tree.edges[b, ROOT, action].child_visits)
     return select_among(tree, b, gumbel, most)

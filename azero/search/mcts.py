@@ -11,18 +11,21 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from azero.games.game import rules_at
 from azero.search.cache import find, remember
 from azero.search.kernels import borrowed, kernel, part
+from azero.search.proof import find_proof
 from azero.search.scores import next_child
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
 
 
 @part
 def select(rules, tree, b, score):
-    """Descend from the root along the best scores to a node that is new or terminal, creating it if needed."""
+    """Descend from the root along the best scores to a node that is new or proven, creating it if needed."""
     node = ROOT
-    while tree.nodes[b, node].expanded and not tree.nodes[b, node].terminal:
+    while tree.nodes[b, node].expanded and not tree.nodes[b, node].proven:
         action = next_child(tree, b, node, score)
         child = tree.edges[b, node, action].child
         if child == UNVISITED:
@@ -43,9 +46,14 @@ def expand(tree, b, node, prior, value):
 @part
 def backup(tree, b, leaf, value):
     """Add the leaf's value, meant for the player to move there, to every node and edge on the way to the root."""
-    node = leaf
+    add_above(tree, b, leaf, value, 1)
+
+
+@part
+def add_above(tree, b, node, value, visits):
+    """Add a value, meant for the player to move at a node, and so many visits to it and to all on the way to the root."""
     while True:
-        tree.nodes[b, node].node_visits += 1
+        tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
         parent = tree.nodes[b, node].parent
         if parent == NO_PARENT:
@@ -53,23 +61,41 @@ def backup(tree, b, leaf, value):
         if tree.nodes[b, parent].to_play != tree.nodes[b, node].to_play:
             value = -value  # the one place where a value changes its perspective
         action = tree.nodes[b, node].parent_action
-        tree.edges[b, parent, action].child_visits += 1
+        tree.edges[b, parent, action].child_visits += visits
         tree.edges[b, parent, action].child_value_sum += value
         node = parent
 
 
+@kernel
+def prove(tree, b, node):
+    """Carry a node's proof up as far as it reaches. What a proven node has backed up until now is put right, as in lc0."""
+    while tree.nodes[b, node].parent != NO_PARENT:
+        action = tree.nodes[b, node].parent_action
+        node = tree.nodes[b, node].parent
+        value = find_proof(tree, b, node, action)
+        if math.isnan(value):
+            return
+        tree.nodes[b, node].raw_value = value
+        tree.nodes[b, node].proven = True
+        missing = value * tree.nodes[b, node].node_visits - tree.nodes[b, node].value_sum
+        add_above(tree, b, node, np.float32(missing), 0)
+        tree.nodes[b, node].value_sum = value * tree.nodes[b, node].node_visits  # to the last bit
+
+
 @part
 def simulate(rules, tree, cache, b, score, key):
-    """Run game b's simulations until one needs the network (True; its leaf waits in `leaf`) or none is left (False).
+    """Run game b's simulations until one needs the network (True; its leaf waits in `leaf`) or none is left to do (False).
 
-    The root must be expanded. key: scratch, [K] uint64.
+    None is when the root is proven. The root must be expanded. key: scratch, [K] uint64.
     """
-    while tree.searches[b].simulations_left > 0:
+    while tree.searches[b].simulations_left > 0 and not tree.nodes[b, ROOT].proven:
         leaf = select(rules, tree, b, score)
-        if not tree.nodes[b, leaf].terminal and not expand_from_cache(rules, tree, cache, b, leaf, key):
+        if not tree.nodes[b, leaf].proven and not expand_from_cache(rules, tree, cache, b, leaf, key):
             tree.searches[b].leaf = leaf
             return True
         backup(tree, b, leaf, tree.nodes[b, leaf].raw_value)
+        if score.solver and tree.nodes[b, leaf].proven:
+            prove(tree, b, leaf)
         tree.searches[b].simulations_left -= 1
     return False
 

@@ -2,6 +2,11 @@
 
 q(s, a) + c(s) * prior(s, a) * sqrt(visits(s)) / (1 + visits(s, a))
 c(s) = c_puct + ln((1 + visits(s) + c_puct_base) / c_puct_base)
+
+Beside it KataGo's first-play urgency, and its forced simulations with policy-target pruning (Wu 2019, "Accelerating Self-Play
+Learning in Go", sections 3.2 and 3.5): at a root that is searched to learn from, an action that has been visited is visited again
+while it has fewer than sqrt(forced * prior * visits) visits. Afterwards the visits that its score alone would not have brought
+are taken out of what counts.
 """
 
 from __future__ import annotations
@@ -10,7 +15,9 @@ import math
 from typing import NamedTuple
 
 from azero.config import SearchConfig
-from azero.search.kernels import part
+from azero.search.kernels import kernel, part
+from azero.search.proof import is_lost
+from azero.search.tree import ROOT
 
 
 class Puct(NamedTuple):
@@ -21,6 +28,10 @@ class Puct(NamedTuple):
     extra_visits: int  # added to the children's visits under the root sign: 1 or 0
     fpu_from_parent: bool
     fpu: float
+    fpu_by_prior: bool = False  # fpu is multiplied by the square root of the visited actions' prior
+    noisy_root: bool = False  # at the root, unless the search is a fast one
+    forced: float = 0.0
+    solver: bool = False
 
 
 def make_puct(config: SearchConfig) -> Puct:
@@ -31,6 +42,10 @@ def make_puct(config: SearchConfig) -> Puct:
         extra_visits=int(config.puct_visits == "node"),
         fpu_from_parent=config.fpu_mode == "parent",
         fpu=float(config.fpu),
+        fpu_by_prior=config.fpu_mode == "explored",
+        noisy_root=config.dirichlet_fraction > 0.0,
+        forced=float(config.forced_simulations),
+        solver=config.solver,
     )
 
 
@@ -46,12 +61,18 @@ def exploration(puct, child_visits_sum):
 
 @part
 def select_child(tree, b, node, puct):
-    """The legal action with the greatest score at an expanded node; of equal ones the first."""
+    """The legal action with the greatest score at an expanded node that is not proven to lose; of equal ones the first."""
+    if puct.forced > 0.0 and node == ROOT and not tree.searches[b].fast:
+        forced = next_forced(tree, b, puct)
+        if forced >= 0:
+            return forced
     visits = tree.nodes[b, node].node_visits
     scale = exploration(puct, visits - 1)
     unvisited_q = puct.fpu
     if puct.fpu_from_parent:
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu
+    elif puct.fpu_by_prior:
+        unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu * explored_share(tree, b, node, puct)
     best_action = -1
     best_score = -math.inf
     for action in range(tree.edges.shape[2]):
@@ -61,7 +82,69 @@ def select_child(tree, b, node, puct):
         count = tree.edges[b, node, action].child_visits
         q = tree.edges[b, node, action].child_value_sum / count if count > 0 else unvisited_q
         score = q + scale * prior / (1.0 + count)
-        if score > best_score:
+        if score > best_score and not (puct.solver and is_lost(tree, b, node, action)):
             best_score = score
             best_action = action
-    return best_action
+    return best_action if best_action >= 0 else first_legal(tree, b, node)
+
+
+@kernel
+def explored_share(tree, b, node, puct):
+    """The square root of the prior of a node's visited actions; 0 at a root with noise, where all are to be tried."""
+    if puct.noisy_root and node == ROOT and not tree.searches[b].fast:
+        return 0.0
+    explored = 0.0
+    for action in range(tree.edges.shape[2]):
+        if tree.edges[b, node, action].child_visits > 0:
+            explored += tree.edges[b, node, action].prior
+    return math.sqrt(explored)
+
+
+@kernel
+def forced_visits(tree, b, action, puct):
+    """The least visits of a root action that is visited at all: sqrt(forced * prior * visits of all)."""
+    return math.sqrt(puct.forced * tree.edges[b, ROOT, action].prior * (tree.nodes[b, ROOT].node_visits - 1))
+
+
+@kernel
+def next_forced(tree, b, puct):
+    """The first visited root action, no proven loss, that lacks forced visits; -1 if none does."""
+    for action in range(tree.edges.shape[2]):
+        count = tree.edges[b, ROOT, action].child_visits
+        if count > 0 and count < forced_visits(tree, b, action, puct) and not (puct.solver and is_lost(tree, b, ROOT, action)):
+            return action
+    return -1
+
+
+@kernel
+def prune_forced(tree, b, puct, weights):
+    """Take forced visits out of weights [A], the root's visits: of each action but the most visited, as many as leave its score
+    below that one's. An action that keeps one visit alone loses it too.
+    """
+    best = weights.argmax()
+    scale = exploration(puct, tree.nodes[b, ROOT].node_visits - 1)
+    highest = visited_score(tree, b, best, scale, tree.edges[b, ROOT, best].child_visits)
+    for action in range(weights.shape[0]):
+        if action == best or weights[action] == 0.0 or tree.edges[b, ROOT, action].child_visits == 0:
+            continue
+        least = weights[action] - forced_visits(tree, b, action, puct)
+        while weights[action] - 1 >= least and visited_score(tree, b, action, scale, weights[action] - 1) < highest:
+            weights[action] -= 1
+        if weights[action] <= 1.0:
+            weights[action] = 0.0
+
+
+@part
+def visited_score(tree, b, action, scale, count):
+    """The score of a visited root action if it had `count` visits and the same mean value."""
+    edge = tree.edges[b, ROOT, action]
+    return edge.child_value_sum / edge.child_visits + scale * edge.prior / (1.0 + count)
+
+
+@kernel
+def first_legal(tree, b, node):
+    """The first legal action of an expanded node: where all are lost, any one proves it."""
+    action = 0
+    while tree.edges[b, node, action].prior < 0.0:
+        action += 1
+    return action

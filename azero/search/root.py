@@ -8,9 +8,13 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from azero.search.kernels import kernel
+from azero.search.proof import rule_out
+from azero.search.puct import prune_forced
 from azero.search.random_stream import next_float
-from azero.search.tree import ROOT
+from azero.search.tree import ROOT, SMALLEST_PRIOR
 
 
 class Temperature(NamedTuple):
@@ -31,6 +35,20 @@ def temperature_at(schedule, ply):
     if past >= schedule.decay_plies:
         return schedule.final
     return schedule.initial + (schedule.final - schedule.initial) * (past + 1) / (schedule.decay_plies + 1)
+
+
+class Fading(NamedTuple):
+    """A number that falls from `early` towards `final`, half of the way in each `halflife` plies."""
+
+    early: float
+    final: float
+    halflife: float
+
+
+@kernel
+def faded(fading, ply):
+    """The number at a ply."""
+    return fading.final + (fading.early - fading.final) * 0.5 ** (ply / fading.halflife)
 
 
 @kernel
@@ -57,6 +75,29 @@ def next_gamma(stream, shape):
 
 
 @kernel
+def begin_puct(tree, b, policy, ply, stream, noise):
+    """Let the search from game b's expanded root try more than the network likes best, unless it is a fast one."""
+    if not tree.searches[b].fast:
+        soften_prior(tree, b, faded(policy.root_temperature, ply))
+        add_noise(tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, stream, noise)
+
+
+@kernel
+def soften_prior(tree, b, temperature):
+    """Raise the root's prior to the power of 1 / temperature, and make it sum to 1 again."""
+    if temperature == 1.0:
+        return
+    highest, total = 0.0, 0.0
+    for action in range(tree.edges.shape[2]):
+        highest = max(highest, tree.edges[b, ROOT, action].prior)
+    for action in range(tree.edges.shape[2]):
+        total += chance(tree.edges[b, ROOT, action].prior, highest, temperature)
+    for action in range(tree.edges.shape[2]):
+        if tree.edges[b, ROOT, action].prior >= 0.0:
+            tree.edges[b, ROOT, action].prior = chance(tree.edges[b, ROOT, action].prior, highest, temperature) / total
+
+
+@kernel
 def add_noise(tree, b, alpha, fraction, stream, noise):
     """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise. noise: scratch, [A]."""
     if fraction == 0.0:
@@ -75,36 +116,57 @@ def add_noise(tree, b, alpha, fraction, stream, noise):
 
 
 @kernel
-def policy_target(tree, b, out):
-    """out [A] float32: the root's visit counts over their sum. Temperature never touches it."""
-    total = 0
-    for action in range(out.shape[0]):
-        total += tree.edges[b, ROOT, action].child_visits
-    for action in range(out.shape[0]):
-        out[action] = tree.edges[b, ROOT, action].child_visits / total
+def move_weights(tree, b, puct):
+    """[A] float64: how much each root action counts after a search: its visits, but for proofs and forced visits."""
+    weights = np.empty(tree.edges.shape[2])
+    for action in range(weights.shape[0]):
+        weights[action] = tree.edges[b, ROOT, action].child_visits
+    if puct.solver:
+        rule_out(tree, b, weights)
+    if puct.forced > 0.0 and not tree.searches[b].fast:
+        prune_forced(tree, b, puct, weights)
+    return weights
 
 
 @kernel
-def choose_action(tree, b, temperature, stream):
-    """An action with probability proportional to the root's visit counts ** (1 / temperature); 0 takes the first most visited."""
-    best, most = 0, 0
-    for action in range(tree.edges.shape[2]):
-        if tree.edges[b, ROOT, action].child_visits > most:
-            best, most = action, tree.edges[b, ROOT, action].child_visits
+def policy_target(weights, out):
+    """out [A] float32: the weights [A] of the moves over their sum. Temperature never touches it."""
+    total = weights.sum()
+    for action in range(out.shape[0]):
+        out[action] = weights[action] / total
+
+
+@kernel
+def divergence(target, prior):
+    """KL(target || prior) in nats of two distributions [A] over the same legal actions."""
+    total = 0.0
+    for action in range(target.shape[0]):
+        if target[action] > 0.0:
+            total += target[action] * math.log(target[action] / max(prior[action], SMALLEST_PRIOR))
+    return max(total, 0.0)
+
+
+@kernel
+def choose_action(weights, temperature, stream):
+    """An action with probability proportional to weights [A] ** (1 / temperature); 0 takes the first with the greatest weight."""
+    best, most = 0, 0.0
+    for action in range(weights.shape[0]):
+        if weights[action] > most:
+            best, most = action, weights[action]
     if temperature == 0.0:
         return best
     total = 0.0
-    for action in range(tree.edges.shape[2]):
-        total += weight(tree.edges[b, ROOT, action].child_visits, most, temperature)
+    for action in range(weights.shape[0]):
+        total += chance(weights[action], most, temperature)
     remaining = next_float(stream) * total
-    for action in range(tree.edges.shape[2]):
-        remaining -= weight(tree.edges[b, ROOT, action].child_visits, most, temperature)
+    for action in range(weights.shape[0]):
+        remaining -= chance(weights[action], most, temperature)
         if remaining < 0.0:
             return action
     return best  # rounding left a sliver
 
 
 @kernel
-def weight(count, most, temperature):
-    """(count / most) ** (1 / temperature): divided first, so that a small temperature does not overflow."""
-    return (count / most) ** (1.0 / temperature) if count > 0 else 0.0
+def chance(weight, most, temperature):
+    """(weight / most) ** (1 / temperature): divided first, so that a small temperature does not overflow."""
+    return (weight / most) ** (1.0 / temperature) if weight > 0.0 else 0.0

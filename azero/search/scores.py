@@ -12,15 +12,17 @@ from numba.extending import overload
 from azero.config import SearchConfig
 from azero.search.gumbel import Gumbel, choose_gumbel, draw_noise, improved_policy, make_gumbel, select_next
 from azero.search.puct import Puct, make_puct, select_child
-from azero.search.root import add_noise, choose_action, policy_target
+from azero.search.root import begin_puct, choose_action, move_weights, policy_target, temperature_at
 from azero.search.tree import ROOT
 
 Score = Puct | Gumbel
 
 
-def make_score(config: SearchConfig, num_games: int, num_actions: int) -> Score:
-    """The score of a config's search, for so many games."""
-    return make_gumbel(config, num_games, num_actions) if config.kind == "gumbel" else make_puct(config)
+def make_score(config: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Score:
+    """The score of a config's search, for so many games; `fast_simulations`: of the searches that are marked fast."""
+    if config.kind == "gumbel":
+        return make_gumbel(config, num_games, num_actions, fast_simulations)
+    return make_puct(config)
 
 
 def next_child(tree, b, node, score):
@@ -28,8 +30,11 @@ def next_child(tree, b, node, score):
     raise NotImplementedError
 
 
-def begin_search(tree, b, score, policy, temperature, stream, noise):
-    """Bring chance into the root of game b, which is expanded: Dirichlet noise, or Gumbel noise of that temperature."""
+def begin_search(tree, b, score, policy, ply, stream, noise):
+    """Bring chance into the root of game b, which is expanded: Dirichlet noise, or Gumbel noise of the ply's temperature.
+
+    A fast search of PUCT begins with the plain prior. Gumbel noise stays in fast ones too: it is what chooses the move.
+    """
     raise NotImplementedError
 
 
@@ -56,23 +61,23 @@ def _next_child(tree, b, node, score):
 
 
 @overload(begin_search)
-def _begin_search(tree, b, score, policy, temperature, stream, noise):
+def _begin_search(tree, b, score, policy, ply, stream, noise):
     if is_gumbel(score):
-        return lambda tree, b, score, policy, temperature, stream, noise: draw_noise(score, b, temperature, stream)
-    return lambda tree, b, score, policy, temperature, stream, noise: add_noise(
-        tree, b, policy.dirichlet_alpha, policy.dirichlet_fraction, stream, noise
-    )
+        return lambda tree, b, score, policy, ply, stream, noise: draw_noise(
+            score, b, temperature_at(policy.temperature, ply), stream
+        )
+    return lambda tree, b, score, policy, ply, stream, noise: begin_puct(tree, b, policy, ply, stream, noise)
 
 
 @overload(write_target)
 def _write_target(tree, b, score, out):
     if is_gumbel(score):
         return lambda tree, b, score, out: improved_policy(tree, b, ROOT, score, out)
-    return lambda tree, b, score, out: policy_target(tree, b, out)
+    return lambda tree, b, score, out: policy_target(move_weights(tree, b, score), out)
 
 
 @overload(choose_move)
 def _choose_move(tree, b, score, temperature, stream):
     if is_gumbel(score):
         return lambda tree, b, score, temperature, stream: choose_gumbel(tree, b, score)
-    return lambda tree, b, score, temperature, stream: choose_action(tree, b, temperature, stream)
+    return lambda tree, b, score, temperature, stream: choose_action(move_weights(tree, b, score), temperature, stream)

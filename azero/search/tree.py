@@ -20,6 +20,7 @@ ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
 NO_PARENT = -1
 NO_LEAF = -1  # leaf: the game waits for no evaluation
+SMALLEST_PRIOR = 1e-38  # that counts where a logarithm is taken or a share: its logarithm is still a number in float32
 ILLEGAL = np.float32(-1.0)  # prior of an action that the rules forbid
 
 NODE = np.dtype(
@@ -28,9 +29,10 @@ NODE = np.dtype(
         ("parent_action", np.int32),  # the action that led here
         ("node_visits", np.int32),  # evaluation of the node itself included
         ("value_sum", np.float32),  # sum of backed-up values, for to_play
-        ("raw_value", np.float32),  # the network's value or the exact outcome, for to_play
+        ("raw_value", np.float32),  # the network's value or, where it is proven, the exact one, for to_play
         ("to_play", np.int8),  # 0 or 1
         ("terminal", np.bool_),
+        ("proven", np.bool_),  # an end of the game, or with `search.solver` a node of which the value is certain
         ("expanded", np.bool_),  # the priors are known
     ],
     align=True,
@@ -48,7 +50,9 @@ SEARCH = np.dtype(
         ("num_nodes", np.int32),
         ("leaf", np.int32),  # the node that waits for its evaluation, or NO_LEAF
         ("simulations_left", np.int32),
-    ]
+        ("fast", np.bool_),  # with the small budget, for the best move and not to learn from: nothing is forced at its root
+    ],
+    align=True,
 )
 
 
@@ -86,6 +90,7 @@ def clear_node(tree, b, node):
     """Make a new node of row b: no statistics, no children, priors unknown."""
     tree.nodes[b, node].expanded = False
     tree.nodes[b, node].terminal = False
+    tree.nodes[b, node].proven = False
     tree.nodes[b, node].node_visits = 0
     tree.nodes[b, node].value_sum = 0.0
     for action in range(tree.edges.shape[2]):
@@ -102,6 +107,7 @@ def describe_node(rules, tree, b, node):
     tree.nodes[b, node].to_play = rules.to_play(state)
     if rules.is_terminal(state):
         tree.nodes[b, node].terminal = True
+        tree.nodes[b, node].proven = True
         tree.nodes[b, node].raw_value = rules.outcome(state)
 
 
@@ -138,6 +144,7 @@ def move_node(tree, b, source, target):
         tree.states[b, target, word] = tree.states[b, source, word]
     tree.nodes[b, target].to_play = tree.nodes[b, source].to_play
     tree.nodes[b, target].terminal = tree.nodes[b, source].terminal
+    tree.nodes[b, target].proven = tree.nodes[b, source].proven
     tree.nodes[b, target].expanded = tree.nodes[b, source].expanded
     tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
     tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
@@ -154,7 +161,8 @@ def reroot(tree, b, new_root, room, new_index):
     """Keep the subtree of `new_root` as row b's tree, moved to the front, and leave `room` nodes free.
 
     Nodes that do not fit are forgotten, latest created first; the statistics of their edges stay, and a later descent creates
-    them again. new_index: scratch, [N] int32. In-place moving is safe because a child's index is above its parent's.
+    them again. The new root must be proven anew: what its proof stands on may be forgotten, or be banned here.
+    new_index: scratch, [N] int32. In-place moving is safe because a child's index is above its parent's.
     """
     most = tree.states.shape[1] - room
     kept = 0
@@ -174,6 +182,7 @@ def reroot(tree, b, new_root, room, new_index):
             tree.edges[b, target, action].child = UNVISITED
         if node != new_root:
             tree.edges[b, new_index[parent], tree.nodes[b, target].parent_action].child = target
+    tree.nodes[b, ROOT].proven = tree.nodes[b, ROOT].terminal
     tree.searches[b].num_nodes = kept
     tree.searches[b].leaf = NO_LEAF
 

@@ -1,0 +1,185 @@
+"""Proven values: by hand, against exact solutions, and what they do to a search, its target and its move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from searching import FakeInference, after, searched
+from test_mcts import LOSS_AT_DEPTH_2, WIN_AT_DEPTH_1, WIN_AT_DEPTH_3, mistaken, random_states
+from trees import root_with
+
+from azero.config import Config, SearchConfig, SelfplayConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.lanes import play_games
+from azero.monitoring.console import SilentProgress
+from azero.players.pv_mcts import ONLY_GAME, PvMcts
+from azero.search.mcts import prove
+from azero.search.proof import find_proof, rule_out
+from azero.search.solvers import Solution, solve
+from azero.search.tree import NO_PARENT, ROOT, Tree, make_tree
+from azero.seeds import SELFPLAY, game_seeds
+from azero.signals import StopSignal
+
+GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
+SOLVER = SearchConfig(solver=True, num_simulations=400)
+KINDS = {"puct": SOLVER, "gumbel": SearchConfig(solver=True, num_simulations=400, kind="gumbel", tree_reuse=False)}
+EITHER_KIND = pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+
+
+def with_proven(root: Tree, values: dict[int, float]) -> Tree:
+    """The tree with nodes behind those root actions, proven to be worth so much for the root's player, who is not theirs."""
+    actions = root.edges.shape[2]
+    tree = make_tree(1, 1 + len(values), actions, 1)
+    tree.nodes[0, ROOT], tree.edges[0, ROOT] = root.nodes[0, ROOT], root.edges[0, ROOT]
+    tree.edges["child"][0, ROOT] = -1
+    for place, (action, value) in enumerate(values.items(), 1):
+        tree.edges["child"][0, ROOT, action] = place
+        tree.nodes["raw_value"][0, place], tree.nodes["proven"][0, place] = -value, True
+        tree.nodes["to_play"][0, place] = 1
+    return tree
+
+
+@pytest.mark.parametrize(
+    ("visits", "values", "expected"),
+    [
+        ([6, 3, 1], {}, [6, 3, 1]),
+        ([6, 3, 1], {0: -1.0}, [0, 3, 1]),  # a loss is not played while anything else may be better
+        ([6, 3, 1], {0: 0.0}, [6, 3, 1]),  # a draw may be
+        ([6, 3, 1], {0: 0.0, 1: -1.0}, [6, 0, 1]),
+        ([6, 3, 1], {0: -1.0, 2: 1.0}, [0, 0, 1]),  # a win is all there is
+        ([6, 3, 1], {0: -1.0, 1: 0.0, 2: 0.0}, [0, 3, 1]),
+        ([6, 3, 1], {0: -1.0, 1: -1.0, 2: -1.0}, [6, 3, 1]),  # where all is lost the longest defence had most visits
+        ([6, 3, 0], {0: -1.0, 1: -1.0}, [0, 0, 0.2]),  # nobody looked at the one that is left: its prior counts
+    ],
+)
+def test_moves_that_are_proven_worse_count_nothing(visits: list[int], values: dict[int, float], expected: list[float]) -> None:
+    tree = with_proven(root_with([0.5, 0.3, 0.2], visits), values)
+    tree.nodes["proven"][0, ROOT] = len(values) == 3
+    weights = np.array(visits, float)
+    rule_out(tree, 0, weights)
+    assert weights == pytest.approx(expected)
+
+
+def test_a_node_is_proven_by_one_win_or_by_all_its_actions() -> None:
+    prior = [0.5, 0.3, 0.2, None]  # the last is illegal
+    assert find_proof(with_proven(root_with(prior), {1: 1.0}), 0, ROOT, 1) == 1.0
+    assert np.isnan(find_proof(with_proven(root_with(prior), {0: 0.0, 1: -1.0}), 0, ROOT, 1))
+    assert find_proof(with_proven(root_with(prior), {0: 0.0, 1: -1.0, 2: -1.0}), 0, ROOT, 2) == 0.0
+    assert find_proof(with_proven(root_with(prior), {0: -1.0, 1: -1.0, 2: -1.0}), 0, ROOT, 0) == -1.0
+
+
+def test_a_proof_puts_right_what_was_backed_up_before() -> None:
+    """Root, player 0: 4 visits. One move was visited 3 times with the sum 0.9; the reply now found wins for player 1.
+
+    For player 1 the node is worth 3 * 1 instead of -0.9: 3.9 are missing. For player 0 the move has 0.9 - 3.9 = -3, a loss in
+    each of three visits, and the root 0.8 - 3.9 = -3.1. The root's other move is not known, so the proof ends there.
+    """
+    tree = make_tree(1, 3, 2, 1)
+    tree.nodes["parent"][0], tree.nodes["parent_action"][0] = [NO_PARENT, ROOT, 1], [0, 0, 1]
+    tree.nodes["to_play"][0], tree.nodes["node_visits"][0] = [0, 1, 0], [4, 3, 1]
+    tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = [0.8, -0.9, -1.0], [0.1, -0.2, -1.0]
+    tree.nodes["proven"][0] = [False, False, True]
+    tree.edges["prior"] = 0.5
+    tree.edges["child"][0] = [[1, -1], [-1, 2], [-1, -1]]
+    tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
+    tree.edges["child_value_sum"][0, ROOT, 0] = 0.9
+    prove(tree, 0, 2)
+    assert tree.nodes["proven"][0].tolist() == [False, True, True]
+    assert tree.nodes["raw_value"][0, 1] == 1.0
+    assert tree.nodes["value_sum"][0] == pytest.approx([-3.1, 3.0, -1.0])
+    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
+    assert tree.nodes["node_visits"][0].tolist() == [4, 3, 1]
+
+
+@pytest.fixture(scope="module", params=GAMES, ids=["tictactoe", "double_move"])
+def solved(request: pytest.FixtureRequest) -> tuple[Game, Solution]:
+    game = make_game(request.param)
+    return game, solve(game)
+
+
+def exact_values(solution: Solution) -> dict[tuple[int, ...], int]:
+    """The row of each position."""
+    return {tuple(state): row for row, state in enumerate(solution.states.tolist())}
+
+
+@EITHER_KIND
+def test_whatever_is_proven_is_true_and_decides_target_value_and_move(
+    solved: tuple[Game, Solution], config: SearchConfig
+) -> None:
+    game, solution = solved
+    rows, states = exact_values(solution), random_states(game, 60, seed=3)
+    player = searched(game, states, config)
+    tree, proven_roots = player.tree, 0
+    for b in range(len(states)):
+        for node in range(tree.searches["num_nodes"][b]):
+            if tree.nodes["proven"][b, node]:
+                assert tree.nodes["raw_value"][b, node] == solution.value[rows[tuple(tree.states[b, node].tolist())]]
+        root = tree.nodes[b, ROOT]
+        if root["proven"]:
+            proven_roots += 1
+            assert root["value_sum"] / root["node_visits"] == pytest.approx(root["raw_value"], abs=1e-5)
+            assert root["node_visits"] <= 401
+    assert proven_roots > 20
+    everyone = np.arange(len(states))
+    moves = PvMcts(game, FakeInference(game), config)
+    moves.new_games(everyone.astype(np.uint64))
+    chosen = moves.choose(np.stack(states), everyone, everyone)
+    for b in np.flatnonzero(tree.nodes["proven"][:, ROOT]).tolist():
+        assert solution.keeps_value(np.array([rows[tuple(states[b].tolist())]]), chosen[b : b + 1])[0]
+
+
+@EITHER_KIND
+def test_targets_of_proven_positions_hold_nothing_but_best_moves(solved: tuple[Game, Solution], config: SearchConfig) -> None:
+    game, solution = solved
+    rows = exact_values(solution)
+    settings = Config(search=config, selfplay=SelfplayConfig(opening_fraction=1.0, opening_plies=6))
+    seeds = game_seeds(1, 1, SELFPLAY, 40)
+    records, figures = play_games(game, [FakeInference(game)], settings, range(40), seeds, SilentProgress(), StopSignal())
+    proven = 0
+    for record in records:
+        for ply in range(record.opening_plies, len(record.actions)):
+            row = rows[tuple(record.states[ply].tolist())]
+            if record.root_value[ply] in (-1.0, 0.0, 1.0):  # else a mean with the network's guesses
+                support = np.flatnonzero(record.policy_target[ply])
+                assert solution.keeps_value(np.full(len(support), row), support).all()
+                assert record.root_value[ply] == solution.value[row]
+                proven += 1
+    assert proven > figures.searches / 2
+    assert figures.simulations < 400 * figures.searches / 2  # searches of proven positions end early
+
+
+@pytest.mark.parametrize(("moves", "winning", "advised"), [*WIN_AT_DEPTH_1.values(), *WIN_AT_DEPTH_3.values()])
+def test_a_win_is_exactly_that_and_is_taken(moves: tuple[int, ...], winning: int, advised: int) -> None:
+    game = make_game("tictactoe")
+    player = searched(game, [after(game, *moves)], SOLVER, mistaken(game, advised))
+    assert player.tree.nodes["proven"][0, ROOT] and player.root_values(ONLY_GAME)[0] == pytest.approx(1.0)
+    assert player.visit_counts(ONLY_GAME).sum() < 400
+    again = PvMcts(game, mistaken(game, advised), SOLVER)
+    assert again.choose(after(game, *moves)[None], ONLY_GAME, ONLY_GAME)[0] == winning
+
+
+@pytest.mark.parametrize("moves", LOSS_AT_DEPTH_2.values(), ids=LOSS_AT_DEPTH_2)
+def test_a_loss_is_exactly_that(moves: tuple[int, ...]) -> None:
+    game = make_game("tictactoe")
+    player = searched(game, [after(game, *moves)], SOLVER)
+    assert player.tree.nodes["proven"][0, ROOT] and player.root_values(ONLY_GAME)[0] == pytest.approx(-1.0)
+
+
+def test_a_search_of_one_position_ends_with_the_proof_however_many_simulations_are_left() -> None:
+    game = make_game("tictactoe")
+    player = PvMcts(game, FakeInference(game), SearchConfig(solver=True, num_simulations=1_000_000, tree_reuse=False))
+    player.choose(after(game, 0, 3, 1, 4)[None], ONLY_GAME, ONLY_GAME)
+    assert player.tree.nodes["proven"][0, ROOT] and player.visit_counts(ONLY_GAME).sum() < 1000
+
+
+def test_a_kept_tree_s_new_root_is_proven_anew() -> None:
+    """O made a hopeless move; its tree knows that X wins, and X's search finds it again in it."""
+    game = make_game("tictactoe")
+    player = searched(game, [after(game, 0, 3, 1)], SOLVER)  # X X 2 / O 4 5 / 6 7 8: O must play 2
+    player.take_in(after(game, 0, 3, 1, 4)[None], ONLY_GAME, None)
+    assert not player.tree.nodes["proven"][0, ROOT] and player.tree.nodes["raw_value"][0, ROOT] == 1.0
+    assert player.choose(after(game, 0, 3, 1, 4)[None], ONLY_GAME, ONLY_GAME)[0] == 2
+    assert player.tree.nodes["proven"][0, ROOT]
