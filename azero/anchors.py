@@ -23,7 +23,7 @@ from azero.players.perfect import MOST_PLIES, solved_moves
 from azero.rating import count_results
 
 EXACT = "perfect"
-LINKS = 6  # matches between two anchors that are neighbours, by which their places are found
+LINKS = 20  # matches between two anchors that are neighbours, by which their places are found
 LINK_GAMES = 10  # in each
 
 

@@ -87,8 +87,8 @@ def test_the_fastest_is_taken(chosen) -> None:  # type: ignore[no-untyped-def]
 
 def test_what_strays_is_not_chosen(chosen) -> None:  # type: ignore[no-untyped-def]
     known = {way: Measured(speed) for way, speed in zip(WAYS, (1.0, 2.0, 3.0, 4.0), strict=True)}
-    assert chosen(known | {WAYS[3]: Measured(4.0, stray=0.051)}) == WAYS[2]
-    assert chosen(known | {way: Measured(4.0, stray=0.051) for way in WAYS[1:]}) == WAYS[0]
+    assert chosen(known | {WAYS[3]: Measured(4.0, stray=0.201)}) == WAYS[2]
+    assert chosen(known | {way: Measured(4.0, stray=0.201) for way in WAYS[1:]}) == WAYS[0]
     with pytest.raises(UserError, match=r"inference\.precision"):
         chosen({way: Measured(stray=float("inf")) for way in WAYS})
 

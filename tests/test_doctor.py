@@ -16,7 +16,7 @@ from azero import doctor, loop
 from azero.config import Config, flatten
 from azero.doctor import CHECKS, Case, case_of, examine
 from azero.examples import GameRecord
-from azero.run import Run, StopSignal
+from azero.run import Run
 
 HEALTHY = {
     **{"selfplay/target_entropy": 1.1, "selfplay/distinct_games": 38.0, "selfplay/draws": 0.2},
@@ -84,6 +84,10 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
         assert settings or "azero.check_game" in after or "lanes" in after
 
 
+def test_a_bound_on_uses_keeps_the_window_from_being_overused() -> None:
+    assert examine(case(settings={"train.epochs": 40.0, "train.max_uses": 8.0})) == {}
+
+
 def test_a_young_run_is_not_judged_by_what_it_cannot_have_learned() -> None:
     """The first cycles' games are those of a network that knows nothing; values of chance may well stand on their heads."""
     for games in (games_of(expect=-0.6), games_of(constant=0.01)):
@@ -111,16 +115,21 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     tmp_path: Path, trained_run: TrainedRun, capsys: pytest.CaptureFixture[str]
 ) -> None:
     toy = toy_config(tmp_path)
-    report = Told()
-    with Run.open(toy, NAME, "test") as run:
-        loop.run_cycles(toy, run, report, StopSignal())
-    assert not [text for text in report.messages if text.startswith("doctor")]
+    loop.main(toy, NAME)
+    assert "doctor" not in capsys.readouterr().out and examine(case_of(Run.read(toy, NAME))) == {}
     assert "doctor" not in trained_run.output
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     with_files = case_of(Run.read(config, trained_run.name))
     assert len(with_files.cycles) == 5 and len(with_files.games) == 3000 and with_files.trained
     assert doctor.main(config, trained_run.name) == 0
     assert capsys.readouterr().out == f"Nothing found in 5 cycles of run {trained_run.name}.\n"
+
+
+def test_a_run_without_chance_is_told_that_all_its_games_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    toy = toy_config(tmp_path, cycles=2)
+    greedy = replace(toy.selfplay, temperature=0.0)
+    loop.main(replace(toy, selfplay=greedy, search=replace(toy.search, dirichlet_fraction=0.0)), NAME)
+    assert capsys.readouterr().out.count("doctor: Only 1 of the newest 40 games of self-play differ") == 1
 
 
 def test_the_program_tells_what_it_found_and_its_status_says_so(

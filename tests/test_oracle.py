@@ -167,13 +167,13 @@ def test_mirror_images_have_one_key(data: st.DataObject) -> None:
 
 def test_drawn_positions_are_of_the_kind_and_no_two_are_mirror_images() -> None:
     game = make_game("connect_four", rows=4, columns=4)
-    kind, taken = Kind("some", range(6, 9), range(4, 7)), set[bytes]()
-    first, second = (draw_set(game, SearchOracle(game), kind, 12, np.random.SeedSequence(seed), taken) for seed in (1, 2))
+    kind, taken, oracle = Kind("some", range(8, 11), range(3, 7)), set[bytes](), SearchOracle(game)
+    first, second = (draw_set(game, oracle, kind, 12, np.random.SeedSequence(seed), taken) for seed in (1, 2))
     keys = {key_of(game, moves) for each in (first, second) for moves in each.moves}
     assert len(keys) == len(taken) == 24
-    assert {len(moves) for moves in first.moves} <= {6, 7, 8}
-    assert all(plies_left(int(best), int(ply), 16) in range(4, 7) for best, ply in zip(first.best, first.plies, strict=True))
-    again = draw_set(game, SearchOracle(game), kind, 12, np.random.SeedSequence(1), set())
+    assert {len(moves) for moves in first.moves} <= {8, 9, 10}
+    assert all(plies_left(int(best), int(ply), 16) in range(3, 7) for best, ply in zip(first.best, first.plies, strict=True))
+    again = draw_set(game, oracle, kind, 12, np.random.SeedSequence(1), set())
     assert again.moves == first.moves and np.array_equal(again.scores, first.scores)
 
 

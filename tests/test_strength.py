@@ -47,7 +47,7 @@ class Blind:
 
 
 def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_found() -> None:
-    game = make_game("connect_four", rows=4, columns=5, connect=3)  # the first player wins
+    game = make_game("connect_four", rows=3, columns=4, connect=3)  # the first player wins
     oracle = SearchOracle(game)
     assert oracle.score_moves(game.initial_state()).max() > 0
     champion = PvMcts(game, Blind(game), SearchConfig(num_simulations=2, dirichlet_fraction=0.0))
