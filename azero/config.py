@@ -160,7 +160,7 @@ class InferenceConfig:
 class OracleConfig:
     """What is asked of the champion after each cycle where exact scores are known: positions of Connect Four on its usual board.
 
-    The answers are told and decide nothing. Tic-tac-toe has its own table.
+    The answers are told and decide nothing. Tic-tac-toe has its own table, and small Hex the openings that win.
     """
 
     positions: int = 50  # of each of six sets (`azero/truth/shipped.py`); 0 for none

@@ -27,6 +27,7 @@ from azero.monitoring.drawing import policy_picture
 from azero.network.torch_inference import one_thread_a_lane
 from azero.players.policy import PolicyPlayer
 from azero.trained import load_for_lanes
+from azero.truth.hex_openings import has_openings, opening_states, opening_values
 from azero.truth.judging import Answers, ask_network, ask_search, judge_all, mean_of
 from azero.truth.positions import PositionSet, read_positions
 from azero.truth.shipped import DEVELOPMENT, path_of
@@ -39,9 +40,11 @@ def questions_of(name: str) -> Questions:
 
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
-    """Tell what is known of the champion: of tic-tac-toe by the table, else by positions whose scores are known."""
+    """Tell how right the champion is: by the table of tic-tac-toe, the openings of Hex, or positions whose scores are known."""
     if has_table(config.game.name):
         report_table(config, run_name, cycle, report)
+    elif has_openings(config.game.name, config.game.options):
+        report_openings(config, run_name, cycle, report)
     else:
         report_positions(config, run_name, cycle, report)
 
@@ -76,6 +79,16 @@ def draw_fixed_positions(game: Game, policy: PolicyPlayer) -> np.ndarray:
     captions = [",".join(map(str, moves)) for moves in FIXED_POSITIONS]
     boards = (planes[:, 0] - planes[:, 1]) * mover_is_first
     return policy_picture(boards, policy.policies(states), right, captions)
+
+
+def report_openings(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+    """Scalars of the value after each first move of Hex: the share of right signs, and the mean distance to the exact value."""
+    with one_thread_a_lane():
+        game, inferences, *_ = load_for_lanes(config, run_name, 1)
+        values = ask_network(game, inferences[0], opening_states(game)).values
+    exact = opening_values(game)
+    right, error = float((np.sign(values) == exact).mean()), float(np.abs(values - exact).mean())
+    report.cycle_scalars(cycle, {"oracle/openings_right": right, "oracle/openings_value_error": error})
 
 
 @lru_cache(maxsize=1)

@@ -82,6 +82,7 @@ LAYOUT: dict[str, tuple[Chart, ...]] = {
     ),
     "does it learn": (
         Chart("keeps the value of solved positions: search, policy", ("oracle/keeps_value_search", "oracle/keeps_value_policy")),
+        Chart("openings of Hex whose value has the right sign", ("oracle/openings_right",)),
         Chart("distance to the exact value: search, network", ("oracle/value_error_search", "oracle/value_error_policy")),
         Chart("error of the value", ("train/value_error",)),
         Chart("policy agrees with its target", ("train/policy_agreement",)),

@@ -13,6 +13,7 @@ from azero.elo_table import champion_name, csv_text, results_of, scalars_of, tab
 from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
+from azero.truth.hex_openings import has_openings
 from azero.truth.shipped import has_positions
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
@@ -97,7 +98,10 @@ def told_last(config: Config) -> str:
     """The figure that is told when a cycle's champion has been measured; "" where the truth is not known, or not asked for."""
     if has_table(config.game.name):
         return "correctness/fixed_search"
-    return "oracle/keeps_value_policy" if config.oracle.positions and has_positions(config.game.name, config.game.options) else ""
+    name, options = config.game.name, config.game.options
+    if has_openings(name, options):
+        return "oracle/openings_right"
+    return "oracle/keeps_value_policy" if config.oracle.positions and has_positions(name, options) else ""
 
 
 def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:

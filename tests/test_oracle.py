@@ -25,6 +25,7 @@ from azero.search.solvers import solve
 from azero.stage import told_last
 from azero.trained import load_for_lanes
 from azero.truth.drawing import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
+from azero.truth.hex_openings import OPENINGS, opening_states, opening_values, solve_openings
 from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, judge_all, mean_of
 from azero.truth.oracles import SearchOracle, load_bitbully, make_oracle
 from azero.truth.positions import PositionSet, digest, read_positions, read_text
@@ -389,3 +390,25 @@ def test_a_run_is_computed_as_it_chose_or_as_asked_and_another_network_of_its_ga
     planes = np.zeros((asked.choice.batch_size, *asked.game.planes_shape), np.float32)
     champion, same = (load_for_lanes(run, NAME, 1, file).inferences[0].infer(planes)[1] for file in (None, other))
     np.testing.assert_array_equal(champion, same)
+
+
+def test_the_openings_of_small_hex_are_those_our_own_search_finds_and_all_maps_look_the_same_turned_by_half() -> None:
+    for size in (2, 3, 4):
+        assert solve_openings(make_game("hex", size=size)) == OPENINGS[size]
+    assert all(cells == cells[::-1] for cells in OPENINGS.values())
+    assert {size: cells.count("1") for size, cells in OPENINGS.items()} == {2: 2, 3: 5, 4: 4, 6: 24, 7: 27}
+    values = opening_values(make_game("hex", size=3))
+    assert values.tolist() == [1, 1, -1, -1, -1, -1, -1, 1, 1]  # for the second player
+
+
+def test_a_cycle_of_hex_tells_the_share_of_openings_whose_sign_is_right(tmp_path: Path) -> None:
+    config, told = toy_config(tmp_path, game=GameConfig("hex", options={"size": 3})), Told()
+    advance(config, until="selfplay")
+    report_cycle(config, NAME, 1, told)
+    assert told_last(config) in told.figures(1) and 9 * told.figures(1)["oracle/openings_right"] in range(10)
+    assert told_last(replace(config, game=GameConfig("hex", options={"size": 3, "swap": True}))) == ""
+    game, (inference,), *_ = load_for_lanes(config, NAME, 1)
+    values = ask_network(game, inference, opening_states(game)).values
+    assert told.figures(1)["oracle/openings_right"] == np.mean(
+        [value * exact > 0 for value, exact in zip(values, opening_values(game), strict=True)]
+    )

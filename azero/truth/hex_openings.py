@@ -1,0 +1,50 @@
+"""Which first moves of Hex win, without swap: a figure for each cell, row by row, 1 where the first player wins.
+
+The maps of 6 x 6 and 7 x 7 are published; those of smaller boards our own search finds in a moment. So the exact value is known
+after each opening, where the second player is to move, and the sign of the network's value says whether the network knows it too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from azero.games.game import Game
+
+OPENINGS = {
+    2: "01 10",
+    3: "001 111 100",
+    4: "0001 0010 0100 1000",
+    6: "000001 011111 111111 111111 111110 100000",
+    7: "0000001 0010111 0111110 1111111 0111110 1110100 1000000",
+}
+
+
+def has_openings(game_name: str, options: dict[str, Any]) -> bool:
+    """Tell whether the map of a game is known; options that are not named are the game's defaults."""
+    return game_name == "hex" and options.get("size", 7) in OPENINGS and not options.get("swap", False)
+
+
+def opening_states(game: Game) -> np.ndarray:
+    """[A, S] uint64: the states after each first move."""
+    return np.stack([game.step(game.initial_state(), action) for action in range(game.num_actions)])
+
+
+def opening_values(game: Game) -> np.ndarray:
+    """[A] float64: the exact value of each of `opening_states` for its player to move, the second one: 1 or -1."""
+    cells = OPENINGS[game.options["size"]].replace(" ", "")
+    return np.array([-1.0 if cell == "1" else 1.0 for cell in cells])
+
+
+def solve_openings(game: Game) -> str:
+    """The map of a game by our own search, as `OPENINGS` has it."""
+    from azero.evaluations import AUTO, choose_evaluation
+    from azero.search.deepening import Searcher
+
+    searcher = Searcher(game, evaluation=choose_evaluation(AUTO, game), table=4_194_304)
+    values = [searcher.deepen(state, math.inf, value_wanted=True).value for state in opening_states(game)]
+    cells, size = "".join("1" if value < 0 else "0" for value in values), game.options["size"]
+    return " ".join(cells[start : start + size] for start in range(0, size * size, size))
