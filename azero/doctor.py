@@ -138,11 +138,12 @@ def window_overused(case: Case) -> str | None:
     """Examples that are learned by heart."""
     new = case.latest("replay/new_share") * case.latest("replay/window_examples")
     uses = case.config.get("train.epochs", math.nan) * case.latest("replay/trained_examples") / max(new, 1.0)
+    uses = min(uses, case.config.get("train.max_uses") or math.inf)
     if not uses > USES:
         return None
     return (
         f"Each example is trained on about {uses:.0f} times before it leaves the window, so the network learns games by heart: "
-        "lower train.epochs or train.window, or raise selfplay.games."
+        "lower train.epochs or train.window, set train.max_uses, or raise selfplay.games."
     )
 
 

@@ -146,11 +146,11 @@ def value_targets(record: GameRecord, mix: float) -> np.ndarray:
 
 
 def reply_targets(record: GameRecord, replies: bool) -> np.ndarray:
-    """What was searched at the next ply, [T, A] float32, where the opponent moved there; [T, 0] if nobody asks."""
+    """What was searched at the next ply, be it fast, [T, A] float32, where the opponent moved there; [T, 0] if nobody asks."""
     if not replies:
         return np.empty((len(record.actions), 0), np.float32)
     targets = np.zeros_like(record.policy_target)
-    replied = (record.to_play[1:] != record.to_play[:-1]) & record.searched[1:]
+    replied = record.to_play[1:] != record.to_play[:-1]
     targets[:-1][replied] = record.policy_target[1:][replied]
     return targets
 

@@ -15,7 +15,7 @@ from azero.command_line import WRONG_INPUT, Asked, compose, conf_folder, program
 from azero.config import Config, UserError
 
 ROOT = Path(__file__).resolve().parent.parent
-PROGRAMS = ("loop", "initialize", "selfplay", "train", "evaluate", "correctness")
+PROGRAMS = ("loop", "initialize", "selfplay", "train", "evaluate", "correctness", "doctor")
 
 
 class Call(NamedTuple):

@@ -84,6 +84,10 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
         assert settings or "azero.check_game" in after or "lanes" in after
 
 
+def test_a_bound_on_uses_keeps_the_window_from_being_overused() -> None:
+    assert examine(case(settings={"train.epochs": 40.0, "train.max_uses": 8.0})) == {}
+
+
 def test_a_young_run_is_not_judged_by_what_it_cannot_have_learned() -> None:
     """The first cycles' games are those of a network that knows nothing; values of chance may well stand on their heads."""
     for games in (games_of(expect=-0.6), games_of(constant=0.01)):

@@ -106,6 +106,11 @@ def test_a_reply_is_what_the_opponent_searched_next(game: Game) -> None:
     assert examples_of([record]).reply_target.shape == (4, 0)
 
 
+def test_a_fast_search_is_a_reply_though_no_example(game: Game) -> None:
+    record = play(game, [0, 3, 1, 4, 2])._replace(searched=np.array([True, False, True, False, False]))
+    assert examples_of([record], replies=True).reply_target.argmax(axis=1).tolist() == [3, 4]
+
+
 def test_a_second_ply_of_the_same_side_is_no_reply() -> None:
     record = GameRecord(
         number=0,

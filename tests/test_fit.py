@@ -552,8 +552,11 @@ def test_bf16_on_the_cpu_repeats_bit_for_bit(game: Game, examples: Examples) -> 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
-def test_training_on_a_gpu_learns_repeats_and_guards(game: Game, examples: Examples, optimizer: str) -> None:
-    network = build_network(replace(SMALL, blocks=2, channels=16), game, 1)
+@pytest.mark.parametrize("parts", [{}, {"value_output": "wdl", "pooling_every": 1, "squeeze_ratio": 4, "soft_policy": True}])
+def test_training_on_a_gpu_learns_repeats_and_guards(
+    game: Game, examples: Examples, optimizer: str, parts: dict[str, Any]
+) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16, **parts), game, 1)
     config = TrainConfig(optimizer=optimizer, lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
     one, other = (fit(network, examples, game, config, 1, "cuda") for _ in range(2))
     assert one.scalars["train/policy_agreement"] > 0.95 and same(one.network, other.network)

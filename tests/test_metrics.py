@@ -261,6 +261,19 @@ def test_a_folder_that_cannot_be_written_does_not_stop_a_run(paths: Paths) -> No
     assert stream.getvalue().count("could not be written (") == 3  # both event folders and the CSV
 
 
+def test_ratings_are_replaced_as_a_whole_and_a_refusal_is_told_once(paths: Paths) -> None:
+    stream = io.StringIO()
+    with Reporter.open(make_run(paths), stream=stream) as reporter:
+        for text in ("first\n", "second\n", "second\n"):
+            reporter.ratings(text)
+            assert paths.ratings_csv.read_text() == text
+        paths.ratings_csv.unlink()
+        paths.ratings_csv.mkdir()
+        for _ in range(2):
+            reporter.ratings("third\n")
+    assert stream.getvalue().count(f"{paths.ratings_csv} could not be written (") == 1
+
+
 def test_figures_belong_to_the_stage_that_tells_them() -> None:
     stages = {"config": "initialize", "replay/window_examples": "train", "time/train": "train", "time/other": "evaluate"}
     assert {tag: stage_of(tag) for tag in stages} == stages

@@ -29,7 +29,7 @@ from azero.window import train_steps
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
 REPORTS = 20  # how often a stage tells its losses
-STATISTICS_BATCHES = 32  # from which the batch norms of averaged weights get their statistics
+STATISTICS_BATCHES = 16  # from which the batch norms of averaged weights get their statistics; a pass forward through each
 CUDA_CHECK = 32  # steps between two looks at a GPU's results, each of which waits for it
 WIDE = 64  # channels from which bf16 on the CPU saves more than its casts cost
 

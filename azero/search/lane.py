@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import Game, rules_at
-from azero.search.kernels import borrowed, kernel
+from azero.search.kernels import borrowed, kernel, part
 from azero.search.mcts import expand_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.repetition import ban, find_banned
@@ -164,12 +164,12 @@ def find_legal(rules, lane, b, state, scratch):
             scratch.legal[action] &= not scratch.banned[action]
 
 
-@kernel
+@part
 def replay_opening(rules, tree, lane, b, opening, scratch):
     """Play given actions up to the first NO_ACTION."""
     for action in opening:
         if action == NO_ACTION:
-            return
+            break
         rules.step(tree.states[b, ROOT], action, scratch.successor)
         play_unsearched(rules, tree, lane, b, action, scratch)
 
@@ -191,7 +191,7 @@ def play_opening(rules, tree, lane, b, plies, scratch):
         play_unsearched(rules, tree, lane, b, action, scratch)
 
 
-@kernel
+@part
 def play_unsearched(rules, tree, lane, b, action, scratch):
     """Record a ply of an opening and move on to scratch.successor, its successor."""
     lane.root_value[b, lane.ply[b]] = 0.0
@@ -229,7 +229,7 @@ def prepare_search(tree, lane, b, policy):
     lane.root_ready[b] = False
 
 
-@kernel
+@part
 def record_search(tree, lane, b, score, policy):
     """Write what game b's search has found into the game's record."""
     ply = lane.ply[b]
@@ -240,7 +240,7 @@ def record_search(tree, lane, b, score, policy):
     lane.root_value[b, ply] = tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
 
 
-@kernel
+@part
 def end_game(lane, b, player, outcome):
     """Mark game b FINISHED with that outcome for a player."""
     lane.first_outcome[b] = outcome if player == 0 else -outcome
