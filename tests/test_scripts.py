@@ -11,7 +11,7 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
-    *("strength.py", "perfect_opponent.py", "hex_openings.py"),
+    *("strength.py", "perfect_opponent.py", "hex_openings.py", "experiments/solve_hex.py"),
     *("experiments/ablation.py", "experiments/training_attempts.py", "experiments/training_precision.py"),
 )
 

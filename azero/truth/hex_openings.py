@@ -1,7 +1,8 @@
 """Which first moves of Hex win, without swap: a figure for each cell, row by row, 1 where the first player wins.
 
-The maps of 6 x 6 and 7 x 7 are published; those of smaller boards our own search finds in a moment. So the exact value is known
-after each opening, where the second player is to move, and the sign of the network's value says whether the network knows it too.
+The maps of 6 x 6 and 7 x 7 are published, that of 5 x 5 is by `scripts/experiments/solve_hex.py`, and those of smaller boards our
+own search finds in a moment. So the exact value is known after each opening, where the second player is to move, and the sign of
+the network's value says whether the network knows it too.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ OPENINGS = {
     2: "01 10",
     3: "001 111 100",
     4: "0001 0010 0100 1000",
+    5: "00001 01111 01110 11110 10000",
     6: "000001 011111 111111 111111 111110 100000",
     7: "0000001 0010111 0111110 1111111 0111110 1110100 1000000",
 }
