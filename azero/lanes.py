@@ -210,8 +210,10 @@ def lanes_wished(config: Config, device: str) -> int:
 def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) -> GameRecord:
     """A copy of the record of the finished game in that place, plies repeated by that share of their weight as they surprise."""
     plies = int(lane.ply[place])
-    searched, surprise = lane.searched[place, :plies].copy(), lane.surprise[place, :plies]
-    rng = np.random.default_rng(lane.stream[place])
+    searched, repeats = lane.searched[place, :plies].copy(), None
+    if surprise_share:  # a generator costs more than all else of a short game's record
+        rng = np.random.default_rng(lane.stream[place])
+        repeats = repeats_by_surprise(searched, lane.surprise[place, :plies], surprise_share, rng)
     return GameRecord(
         number=number,
         states=lane.states[place, :plies].copy(),
@@ -221,7 +223,7 @@ def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) 
         root_value=lane.root_value[place, :plies].copy(),
         searched=searched,
         first_outcome=float(lane.first_outcome[place]),
-        repeats=repeats_by_surprise(searched, surprise, surprise_share, rng) if surprise_share else None,
+        repeats=repeats,
     )
 
 
