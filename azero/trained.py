@@ -62,13 +62,9 @@ def load_trained(config: Config, name: str, batch_size: int, game: Game | None =
     Raises:
         UserError: no such run, no champion yet, a damaged file, or a champion of another game.
     """
-    run = Run.read(config, name)
-    loaded = unpack_network(run.read_champion(), f"{name}'s champion")
-    settings = run.state.config
-    game = game or make_game(settings["game.name"], **settings["game.options"])  # the name may be a file's path
-    check_fits(loaded, game)
+    run, game, network = read_trained(config, name, game)
     choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
-    parts = make_inferences(loaded.network, game, choice, threads)
+    parts = make_inferences(network, game, choice, threads)
     return Trained(game, parts[0] if threads == 1 else SideBySide(parts), search_of(run))
 
 
@@ -85,15 +81,21 @@ def load_for_lanes(config: Config, name: str, lanes: int, file: Path | None = No
     Raises:
         UserError: no such run, no champion yet, a damaged file, a network of another game, or an inference that is not here.
     """
-    run = Run.read(config, name)
-    settings = run.state.config
-    game = make_game(settings["game.name"], **settings["game.options"])
-    loaded = unpack_network(read_network(file) if file else run.read_champion(), str(file or f"{name}'s champion"))
-    check_fits(loaded, game)
-    choice = choice_here(run, loaded.network, game, config)
+    run, game, network = read_trained(config, name, file=file)
+    choice = choice_here(run, network, game, config)
     if inference:
         choice = choice_asked(choice, inference)
-    return TrainedLanes(game, make_inferences(loaded.network, game, choice, lanes), search_of(run), choice)
+    return TrainedLanes(game, make_inferences(network, game, choice, lanes), search_of(run), choice)
+
+
+def read_trained(config: Config, name: str, game: Game | None = None, file: Path | None = None) -> tuple[Run, Game, Network]:
+    """A run, its game or the one given, and its champion or the network of a file, which knows how to play that game."""
+    run = Run.read(config, name)
+    loaded = unpack_network(read_network(file) if file else run.read_champion(), str(file or f"{name}'s champion"))
+    settings = run.state.config
+    game = game or make_game(settings["game.name"], **settings["game.options"])  # the name may be a file's path
+    check_fits(loaded, game)
+    return run, game, loaded.network
 
 
 def read_network(file: Path) -> bytes:

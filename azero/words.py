@@ -28,6 +28,18 @@ def parse_value(text: str) -> Any:
         return text
 
 
+def whole_numbers(text: str, name: str, example: str) -> list[int]:
+    """Whole numbers from 0 up with commas between, the value of the setting `name`.
+
+    Raises:
+        UserError: they are none; the sentence has `example`.
+    """
+    words = text.split(",")
+    if not all(word.isdecimal() for word in words):
+        raise UserError(f"{name} {text} must be whole numbers with commas between, such as {example}.")
+    return [int(word) for word in words]
+
+
 def parse_words(words: Sequence[str], example: str) -> dict[str, Any]:
     """Keys and values of `key=value` words, in their order.
 

@@ -15,19 +15,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from champions import add_champion, load_champion, title
 
 from azero.command_line import one_sentence
-from azero.config import Config, UserError
+from azero.config import UserError
 from azero.games.game import Game
-from azero.machine import cores
 from azero.network.torch_inference import one_thread_a_lane
 from azero.players.pv_mcts import PvMcts
 from azero.rating import score_interval
-from azero.trained import TrainedLanes, load_for_lanes
 from azero.truth.oracles import Oracle, make_oracle
 from azero.truth.scores import worth
 from azero.truth.shipped import is_connect_four
@@ -104,38 +102,27 @@ def report(game: Game, oracle: Oracle, games: Sequence[Played]) -> list[str]:
     return [f"{name}={value}" for name, value in (figures | {"distinct_wins": distinct_wins}).items()]
 
 
-def load(arguments: argparse.Namespace) -> TrainedLanes:
-    """The champion."""
-    config = Config(checkpoints=arguments.checkpoints, device=arguments.device)
-    network = Path(arguments.network) if arguments.network else None
-    return load_for_lanes(config, arguments.run, min(2, cores()), network, arguments.inference)
-
-
 def main() -> None:
     """Play, tell, then a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", default="connect_four")
-    parser.add_argument("--network", default="", help="file of a network, instead of the run's champion")
-    parser.add_argument("--checkpoints", default="checkpoints", help="where runs lie")
+    add_champion(parser, "connect_four")
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument("--simulations", type=int, default=100, help="for each move")
     parser.add_argument("--seed", type=int, default=1, help="of the replies")
-    parser.add_argument("--inference", default="", help="backend:precision, such as openvino:bf16; by default the run's")
-    parser.add_argument("--device", default="auto")
     arguments = parser.parse_args()
     if arguments.games < 1 or arguments.simulations < 1:
         raise UserError("--games and --simulations must be at least 1.")
     with one_thread_a_lane():
-        game, inferences, search, choice = load(arguments)
+        trained = load_champion(arguments, 1)
+        game = trained.game
         if not is_connect_four(game.name, game.options):
             raise UserError(f"The opponent knows Connect Four on 6 x 7 only; {arguments.run} plays {game.name}.")
         oracle = make_oracle(game)
-        search = replace(search, num_simulations=arguments.simulations)
+        search = replace(trained.search, num_simulations=arguments.simulations)
         begin = time.perf_counter()
         opponent = Opponent(oracle, np.random.default_rng(arguments.seed))
-        games = play(game, PvMcts(game, inferences[0], search), opponent, arguments.games)
-        print(f"{arguments.network or arguments.run}, {choice.backend} {choice.precision} on {choice.device}, ", end="")
-        print(f"{arguments.simulations} simulations a move, {time.perf_counter() - begin:.1f} s")
+        games = play(game, PvMcts(game, trained.inferences[0], search), opponent, arguments.games)
+        print(f"{title(arguments, trained)}, {arguments.simulations} simulations a move, {time.perf_counter() - begin:.1f} s")
         lines = report(game, oracle, games)
     print(*lines, sep="\n")
 

@@ -19,20 +19,20 @@ import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+from champions import add_champion, load_champion, title
 
 from azero.command_line import one_sentence
 from azero.config import Config, UserError, check
 from azero.machine import cores
 from azero.network.torch_inference import one_thread_a_lane
 from azero.rating import score_interval
-from azero.trained import TrainedLanes, load_for_lanes
+from azero.trained import TrainedLanes
 from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, mean_of
 from azero.truth.positions import PositionSet, read_positions
 from azero.truth.shipped import DEVELOPMENT, FINAL, has_positions, path_of
-from azero.words import parse_words
+from azero.words import parse_words, whole_numbers
 
 
 def percent(share: float) -> str:
@@ -85,23 +85,9 @@ def measure(trained: TrainedLanes, num_simulations: int, sets: Sequence[Position
     return [*lines, f"{tag}_value_error={mean.value_error:.4f}"]
 
 
-def numbers(text: str) -> list[int]:
-    """Whole numbers from 0 up with commas between.
-
-    Raises:
-        UserError: they are none.
-    """
-    words = text.split(",")
-    if not all(word.isdecimal() for word in words):
-        raise UserError(f"--simulations {text} must be whole numbers with commas between, such as 0,600.")
-    return [int(word) for word in words]
-
-
 def load(arguments: argparse.Namespace) -> TrainedLanes:
     """The champion, with the search settings that were asked for."""
-    config = Config(checkpoints=arguments.checkpoints, device=arguments.device)
-    network = Path(arguments.network) if arguments.network else None
-    trained = load_for_lanes(config, arguments.run, arguments.lanes or min(2, cores()), network, arguments.inference)
+    trained = load_champion(arguments, arguments.lanes or min(2, cores()))
     settings = parse_words(arguments.search, "c_puct=1.5")
     if unknown := next((key for key in settings if not hasattr(trained.search, key)), None):
         raise UserError(f"search.{unknown} is no setting; python -m azero.loop --cfg job prints those there are.")
@@ -113,25 +99,20 @@ def load(arguments: argparse.Namespace) -> TrainedLanes:
 def main() -> None:
     """Print the tables, then a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", default="connect_four")
-    parser.add_argument("--network", default="", help="file of a network, instead of the run's champion")
-    parser.add_argument("--checkpoints", default="checkpoints", help="where runs lie")
+    add_champion(parser, "connect_four")
     parser.add_argument("--simulations", default="0,600", help="several with commas; 0 is the raw policy")
     parser.add_argument("--collection", default=DEVELOPMENT, choices=(DEVELOPMENT, FINAL))
     parser.add_argument("--positions", type=int, default=1000, help="of each set")
-    parser.add_argument("--inference", default="", help="backend:precision, such as openvino:bf16; by default the run's")
     parser.add_argument("--lanes", type=int, default=0, help="threads; by default two, where there are two cores")
-    parser.add_argument("--device", default="auto")
     parser.add_argument("search", nargs="*", metavar="key=value", help="settings of the search, such as c_puct=1.5")
     arguments = parser.parse_args()
-    amounts, lines = numbers(arguments.simulations), list[str]()
+    amounts, lines = whole_numbers(arguments.simulations, "--simulations", "0,600"), list[str]()
     with one_thread_a_lane():
         trained = load(arguments)
         if not has_positions(trained.game.name, trained.game.options):
             raise UserError(f"There are positions of Connect Four on 6 x 7 only; {arguments.run} plays {trained.game.name}.")
         sets = read_positions(path_of(trained.game.name, arguments.collection), trained.game, arguments.positions)[1]
-        choice = trained.choice
-        print(f"{arguments.network or arguments.run}, {choice.backend} {choice.precision} on {choice.device}")
+        print(title(arguments, trained))
         for amount in amounts:
             lines += measure(trained, amount, sets)
     print(*lines, sep="\n")

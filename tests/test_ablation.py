@@ -10,6 +10,7 @@ import pytest
 
 from azero.command_line import compose
 from azero.config import UserError
+from azero.words import whole_numbers
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts" / "experiments"))
 import ablation
@@ -66,4 +67,4 @@ def test_what_is_on_record_is_not_run_again(tmp_path: Path, monkeypatch: pytest.
 
 def test_seeds_that_are_none_are_refused() -> None:
     with pytest.raises(UserError, match="--seeds 1,x"):
-        ablation.whole_numbers("1,x")
+        whole_numbers("1,x", "--seeds", "1,2,3")

@@ -26,6 +26,7 @@ from typing import Any
 
 from azero.command_line import one_sentence
 from azero.config import UserError
+from azero.words import whole_numbers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "docs" / "ablation.jsonl"
@@ -146,17 +147,6 @@ def table(records: Sequence[dict[str, Any]], minutes: float) -> str:
     return "\n".join(lines)
 
 
-def whole_numbers(text: str) -> list[int]:
-    """Such as "1,2,3".
-
-    Raises:
-        UserError: they are none.
-    """
-    if not all(word.isdecimal() for word in text.split(",")):
-        raise UserError(f"--seeds {text} must be whole numbers with commas between, such as 1,2,3.")
-    return [int(word) for word in text.split(",")]
-
-
 def main() -> None:
     """Run what is asked for and not on record, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -168,7 +158,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if not arguments.table:
         wanted = {name_of(question, answer) for question in arguments.questions for answer in QUESTIONS[question]}
-        for seed in whole_numbers(arguments.seeds):
+        for seed in whole_numbers(arguments.seeds, "--seeds", "1,2,3"):
             for answer, changes in answers().items():
                 key = {"answer": answer, "seed": seed, "minutes": arguments.minutes}
                 if answer in wanted and not any(key.items() <= record.items() for record in read_records(arguments.records)):
