@@ -42,9 +42,13 @@ class GameQueue:
 
     Attributes:
         numbers: those not handed out yet.
-        deadline: `time.perf_counter()` from which on no game is handed out, but for a first one.
+        deadline: `time.perf_counter()` at which games should have ended: none is handed out, but for a first one, that would end
+            later if it took as long as the finished ones did on average.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
         abandoned: a lane has failed; the others end after the wave in hand.
+        records: the finished games.
+        begun: when games in flight were handed out, by number, by `time.perf_counter()`.
+        played_seconds: what the finished games took, added up.
     """
 
     numbers: Iterator[int]
@@ -53,16 +57,27 @@ class GameQueue:
     abandoned: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     handed_out: int = 0
+    records: list[GameRecord] = field(default_factory=list)
+    begun: dict[int, float] = field(default_factory=dict)
+    played_seconds: float = 0.0
 
     def take(self, count: int) -> np.ndarray:
         """The next numbers, [count] int64; fewer when all games are handed out, time is up, or a lane has failed."""
         with self.lock:
-            late = time.perf_counter() >= self.deadline
+            now = time.perf_counter()
+            late = now + self.played_seconds / max(1, len(self.records)) >= self.deadline
             if self.abandoned or (late and self.handed_out):
                 return np.empty(0, np.int64)
             numbers = np.fromiter(itertools.islice(self.numbers, 1 if late else count), np.int64)
             self.handed_out += len(numbers)
+            self.begun |= dict.fromkeys(numbers.tolist(), now)
             return numbers
+
+    def finish(self, record: GameRecord) -> None:
+        """Keep a game that has ended."""
+        with self.lock:
+            self.records.append(record)
+            self.played_seconds += time.perf_counter() - self.begun.pop(record.number)
 
     def openings_of(self, numbers: np.ndarray) -> np.ndarray:
         """The actions that the games of those numbers [N] begin with, [N, plies] int32, NO_ACTION behind each."""
@@ -290,7 +305,8 @@ def play_games(
         seeds: [games] uint64.
         progress: told of every finished game.
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
-        deadline: `time.perf_counter()` from which on no game is begun; those in flight are finished, and at least one is played.
+        deadline: `time.perf_counter()` at which the stage should end: no game is begun that would probably end later; those in
+            flight are finished, and at least one is played.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
 
     Raises:
@@ -298,13 +314,12 @@ def play_games(
     """
     lanes = make_lanes(game, inferences, config)
     queue = GameQueue(iter(numbers), deadline, openings or {})
-    records: list[GameRecord] = []
     failures: list[BaseException] = []
     begin = time.perf_counter()
 
     def run_lane(lane: SelfplayLane) -> None:
         try:
-            lane.play(queue, seeds, records.append, stop)
+            lane.play(queue, seeds, queue.finish, stop)
         except BaseException as failure:  # told in the main thread
             failures.append(failure)
             queue.abandoned = True
@@ -314,10 +329,10 @@ def play_games(
         thread.start()
     while any(thread.is_alive() for thread in threads):
         threads[0].join(0.1) if threads[0].is_alive() else time.sleep(0.02)
-        progress.update(len(records), **live_figures(stage_figures(lanes), time.perf_counter() - begin))
+        progress.update(len(queue.records), **live_figures(stage_figures(lanes), time.perf_counter() - begin))
     if failures:
         raise failures[0]
-    return sorted(records, key=lambda record: record.number), stage_figures(lanes)
+    return sorted(queue.records, key=lambda record: record.number), stage_figures(lanes)
 
 
 def stage_figures(lanes: Sequence[SelfplayLane]) -> StageFigures:

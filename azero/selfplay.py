@@ -39,7 +39,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
 
     Args:
         config, run, report, stop: as for every stage.
-        deadline: `time.perf_counter()` from which on no game is begun; those that are finished then are the cycle's games.
+        deadline: `time.perf_counter()` at which the games should have ended; those that could be played until then are the
+            cycle's games.
 
     Raises:
         Stopped: finished games are committed as a partial shard; the others are played again from their seeds.

@@ -16,6 +16,8 @@ from azero.run import Run, State, Stopped, StopSignal
 from azero.truth.hex_openings import has_openings
 from azero.truth.shipped import has_positions
 
+LONGER = 1.1  # training lasts longer from cycle to cycle while its window fills, so that the last time is a little short
+
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
 
 
@@ -56,7 +58,7 @@ class Clock:
         left = self.bound - self.elapsed
         if "train" not in self.last or "evaluate" not in self.last:
             return left / 2
-        return left - self.last["train"] - self.last["evaluate"] - self.last.get("correctness", 0.0)
+        return left - LONGER * (self.last["train"] + self.last["evaluate"] + self.last.get("correctness", 0.0))
 
 
 def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:

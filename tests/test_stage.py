@@ -41,10 +41,10 @@ def test_self_play_gets_half_of_what_is_left_while_nothing_is_known(now: list[fl
 
 def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
     clock = Clock(minutes=2.0, elapsed_seconds=0.0, last={"initialize": 500.0, "selfplay": 60.0, "train": 30.0, "evaluate": 10.0})
-    assert clock.selfplay_seconds() == 80.0
+    assert clock.selfplay_seconds() == 120 - 1.1 * (30 + 10)
     clock.last["correctness"] = 2.0
-    assert clock.selfplay_seconds() == 78.0
-    now[0] = 1078.0
+    assert clock.selfplay_seconds() == 120 - 1.1 * (30 + 10 + 2)
+    now[0] = 1074.0
     assert not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
     now[0] = 1091.0
     assert not clock.has_time_for("train") and clock.has_time_for("evaluate")
