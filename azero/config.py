@@ -51,6 +51,7 @@ class SearchConfig:
     num_simulations: int = 20  # new simulations a move; AlphaZero 800
     c_puct: float = 1.25  # exploration constant; AlphaZero 1.25
     c_puct_base: float = 19652.0  # grows c_puct by ln((1 + visits + base) / base); 0 keeps it constant; AlphaZero 19652
+    c_puct_deviation: float = 0.0  # share of c_puct that follows the standard deviation of a node's values; KataGo 0.85
     puct_visits: str = "node"  # under the root sign: node (1 + children's visits) | children (first descent: first legal move)
     fpu_mode: str = "absolute"  # absolute (unvisited q = fpu) | parent (parent's q - fpu) | explored (KataGo: parent's q - fpu *
     # sqrt(prior of the visited), and parent's q at a root with noise)
@@ -222,6 +223,7 @@ RANGES = {
     "search.num_simulations": (1, 1_000_000),
     "search.c_puct": (0.0, 1000.0),
     "search.c_puct_base": (0.0, 1e12),
+    "search.c_puct_deviation": (0.0, 1.0),
     "search.fpu": (-2.0, 2.0),
     "search.dirichlet_alpha": (0.01, 1000.0),
     "search.dirichlet_fraction": (0.0, 1.0),
@@ -327,10 +329,11 @@ def check_together(config: Config) -> None:
             "search.kind=gumbel shares out the visits of an empty tree; set search.tree_reuse=false, or take search=gumbel."
         )
     search = config.search
-    tries = (search.root_temperature, search.root_temperature_final, search.forced_simulations)
-    if search.kind == "gumbel" and tries != (1, 1, 0):
+    tries = (search.root_temperature, search.root_temperature_final, search.forced_simulations, search.c_puct_deviation)
+    if search.kind == "gumbel" and tries != (1, 1, 0, 0):
         raise UserError(
-            "search.kind=gumbel tries moves in its own way; leave search.root_temperature and search.forced_simulations out."
+            "search.kind=gumbel tries moves in its own way; leave search.root_temperature, search.forced_simulations and "
+            "search.c_puct_deviation out."
         )
     if config.network.pooling_every and config.network.channels == 1:
         raise UserError("network.pooling_every pools some channels for the others; set network.channels to 2 or more.")

@@ -30,6 +30,7 @@ class Node:
         self.children: dict[int, Node] = {}
         self.visits = 0
         self.value_sum = np.float32(0)
+        self.square_sum = np.float32(0)
         self.edge_visits: dict[int, int] = {}
         self.edge_value_sum: dict[int, np.float32] = {}
 
@@ -99,6 +100,7 @@ class PlainSearch:
             missing = node.value * node.visits - float(node.value_sum)
             self.back_up(path[: depth + 1], actions[:depth], missing, visits=0)
             node.value_sum = np.float32(node.value * node.visits)
+            node.square_sum = np.float32(node.value**2 * node.visits)
 
     def puct(self, node: Node, action: int) -> float:
         """q + c * P * sqrt(N) / (1 + n)."""
@@ -117,7 +119,17 @@ class PlainSearch:
             q = float(node.value_sum) / node.visits - self.config.fpu * share
         else:
             q = self.config.fpu
+        if self.config.c_puct_deviation:
+            c *= 1 + self.config.c_puct_deviation * (self.deviation(node) / 0.4 - 1)
         return q + c * math.sqrt(total) * node.priors[action] / (1 + n)
+
+    def deviation(self, node: Node) -> float:
+        """Of the node's values, two of them being what is usual: 0.4 away from the mean."""
+        if node.visits == 1:
+            return 0.4
+        mean = float(node.value_sum) / node.visits
+        squares = 2 * (mean**2 + 0.4**2) + max(float(node.square_sum), node.visits * mean**2)
+        return math.sqrt(max(0.0, squares / (2 + node.visits - 1) - mean**2))
 
     def evaluate(self, node: Node) -> None:
         """Priors are the softmax over legal actions."""
@@ -136,6 +148,7 @@ class PlainSearch:
         """The sign turns where the mover differs."""
         path[-1].visits += visits
         path[-1].value_sum = np.float32(path[-1].value_sum + np.float32(value))
+        path[-1].square_sum = squares_with(path[-1], visits, value)
         for parent, child, action in zip(path[-2::-1], path[:0:-1], actions[::-1], strict=True):
             if parent.to_play != child.to_play:
                 value = -value
@@ -143,8 +156,14 @@ class PlainSearch:
             parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
             parent.visits += visits
             parent.value_sum = np.float32(parent.value_sum + np.float32(value))
+            parent.square_sum = squares_with(parent, visits, value)
 
     def step(self, state: np.ndarray, action: int) -> np.ndarray:
         successor = np.zeros_like(state)
         self.game.rules.plain().step(state, action, successor)
         return successor
+
+
+def squares_with(node: Node, visits: int, value: float) -> np.float32:
+    """A node's sum of squares with so many times one more value."""
+    return np.float32(float(node.square_sum) + visits * float(np.float32(value)) ** 2)

@@ -142,8 +142,8 @@ def test_the_number_of_games_in_flight_changes_nothing(game: Game) -> None:
 
 
 def test_lanes_that_do_not_fit_into_memory_are_refused_with_what_to_lower(game: Game) -> None:
-    """A node: 24 bytes, 2 words of state and 9 edges of 16 bytes, 184 in all; a tree keeps three times its simulations."""
-    assert lane_bytes(game, 1, CONFIG) == (3 * 12 + 2) * 184 + 9 * (16 + 4 * 9)
+    """A node: 28 bytes, 2 words of state and 9 edges of 16 bytes, 188 in all; a tree keeps three times its simulations."""
+    assert lane_bytes(game, 1, CONFIG) == (3 * 12 + 2) * 188 + 9 * (16 + 4 * 9)
     huge = replace(CONFIG, search=replace(SEARCH, num_simulations=10**9))
     with pytest.raises(UserError, match=r"this machine has [\d.]+; lower selfplay.concurrent_games"):
         played(game, config=huge)
@@ -354,6 +354,19 @@ def test_a_queue_hands_each_number_out_once() -> None:
 def test_a_queue_whose_time_is_up_hands_out_a_first_game_alone() -> None:
     queue = GameQueue(iter(range(5)), deadline=0.0)
     assert queue.take(3).tolist() == [0] and queue.take(3).tolist() == []
+
+
+def test_a_queue_begins_no_game_that_would_end_too_late(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+    records, now = played(game, range(2))[0], [0.0]
+    monkeypatch.setattr("azero.lanes.time.perf_counter", lambda: now[0])
+    queue = GameQueue(iter(range(9)), deadline=10.0)
+    assert queue.take(2).tolist() == [0, 1]
+    now[0] = 4.0
+    queue.finish(records[0])  # took 4 s: another one would end at 8 s
+    assert queue.take(1).tolist() == [2]
+    now[0] = 6.0
+    queue.finish(records[1])  # took 6 s, the mean is 5 s: another one would end at 11 s
+    assert queue.take(1).tolist() == [] and queue.records == records
 
 
 def test_the_policy_of_a_lane_is_the_config_s() -> None:

@@ -27,6 +27,8 @@ CONFIGS = {
     "fpu by what is explored, none at the root": SearchConfig(fpu_mode="explored", fpu=0.4),
     "forced simulations": SearchConfig(forced_simulations=2.0),
     "solver": SearchConfig(solver=True),
+    "c by the spread of values": SearchConfig(c_puct_deviation=0.85),
+    "c by the spread of values, solver": SearchConfig(c_puct_deviation=1.0, solver=True),
     "solver with forced simulations": SearchConfig(solver=True, forced_simulations=4.0, fpu_mode="explored", fpu=0.2),
 }
 

@@ -14,7 +14,7 @@ from trees import root_with
 
 from azero.config import SearchConfig
 from azero.search.kernels import kernel
-from azero.search.puct import Puct, exploration, make_puct, next_forced, prune_forced, select_child
+from azero.search.puct import Puct, deviation_factor, exploration, make_puct, next_forced, prune_forced, select_child
 from azero.search.tree import ROOT
 
 CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
@@ -28,6 +28,11 @@ def chosen_at(tree: Any, b: int, node: int, puct: Any) -> int:
 @kernel
 def exploration_of(puct: Any, child_visits_sum: int) -> float:
     return exploration(puct, child_visits_sum)
+
+
+@kernel
+def factor_of(nodes: Any, puct: Any) -> float:
+    return deviation_factor(nodes[0], puct)
 
 
 def chosen(
@@ -45,8 +50,11 @@ def test_the_config_names_the_constants() -> None:
     assert make_puct(plain) == Puct(2, 7, 1, False, -1, fpu_by_prior=False, noisy_root=True, forced=0, solver=False)
     other = SearchConfig(c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3, dirichlet_fraction=0)
     assert make_puct(other) == Puct(1, 0, 0, True, 0.3, fpu_by_prior=False, noisy_root=False, forced=0, solver=False)
-    katago = SearchConfig(c_puct=1, c_puct_base=0, fpu_mode="explored", fpu=0.2, forced_simulations=2, solver=True)
-    assert make_puct(katago) == Puct(1, 0, 1, False, 0.2, fpu_by_prior=True, noisy_root=True, forced=2, solver=True)
+    katago = SearchConfig(
+        c_puct=1, c_puct_base=0, fpu_mode="explored", fpu=0.2, forced_simulations=2, solver=True, c_puct_deviation=0.85
+    )
+    expected = Puct(1, 0, 1, False, 0.2, fpu_by_prior=True, noisy_root=True, forced=2, solver=True, c_puct_deviation=0.85)
+    assert make_puct(katago) == expected
 
 
 def test_a_constant_c_grows_with_the_root_of_the_visits_alone() -> None:
@@ -63,6 +71,22 @@ def test_c_grows_with_the_logarithm_of_the_visits() -> None:
     assert exploration_of(paper, 99) == pytest.approx(1.255126 * 10, rel=1e-6)
     # base 10: c = 1 + ln((1 + 100 + 10) / 10) = 1 + ln(11.1) = 3.406945
     assert exploration_of(CONSTANT._replace(c_puct_base=10.0), 99) == pytest.approx(3.406945 * 10, rel=1e-6)
+
+
+def test_c_follows_the_standard_deviation_of_the_values() -> None:
+    """Four values of mean 0.1: squares summing to 0.44 and two that are usual, 2 * (0.01 + 0.16) = 0.34, over 2 + 4 - 1 = 5.
+
+    Variance 0.78 / 5 - 0.01 = 0.146, deviation 0.382099, which is 0.955249 of the usual 0.4; with 0.85 of c following, c is
+    1 - 0.85 * 0.044751 = 0.961961 of what it was.
+    """
+    node = root_with([0.5, 0.5], [2, 1], [0.4, 0.0]).nodes[0, ROOT : ROOT + 1].copy()
+    node["node_visits"], node["value_sum"], node["square_sum"] = 4, 0.4, 0.44
+    puct = CONSTANT._replace(c_puct_deviation=0.85)
+    assert factor_of(node, puct) == pytest.approx(0.961961, rel=1e-6)
+    node["square_sum"] = 0.0  # less than the mean says: then all are the mean, 0.38 / 5 - 0.01 = 0.066
+    assert factor_of(node, puct) == pytest.approx(1 + 0.85 * (math.sqrt(0.066) / 0.4 - 1), rel=1e-6)
+    node["node_visits"] = 1  # one value has no spread
+    assert factor_of(node, puct) == 1.0
 
 
 def test_the_greatest_sum_of_value_and_exploration_is_chosen() -> None:

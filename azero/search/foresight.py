@@ -42,6 +42,7 @@ ENTRY = np.dtype(
         ("action", np.int32),  # NO_ACTION at the end of the path
         ("node_visits", np.int32),
         ("value_sum", np.float32),
+        ("square_sum", np.float32),
         ("expanded", np.bool_),
         ("child_visits", np.int32),
         ("child_value_sum", np.float32),
@@ -78,6 +79,7 @@ def note_path(tree, b, leaf, journal, length):
         journal[length].action = action
         journal[length].node_visits = tree.nodes[b, node].node_visits
         journal[length].value_sum = tree.nodes[b, node].value_sum
+        journal[length].square_sum = tree.nodes[b, node].square_sum
         journal[length].expanded = tree.nodes[b, node].expanded
         if action != NO_ACTION:
             journal[length].child_visits = tree.edges[b, node, action].child_visits
@@ -96,6 +98,7 @@ def take_back(tree, b, journal, length, num_nodes):
         node, action = journal[length].node, journal[length].action
         tree.nodes[b, node].node_visits = journal[length].node_visits
         tree.nodes[b, node].value_sum = journal[length].value_sum
+        tree.nodes[b, node].square_sum = journal[length].square_sum
         tree.nodes[b, node].expanded = journal[length].expanded
         if action != NO_ACTION:
             tree.edges[b, node, action].child_visits = journal[length].child_visits

@@ -55,6 +55,7 @@ def add_above(tree, b, node, value, visits):
     while True:
         tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
+        tree.nodes[b, node].square_sum += visits * value * value
         parent = tree.nodes[b, node].parent
         if parent == NO_PARENT:
             return
@@ -80,6 +81,7 @@ def prove(tree, b, node):
         missing = value * tree.nodes[b, node].node_visits - tree.nodes[b, node].value_sum
         add_above(tree, b, node, np.float32(missing), 0)
         tree.nodes[b, node].value_sum = value * tree.nodes[b, node].node_visits  # to the last bit
+        tree.nodes[b, node].square_sum = value * value * tree.nodes[b, node].node_visits
 
 
 @part

@@ -3,6 +3,9 @@
 q(s, a) + c(s) * prior(s, a) * sqrt(visits(s)) / (1 + visits(s, a))
 c(s) = c_puct + ln((1 + visits(s) + c_puct_base) / c_puct_base)
 
+With `c_puct_deviation` c(s) follows the spread of the values below s, as in KataGo ("Dynamic Variance-Scaled cPUCT" of its
+KataGoMethods.md): much is tried where outcomes differ, little where all moves are worth the same.
+
 Beside it KataGo's first-play urgency, and its forced simulations with policy-target pruning (Wu 2019, "Accelerating Self-Play
 Learning in Go", sections 3.2 and 3.5): at a root that is searched to learn from, an action that has been visited is visited again
 while it has fewer than sqrt(forced * prior * visits) visits. Afterwards the visits that its score alone would not have brought
@@ -14,10 +17,16 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+import numpy as np
+
 from azero.config import SearchConfig
 from azero.search.kernels import kernel, part
 from azero.search.proof import is_lost
 from azero.search.tree import ROOT
+
+
+PRIOR_DEVIATION = 0.4  # of values in [-1, 1], where none is known; KataGo's
+PRIOR_WEIGHT = 2.0  # visits that it counts for; KataGo's
 
 
 class Puct(NamedTuple):
@@ -32,6 +41,7 @@ class Puct(NamedTuple):
     noisy_root: bool = False  # at the root, unless the search is a fast one
     forced: float = 0.0
     solver: bool = False
+    c_puct_deviation: float = 0.0
 
 
 def make_puct(config: SearchConfig) -> Puct:
@@ -46,6 +56,7 @@ def make_puct(config: SearchConfig) -> Puct:
         noisy_root=config.dirichlet_fraction > 0.0,
         forced=float(config.forced_simulations),
         solver=config.solver,
+        c_puct_deviation=float(config.c_puct_deviation),
     )
 
 
@@ -59,6 +70,29 @@ def exploration(puct, child_visits_sum):
     return c * math.sqrt(visits)
 
 
+@kernel
+def deviation_factor(node, puct):
+    """By how much a node's values that differ more or less than usual change c: 1 + c_puct_deviation * (s / PRIOR_DEVIATION - 1).
+
+    s is the standard deviation of its N backed-up values around their mean m, with a prior of PRIOR_WEIGHT values of usual spread:
+    s^2 = (PRIOR_WEIGHT * (m^2 + PRIOR_DEVIATION^2) + sum of squares) / (PRIOR_WEIGHT + N - 1) - m^2.
+    """
+    visits = np.float64(node.node_visits)
+    if visits <= 1.0:
+        return 1.0
+    square = (node.value_sum / visits) ** 2
+    squares = max(np.float64(node.square_sum), square * visits)  # proofs change sums after their squares were added
+    variance = (PRIOR_WEIGHT * (square + PRIOR_DEVIATION**2) + squares) / (PRIOR_WEIGHT + visits - 1.0) - square
+    return 1.0 + puct.c_puct_deviation * (math.sqrt(max(variance, 0.0)) / PRIOR_DEVIATION - 1.0)
+
+
+@part
+def exploration_at(tree, b, node, puct):
+    """`exploration` of an expanded node, by the spread of its values where that counts."""
+    scale = exploration(puct, tree.nodes[b, node].node_visits - 1)
+    return scale * deviation_factor(tree.nodes[b, node], puct) if puct.c_puct_deviation > 0.0 else scale
+
+
 @part
 def select_child(tree, b, node, puct):
     """The legal action with the greatest score at an expanded node that is not proven to lose; of equal ones the first."""
@@ -67,7 +101,7 @@ def select_child(tree, b, node, puct):
         if forced >= 0:
             return forced
     visits = tree.nodes[b, node].node_visits
-    scale = exploration(puct, visits - 1)
+    scale = exploration_at(tree, b, node, puct)
     unvisited_q = puct.fpu
     if puct.fpu_from_parent:
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu
@@ -122,7 +156,7 @@ def prune_forced(tree, b, puct, weights):
     below that one's. An action that keeps one visit alone loses it too.
     """
     best = weights.argmax()
-    scale = exploration(puct, tree.nodes[b, ROOT].node_visits - 1)
+    scale = exploration_at(tree, b, ROOT, puct)
     highest = visited_score(tree, b, best, scale, tree.edges[b, ROOT, best].child_visits)
     for action in range(weights.shape[0]):
         if action == best or weights[action] == 0.0 or tree.edges[b, ROOT, action].child_visits == 0:

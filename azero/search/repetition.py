@@ -63,7 +63,9 @@ def ban(tree, b, banned):
             left += tree.edges[b, ROOT, action].prior
             count += 1
             continue
+        visits = tree.nodes[b, ROOT].node_visits
         tree.nodes[b, ROOT].node_visits -= tree.edges[b, ROOT, action].child_visits
+        tree.nodes[b, ROOT].square_sum *= tree.nodes[b, ROOT].node_visits / visits  # as if the others' were alike
         tree.nodes[b, ROOT].value_sum -= tree.edges[b, ROOT, action].child_value_sum
         tree.edges[b, ROOT, action].prior = ILLEGAL
         tree.edges[b, ROOT, action].child_visits = 0

@@ -29,6 +29,7 @@ NODE = np.dtype(
         ("parent_action", np.int32),  # the action that led here
         ("node_visits", np.int32),  # evaluation of the node itself included
         ("value_sum", np.float32),  # sum of backed-up values, for to_play
+        ("square_sum", np.float32),  # sum of their squares, as they were when they were backed up
         ("raw_value", np.float32),  # the network's value or, where it is proven, the exact one, for to_play
         ("to_play", np.int8),  # 0 or 1
         ("terminal", np.bool_),
@@ -93,6 +94,7 @@ def clear_node(tree, b, node):
     tree.nodes[b, node].proven = False
     tree.nodes[b, node].node_visits = 0
     tree.nodes[b, node].value_sum = 0.0
+    tree.nodes[b, node].square_sum = 0.0
     for action in range(tree.edges.shape[2]):
         tree.edges[b, node, action].prior = ILLEGAL
         tree.edges[b, node, action].child = UNVISITED
@@ -149,6 +151,7 @@ def move_node(tree, b, source, target):
     tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
     tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
     tree.nodes[b, target].value_sum = tree.nodes[b, source].value_sum
+    tree.nodes[b, target].square_sum = tree.nodes[b, source].square_sum
     tree.nodes[b, target].parent_action = tree.nodes[b, source].parent_action
     for action in range(tree.edges.shape[2]):
         tree.edges[b, target, action].prior = tree.edges[b, source, action].prior
