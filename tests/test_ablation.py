@@ -35,16 +35,16 @@ def record(answer: str, seed: int, mistakes: float, minutes: float = 10.0) -> di
 def test_the_table_has_a_row_for_each_answer_on_record() -> None:
     records = [
         record("recipe", 1, 4.0),
-        record("gate: off", 1, 3.0),
-        record("gate: off", 2, 5.0),
-        record("gate: off", 3, 1.0, 5.0),
+        record("gate: 60 games", 1, 3.0),
+        record("gate: 60 games", 2, 5.0),
+        record("gate: 60 games", 3, 1.0, 5.0),
     ]
     rows = ablation.table(records, 10.0).splitlines()[2:]
     assert [row for row in rows if row.startswith("| gate |")] == [
         "| gate | recipe | 1 | 8 | 4.00 | 4.00 | 4.00 | 4.00 |",
-        "| gate | off | 2 | 8 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 |",  # 12.706 * sqrt(2) / sqrt(2)
+        "| gate | 60 games | 2 | 8 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 |",  # 12.706 * sqrt(2) / sqrt(2)
     ]
-    assert len(rows) == len(ablation.QUESTIONS) + 1
+    assert len(rows) == sum("recipe" in named for named in ablation.QUESTIONS.values()) + 1
 
 
 def test_what_is_on_record_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -58,8 +58,8 @@ def test_what_is_on_record_is_not_run_again(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr("sys.argv", ["ablation.py", "--seeds", "1,2", "--questions", "gate", "--records", str(path)])
     path.write_text(json.dumps(record("recipe", 2, 4.0)) + "\n")
     ablation.main()
-    off = ablation.QUESTIONS["gate"]["off"]
-    assert ran == [([], 1), (off, 1), (off, 2)]
+    gated = ablation.QUESTIONS["gate"]["60 games"]
+    assert ran == [([], 1), (gated, 1), (gated, 2)]
     ran.clear()
     ablation.main()
     assert ran == [] and len(ablation.read_records(path)) == 4

@@ -5,7 +5,8 @@
     python scripts/experiments/ablation.py --table                                     what is on record, no run
 
 Each run starts from nothing and has the machine to itself. Its champion answers the development positions
-(`scripts/strength.py`) by the raw policy and by search; the record keeps the share of mistakes, mean of the six sets. Runs end by
+(`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with solver, whatever taught it; the record keeps
+the share of mistakes, mean of the six sets. Runs end by
 `minutes`, so that slower settings play less: the question is what a second buys. Records are lines of JSON in
 docs/ablation.jsonl, one a run; delete a line to run it again.
 """
@@ -30,41 +31,66 @@ from azero.words import whole_numbers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "docs" / "ablation.jsonl"
-# The first answer of each question is the recipe as it is.
+# Answers of the same name are the same; "recipe" is the recipe as it is.
+PUCT = ("search=puct", "search.num_simulations=64", "search.dirichlet_alpha=1.4")
 QUESTIONS: dict[str, dict[str, list[str]]] = {
     "search kind": {
         "recipe": [],
-        "Gumbel, 32 simulations": ["search=gumbel", "search.num_simulations=32", "selfplay.temperature_plies=10"],
+        "PUCT, 64 simulations": [*PUCT],
     },
     "simulations": {
         "recipe": [],
-        "32": ["search.num_simulations=32"],
-        "128": ["search.num_simulations=128"],
+        "16": ["search.num_simulations=16"],
+        "64": ["search.num_simulations=64"],
     },
     "playout-cap randomization": {
         "recipe": [],
-        "a quarter in full, else 16": ["selfplay.full_search_fraction=0.25", "selfplay.fast_simulations=16"],
+        "a quarter with 96, else 16": [
+            *("search.num_simulations=96", "selfplay.full_search_fraction=0.25", "selfplay.fast_simulations=16"),
+            "selfplay.games=2000",
+        ],
     },
     "value mixing": {
         "recipe": [],
-        "half the root value": ["train.value_mix=0.5", "train.value_mix_final=0.5"],
+        "none": ["train.value_mix=0", "train.value_mix_final=0"],
+        "0.6 of the root value": ["train.value_mix=0.6", "train.value_mix_final=0.6"],
     },
     "window and reuse": {
         "recipe": [],
-        "window 20,000": ["train.window=20000"],
-        "half the epochs": ["train.epochs=0.75"],
+        "window 60,000": ["train.window=60000"],
+        "8 uses": ["train.max_uses=8"],
     },
     "network size": {
         "recipe": [],
         "4 x 32": ["network.blocks=4", "network.channels=32"],
-        "4 x 48": ["network.blocks=4", "network.channels=48"],
         "8 x 64": ["network.blocks=8"],
     },
-    "gate": {"recipe": [], "off": ["evaluate.gate=off", "evaluate.games=0"]},
-    "average of weights": {"recipe": [], "EMA 0.99": ["train.ema_decay=0.99"]},
-    "value head": {"recipe": [], "win, draw, loss": ["network.value_output=wdl"]},
+    "openings": {"recipe": [], "none": ["selfplay.opening_fraction=0"]},
+    "temperature": {
+        "recipe": [],
+        "4 plies, then falling over 8": ["selfplay.temperature_plies=4", "selfplay.temperature_decay_plies=8"],
+    },
+    "solver": {"recipe": [], "off": ["search.solver=false"]},
+    "gate": {"recipe": [], "60 games": ["evaluate.gate=score", "evaluate.games=60", "evaluate.temperature_plies=6"]},
+    "average of weights": {"recipe": [], "none": ["train.ema_decay=0"]},
+    "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
+    "squeeze-excitation": {"recipe": [], "ratio 4": ["network.squeeze_ratio=4"]},
+    "surprise": {"recipe": [], "half the weight": ["selfplay.surprise_share=0.5"]},
+    "forks": {"recipe": [], "of a fifth of the games": ["selfplay.fork_fraction=0.2"]},
+    "soft policy": {"recipe": [], "head and target": ["network.soft_policy=true"]},
+    "opponent's reply": {"recipe": [], "head and target": ["network.opponent_reply=true"]},
+    "resignation": {"recipe": [], "below -0.95": ["selfplay.resign_threshold=-0.95"]},
+    "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
+    "PUCT's options": {
+        "PUCT, 64 simulations": [*PUCT],
+        "root temperature 1.25, then 1.1": [*PUCT, "search.root_temperature=1.25", "search.root_temperature_final=1.1"],
+        "forced simulations 2": [*PUCT, "search.forced_simulations=2"],
+        "fpu 0.2 by what is explored": [*PUCT, "search.fpu_mode=explored", "search.fpu=0.2"],
+        "c_puct_deviation 0.85": [*PUCT, "search.c_puct_deviation=0.85"],
+    },
 }
+SEARCH = ("kind=puct", "tree_reuse=false", "fpu_mode=absolute", "fpu=0", "c_puct_deviation=0", "solver=true")  # of the answers
 FIGURES = ("policy_mean_percent", "search600_mean_percent", "search600_early_hard_percent", "policy_value_error")
 T_QUANTILES = {1: math.inf, 2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # two-sided 95 % of Student's t for so many runs
 
@@ -75,8 +101,8 @@ def answers() -> dict[str, list[str]]:
 
 
 def name_of(question: str, answer: str) -> str:
-    """The recipe itself is the same answer to every question."""
-    return answer if answer == "recipe" else f"{question}: {answer}"
+    """Answers to several questions have no question in their name: one run answers all of them."""
+    return answer if sum(answer in named for named in QUESTIONS.values()) > 1 else f"{question}: {answer}"
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:
@@ -112,9 +138,8 @@ def run_once(changes: Sequence[str], seed: int, minutes: float) -> dict[str, Any
             *changes,
         )
         seconds = time.perf_counter() - begin
-        text = call(
-            "scripts/strength.py", "--run", "ablation", "--checkpoints", f"{folder}/checkpoints", "--simulations", "0,600"
-        )
+        asked = ("--run", "ablation", "--checkpoints", f"{folder}/checkpoints", "--simulations", "0,600")
+        text = call("scripts/strength.py", *asked, *SEARCH)
         cycles = len((Path(folder) / "checkpoints" / "ablation" / "metrics.csv").read_text().splitlines()) - 1
     figures = {name: float(value) for name, _, value in (line.partition("=") for line in text.splitlines()) if value}
     return {"seconds": round(seconds, 1), "cycles": cycles, **figures}
