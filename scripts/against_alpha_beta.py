@@ -25,7 +25,7 @@ from azero.config import UserError
 from azero.games.game import Game
 from azero.monitoring.console import Console
 from azero.network.torch_inference import one_thread_a_lane
-from azero.players import Player, make_player
+from azero.players import Player
 from azero.players.iterative_deepening import IterativeDeepening, make
 from azero.players.pv_mcts import PvMcts
 from azero.rating import score_interval

@@ -24,7 +24,6 @@ from azero.search.kernels import kernel, part
 from azero.search.proof import is_lost
 from azero.search.tree import ROOT
 
-
 PRIOR_DEVIATION = 0.4  # of values in [-1, 1], where none is known; KataGo's
 PRIOR_WEIGHT = 2.0  # visits that it counts for; KataGo's
 
@@ -74,7 +73,7 @@ def exploration(puct, child_visits_sum):
 def deviation_factor(node, puct):
     """By how much a node's values that differ more or less than usual change c: 1 + c_puct_deviation * (s / PRIOR_DEVIATION - 1).
 
-    s is the standard deviation of its N backed-up values around their mean m, with a prior of PRIOR_WEIGHT values of usual spread:
+    s is the standard deviation of its N backed-up values around their mean m, PRIOR_WEIGHT values of usual spread counting too:
     s^2 = (PRIOR_WEIGHT * (m^2 + PRIOR_DEVIATION^2) + sum of squares) / (PRIOR_WEIGHT + N - 1) - m^2.
     """
     visits = np.float64(node.node_visits)
