@@ -222,7 +222,7 @@ def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
 def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -> str:
     """The table of a cycle's parts, and the whole run, for games as measured and for longer or shorter ones."""
     now, other = (pace(config, measured, scale) for scale in scales)
-    last = max(1, config.cycles)
+    last = max(1, cycles_held(config, measured, now))
     columns = [
         cycle_seconds(now, config.train, 1),
         cycle_seconds(now, config.train, last),
@@ -235,12 +235,17 @@ def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -
     return f"{table_text(rows)}\n\n{run_text(config, measured, now, other)}"
 
 
+def cycles_held(config: Config, measured: Measured, pace: Pace) -> int:
+    """The recipe's cycles; with `minutes`, as many of them as those have time for at that pace."""
+    if not config.minutes:
+        return config.cycles
+    return cycles_in(pace, config.train, 60 * config.minutes - measured.start, config.cycles)
+
+
 def run_text(config: Config, measured: Measured, now: Pace, other: Pace) -> str:
     """How long the whole recipe takes; with `minutes`, how many cycles those have time for."""
     if config.minutes:
-        few, many = sorted(
-            cycles_in(pace, config.train, 60 * config.minutes - measured.start, config.cycles) for pace in (now, other)
-        )
+        few, many = sorted(cycles_held(config, measured, pace) for pace in (now, other))
         return f"minutes={config.minutes:g} leave time for {few} to {many} of {config.cycles} cycles"
     short, long = sorted(whole_seconds(config, measured, pace) for pace in (now, other))
     return f"{config.cycles} cycles: {format_seconds(short)} to {format_seconds(long)}, start {format_seconds(measured.start)}"

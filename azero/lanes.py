@@ -43,7 +43,8 @@ class GameQueue:
     Attributes:
         numbers: those not handed out yet.
         deadline: `time.perf_counter()` at which games should have ended: none is handed out, but for a first one, that would end
-            later if it took as long as the finished ones did on average.
+            later if it took as long as the finished ones did on average, or `expected_seconds` if that is more.
+        expected_seconds: what a game takes from its beginning to its end, as far as that is known beforehand.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
         abandoned: a lane has failed; the others end after the wave in hand.
         records: the finished games.
@@ -53,6 +54,7 @@ class GameQueue:
 
     numbers: Iterator[int]
     deadline: float = math.inf
+    expected_seconds: float = 0.0
     openings: Mapping[int, np.ndarray] = field(default_factory=dict)
     abandoned: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,7 +67,7 @@ class GameQueue:
         """The next numbers, [count] int64; fewer when all games are handed out, time is up, or a lane has failed."""
         with self.lock:
             now = time.perf_counter()
-            late = now + self.played_seconds / max(1, len(self.records)) >= self.deadline
+            late = now + max(self.expected_seconds, self.played_seconds / max(1, len(self.records))) >= self.deadline
             if self.abandoned or (late and self.handed_out):
                 return np.empty(0, np.int64)
             numbers = np.fromiter(itertools.islice(self.numbers, 1 if late else count), np.int64)
@@ -293,6 +295,7 @@ def play_games(
     progress: Progress,
     stop: StopSignal,
     deadline: float = math.inf,
+    expected_seconds: float = 0.0,
     openings: Mapping[int, np.ndarray] | None = None,
 ) -> tuple[list[GameRecord], StageFigures]:
     """Play the games of those numbers, one lane for each inference, and return those that finished, by number, and the figures.
@@ -307,13 +310,14 @@ def play_games(
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
         deadline: `time.perf_counter()` at which the stage should end: no game is begun that would probably end later; those in
             flight are finished, and at least one is played.
+        expected_seconds: what a game takes, as far as that is known.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
 
     Raises:
         UserError: the lanes do not fit into memory.
     """
     lanes = make_lanes(game, inferences, config)
-    queue = GameQueue(iter(numbers), deadline, openings or {})
+    queue = GameQueue(iter(numbers), deadline, expected_seconds, openings or {})
     failures: list[BaseException] = []
     begin = time.perf_counter()
 

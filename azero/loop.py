@@ -59,7 +59,9 @@ def tell_time_left(config: Config, run: Run, report: Reporter) -> None:
     figures = [report.figures(cycle) for cycle in range(1, run.state.cycle + 1)]
     left, cycles = seconds_left(figures, config, run.state.elapsed_seconds), config.cycles - run.state.cycle
     if left and cycles > 0:
-        report.message(f"{cycles} more {'cycle' if cycles == 1 else 'cycles'}: about {format_seconds(left)}")
+        bounded = config.minutes and left >= 60 * config.minutes - run.state.elapsed_seconds
+        rest = f"until minutes={config.minutes:g}" if bounded else f"{cycles} more {'cycle' if cycles == 1 else 'cycles'}"
+        report.message(f"{rest}: about {format_seconds(left)}")
 
 
 def warn(run: Run, report: Reporter, warned: set[str]) -> None:

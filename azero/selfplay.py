@@ -61,8 +61,10 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
     openings = openings_of(config, run, game, report)
     with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
-        inferences = make_inferences(champion, game, choice, lane_count(config, len(numbers), choice))
-        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, deadline, openings)
+        lanes = lane_count(config, len(numbers), choice)
+        inferences = make_inferences(champion, game, choice, lanes)
+        limits = (deadline, seconds_of_a_game(report, lanes * choice.batch_size))
+        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, *limits, openings)
     if len(played) < len(numbers) and stop.requested:
         run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))
         raise Stopped
@@ -75,6 +77,12 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     new = write_games(run, cycle, records, game.name)
     examples = run.state.examples + sum(shard.examples for shard in new)
     run.commit(replace(run.state, stage="train", shards=[*run.state.shards, *new], partial=[], examples=examples))
+
+
+def seconds_of_a_game(report: Reporter, in_flight: int) -> float:
+    """What a game took in the cycle before, of so many side by side; 0 if there was none."""
+    games_per_second = report.last_figure("selfplay/games_per_second")
+    return in_flight / games_per_second if games_per_second else 0.0
 
 
 def openings_of(config: Config, run: Run, game: Game, report: Reporter) -> dict[int, np.ndarray]:
@@ -107,6 +115,8 @@ def report_games(
     report.cycle_scalars(
         cycle,
         {
+            "selfplay/games": float(figures.games),
+            "selfplay/evaluations": float(figures.evaluations),
             "selfplay/games_per_second": figures.games / seconds,
             "selfplay/simulations_per_second": figures.simulations / seconds,
             "selfplay/cache_hits": figures.cache_found / max(figures.cache_asked, 1),

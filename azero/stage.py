@@ -16,7 +16,7 @@ from azero.run import Run, State, Stopped, StopSignal
 from azero.truth.hex_openings import has_openings
 from azero.truth.shipped import has_positions
 
-LONGER = 1.1  # training lasts longer from cycle to cycle while its window fills, so that the last time is a little short
+KEPT_BACK = 1.1  # of what the other stages took last: training takes longer from cycle to cycle while its window fills
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
 
@@ -54,11 +54,11 @@ class Clock:
         return self.elapsed + self.last.get(stage, 0.0) < self.bound
 
     def selfplay_seconds(self) -> float:
-        """Seconds that the bound leaves for self-play: all but what comes after it, or half while that is not known."""
+        """Seconds that the bound leaves for self-play: all but a little more than comes after it, or half if that is unknown."""
         left = self.bound - self.elapsed
         if "train" not in self.last or "evaluate" not in self.last:
             return left / 2
-        return left - LONGER * (self.last["train"] + self.last["evaluate"] + self.last.get("correctness", 0.0))
+        return left - KEPT_BACK * (self.last["train"] + self.last["evaluate"] + self.last.get("correctness", 0.0))
 
 
 def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:

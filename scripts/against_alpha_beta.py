@@ -5,8 +5,8 @@
 
 The first player's first moves are random, the champion answering; then alpha-beta by iterative deepening moves for it, with a
 transposition table and the game's own evaluation. Its time for a move is so many times what the champion has taken for one on
-average, in a game before the first and in all games until then. The champion plays the move of its search, without noise, one
-game after another; games that are equal move by move are counted once among the distinct ones.
+average until then, at first in a game that does not count. The champion searches on one core and plays the move of its search,
+without noise, one game after another; games that are equal move by move count once among the distinct ones.
 """
 
 from __future__ import annotations
@@ -14,11 +14,10 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import NamedTuple
+from dataclasses import dataclass, field
 
 import numpy as np
-from champions import add_champion, load_champion, title
+from champions import Played, add_champion, add_search, count, first_outcome, load_champion, tell, title
 
 from azero.command_line import one_sentence
 from azero.config import UserError
@@ -28,12 +27,14 @@ from azero.network.torch_inference import one_thread_a_lane
 from azero.players import Player
 from azero.players.iterative_deepening import IterativeDeepening, make
 from azero.players.pv_mcts import PvMcts
-from azero.rating import score_interval
+from azero.trained import FEW_ROWS
+
+SHORTEST = 0.001  # seconds that alpha-beta gets at least
 
 
 @dataclass
-class Spent:
-    """What the moves of a player took."""
+class Pace:
+    """What a player's moves took."""
 
     seconds: float = 0.0
     moves: int = 0
@@ -44,23 +45,22 @@ class Spent:
         return self.seconds / max(1, self.moves)
 
 
-class Played(NamedTuple):
-    """One game."""
-
-    moves: tuple[int, ...]
-    outcome: float  # for the champion
-
-
 @dataclass
-class Match:
-    """Two players and what their moves took."""
+class Duel:
+    """A champion, who moves second, and alpha-beta.
+
+    Attributes:
+        times: the champion's mean time for a move that alpha-beta gets for one.
+        first_mean: what the champion's moves took before the games that count, in seconds.
+    """
 
     game: Game
     champion: PvMcts
     opponent: IterativeDeepening
     times: float
-    champion_spent: Spent
-    opponent_spent: Spent
+    first_mean: float = 0.0
+    own: Pace = field(default_factory=Pace)
+    other: Pace = field(default_factory=Pace)
 
     def play(self, random_moves: int, source: np.random.SeedSequence) -> Played:
         """A game, in which the first `random_moves` of the first player are drawn from `source`, each legal one as likely."""
@@ -70,66 +70,80 @@ class Match:
             player.new_games(rng.integers(2**63, size=1, dtype=np.uint64))
         while not game.is_terminal(state):
             if game.to_play(state) == 1:
-                action = self.ask(self.champion, self.champion_spent, state, len(moves))
+                action = ask(self.champion, self.own, state, len(moves))
             elif drawn < random_moves:
                 action, drawn = int(rng.choice(game.legal_actions(state))), drawn + 1
             else:
-                self.opponent.seconds = max(0.001, self.times * self.champion_spent.mean)
-                action = self.ask(self.opponent, self.opponent_spent, state, len(moves))
+                self.opponent.seconds = max(SHORTEST, self.times * (self.own.mean or self.first_mean))
+                action = ask(self.opponent, self.other, state, len(moves))
             moves.append(action)
             state = game.step(state, action)
-        return Played(tuple(moves), game.outcome(state) * (1 if game.to_play(state) == 1 else -1))
+        return Played(tuple(moves), -first_outcome(game, state))
 
-    def ask(self, player: Player, spent: Spent, state: np.ndarray, ply: int) -> int:
-        """A player's move, its time being noted."""
-        begin = time.perf_counter()
-        action = int(player.choose(state[None], np.zeros(1, np.int64), np.array([ply]))[0])
-        spent.seconds, spent.moves = spent.seconds + time.perf_counter() - begin, spent.moves + 1
-        return action
+    def warm_up(self, random_moves: int) -> None:
+        """Two games that do not count: in the first all is compiled, the second tells what the champion's moves take."""
+        for seed in range(2):
+            self.own, self.other = Pace(), Pace()
+            self.play(random_moves, np.random.SeedSequence(seed))
+        self.first_mean, self.own, self.other = self.own.mean, Pace(), Pace()
 
 
-def report(match: Match, games: Sequence[Played]) -> list[str]:
+def ask(player: Player, pace: Pace, state: np.ndarray, ply: int) -> int:
+    """A player's move, its time being noted."""
+    begin = time.perf_counter()
+    action = int(player.choose(state[None], np.zeros(1, np.int64), np.array([ply]))[0])
+    pace.seconds, pace.moves = pace.seconds + time.perf_counter() - begin, pace.moves + 1
+    return action
+
+
+def report(duel: Duel, games: Sequence[Played]) -> list[str]:
     """Print what happened; returns the lines that a program reads."""
-    wins, draws, losses = (sum(each.outcome == outcome for each in games) for outcome in (1.0, 0.0, -1.0))
-    low, high = score_interval(losses, 0, len(games) - losses)
-    print(f"{wins} wins, {draws} draws, {losses} losses of {len(games)} games, {len(set(games))} of them distinct")
-    print(f"losses {100 * losses / len(games):.1f} %, 95 % interval {100 * low:.1f} to {100 * high:.1f} %")
-    own, other = match.champion_spent.mean, match.opponent_spent.mean
-    print(f"{1000 * own:.1f} ms a move, alpha-beta {1000 * other:.1f} ms, {other / own:.1f} times as long")
+    figures = count(games)
+    tell(figures, "losses")
+    own, other = duel.own.mean, duel.other.mean
+    print(f"{1000 * own:.1f} ms a move, alpha-beta {1000 * other:.1f} ms")
     for each in dict.fromkeys(each for each in games if each.outcome < 0):
-        print("lost:", " ".join(map(match.game.action_name, each.moves)))
-    figures = {"wins": wins, "draws": draws, "losses": losses, "games": len(games), "distinct": len(set(games))}
-    lost = f"losses_percent={100 * losses / len(games):.2f}"
-    return [*(f"{name}={value}" for name, value in figures.items()), lost, f"time_ratio={other / own:.2f}"]
+        print("lost:", " ".join(map(duel.game.action_name, each.moves)))
+    lost = f"losses_percent={100 * figures['losses'] / len(games):.2f}"
+    return [*(f"{name}={value}" for name, value in figures.items()), lost, f"time_ratio={other / max(own, 1e-9):.2f}"]
 
 
-def main() -> None:
-    """Play, tell, then a line for each figure."""
+def parse() -> argparse.Namespace:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_champion(parser, "othello6")
     parser.add_argument("--games", type=int, default=200)
     parser.add_argument("--simulations", type=int, default=400, help="of the champion, for each move")
     parser.add_argument("--random-moves", type=int, default=4, help="of the first player, at the beginning of each game")
-    parser.add_argument("--times", type=float, default=10.0, help="the champion's time that alpha-beta gets for a move")
+    parser.add_argument(
+        "--times", type=float, default=10.0, help="how many times the champion's mean time alpha-beta gets for a move"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the random moves")
+    add_search(parser)
     arguments = parser.parse_args()
     if arguments.games < 1 or arguments.simulations < 1 or arguments.random_moves < 0 or arguments.times <= 0:
         raise UserError("--games and --simulations must be at least 1, --random-moves at least 0 and --times above 0.")
+    return arguments
+
+
+def main() -> None:
+    """Play, tell, then a line for each figure."""
+    arguments, games = parse(), list[Played]()
     with one_thread_a_lane():
-        trained = load_champion(arguments, 1)
-        search = replace(trained.search, num_simulations=arguments.simulations)
-        champion = PvMcts(trained.game, trained.inferences[0], search)
-        match = Match(trained.game, champion, make(trained.game), arguments.times, Spent(), Spent())
-        sources = np.random.SeedSequence(arguments.seed).spawn(arguments.games + 1)
-        match.play(arguments.random_moves, sources.pop())  # compiles, and tells what a move takes
-        match = replace(match, champion_spent=Spent(match.champion_spent.mean, 1), opponent_spent=Spent())
-        games = list[Played]()
+        trained = load_champion(arguments, 1, num_simulations=arguments.simulations)
+        if trained.game.repetition_words:
+            raise UserError(
+                f"{arguments.run} plays {trained.game.name}, whose history forbids moves; alpha-beta knows no history."
+            )
+        champion = PvMcts(trained.game, trained.inferences[0], trained.search, leaves=FEW_ROWS)
+        duel = Duel(trained.game, champion, make(trained.game), arguments.times)
+        duel.warm_up(arguments.random_moves)
         with Console().stage("match", 0, 0, arguments.games, "games") as progress:
-            for source in sources:
-                games.append(match.play(arguments.random_moves, source))
+            for source in np.random.SeedSequence(arguments.seed).spawn(arguments.games):
+                games.append(duel.play(arguments.random_moves, source))
                 progress.update(len(games), lost=sum(each.outcome < 0 for each in games))
         print(f"{title(arguments, trained)}, {arguments.simulations} simulations a move")
-        lines = report(match, games)
+        lines = report(duel, games)
     print(*lines, sep="\n")
 
 

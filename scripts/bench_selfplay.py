@@ -27,6 +27,7 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from standard import standard
 
 from azero import compile_ahead, initialize, selfplay
 from azero.command_line import compose, one_sentence
@@ -259,7 +260,7 @@ def config_of(arguments: argparse.Namespace) -> Config:
     if arguments.games:
         settings["selfplay.games"] = arguments.games
     words = [f"{key}={value}" for key, value in settings.items()]
-    return compose(f"game={arguments.game}", *words, *arguments.overrides)
+    return compose(f"game={arguments.game}", *standard(arguments.game), *words, *arguments.overrides)
 
 
 def title(config: Config, first: Round) -> str:

@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from bench_search import random_positions
 from bench_selfplay import network_size
+from standard import standard
 from torch import nn
 
 from azero.command_line import compose, one_sentence
@@ -176,7 +177,7 @@ def config_of(arguments: argparse.Namespace) -> Config:
     blocks, channels = arguments.network
     batch = [f"train.batch_size={arguments.batch}"] if arguments.batch else []
     words = [f"network.blocks={blocks}", f"network.channels={channels}", "train.epochs=1", *batch]
-    return compose(f"game={arguments.game}", *words, *arguments.overrides)
+    return compose(f"game={arguments.game}", *standard(arguments.game), *words, *arguments.overrides)
 
 
 def print_steps(network: Network, examples: Examples, game: Game, config: Config, device: str, rounds: int) -> None:

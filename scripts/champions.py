@@ -1,12 +1,20 @@
-"""What the scripts that question a champion share: the words that name it, and how it is loaded and called."""
+"""What the scripts that question a champion share: the words that name it, how it is loaded and called, and its games counted."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
-from azero.config import Config
+import numpy as np
+
+from azero.config import Config, UserError, check
+from azero.games.game import Game
+from azero.rating import score_interval
 from azero.trained import TrainedLanes, load_for_lanes
+from azero.words import parse_words
 
 
 def add_champion(parser: argparse.ArgumentParser, run: str) -> None:
@@ -18,14 +26,62 @@ def add_champion(parser: argparse.ArgumentParser, run: str) -> None:
     parser.add_argument("--device", default="auto")
 
 
-def load_champion(arguments: argparse.Namespace, lanes: int) -> TrainedLanes:
-    """The champion that was named, for so many threads; see `load_for_lanes`."""
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Let a command line end with settings of the champion's search."""
+    parser.add_argument("search", nargs="*", metavar="key=value", help="settings of the search, such as kind=puct or c_puct=1.5")
+
+
+def load_champion(arguments: argparse.Namespace, lanes: int, **settings: Any) -> TrainedLanes:
+    """The champion that was named, for so many threads; see `load_for_lanes`.
+
+    settings: of its search, instead of the run's; those of the command line instead of either.
+
+    Raises:
+        UserError: as there; or a setting of the search is none, or cannot work.
+    """
     config = Config(checkpoints=arguments.checkpoints, device=arguments.device)
     network = Path(arguments.network) if arguments.network else None
-    return load_for_lanes(config, arguments.run, lanes, network, arguments.inference)
+    trained = load_for_lanes(config, arguments.run, lanes, network, arguments.inference)
+    settings |= parse_words(getattr(arguments, "search", []), "c_puct=1.5")
+    if unknown := next((key for key in settings if not hasattr(trained.search, key)), None):
+        raise UserError(f"search.{unknown} is no setting; python -m azero.loop --cfg job prints those there are.")
+    search = replace(trained.search, **settings)
+    check(Config(search=search))
+    return trained._replace(search=search)
 
 
 def title(arguments: argparse.Namespace, trained: TrainedLanes) -> str:
     """Which network answers, and how it is computed."""
     choice = trained.choice
     return f"{arguments.network or arguments.run}, {choice.backend} {choice.precision} on {choice.device}"
+
+
+class Played(NamedTuple):
+    """One game of a champion."""
+
+    moves: tuple[int, ...]
+    outcome: float  # for the champion
+
+
+def first_outcome(game: Game, state: np.ndarray) -> float:
+    """The outcome of a finished game for the first player."""
+    return game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
+
+
+def count(games: Sequence[Played]) -> dict[str, int]:
+    """How the games ended; equal ones count once in the distinct figures."""
+    wins, draws, losses = (sum(each.outcome == outcome for each in games) for outcome in (1.0, 0.0, -1.0))
+    distinct = set(games)
+    figures = {"wins": wins, "draws": draws, "losses": losses, "games": len(games), "distinct": len(distinct)}
+    ends = {
+        f"distinct_{name}": sum(each.outcome == outcome for each in distinct) for name, outcome in (("wins", 1), ("losses", -1))
+    }
+    return figures | ends
+
+
+def tell(figures: dict[str, int], end: str) -> None:
+    """Print how the games ended, and the share of one end, "wins" or "losses", with an interval by the distinct games alone."""
+    print("{wins} wins, {draws} draws, {losses} losses of {games} games, {distinct} of them distinct".format(**figures))
+    low, high = score_interval(figures[f"distinct_{end}"], 0, figures["distinct"] - figures[f"distinct_{end}"])
+    share = figures[end] / figures["games"]
+    print(f"{end} {100 * share:.1f} %; of the distinct games, 95 % interval {100 * low:.1f} to {100 * high:.1f} %")

@@ -1,7 +1,7 @@
 """Does a champion hold the first player's win of Connect Four? It plays games as first player against a perfect opponent.
 
     python scripts/perfect_opponent.py                            the run connect_four, 100 games, 100 simulations a move
-    python scripts/perfect_opponent.py --games 1000 --network champion.pt
+    python scripts/perfect_opponent.py --games 1000 --network champion.pt kind=puct
 
 The opponent replies with a move of the best exact score, so that it loses as late as it can; where several are equally good it
 draws one of them, each as likely, from the seed. It asks the solver BitBully (extra `oracle`). The champion plays the move of its
@@ -13,19 +13,16 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import reduce
-from typing import NamedTuple
 
 import numpy as np
-from champions import add_champion, load_champion, title
+from champions import Played, add_champion, add_search, count, first_outcome, load_champion, tell, title
 
 from azero.command_line import one_sentence
 from azero.config import UserError
 from azero.games.game import Game
 from azero.network.torch_inference import one_thread_a_lane
 from azero.players.pv_mcts import PvMcts
-from azero.rating import score_interval
 from azero.truth.oracles import Oracle, make_oracle
 from azero.truth.scores import worth
 from azero.truth.shipped import is_connect_four
@@ -47,13 +44,6 @@ class Opponent:
         return int(self.rng.choice(self.known[key]))
 
 
-class Played(NamedTuple):
-    """One game."""
-
-    moves: tuple[int, ...]
-    outcome: float  # for the champion
-
-
 def play(game: Game, champion: PvMcts, opponent: Opponent, count: int) -> list[Played]:
     """So many games side by side, ply by ply, the champion moving first."""
     champion.new_games(np.arange(count, dtype=np.uint64))
@@ -71,11 +61,6 @@ def play(game: Game, champion: PvMcts, opponent: Opponent, count: int) -> list[P
     return [Played(tuple(line), first_outcome(game, state)) for line, state in zip(moves, states, strict=True)]
 
 
-def first_outcome(game: Game, state: np.ndarray) -> float:
-    """The outcome of a finished game for the first player."""
-    return game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
-
-
 def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:
     """The ply of the champion's first move that did not keep the win, counted from 1."""
     for ply in range(0, len(moves), 2):
@@ -87,19 +72,14 @@ def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:
 
 def report(game: Game, oracle: Oracle, games: Sequence[Played]) -> list[str]:
     """Print what happened; returns the lines that a program reads."""
-    wins, draws, losses = (sum(each.outcome == outcome for each in games) for outcome in (1.0, 0.0, -1.0))
-    low, high = score_interval(wins, 0, len(games) - wins)
-    distinct = len(set(games))
-    print(f"{wins} wins, {draws} draws, {losses} losses of {len(games)} games, {distinct} of them distinct")
-    print(f"wins {100 * wins / len(games):.1f} %, 95 % interval {100 * low:.1f} to {100 * high:.1f} %")
+    figures = count(games)
+    tell(figures, "wins")
     for each in dict.fromkeys(each for each in games if each.outcome < 1):
         line = " ".join(map(game.action_name, each.moves))
         print(
             f"{'drawn' if each.outcome == 0 else 'lost'}, first mistake at ply {first_mistake(game, oracle, each.moves)}: {line}"
         )
-    distinct_wins = sum(each.outcome == 1 for each in set(games))
-    figures = {"wins": wins, "draws": draws, "losses": losses, "games": len(games), "distinct": distinct}
-    return [f"{name}={value}" for name, value in (figures | {"distinct_wins": distinct_wins}).items()]
+    return [f"{name}={value}" for name, value in figures.items()]
 
 
 def main() -> None:
@@ -109,19 +89,19 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=100)
     parser.add_argument("--simulations", type=int, default=100, help="for each move")
     parser.add_argument("--seed", type=int, default=1, help="of the replies")
+    add_search(parser)
     arguments = parser.parse_args()
     if arguments.games < 1 or arguments.simulations < 1:
         raise UserError("--games and --simulations must be at least 1.")
     with one_thread_a_lane():
-        trained = load_champion(arguments, 1)
+        trained = load_champion(arguments, 1, num_simulations=arguments.simulations)
         game = trained.game
         if not is_connect_four(game.name, game.options):
             raise UserError(f"The opponent knows Connect Four on 6 x 7 only; {arguments.run} plays {game.name}.")
         oracle = make_oracle(game)
-        search = replace(trained.search, num_simulations=arguments.simulations)
         begin = time.perf_counter()
         opponent = Opponent(oracle, np.random.default_rng(arguments.seed))
-        games = play(game, PvMcts(game, trained.inferences[0], search), opponent, arguments.games)
+        games = play(game, PvMcts(game, trained.inferences[0], trained.search), opponent, arguments.games)
         print(f"{title(arguments, trained)}, {arguments.simulations} simulations a move, {time.perf_counter() - begin:.1f} s")
         lines = report(game, oracle, games)
     print(*lines, sep="\n")

@@ -21,10 +21,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from champions import add_champion, load_champion, title
+from champions import add_champion, add_search, load_champion, title
 
 from azero.command_line import one_sentence
-from azero.config import Config, UserError, check
+from azero.config import UserError
 from azero.machine import cores
 from azero.network.torch_inference import one_thread_a_lane
 from azero.rating import score_interval
@@ -32,7 +32,7 @@ from azero.trained import TrainedLanes
 from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, mean_of
 from azero.truth.positions import PositionSet, read_positions
 from azero.truth.shipped import DEVELOPMENT, FINAL, has_positions, path_of
-from azero.words import parse_words, whole_numbers
+from azero.words import whole_numbers
 
 
 def percent(share: float) -> str:
@@ -85,17 +85,6 @@ def measure(trained: TrainedLanes, num_simulations: int, sets: Sequence[Position
     return [*lines, f"{tag}_value_error={mean.value_error:.4f}"]
 
 
-def load(arguments: argparse.Namespace) -> TrainedLanes:
-    """The champion, with the search settings that were asked for."""
-    trained = load_champion(arguments, arguments.lanes or min(2, cores()))
-    settings = parse_words(arguments.search, "c_puct=1.5")
-    if unknown := next((key for key in settings if not hasattr(trained.search, key)), None):
-        raise UserError(f"search.{unknown} is no setting; python -m azero.loop --cfg job prints those there are.")
-    search = replace(trained.search, **settings)
-    check(Config(search=search))
-    return trained._replace(search=search)
-
-
 def main() -> None:
     """Print the tables, then a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -104,11 +93,11 @@ def main() -> None:
     parser.add_argument("--collection", default=DEVELOPMENT, choices=(DEVELOPMENT, FINAL))
     parser.add_argument("--positions", type=int, default=1000, help="of each set")
     parser.add_argument("--lanes", type=int, default=0, help="threads; by default two, where there are two cores")
-    parser.add_argument("search", nargs="*", metavar="key=value", help="settings of the search, such as c_puct=1.5")
+    add_search(parser)
     arguments = parser.parse_args()
     amounts, lines = whole_numbers(arguments.simulations, "--simulations", "0,600"), list[str]()
     with one_thread_a_lane():
-        trained = load(arguments)
+        trained = load_champion(arguments, arguments.lanes or min(2, cores()))
         if not has_positions(trained.game.name, trained.game.options):
             raise UserError(f"There are positions of Connect Four on 6 x 7 only; {arguments.run} plays {trained.game.name}.")
         sets = read_positions(path_of(trained.game.name, arguments.collection), trained.game, arguments.positions)[1]

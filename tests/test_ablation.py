@@ -23,6 +23,16 @@ def test_every_answer_is_a_recipe_that_can_run(answer: str) -> None:
     assert (answer == "recipe") == (config == compose("experiment=connect_four", "minutes=10"))
 
 
+def test_a_name_means_one_run() -> None:
+    changes = [
+        (ablation.name_of(question, answer), each)
+        for question, named in ablation.QUESTIONS.items()
+        for answer, each in named.items()
+    ]
+    assert all(ablation.answers()[name] == each for name, each in changes)
+    assert {name for name, _ in changes if ": " not in name} == {"recipe", "PUCT, 64 simulations"}
+
+
 def test_intervals_are_student_s() -> None:
     assert ablation.interval([7.0]) == "7.00"
     assert ablation.interval([1.0, 2.0, 3.0]) == "2.00 ± 2.48"  # deviation 1, so 4.303 * 1 / sqrt(3)

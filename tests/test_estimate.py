@@ -69,6 +69,14 @@ def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimat
     assert estimate.pace(config, told, 2.0).selfplay == pytest.approx(2 * pace.selfplay)
 
 
+def test_a_bound_of_minutes_decides_which_cycle_is_told_as_the_last(measured: tuple[Config, estimate.Measured]) -> None:
+    config, told = measured
+    bounded = replace(config, minutes=5.0, cycles=1_000_000)
+    held = estimate.cycles_held(bounded, told, estimate.pace(bounded, told))
+    assert 1 < held < 1_000_000 and f"cycle {held}" in estimate.time_text(bounded, told, (1.0, 2.0))
+    assert estimate.cycles_held(config, told, estimate.pace(config, told)) == config.cycles
+
+
 def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     config = replace(config, selfplay=replace(config.selfplay, full_search_fraction=0.5, fast_simulations=2))

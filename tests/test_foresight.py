@@ -44,17 +44,24 @@ def assert_same_root(player: PvMcts, other: PvMcts, other_game: int = 0) -> None
     """Both searches' roots are equal, bit for bit."""
     for field in ("prior", "child_visits", "child_value_sum"):
         assert (player.tree.edges[field][0, ROOT] == other.tree.edges[field][other_game, ROOT]).all()
-    assert player.tree.nodes["value_sum"][0, ROOT] == other.tree.nodes["value_sum"][other_game, ROOT]
+    for field in ("value_sum", "square_sum"):
+        assert player.tree.nodes[field][0, ROOT] == other.tree.nodes[field][other_game, ROOT]
 
 
 @pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move", "connect_four"])
 @settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), leaves=st.integers(1, 40), simulations=st.integers(1, 150), solver=st.booleans())
+@given(
+    seed=st.integers(0, 10_000),
+    leaves=st.integers(1, 40),
+    simulations=st.integers(1, 150),
+    solver=st.booleans(),
+    deviation=st.sampled_from([0.0, 0.85]),
+)
 def test_any_number_of_leaves_finds_what_the_plain_search_finds(
-    name: str, seed: int, leaves: int, simulations: int, solver: bool
+    name: str, seed: int, leaves: int, simulations: int, solver: bool, deviation: float
 ) -> None:
-    game = make_game(name)
-    config, state = SearchConfig(num_simulations=simulations, tree_reuse=False, solver=solver), random_state(game, seed)
+    game, state = make_game(name), random_state(make_game(name), seed)
+    config = SearchConfig(num_simulations=simulations, tree_reuse=False, solver=solver, c_puct_deviation=deviation)
     player = ready(game, leaves, config)
     player.think(state[None], ONLY)
     side_by_side = searched(game, [state, game.initial_state()], config)  # two games: no foresight

@@ -369,6 +369,13 @@ def test_a_queue_begins_no_game_that_would_end_too_late(game: Game, monkeypatch:
     assert queue.take(1).tolist() == [] and queue.records == records
 
 
+def test_what_a_game_takes_may_be_known_before_one_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.lanes.time.perf_counter", lambda: 4.0)
+    enough, short = (GameQueue(iter(range(9)), deadline=10.0, expected_seconds=seconds) for seconds in (5.0, 7.0))
+    assert enough.take(3).tolist() == [0, 1, 2] and enough.take(3).tolist() == [3, 4, 5]
+    assert short.take(3).tolist() == [0] and short.take(3).tolist() == []
+
+
 def test_the_policy_of_a_lane_is_the_config_s() -> None:
     search = SearchConfig(
         num_simulations=7,

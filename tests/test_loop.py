@@ -316,3 +316,23 @@ def test_a_signal_s_status_is_the_loop_s(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr("azero.loop.run_cycles", stopped)
     assert loop.main(toy_config(tmp_path), NAME) == 143
+
+
+@pytest.mark.parametrize(
+    ("minutes", "left", "told"),
+    [
+        (0.0, 3600.0, "9 more cycles: about 1 h 00 min"),
+        (5.0, 60.0, "9 more cycles: about 1 min 00 s"),
+        (5.0, 240.0, "until minutes=5: about 4 min 00 s"),
+    ],
+)
+def test_the_time_left_is_that_of_the_cycles_or_of_the_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, minutes: float, left: float, told: str
+) -> None:
+    """A minute is spent, so that minutes=5 leaves four."""
+    monkeypatch.setattr(loop, "seconds_left", lambda *of: left)
+    config, report = replace(toy_config(tmp_path), cycles=9, minutes=minutes), Told()
+    with Run.open(config, NAME, "test") as run:
+        run.commit(replace(run.state, elapsed_seconds=60.0))
+        loop.tell_time_left(config, run, report)
+    assert report.messages == [told]

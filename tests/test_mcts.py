@@ -64,6 +64,7 @@ def test_compiled_search_equals_the_plain_twin_visit_for_visit(name: str, config
 def assert_same_tree(tree: Tree, b: int, index: int, node: Node) -> None:
     assert tree.nodes["node_visits"][b, index] == node.visits
     assert tree.nodes["value_sum"][b, index] == node.value_sum
+    assert tree.nodes["square_sum"][b, index] == node.square_sum
     for action in range(tree.edges.shape[2]):
         edge = tree.edges[b, index, action]
         assert edge["child_visits"] == node.edge_visits.get(action, 0)

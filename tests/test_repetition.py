@@ -71,6 +71,7 @@ def test_a_game_without_a_repetition_key_keeps_nothing() -> None:
 def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -> None:
     """Priors 0.5, 0.3, 0.2; visits 4, 2, 1. Without the first: 0.3 / 0.5 = 0.6 and 0.2 / 0.5 = 0.4, and 8 - 4 visits are left."""
     tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5])
+    tree.nodes["square_sum"][0, ROOT] = 4.0  # the first has no node any more: 4 of 8 visits are half of it
     before, value_before = int(tree.nodes["node_visits"][0, ROOT]), float(tree.nodes["value_sum"][0, ROOT])
     ban(tree, 0, np.array([True, False, False]))
     edges = tree.edges[0, ROOT]
@@ -79,6 +80,11 @@ def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -
     assert edges["child_visits"].tolist() == [0, 2, 1]
     assert tree.nodes["node_visits"][0, ROOT] == before - 4
     assert tree.nodes["value_sum"][0, ROOT] == value_before - 2.0
+    assert tree.nodes["square_sum"][0, ROOT] == 2.0
+    tree = tree._replace(nodes=np.repeat(tree.nodes, 2, axis=1))
+    tree.edges["child"][0, ROOT, 1], tree.nodes["square_sum"][0, 1] = 1, 0.75  # the second has one
+    ban(tree, 0, np.array([False, True, False]))
+    assert tree.nodes["square_sum"][0, ROOT] == 1.25
 
 
 def test_where_all_of_the_prior_is_banned_the_rest_is_alike() -> None:

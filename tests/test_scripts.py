@@ -11,8 +11,13 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
-    *("strength.py", "perfect_opponent.py", "hex_openings.py", "experiments/solve_hex.py"),
-    *("experiments/ablation.py", "experiments/training_attempts.py", "experiments/training_precision.py"),
+    *("strength.py", "perfect_opponent.py", "hex_openings.py", "against_alpha_beta.py", "plot_strength.py"),
+    *(
+        "experiments/solve_hex.py",
+        "experiments/ablation.py",
+        "experiments/training_attempts.py",
+        "experiments/training_precision.py",
+    ),
 )
 
 
@@ -35,6 +40,8 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
         (("strength.py", "--run", "nope"), "nope"),
         (("strength.py", "--simulations", "many"), "many"),
         (("perfect_opponent.py", "--games", "0"), "--games"),
+        (("against_alpha_beta.py", "--times", "0"), "--times"),
+        (("plot_strength.py", "run", "--smooth", "4"), "--smooth 4"),
         (("experiments/ablation.py", "--seeds", "x"), "--seeds x"),
         (("check_estimate.py", "selfplay.games=-1"), "selfplay.games=-1"),
     ],

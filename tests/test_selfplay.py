@@ -133,6 +133,8 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
     told = report.scalars[7]
     assert told.pop("selfplay/target_entropy") == pytest.approx(5 / 21 * np.log(2), rel=1e-6)
     assert told == {
+        "selfplay/games": 4.0,
+        "selfplay/evaluations": 300.0,
         "selfplay/games_per_second": 2.0,
         "selfplay/simulations_per_second": 200.0,
         "selfplay/batch_fill": 0.5,

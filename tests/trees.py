@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from azero.search.tree import ILLEGAL, ROOT, Tree, make_tree
+from azero.search.tree import ILLEGAL, ROOT, UNVISITED, Tree, make_tree
 
 
 def root_with(
@@ -27,6 +27,7 @@ def root_with(
     tree = make_tree(1, 1, num_actions, 1)
     edges = tree.edges[0, ROOT]
     edges["prior"] = [ILLEGAL if p is None else p for p in prior]
+    edges["child"] = UNVISITED
     edges["child_visits"] = visits if visits is not None else [0] * num_actions
     edges["child_value_sum"] = value_sums if value_sums is not None else [0.0] * num_actions
     tree.searches["num_nodes"] = 1

@@ -24,8 +24,8 @@ from azero.search.kernels import kernel, part
 from azero.search.proof import is_lost
 from azero.search.tree import ROOT
 
-PRIOR_DEVIATION = 0.4  # of values in [-1, 1], where none is known; KataGo's
-PRIOR_WEIGHT = 2.0  # visits that it counts for; KataGo's
+USUAL_DEVIATION = 0.4  # of values in [-1, 1], where none is known; KataGo's
+USUAL_WEIGHT = 2.0  # visits that it counts for; KataGo's
 
 
 class Puct(NamedTuple):
@@ -71,18 +71,18 @@ def exploration(puct, child_visits_sum):
 
 @kernel
 def deviation_factor(node, puct):
-    """By how much a node's values that differ more or less than usual change c: 1 + c_puct_deviation * (s / PRIOR_DEVIATION - 1).
+    """The factor on c, above 1 where a node's values differ more than usual: 1 + c_puct_deviation * (s / USUAL_DEVIATION - 1).
 
-    s is the standard deviation of its N backed-up values around their mean m, PRIOR_WEIGHT values of usual spread counting too:
-    s^2 = (PRIOR_WEIGHT * (m^2 + PRIOR_DEVIATION^2) + sum of squares) / (PRIOR_WEIGHT + N - 1) - m^2.
+    s is the standard deviation of its N backed-up values around their mean m, USUAL_WEIGHT values of usual spread counting too:
+    s^2 = (USUAL_WEIGHT * (m^2 + USUAL_DEVIATION^2) + sum of squares) / (USUAL_WEIGHT + N - 1) - m^2.
     """
     visits = np.float64(node.node_visits)
     if visits <= 1.0:
         return 1.0
     square = (node.value_sum / visits) ** 2
     squares = max(np.float64(node.square_sum), square * visits)  # proofs change sums after their squares were added
-    variance = (PRIOR_WEIGHT * (square + PRIOR_DEVIATION**2) + squares) / (PRIOR_WEIGHT + visits - 1.0) - square
-    return 1.0 + puct.c_puct_deviation * (math.sqrt(max(variance, 0.0)) / PRIOR_DEVIATION - 1.0)
+    variance = (USUAL_WEIGHT * (square + USUAL_DEVIATION**2) + squares) / (USUAL_WEIGHT + visits - 1.0) - square
+    return 1.0 + puct.c_puct_deviation * (math.sqrt(max(variance, 0.0)) / USUAL_DEVIATION - 1.0)
 
 
 @part

@@ -13,7 +13,7 @@ import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.search.kernels import kernel
-from azero.search.tree import ILLEGAL, ROOT
+from azero.search.tree import ILLEGAL, ROOT, UNVISITED
 
 
 @kernel
@@ -53,6 +53,15 @@ def find_banned(rules, states, plies, state, legal, keys, successor, banned):
 
 
 @kernel
+def child_squares(tree, b, action):
+    """What came into the root's sum of squares through an action; of a forgotten child its share by visits."""
+    child = tree.edges[b, ROOT, action].child
+    if child != UNVISITED:
+        return tree.nodes[b, child].square_sum
+    return tree.nodes[b, ROOT].square_sum * tree.edges[b, ROOT, action].child_visits / tree.nodes[b, ROOT].node_visits
+
+
+@kernel
 def ban(tree, b, banned):
     """Take banned [A] actions out of game b's expanded root, with what earlier searches found behind them."""
     left, count = 0.0, 0
@@ -63,9 +72,8 @@ def ban(tree, b, banned):
             left += tree.edges[b, ROOT, action].prior
             count += 1
             continue
-        visits = tree.nodes[b, ROOT].node_visits
+        tree.nodes[b, ROOT].square_sum -= child_squares(tree, b, action)
         tree.nodes[b, ROOT].node_visits -= tree.edges[b, ROOT, action].child_visits
-        tree.nodes[b, ROOT].square_sum *= tree.nodes[b, ROOT].node_visits / visits  # as if the others' were alike
         tree.nodes[b, ROOT].value_sum -= tree.edges[b, ROOT, action].child_value_sum
         tree.edges[b, ROOT, action].prior = ILLEGAL
         tree.edges[b, ROOT, action].child_visits = 0

@@ -101,8 +101,9 @@ def answers() -> dict[str, list[str]]:
 
 
 def name_of(question: str, answer: str) -> str:
-    """Answers to several questions have no question in their name: one run answers all of them."""
-    return answer if sum(answer in named for named in QUESTIONS.values()) > 1 else f"{question}: {answer}"
+    """An answer to several questions, of the same text and changes, has no question in its name: one run answers them all."""
+    same = [named for named in QUESTIONS.values() if named.get(answer) == QUESTIONS[question][answer]]
+    return answer if len(same) > 1 else f"{question}: {answer}"
 
 
 def read_records(path: Path) -> list[dict[str, Any]]:

@@ -1,0 +1,134 @@
+"""How does a run of Connect Four come closer to perfect play? Mistakes against minutes, games and evaluations, as a picture.
+
+    python scripts/plot_strength.py connect_four                          strength.png
+    python scripts/plot_strength.py seed1 seed2 --checkpoints checkpoints --picture curve.png
+
+Mistakes are those that each cycle measured (oracle.positions of each of the six development sets, search at
+oracle.num_simulations), averaged over as many cycles as --smooth says, because a single cycle asks few positions. Minutes are all
+stages of the run and the measuring, added up. Evaluations are positions that the network computed for self-play.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.command_line import one_sentence
+from azero.config import UserError
+
+STAGES = ("time/initialize", "time/selfplay", "time/train", "time/evaluate", "time/correctness")
+CURVES = {
+    "raw policy, mean of six sets": "oracle/keeps_value_policy",
+    "search, mean of six sets": "oracle/keeps_value_search",
+    "search, early hard": "oracle/mistakes_search_early_hard",
+}
+
+
+class Curve(NamedTuple):
+    """One run, cycle by cycle.
+
+    Attributes:
+        along: by axis, [C] of the cycles that measured: minutes, games and evaluations until the end of each cycle.
+        mistakes: by curve, [C], in percent.
+    """
+
+    along: dict[str, np.ndarray]
+    mistakes: dict[str, np.ndarray]
+
+
+def read_curve(path: Path) -> Curve:
+    """The curve of one run from its metrics.csv.
+
+    Raises:
+        UserError: there is no such file, or the run measured no mistakes.
+    """
+    if not path.exists():
+        raise UserError(f"{path} does not exist; name a run that has finished a cycle.")
+    with open(path) as file:
+        rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
+    asked = np.array(["oracle/keeps_value_search" in row for row in rows])
+    if not asked.any():
+        raise UserError(f"{path} holds no mistakes of a search; run with oracle.positions and oracle.num_simulations above 0.")
+    of_cycles = {
+        "minutes": [sum(row.get(stage, 0.0) for stage in STAGES) / 60 for row in rows],
+        "games": [row["selfplay/games"] for row in rows],
+        "evaluations": [row["selfplay/evaluations"] for row in rows],
+    }
+    along = {axis: np.cumsum(each)[asked] for axis, each in of_cycles.items()}
+    shares = {name: [share(row, column) for row in rows if "oracle/keeps_value_search" in row] for name, column in CURVES.items()}
+    return Curve(along, {name: 100 * np.array(each) for name, each in shares.items()})
+
+
+def share(row: dict[str, float], column: str) -> float:
+    """The share of mistakes."""
+    return 1 - row[column] if "keeps_value" in column else row[column]
+
+
+def smoothed(values: np.ndarray, width: int) -> np.ndarray:
+    """Each value [C] averaged with its neighbours, `width` in all and fewer at both ends."""
+    reach = width // 2
+    return np.array([values[max(0, place - reach) : place + reach + 1].mean() for place in range(len(values))])
+
+
+def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
+    """A panel for each axis; runs differ by the kind of line."""
+    try:
+        import matplotlib
+    except ImportError as missing:
+        raise UserError('The picture is drawn by matplotlib; pip install "azero[plots]" installs it.') from missing
+    matplotlib.use("Agg")
+    from matplotlib import pyplot, ticker
+
+    figure, grid = pyplot.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharey=True)
+    styles = ("-", "--", ":", "-.")
+    for axes, axis in zip(grid, ("minutes", "games", "evaluations"), strict=True):
+        for style, (run, curve) in zip(np.resize(styles, len(curves)), curves.items(), strict=True):
+            for number, (name, mistakes) in enumerate(curve.mistakes.items()):
+                label = f"{name}, {run}" if len(curves) > 1 else name
+                axes.plot(curve.along[axis], smoothed(mistakes, width), style, color=f"C{number}", linewidth=1.2, label=label)
+        axes.set_xscale("log")
+        axes.xaxis.set_minor_formatter(ticker.NullFormatter())
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}") if axis == "minutes" else ticker.EngFormatter(sep=""))
+        axes.set_yscale("log")
+        axes.set_xlabel(axis)
+        axes.grid(visible=True, which="both", alpha=0.25)
+    grid[0].set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
+    grid[0].set_ylabel("mistakes, percent of positions")
+    grid[0].legend(fontsize="small")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="+", help="folders of --checkpoints")
+    parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
+    parser.add_argument("--smooth", type=int, default=5, help="cycles that are averaged, an odd number; 1 for none")
+    parser.add_argument("--picture", type=Path, default=Path("strength.png"))
+    arguments = parser.parse_args(words)
+    if arguments.smooth < 1 or arguments.smooth % 2 == 0:
+        raise UserError(f"--smooth {arguments.smooth} must be odd and at least 1: as many cycles before as behind.")
+    return arguments
+
+
+def main() -> None:
+    """Draw, and tell the last values."""
+    arguments = parse()
+    curves = {run: read_curve(arguments.checkpoints / run / "metrics.csv") for run in arguments.runs}
+    draw(curves, arguments.smooth, arguments.picture)
+    for run, curve in curves.items():
+        told = ", ".join(f"{name} {smoothed(values, arguments.smooth)[-1]:.1f} %" for name, values in curve.mistakes.items())
+        print(f"{run}: {curve.along['minutes'][-1]:.1f} minutes, {curve.along['games'][-1]:,.0f} games; {told}")
+    print(f"Drawn: {arguments.picture}")
+
+
+if __name__ == "__main__":
+    with one_sentence():
+        main()
