@@ -12,6 +12,7 @@ import sys
 
 import numpy as np
 
+from azero.config import SearchConfig
 from azero.games import make_game
 from azero.match import play_match
 from azero.players import make_player
@@ -33,18 +34,18 @@ class Blank:
         return np.zeros((len(planes), self.num_actions), np.float32), np.zeros(len(planes), np.float32)
 
 
-def start() -> None:
-    """Begin, and wait for nothing. On one core it would only be in the way."""
+def start(kind: str) -> None:
+    """Begin with the search of that `search.kind`, and wait for nothing. On one core it would only be in the way."""
     if (os.cpu_count() or 1) > 1:
         nowhere = subprocess.DEVNULL
-        command = [sys.executable, "-m", "azero.compile_ahead"]
+        command = [sys.executable, "-m", "azero.compile_ahead", kind]
         STARTED.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True))
 
 
-def main() -> None:
+def main(kind: str) -> None:
     """Use everything once, in the order in which a run does, on the smallest of scales: that compiles it and keeps it on disk."""
-    game = make_game("tictactoe")
-    searching = make_player("pv_mcts", game, inference=Blank(game.num_actions), num_simulations=2)
+    game, search = make_game("tictactoe"), SearchConfig(kind=kind, num_simulations=2, tree_reuse=kind == "puct")
+    searching = make_player("pv_mcts", game, inference=Blank(game.num_actions), search=search)
     play_match(game, (searching, searching), np.zeros(2, np.uint64))
     solve(game)
     for player in (make_player("uct", game, num_simulations=2), make_player("alpha_beta", game, depth=1)):
@@ -52,4 +53,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1])

@@ -55,7 +55,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     choice = ensure_choice(run, config, game, champion, report)
     if not compiled_before():
         report.message("Compiling the rules and the search, once for this version and machine; about a quarter of a minute.")
-        compile_ahead.start()
+        compile_ahead.start(config.search.kind)
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)

@@ -24,7 +24,7 @@ NEEDED = (
 @pytest.mark.slow
 def test_it_compiles_what_matches_and_the_table_need_and_no_self_play(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    subprocess.run([sys.executable, "-m", "azero.compile_ahead"], env=environment, check=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "azero.compile_ahead", "gumbel"], env=environment, check=True, timeout=300)
     kept = [path.name for path in tmp_path.rglob("*.nbc")]
     for name in NEEDED:
         assert any(file.startswith(name) for file in kept), name
@@ -36,8 +36,8 @@ def test_one_core_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compile_ahead, "STARTED", [])
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: started.append(arguments))
     monkeypatch.setattr(os, "cpu_count", lambda: 1)
-    compile_ahead.start()
+    compile_ahead.start("gumbel")
     assert not started
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    compile_ahead.start()
-    assert len(started) == 1
+    compile_ahead.start("gumbel")
+    assert len(started) == 1 and "gumbel" in str(started)
