@@ -43,14 +43,15 @@ class Clock:
         return time.perf_counter() - self.begin
 
     def has_time_for(self, stage: str) -> bool:
-        """Whether a stage that takes as long as last time would end in time; for self-play, whether it has any time at all.
+        """Whether a stage that takes as long as last time would end in time; for self-play, whether it has half of that time.
 
+        In less it would hardly finish the games that it begins with.
         `initialize` always has time: a run without a network would have nothing to show.
         """
         if stage == "initialize":
             return True
         if stage == "selfplay":
-            return self.selfplay_seconds() > 0
+            return self.selfplay_seconds() > self.last.get(stage, 0.0) / 2
         return self.elapsed + self.last.get(stage, 0.0) < self.bound
 
     def selfplay_seconds(self) -> float:

@@ -31,7 +31,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_self_play_gets_half_of_what_is_left_while_nothing_is_known(now: list[float]) -> None:
-    clock = Clock(minutes=2.0, elapsed_seconds=30.0, last={"train": 5.0, "selfplay": 1e9})
+    clock = Clock(minutes=2.0, elapsed_seconds=30.0, last={"train": 5.0})
     assert clock.elapsed == 30.0 and clock.selfplay_seconds() == 45.0
     now[0] = 1080.0
     assert clock.selfplay_seconds() == 5.0 and clock.has_time_for("selfplay")
@@ -44,7 +44,9 @@ def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
     assert clock.selfplay_seconds() == 120 - 1.1 * (30 + 10)
     clock.last["correctness"] = 2.0
     assert clock.selfplay_seconds() == 120 - 1.1 * (30 + 10 + 2)
-    now[0] = 1074.0
+    now[0] = 1043.0  # 77 s are left, 46.2 of them for the other stages: more than half of 60
+    assert clock.has_time_for("selfplay")
+    now[0] = 1044.0
     assert not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
     now[0] = 1091.0
     assert not clock.has_time_for("train") and clock.has_time_for("evaluate")
