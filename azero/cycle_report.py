@@ -27,8 +27,8 @@ from azero.monitoring.drawing import policy_picture
 from azero.network.torch_inference import one_thread_a_lane
 from azero.players.policy import PolicyPlayer
 from azero.trained import load_for_lanes
-from azero.truth.hex_openings import has_openings, opening_states, opening_values
-from azero.truth.judging import Answers, ask_network, ask_search, judge_all, mean_of
+from azero.truth.hex_openings import has_openings
+from azero.truth.judging import Answers, ask_network, ask_search, judge_all, judge_openings, mean_of
 from azero.truth.positions import PositionSet, read_positions
 from azero.truth.shipped import DEVELOPMENT, path_of
 
@@ -85,10 +85,9 @@ def report_openings(config: Config, run_name: str, cycle: int, report: Reporter)
     """Scalars of the value after each first move of Hex: the share of right signs, and the mean distance to the exact value."""
     with one_thread_a_lane():
         game, inferences, *_ = load_for_lanes(config, run_name, 1)
-        values = ask_network(game, inferences[0], opening_states(game)).values
-    exact = opening_values(game)
-    right, error = float((np.sign(values) == exact).mean()), float(np.abs(values - exact).mean())
-    report.cycle_scalars(cycle, {"oracle/openings_right": right, "oracle/openings_value_error": error})
+        judged = judge_openings(game, inferences[0])
+    figures = {"oracle/openings_right": float(judged.right.mean()), "oracle/openings_value_error": judged.value_error}
+    report.cycle_scalars(cycle, figures)
 
 
 @lru_cache(maxsize=1)

@@ -16,8 +16,8 @@ from champions import add_champion, load_champion, title
 from azero.command_line import one_sentence
 from azero.config import UserError
 from azero.network.torch_inference import one_thread_a_lane
-from azero.truth.hex_openings import OPENINGS, has_openings, opening_states, opening_values
-from azero.truth.judging import ask_network
+from azero.truth.hex_openings import OPENINGS, has_openings
+from azero.truth.judging import judge_openings
 
 
 def board_text(values: np.ndarray, right: np.ndarray, size: int) -> str:
@@ -39,12 +39,10 @@ def main() -> None:
             raise UserError(
                 f"Openings are known of Hex of size {sizes} without swap only; {arguments.run} plays {game.name} {game.options}."
             )
-        values = ask_network(game, trained.inferences[0], opening_states(game)).values
-    exact = opening_values(game)
-    right = np.sign(values) == exact
+        judged = judge_openings(game, trained.inferences[0])
     print(f"{title(arguments, trained)}\n")
-    print(board_text(-values, right, game.options["size"]))
-    print(f"\nopenings_right={int(right.sum())}\nopenings={len(right)}\nvalue_error={np.abs(values - exact).mean():.4f}")
+    print(board_text(-judged.values, judged.right, game.options["size"]))
+    print(f"\nopenings_right={int(judged.right.sum())}\nopenings={len(judged.right)}\nvalue_error={judged.value_error:.4f}")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ stages of the run and the measuring, added up. Evaluations are positions that th
 from __future__ import annotations
 
 import argparse
-import csv
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +19,7 @@ import numpy as np
 
 from azero.command_line import one_sentence
 from azero.config import UserError
+from azero.monitoring.metrics_csv import read_rows
 
 STAGES = ("time/initialize", "time/selfplay", "time/train", "time/evaluate", "time/correctness")
 CURVES = {
@@ -49,9 +49,8 @@ def read_curve(path: Path) -> Curve:
     """
     if not path.exists():
         raise UserError(f"{path} does not exist; name a run that has finished a cycle.")
-    with open(path) as file:
-        rows = [{name: float(value) for name, value in row.items() if value} for row in csv.DictReader(file)]
-    asked = np.array(["oracle/keeps_value_search" in row for row in rows])
+    rows = [{tag: float(text) for tag, text in row.items() if text} for _, row in read_rows(path)]
+    asked = np.array(["oracle/keeps_value_search" in row for row in rows], np.bool_)
     if not asked.any():
         raise UserError(f"{path} holds no mistakes of a search; run with oracle.positions and oracle.num_simulations above 0.")
     of_cycles = {
@@ -60,8 +59,8 @@ def read_curve(path: Path) -> Curve:
         "evaluations": [row["selfplay/evaluations"] for row in rows],
     }
     along = {axis: np.cumsum(each)[asked] for axis, each in of_cycles.items()}
-    shares = {name: [share(row, column) for row in rows if "oracle/keeps_value_search" in row] for name, column in CURVES.items()}
-    return Curve(along, {name: 100 * np.array(each) for name, each in shares.items()})
+    of_asked = [row for row, measured in zip(rows, asked, strict=True) if measured]
+    return Curve(along, {name: 100 * np.array([share(row, column) for row in of_asked]) for name, column in CURVES.items()})
 
 
 def share(row: dict[str, float], column: str) -> float:

@@ -1,4 +1,4 @@
-"""The settings that speed is measured with: those that the recipe of Connect Four had when the first figures were taken.
+"""The settings that speed is measured with: those that the recipes of two games had when the first figures were taken.
 
 Recipes change with what is learned about strength; a figure of speed is to be compared with older ones.
 """
@@ -10,7 +10,8 @@ STANDARD = {
         *("search=puct", "search.dirichlet_alpha=1.4", "search.solver=false", "network.value_output=scalar"),
         *("selfplay.games=400", "selfplay.opening_fraction=0.3", "selfplay.opening_plies=8"),
         *("selfplay.temperature_plies=14", "selfplay.temperature_decay_plies=14", "train.ema_decay=0"),
-    )
+    ),
+    "tictactoe": ("search=puct", "search.solver=false"),
 }
 
 

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import plot_strength
 
 COLUMNS = {
+    "cycle": (1, 2, 3),
     "time/initialize": (2, "", ""),
     "time/selfplay": (20, 10, 10),
     "time/train": (30, 40, 40),

@@ -18,6 +18,7 @@ from azero.games.game import Game
 from azero.games.inputs import write_inputs
 from azero.network.inference import Inference
 from azero.players.pv_mcts import PvMcts
+from azero.truth.hex_openings import opening_states, opening_values
 from azero.truth.positions import PositionSet
 
 BATCHES_AT_ONCE = 4  # of positions in one search: some wait for the network while others descend
@@ -42,6 +43,20 @@ class Figures(NamedTuple):
     def mistakes(self) -> int:
         """How many moves do not keep the value."""
         return round(self.positions * (1 - self.keeps_value))
+
+
+class OpeningFigures(NamedTuple):
+    """How well a network knows the first moves of a game of Hex."""
+
+    values: np.ndarray  # [A] float64, the network's value after each, for the second player
+    right: np.ndarray  # [A] bool, it has the sign of the exact one
+    value_error: float  # mean distance between them, 0 to 2
+
+
+def judge_openings(game: Game, inference: Inference) -> OpeningFigures:
+    """Ask a network about the openings of small Hex and compare it with the truth; see `has_openings`."""
+    values, exact = ask_network(game, inference, opening_states(game)).values, opening_values(game)
+    return OpeningFigures(values, np.sign(values) == exact, float(np.abs(values - exact).mean()))
 
 
 def judge(asked: PositionSet, answers: Answers) -> Figures:
