@@ -26,9 +26,10 @@ from azero.search.cache import EvaluationCache, make_cache
 from azero.search.figures import LaneFigures, StageFigures
 from azero.search.lane import FINISHED, IDLE, NO_ACTION, PLAYING, Lane, Policy, make_lane, make_scratch, play_wave, start_games
 from azero.search.mcts import absorb, write_rows
+from azero.search.puct import node_type
 from azero.search.root import Fading, Temperature
 from azero.search.scores import make_score
-from azero.search.tree import EDGE, NODE, make_tree, nodes_needed
+from azero.search.tree import EDGE, make_tree, nodes_needed
 from azero.signals import StopSignal
 
 NO_OPENING = np.zeros(0, np.int32)
@@ -133,7 +134,7 @@ class SelfplayLane:
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
         self.surprise_share = surprise_share
         self.score = make_score(search, size, game.num_actions, policy.fast_simulations)
-        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
+        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
@@ -247,7 +248,7 @@ def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) 
 def lane_bytes(game: Game, rows: int, config: Config) -> int:
     """What one lane with so many games in flight takes: their trees and records, and the remembered evaluations."""
     nodes = nodes_needed(config.search.num_simulations, config.search.tree_reuse) + 1
-    tree = nodes * (NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
+    tree = nodes * (node_type(config.search).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
     record = game.max_plies * (8 * game.state_words + 4 * game.num_actions)
     return rows * (tree + record) + config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
 

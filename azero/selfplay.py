@@ -29,7 +29,7 @@ from azero.network.torch_inference import one_thread_a_lane
 from azero.replay import load_newest, load_partial, write_games, write_partial
 from azero.run import Run, Stopped, StopSignal
 from azero.search.figures import StageFigures
-from azero.search.kernels import compiled_before
+from azero.search.kernels import compiled_before, note_compiled
 from azero.seeds import FORKS, SELFPLAY, game_seeds, sequence
 from azero.stage import run_alone
 
@@ -53,7 +53,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     check_fits(loaded, game)
     champion = loaded.network
     choice = ensure_choice(run, config, game, champion, report)
-    if not compiled_before():
+    if not compiled_before(config.search.kind):
         report.message("Compiling the rules and the search, once for this version and machine; about a quarter of a minute.")
         compile_ahead.start(config.search.kind)
     done = load_partial(run, report.message)
@@ -65,6 +65,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
         inferences = make_inferences(champion, game, choice, lanes)
         limits = (deadline, seconds_of_a_game(report, lanes * choice.batch_size))
         played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, *limits, openings)
+    if played:
+        note_compiled(config.search.kind)
     if len(played) < len(numbers) and stop.requested:
         run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))
         raise Stopped

@@ -1,4 +1,4 @@
-"""What compiles ahead leaves on the disk what a run needs after self-play, and does not compile self-play itself."""
+"""What compiles ahead leaves on the disk what a run needs after self-play; self-play itself is noted when it has run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from azero import compile_ahead
+from azero.search.kernels import compiled_before, note_compiled
 
 NEEDED = (
     "mcts.search_wave",
@@ -41,3 +42,16 @@ def test_one_core_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     compile_ahead.start("gumbel")
     assert len(started) == 1 and "gumbel" in str(started)
+
+
+def test_each_kind_of_search_is_noted_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert not compiled_before("puct")
+    note_compiled("puct")
+    assert compiled_before("puct") and not compiled_before("gumbel")
+
+
+def test_without_a_folder_nothing_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    note_compiled("puct")
+    assert not compiled_before("puct")

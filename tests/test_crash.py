@@ -126,6 +126,7 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_pa
     first.kill(signal.SIGKILL)
 
 
+@pytest.mark.long
 def test_torture(tmp_path: Path) -> None:
     """Twenty rounds, as in the script's own default."""
     assert torture.torture(tmp_path, 20, 1, [])

@@ -244,8 +244,28 @@ def test_gumbel_with_tree_reuse_is_refused() -> None:
 @pytest.mark.parametrize("option", [{"seconds": 0.1}, {"until_decided": True}])
 def test_a_gumbel_search_is_not_cut_short(option: dict[str, Any]) -> None:
     game = make_game("tictactoe")
+    trained_with = SearchConfig(kind="gumbel", tree_reuse=False)
     with pytest.raises(UserError, match="shares out its simulations"):
-        make_pv_mcts(game, FakeInference(game), search=SearchConfig(kind="gumbel", tree_reuse=False), **option)
+        make_pv_mcts(game, FakeInference(game), search=trained_with, kind="gumbel", **option)
+    assert make_pv_mcts(game, FakeInference(game), search=trained_with, **option).search.kind == "puct"
+
+
+@pytest.mark.parametrize("trained_with", [SearchConfig(), SearchConfig(kind="gumbel", tree_reuse=False)], ids=["puct", "gumbel"])
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_a_champion_plays_with_either_search(trained_with: SearchConfig, kind: str) -> None:
+    game = make_game("tictactoe")
+    player = make_pv_mcts(game, FakeInference(game), search=trained_with, kind=kind, num_simulations=10)
+    plain = PvMcts(game, FakeInference(game), SearchConfig(kind=kind, num_simulations=10, tree_reuse=False))
+    for each in (player, plain):
+        each.think(after(game, 4)[None], np.zeros(1, np.int64))
+    assert player.visit_counts(np.zeros(1, np.int64)).tolist() == plain.visit_counts(np.zeros(1, np.int64)).tolist()
+    assert make_pv_mcts(game, FakeInference(game), search=trained_with).search.kind == trained_with.kind
+
+
+def test_an_unknown_search_is_refused() -> None:
+    game = make_game("tictactoe")
+    with pytest.raises(UserError, match="kind=minimax must be puct or gumbel"):
+        make_pv_mcts(game, FakeInference(game), kind="minimax")
 
 
 def test_one_position_is_searched_with_foresight_as_many_are_without() -> None:

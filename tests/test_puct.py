@@ -15,7 +15,7 @@ from trees import root_with
 from azero.config import SearchConfig
 from azero.search.kernels import kernel
 from azero.search.puct import Puct, deviation_factor, exploration, make_puct, next_forced, prune_forced, select_child
-from azero.search.tree import ROOT
+from azero.search.tree import ROOT, SPREAD_NODE
 
 CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
 
@@ -31,8 +31,8 @@ def exploration_of(puct: Any, child_visits_sum: int) -> float:
 
 
 @kernel
-def factor_of(nodes: Any, puct: Any) -> float:
-    return deviation_factor(nodes[0], puct)
+def factor_of(tree: Any, puct: Any) -> float:
+    return deviation_factor(tree, 0, ROOT, puct)
 
 
 def chosen(
@@ -79,14 +79,15 @@ def test_c_follows_the_standard_deviation_of_the_values() -> None:
     Variance 0.78 / 5 - 0.01 = 0.146, deviation 0.382099, which is 0.955249 of the usual 0.4; with 0.85 of c following, c is
     1 - 0.85 * 0.044751 = 0.961961 of what it was.
     """
-    node = root_with([0.5, 0.5], [2, 1], [0.4, 0.0]).nodes[0, ROOT : ROOT + 1].copy()
+    tree = root_with([0.5, 0.5], [2, 1], [0.4, 0.0], node=SPREAD_NODE)
+    node = tree.nodes[0]
     node["node_visits"], node["value_sum"], node["square_sum"] = 4, 0.4, 0.44
     puct = CONSTANT._replace(c_puct_deviation=0.85)
-    assert factor_of(node, puct) == pytest.approx(0.961961, rel=1e-6)
+    assert factor_of(tree, puct) == pytest.approx(0.961961, rel=1e-6)
     node["square_sum"] = 0.0  # less than the mean says: then all are the mean, 0.38 / 5 - 0.01 = 0.066
-    assert factor_of(node, puct) == pytest.approx(1 + 0.85 * (math.sqrt(0.066) / 0.4 - 1), rel=1e-6)
+    assert factor_of(tree, puct) == pytest.approx(1 + 0.85 * (math.sqrt(0.066) / 0.4 - 1), rel=1e-6)
     node["node_visits"] = 1  # one value has no spread
-    assert factor_of(node, puct) == 1.0
+    assert factor_of(tree, puct) == 1.0
 
 
 def test_the_greatest_sum_of_value_and_exploration_is_chosen() -> None:

@@ -18,7 +18,7 @@ from azero.match import play_match
 from azero.openings import random_opening, random_openings
 from azero.players import Player, make_player
 from azero.search.repetition import History, ban
-from azero.search.tree import ILLEGAL, ROOT
+from azero.search.tree import ILLEGAL, ROOT, SPREAD_NODE
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_game_without_a_repetition_key_keeps_nothing() -> None:
 
 def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -> None:
     """Priors 0.5, 0.3, 0.2; visits 4, 2, 1. Without the first: 0.3 / 0.5 = 0.6 and 0.2 / 0.5 = 0.4, and 8 - 4 visits are left."""
-    tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5])
+    tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5], node=SPREAD_NODE)
     tree.nodes["square_sum"][0, ROOT] = 4.0  # the first has no node any more: 4 of 8 visits are half of it
     before, value_before = int(tree.nodes["node_visits"][0, ROOT]), float(tree.nodes["value_sum"][0, ROOT])
     ban(tree, 0, np.array([True, False, False]))

@@ -25,6 +25,7 @@ from azero.search.gumbel import Gumbel, draw_noise
 from azero.search.kernels import borrowed, kernel
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
+from azero.search.puct import node_type
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, temperature_at
 from azero.search.scores import choose_move, make_score
@@ -106,7 +107,8 @@ class PvMcts:
     def new_games(self, seeds: np.ndarray) -> None:
         """Forget all trees; game g's moves are drawn from a stream seeded by seeds[g], [G] uint64."""
         num_games = len(seeds)
-        self.tree = make_tree(num_games, self.num_nodes, self.game.num_actions, self.game.state_words)
+        sizes = self.num_nodes, self.game.num_actions, self.game.state_words
+        self.tree = make_tree(num_games, *sizes, node_type(self.search))
         self.score = self.foresight.score = make_score(self.search, num_games, self.game.num_actions)
         self.started = np.zeros(num_games, np.bool_)
         self.plies = np.zeros(num_games, np.int64)
@@ -301,6 +303,7 @@ def make(
     inference: Inference,
     *,
     search: SearchConfig | None = None,
+    kind: str | None = None,
     num_simulations: int | None = None,
     temperature: float = 0.0,
     temperature_plies: int = 1_000_000,
@@ -317,6 +320,7 @@ def make(
         game: the game it plays.
         inference: its network.
         search: what one search does; its noise is left out.
+        kind: "puct" or "gumbel", instead of that in `search`; where `seconds` or `until_decided` may end a search early, "puct".
         num_simulations: new simulations before each move, instead of those in `search`; None with `seconds`: as many as these
             allow.
         temperature: exponent 1/temperature on visit counts; 0 plays the most visited move.
@@ -334,6 +338,10 @@ def make(
         UserError: an option that is out of range or does not fit the others.
     """
     search = search or SearchConfig()
+    search = replace(search, kind=kind or ("puct" if seconds or until_decided else search.kind))
+    check_choice("pv_mcts", "kind", search.kind, ("puct", "gumbel"))
+    if search.kind == "gumbel":
+        search = replace(search, tree_reuse=False)  # it shares out the visits of an empty tree
     check_number("pv_mcts", "seconds", seconds, 0.0, 86_400.0, whole=False)
     if num_simulations is None and seconds:
         num_simulations = most_simulations(game, search.tree_reuse)
@@ -353,8 +361,8 @@ def make(
         raise UserError("player pv_mcts: until_decided=True needs temperature=0, where only the most visited move counts.")
     if search.kind == "gumbel" and (seconds or until_decided):
         raise UserError(
-            "player pv_mcts: a Gumbel search shares out its simulations beforehand; leave out seconds and until_decided, "
-            "or take a run with search=puct."
+            "player pv_mcts: kind=gumbel shares out its simulations beforehand; leave out seconds and until_decided, or take "
+            "kind=puct."
         )
     schedule = Temperature(float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final))
     limits = (leaves, float(seconds), until_decided)

@@ -25,6 +25,7 @@ from azero.search.figures import LaneFigures
 from azero.search.kernels import borrowed, kernel, part
 from azero.search.mcts import absorb, backup, expand, expand_root, select, simulate, softmax_over_legal
 from azero.search.scores import Score
+from azero.search.spread import set_square_sum, square_sum
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, Tree
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def note_path(tree, b, leaf, journal, length):
         journal[length].action = action
         journal[length].node_visits = tree.nodes[b, node].node_visits
         journal[length].value_sum = tree.nodes[b, node].value_sum
-        journal[length].square_sum = tree.nodes[b, node].square_sum
+        journal[length].square_sum = square_sum(tree.nodes, b, node)
         journal[length].expanded = tree.nodes[b, node].expanded
         if action != NO_ACTION:
             journal[length].child_visits = tree.edges[b, node, action].child_visits
@@ -98,7 +99,7 @@ def take_back(tree, b, journal, length, num_nodes):
         node, action = journal[length].node, journal[length].action
         tree.nodes[b, node].node_visits = journal[length].node_visits
         tree.nodes[b, node].value_sum = journal[length].value_sum
-        tree.nodes[b, node].square_sum = journal[length].square_sum
+        set_square_sum(tree.nodes, b, node, journal[length].square_sum)
         tree.nodes[b, node].expanded = journal[length].expanded
         if action != NO_ACTION:
             tree.edges[b, node, action].child_visits = journal[length].child_visits

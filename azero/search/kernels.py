@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,20 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 part = njit(inline="always", error_model="numpy")
 
 
-def compiled_before() -> bool:
-    """Whether this version's search lies compiled on the disk already, in the folder that `azero/__init__.py` names."""
-    folder = os.environ.get("NUMBA_CACHE_DIR")
-    return folder is not None and any(Path(folder).glob("search_*/lane.play_wave-*.nbi"))
+def compiled_before(kind: str) -> bool:
+    """Whether this version's self-play with such a search lies compiled on the disk already, as `note_compiled` has noted."""
+    return _note(kind).exists()
+
+
+def note_compiled(kind: str) -> None:
+    """Self-play with such a search has run. Where no note can be written, the next run says again that it compiles."""
+    with contextlib.suppress(OSError):
+        _note(kind).touch()
+
+
+def _note(kind: str) -> Path:
+    """A file beside the compiled code, in the folder that `azero/__init__.py` names; the kinds are compiled apart."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR", os.devnull)) / f"selfplay-{kind}"
 
 
 def _borrowed(_typing_context: Any, argument: Any) -> Any:

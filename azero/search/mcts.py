@@ -18,6 +18,7 @@ from azero.search.cache import find, remember
 from azero.search.kernels import borrowed, kernel, part
 from azero.search.proof import find_proof
 from azero.search.scores import next_child
+from azero.search.spread import set_square_sum, square_sum
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
 
 
@@ -55,7 +56,7 @@ def add_above(tree, b, node, value, visits):
     while True:
         tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
-        tree.nodes[b, node].square_sum += visits * value * value
+        set_square_sum(tree.nodes, b, node, square_sum(tree.nodes, b, node) + visits * value * value)
         parent = tree.nodes[b, node].parent
         if parent == NO_PARENT:
             return
@@ -81,7 +82,7 @@ def prove(tree, b, node):
         missing = value * tree.nodes[b, node].node_visits - tree.nodes[b, node].value_sum
         add_above(tree, b, node, np.float32(missing), 0)
         tree.nodes[b, node].value_sum = value * tree.nodes[b, node].node_visits  # to the last bit
-        tree.nodes[b, node].square_sum = value * value * tree.nodes[b, node].node_visits
+        set_square_sum(tree.nodes, b, node, value * value * tree.nodes[b, node].node_visits)
 
 
 @part

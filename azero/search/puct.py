@@ -22,7 +22,8 @@ import numpy as np
 from azero.config import SearchConfig
 from azero.search.kernels import kernel, part
 from azero.search.proof import is_lost
-from azero.search.tree import ROOT
+from azero.search.spread import square_sum
+from azero.search.tree import NODE, ROOT, SPREAD_NODE
 
 USUAL_DEVIATION = 0.4  # of values in [-1, 1], where none is known; KataGo's
 USUAL_WEIGHT = 2.0  # visits that it counts for; KataGo's
@@ -59,6 +60,11 @@ def make_puct(config: SearchConfig) -> Puct:
     )
 
 
+def node_type(search: SearchConfig) -> np.dtype:
+    """The nodes of the trees that such a search needs."""
+    return SPREAD_NODE if search.c_puct_deviation > 0.0 else NODE
+
+
 @part
 def exploration(puct, child_visits_sum):
     """c(s) * sqrt(visits(s)), the part of the score that all children share."""
@@ -70,17 +76,19 @@ def exploration(puct, child_visits_sum):
 
 
 @kernel
-def deviation_factor(node, puct):
+def deviation_factor(tree, b, node, puct):
     """The factor on c, above 1 where a node's values differ more than usual: 1 + c_puct_deviation * (s / USUAL_DEVIATION - 1).
 
     s is the standard deviation of its N backed-up values around their mean m, USUAL_WEIGHT values of usual spread counting too:
     s^2 = (USUAL_WEIGHT * (m^2 + USUAL_DEVIATION^2) + sum of squares) / (USUAL_WEIGHT + N - 1) - m^2.
     """
-    visits = np.float64(node.node_visits)
+    visits = np.float64(tree.nodes[b, node].node_visits)
     if visits <= 1.0:
         return 1.0
-    square = (node.value_sum / visits) ** 2
-    squares = max(np.float64(node.square_sum), square * visits)  # proofs change sums after their squares were added
+    square = (tree.nodes[b, node].value_sum / visits) ** 2
+    squares = max(
+        np.float64(square_sum(tree.nodes, b, node)), square * visits
+    )  # proofs change sums after their squares were added
     variance = (USUAL_WEIGHT * (square + USUAL_DEVIATION**2) + squares) / (USUAL_WEIGHT + visits - 1.0) - square
     return 1.0 + puct.c_puct_deviation * (math.sqrt(max(variance, 0.0)) / USUAL_DEVIATION - 1.0)
 
@@ -89,7 +97,7 @@ def deviation_factor(node, puct):
 def exploration_at(tree, b, node, puct):
     """`exploration` of an expanded node, by the spread of its values where that counts."""
     scale = exploration(puct, tree.nodes[b, node].node_visits - 1)
-    return scale * deviation_factor(tree.nodes[b, node], puct) if puct.c_puct_deviation > 0.0 else scale
+    return scale * deviation_factor(tree, b, node, puct) if puct.c_puct_deviation > 0.0 else scale
 
 
 @part

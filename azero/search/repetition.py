@@ -13,6 +13,7 @@ import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.search.kernels import kernel
+from azero.search.spread import set_square_sum, square_sum
 from azero.search.tree import ILLEGAL, ROOT, UNVISITED
 
 
@@ -57,8 +58,9 @@ def child_squares(tree, b, action):
     """What came into the root's sum of squares through an action; of a forgotten child its share by visits."""
     child = tree.edges[b, ROOT, action].child
     if child != UNVISITED:
-        return tree.nodes[b, child].square_sum
-    return tree.nodes[b, ROOT].square_sum * tree.edges[b, ROOT, action].child_visits / tree.nodes[b, ROOT].node_visits
+        return square_sum(tree.nodes, b, child)
+    share = tree.edges[b, ROOT, action].child_visits / tree.nodes[b, ROOT].node_visits
+    return square_sum(tree.nodes, b, ROOT) * share
 
 
 @kernel
@@ -72,7 +74,7 @@ def ban(tree, b, banned):
             left += tree.edges[b, ROOT, action].prior
             count += 1
             continue
-        tree.nodes[b, ROOT].square_sum -= child_squares(tree, b, action)
+        set_square_sum(tree.nodes, b, ROOT, square_sum(tree.nodes, b, ROOT) - child_squares(tree, b, action))
         tree.nodes[b, ROOT].node_visits -= tree.edges[b, ROOT, action].child_visits
         tree.nodes[b, ROOT].value_sum -= tree.edges[b, ROOT, action].child_value_sum
         tree.edges[b, ROOT, action].prior = ILLEGAL

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.search.kernels import kernel, part
+from azero.search.spread import set_square_sum, square_sum
 
 ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
@@ -23,21 +24,20 @@ NO_LEAF = -1  # leaf: the game waits for no evaluation
 SMALLEST_PRIOR = 1e-38  # that counts where a logarithm is taken or a share: its logarithm is still a number in float32
 ILLEGAL = np.float32(-1.0)  # prior of an action that the rules forbid
 
-NODE = np.dtype(
-    [
-        ("parent", np.int32),  # NO_PARENT at the root
-        ("parent_action", np.int32),  # the action that led here
-        ("node_visits", np.int32),  # evaluation of the node itself included
-        ("value_sum", np.float32),  # sum of backed-up values, for to_play
-        ("square_sum", np.float32),  # sum of their squares, as they were when they were backed up
-        ("raw_value", np.float32),  # the network's value or, where it is proven, the exact one, for to_play
-        ("to_play", np.int8),  # 0 or 1
-        ("terminal", np.bool_),
-        ("proven", np.bool_),  # an end of the game, or with `search.solver` a node of which the value is certain
-        ("expanded", np.bool_),  # the priors are known
-    ],
-    align=True,
-)
+FIELDS: list[tuple[str, type]] = [
+    ("parent", np.int32),  # NO_PARENT at the root
+    ("parent_action", np.int32),  # the action that led here
+    ("node_visits", np.int32),  # evaluation of the node itself included
+    ("value_sum", np.float32),  # sum of backed-up values, for to_play
+    ("raw_value", np.float32),  # the network's value or, where it is proven, the exact one, for to_play
+    ("to_play", np.int8),  # 0 or 1
+    ("terminal", np.bool_),
+    ("proven", np.bool_),  # an end of the game, or with `search.solver` a node of which the value is certain
+    ("expanded", np.bool_),  # the priors are known
+]
+NODE = np.dtype(FIELDS, align=True)
+# with the sum of the squares of backed-up values, as they were then: see `azero/search/spread.py`
+SPREAD_NODE = np.dtype([*FIELDS, ("square_sum", np.float32)], align=True)
 EDGE = np.dtype(
     [
         ("prior", np.float32),  # ILLEGAL or a probability
@@ -61,16 +61,16 @@ class Tree(NamedTuple):
     """Search trees of B games."""
 
     states: np.ndarray  # [B, N, S] uint64
-    nodes: np.ndarray  # [B, N] NODE
+    nodes: np.ndarray  # [B, N] NODE or SPREAD_NODE
     edges: np.ndarray  # [B, N, A] EDGE
     searches: np.ndarray  # [B] SEARCH
 
 
-def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int) -> Tree:
-    """Empty trees; call `reset` for each game before its first search."""
+def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int, node: np.dtype = NODE) -> Tree:
+    """Empty trees of such nodes; call `reset` for each game before its first search."""
     tree = Tree(
         states=np.zeros((num_games, num_nodes, state_words), np.uint64),
-        nodes=np.zeros((num_games, num_nodes), NODE),
+        nodes=np.zeros((num_games, num_nodes), node),
         edges=np.zeros((num_games, num_nodes, num_actions), EDGE),
         searches=np.zeros(num_games, SEARCH),
     )
@@ -94,7 +94,7 @@ def clear_node(tree, b, node):
     tree.nodes[b, node].proven = False
     tree.nodes[b, node].node_visits = 0
     tree.nodes[b, node].value_sum = 0.0
-    tree.nodes[b, node].square_sum = 0.0
+    set_square_sum(tree.nodes, b, node, 0.0)
     for action in range(tree.edges.shape[2]):
         tree.edges[b, node, action].prior = ILLEGAL
         tree.edges[b, node, action].child = UNVISITED
@@ -151,7 +151,7 @@ def move_node(tree, b, source, target):
     tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
     tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
     tree.nodes[b, target].value_sum = tree.nodes[b, source].value_sum
-    tree.nodes[b, target].square_sum = tree.nodes[b, source].square_sum
+    set_square_sum(tree.nodes, b, target, square_sum(tree.nodes, b, source))
     tree.nodes[b, target].parent_action = tree.nodes[b, source].parent_action
     for action in range(tree.edges.shape[2]):
         tree.edges[b, target, action].prior = tree.edges[b, source, action].prior
