@@ -1,13 +1,14 @@
 """Which settings make Connect Four strongest in a given time? Runs of the recipe that differ in one answer, measured exactly.
 
-    python scripts/experiments/ablation.py --minutes 10 --seeds 1,2,3                  every question; runs on record are left out
+    python scripts/experiments/ablation.py --minutes 10 --seeds 1,2,3                  everything; runs on record are left out
     python scripts/experiments/ablation.py --minutes 10 --seeds 1 --questions gate     one question
     python scripts/experiments/ablation.py --table                                     what is on record, no run
 
-Each run starts from nothing and has the machine to itself. Its champion answers the development positions
-(`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with solver, whatever taught it; the record keeps
-the share of mistakes, mean of the six sets. Runs end by
-`minutes`, so that slower settings play less: the question is what a second buys. Records are lines of JSON in
+The answers of THOROUGH, one for each of six questions, are run with every seed, then all the others with the first seed only;
+what is not on record is "not measured" in the table. Each run starts from nothing and has the machine to itself. Its champion
+answers the development positions (`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with solver,
+whatever taught it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower settings
+play less: the question is what a second buys. Records are lines of JSON in
 docs/ablation.jsonl, one a run; delete a line to run it again.
 """
 
@@ -92,7 +93,16 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
 }
 SEARCH = ("kind=puct", "tree_reuse=false", "fpu_mode=absolute", "fpu=0", "c_puct_deviation=0", "solver=true")  # of the answers
 FIGURES = ("policy_mean_percent", "search600_mean_percent", "search600_early_hard_percent", "policy_value_error")
-T_QUANTILES = {1: math.inf, 2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # two-sided 95 % of Student's t for so many runs
+# The questions that several seeds answer, each by the answer that is likeliest to win.
+THOROUGH = (
+    "recipe",
+    "PUCT, 64 simulations",
+    "simulations: 64",
+    "playout-cap randomization: a quarter with 96, else 16",
+    "value mixing: none",
+    "window and reuse: 8 uses",
+    "network size: 4 x 32",
+)
 
 
 def answers() -> dict[str, list[str]]:
@@ -151,26 +161,60 @@ def commit() -> str:
     return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
-def interval(values: Sequence[float]) -> str:
-    """The mean and half of its 95 % interval by Student's t."""
-    mean = statistics.mean(values)
-    if len(values) < 2:
-        return f"{mean:.2f}"
-    return f"{mean:.2f} ± {T_QUANTILES[min(len(values), 5)] * statistics.stdev(values) / math.sqrt(len(values)):.2f}"
+def student(freedom: int) -> float:
+    """The two-sided 95 % quantile of Student's t; from 5 degrees of freedom by its expansion around the normal one.
+
+    Abramowitz and Stegun 26.7.5; below that it would be too short.
+    """
+    if freedom < 5:
+        return (12.706, 4.303, 3.182, 2.776)[freedom - 1]
+    z = statistics.NormalDist().inv_cdf(0.975)
+    second = (5 * z**5 + 16 * z**3 + 3 * z) / 96
+    third = (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384
+    return z + (z**3 + z) / 4 / freedom + second / freedom**2 + third / freedom**3
+
+
+def half_width(groups: Sequence[Sequence[float]]) -> float:
+    """Half of the 95 % interval of one run: the deviation that seeds have in all groups of several runs together, by Student's t.
+
+    Infinite where no group has two runs. Three runs alone would tell little of their deviation: t is 4.3 for them, 2.1 for 7 x 3.
+    """
+    freedom = sum(len(group) - 1 for group in groups)
+    if not freedom:
+        return math.inf
+    squares = sum((value - statistics.mean(group)) ** 2 for group in groups for value in group)
+    return student(freedom) * math.sqrt(squares / freedom)
+
+
+def interval(values: Sequence[float], half: float) -> str:
+    """The mean, and half of its 95 % interval where that of one run is known."""
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if half == math.inf else f"{mean} ± {half / math.sqrt(len(values)):.2f}"
 
 
 def table(records: Sequence[dict[str, Any]], minutes: float) -> str:
-    """A row for each answer that is on record for runs of so many minutes."""
+    """A row for each answer, of the runs of so many minutes that are on record."""
+    runs = {name: [each for each in records if each["answer"] == name and each["minutes"] == minutes] for name in answers()}
+    halves = {figure: half_width([[run[figure] for run in group] for group in runs.values() if group]) for figure in FIGURES}
     lines = ["| question | answer | runs | cycles | policy, mistakes % | search of 600 | early hard, search | value error |"]
     lines.append("| --- " * 8 + "|")
     for question, named in QUESTIONS.items():
         for answer in named:
-            runs = [each for each in records if each["answer"] == name_of(question, answer) and each["minutes"] == minutes]
-            if runs:
-                columns = (interval([run[figure] for run in runs]) for figure in FIGURES)
-                cycles = statistics.mean(run["cycles"] for run in runs)
-                lines.append(f"| {question} | {answer} | {len(runs)} | {cycles:.0f} | {' | '.join(columns)} |")
+            group = runs[name_of(question, answer)]
+            if not group:
+                lines.append(f"| {question} | {answer} | 0 | | not measured | | | |")
+                continue
+            columns = (interval([run[figure] for run in group], halves[figure]) for figure in FIGURES)
+            cycles = statistics.mean(run["cycles"] for run in group)
+            lines.append(f"| {question} | {answer} | {len(group)} | {cycles:.0f} | {' | '.join(columns)} |")
     return "\n".join(lines)
+
+
+def plan(questions: Sequence[str], seeds: Sequence[int]) -> list[tuple[str, int]]:
+    """The runs that the questions ask for, in order: answers and seeds. The answers of THOROUGH come first, seed by seed."""
+    wanted = {name_of(question, answer) for question in questions for answer in QUESTIONS[question]}
+    thorough = [(answer, seed) for seed in seeds for answer in THOROUGH if answer in wanted]
+    return thorough + [(answer, seeds[0]) for answer in answers() if answer in wanted and answer not in THOROUGH]
 
 
 def main() -> None:
@@ -183,15 +227,13 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=RECORDS)
     arguments = parser.parse_args()
     if not arguments.table:
-        wanted = {name_of(question, answer) for question in arguments.questions for answer in QUESTIONS[question]}
-        for seed in whole_numbers(arguments.seeds, "--seeds", "1,2,3"):
-            for answer, changes in answers().items():
-                key = {"answer": answer, "seed": seed, "minutes": arguments.minutes}
-                if answer in wanted and not any(key.items() <= record.items() for record in read_records(arguments.records)):
-                    print(f"{answer}, seed {seed}", flush=True)
-                    record = {**key, "changes": changes, "commit": commit(), **run_once(changes, seed, arguments.minutes)}
-                    with open(arguments.records, "a") as file:
-                        file.write(json.dumps(record) + "\n")
+        for answer, seed in plan(arguments.questions, whole_numbers(arguments.seeds, "--seeds", "1,2,3")):
+            key, changes = {"answer": answer, "seed": seed, "minutes": arguments.minutes}, answers()[answer]
+            if not any(key.items() <= record.items() for record in read_records(arguments.records)):
+                print(f"{answer}, seed {seed}", flush=True)
+                record = {**key, "changes": changes, "commit": commit(), **run_once(changes, seed, arguments.minutes)}
+                with open(arguments.records, "a") as file:
+                    file.write(json.dumps(record) + "\n")
     print(table(read_records(arguments.records), arguments.minutes))
 
 
