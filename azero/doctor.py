@@ -101,9 +101,12 @@ def entropy_collapsed(case: Case) -> str | None:
     entropy = case.latest("selfplay/target_entropy")
     if not entropy < COLLAPSED:
         return None
+    wider = "search.dirichlet_fraction or search.c_puct"
+    if case.config.get("search.kind") == "gumbel":  # which uses neither
+        wider = "selfplay.temperature or selfplay.opening_fraction, lower search.value_scale"
     return (
         f"The search nearly always tries one move only (policy targets have {entropy:.3f} nats), so nothing new is found: raise "
-        "search.dirichlet_fraction or search.c_puct, or lower train.lr."
+        f"{wider}, or lower train.lr."
     )
 
 
@@ -153,9 +156,12 @@ def gate_never_passes(case: Case) -> str | None:
     patience = LATELY if any(promoted) else NEVER
     if len(promoted) < patience or any(promoted[-patience:]):
         return None
+    easier = "raise evaluate.games or lower evaluate.threshold"
+    if case.config.get("evaluate.gate") == "sequential":
+        easier = "raise evaluate.most_games or lower evaluate.elo1"
     return (
-        f"No candidate of the last {patience} cycles was promoted, so self-play stands still: raise evaluate.games or lower "
-        "evaluate.threshold, set evaluate.gate=off, or lower train.lr if the score lies far below one half."
+        f"No candidate of the last {patience} cycles was promoted, so self-play stands still: {easier}, set evaluate.gate=off, "
+        "or lower train.lr if the score lies far below one half."
     )
 
 

@@ -1,19 +1,24 @@
 """Who plays, as a person asks for it on a command line: `first=uct first.num_simulations=1000`.
 
 Every player has a label, such as `first`. `label=NAME` says which player of `azero/players` it is; without that, the label is the
-name. `label.option=value` sets one of its options. A player with a network takes `label.run=RUN`, the run whose champion it uses.
+name. `label.option=value` sets one of its options. A player with a network takes `label.run=RUN`, the run whose champion it uses;
+if none is named, `run_of` finds one.
 """
 
 from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from azero.command_line import game_title
 from azero.config import Config, GameConfig, UserError
+from azero.files.folder import names_of_runs
+from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player, maker_of
+from azero.run import Run
 
 BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
 
@@ -81,8 +86,30 @@ def seconds_a_move(entrant: Entrant) -> float:
     return 0.0 if parameter is None else entrant.options.get("seconds", parameter.default)
 
 
+def run_of(game: Game, config: Config) -> str | None:
+    """The run whose champion plays a game where no run is named; None if none can.
+
+    Of the runs on the same board it is the one that is called as the rules are, or else the one that ran last.
+    """
+    title, folder = game_title(GameConfig(name=game.name)), Path(config.checkpoints)
+    runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
+    return max(runs, key=lambda name: (name == title, (folder / name / "state.json").stat().st_mtime), default=None)
+
+
+def has_learned(run: str, game: Game, config: Config) -> bool:
+    """Whether a run has a champion of that game, with its options."""
+    try:
+        state = Run.read(config, run).state
+        settings = state.config
+        if state.champion is None or settings["game.name"] != game.name:
+            return False
+        return make_game(game.name, **settings["game.options"]).options == game.options
+    except UserError:  # a damaged run, or options of another version
+        return False
+
+
 def make_entrant(entrant: Entrant, game: Game, config: Config, one_game: bool = False) -> Player:
-    """Make the player. One with a network uses the champion of `run`, by default the run with the game's name, and its search.
+    """Make the player. One with a network uses the champion of `run`, by default that of `run_of`, and its search.
 
     Args:
         entrant: who it is.
@@ -102,7 +129,7 @@ def make_entrant(entrant: Entrant, game: Game, config: Config, one_game: bool = 
         return make_player(entrant.name, game, **options)
     from azero.trained import FEW_ROWS, load_for_one_game, load_trained
 
-    run = str(options.pop("run", game_title(GameConfig(name=game.name))))
+    run = str(options.pop("run", None) or run_of(game, config) or game_title(GameConfig(name=game.name)))
     if one_game:
         trained = load_for_one_game(config, run, game)
     else:

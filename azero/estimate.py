@@ -246,7 +246,7 @@ def run_text(config: Config, measured: Measured, now: Pace, other: Pace) -> str:
     """How long the whole recipe takes; with `minutes`, how many cycles those have time for."""
     if config.minutes:
         few, many = sorted(cycles_held(config, measured, pace) for pace in (now, other))
-        return f"minutes={config.minutes:g} leave time for {few} to {many} of {config.cycles} cycles"
+        return f"minutes={config.minutes:g} leave time for {few} to {many} cycles"
     short, long = sorted(whole_seconds(config, measured, pace) for pace in (now, other))
     return f"{config.cycles} cycles: {format_seconds(short)} to {format_seconds(long)}, start {format_seconds(measured.start)}"
 
@@ -271,9 +271,10 @@ def lanes_text(config: Config, measured: Measured) -> str:
 
 
 def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
-    """Memory by what takes it. The window is held as examples and as tensors."""
+    """Memory by what takes it in the last cycle. The window is held as examples and as tensors."""
     lanes = measured.lanes * lane_bytes(trial_game, measured.rows, config)
-    examples = window_examples(config.cycles, examples_a_cycle(config, measured), config.train)
+    last = max(1, cycles_held(config, measured, pace(config, measured)))
+    examples = window_examples(last, examples_a_cycle(config, measured), config.train)
     planes = int(np.prod(trial_game.planes_shape))
     targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
     window = examples * (8 * trial_game.state_words + planes + targets)
@@ -285,11 +286,12 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
 def disk_text(config: Config, measured: Measured) -> str:
     """Disk by what takes it when the run has ended."""
     games, examples = config.selfplay.games, examples_a_cycle(config, measured)
-    window = window_size(config.train, config.cycles * examples)
-    shards = min(config.cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
-    kept = min(config.keep, config.cycles) + 1
+    cycles = max(1, cycles_held(config, measured, pace(config, measured)))
+    window = window_size(config.train, cycles * examples)
+    shards = min(cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
+    kept = min(config.keep, cycles) + 1
     networks = kept * 2 * measured.training.candidate
-    tensorboard = config.cycles * TENSORBOARD_BYTES
+    tensorboard = cycles * TENSORBOARD_BYTES
     parts = {"games in the window": shards, f"{2 * kept} networks": networks, "TensorBoard": tensorboard}
     listed = ", ".join(f"{name} {size / MIB:,.1f}" for name, size in parts.items())
     a_cycle = f"{games * measured.game_bytes / MIB:,.1f} MiB of games a cycle"

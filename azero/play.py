@@ -15,10 +15,8 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from azero.command_line import game_title
-from azero.config import Config, GameConfig, UserError
-from azero.entrants import Entrant, make_entrant, take_entrant
-from azero.files.folder import names_of_runs
+from azero.config import Config, UserError
+from azero.entrants import Entrant, make_entrant, run_of, take_entrant
 from azero.games.game import Game
 from azero.monitoring.console import is_terminal, table_text
 from azero.players import MODULES, Advice, Adviser, Player, Prover, Watched
@@ -28,8 +26,9 @@ from azero.words import parse_words, refuse_rest, run_program, take_config, take
 HELP = """
 settings:
   opponent=auto        a player by name: {players};
-                       auto is the champion of the run with the game's name if there is one, else uct
-  opponent.OPTION=VALUE        such as opponent.seconds=2
+                       auto is the champion of a run on this board if there is one, else uct
+  opponent.OPTION=VALUE        such as opponent.seconds=2, or opponent.run=NAME, the run whose champion it is; if none is named,
+                               that called as the rules are (connect_four, hex, go …), else the one that ran last
   adviser=auto         who gives hints: pv_mcts or uct; auto is the champion if it is your opponent, else uct
   side=first           yours: first or second
   game=tictactoe       a shipped game, a file of conf/game, the path of a Python file, or such as openspiel:breakthrough
@@ -224,11 +223,11 @@ class Session:
 
 
 def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:
-    """The opponent asked for; for `auto` the champion of the run with the game's name, or uct where there is no such run."""
+    """The opponent asked for; for `auto` the champion of the run that is named or that `run_of` finds, or uct."""
     if asked.name != "auto":
         return asked
-    if game_title(GameConfig(name=game.name)) in names_of_runs(config):
-        return replace(asked, name="pv_mcts")
+    if run := asked.options.get("run") or run_of(game, config):
+        return replace(asked, name="pv_mcts", options={**asked.options, "run": run})
     return Entrant(asked.label, "uct", with_limit(asked.options, OPPONENT_SIMULATIONS))
 
 

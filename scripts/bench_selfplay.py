@@ -1,4 +1,4 @@
-"""How fast is self-play, end to end? A whole stage of a recipe in a folder of its own, as the loop runs it.
+"""How fast is self-play, end to end? A whole stage of a game in a folder of its own, as the loop runs it.
 
     python scripts/bench_selfplay.py                                 Connect Four, 6 x 64, 32 simulations a move, no cache
     python scripts/bench_selfplay.py --game tictactoe --network 4x32 --simulations 20
@@ -228,10 +228,10 @@ def network_size(text: str) -> tuple[int, int]:
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", default="connect_four", help="one of conf/game, played by its recipe")
+    parser.add_argument("--game", default="connect_four", help="one of conf/game, with the settings of scripts/standard.py")
     parser.add_argument("--network", type=network_size, default=(6, 64), help="blocks x channels", metavar="6x64")
     parser.add_argument("--simulations", type=int, default=32, help="a move")
-    parser.add_argument("--games", type=int, help="of the stage; by default the recipe's")
+    parser.add_argument("--games", type=int, help="of the stage; by default as in those settings")
     parser.add_argument("--lanes", type=int, default=0)
     parser.add_argument("--concurrent", type=int, default=0, help="games in flight in a lane, the rows of a batch")
     parser.add_argument("--backend", default="auto")

@@ -1,6 +1,6 @@
 """How fast is training? Examples a second of a whole fit, and where its time goes.
 
-    python scripts/bench_train.py                            Connect Four, 6 blocks x 64 channels, batches as in the recipe
+    python scripts/bench_train.py                            Connect Four, 6 blocks x 64 channels, batches of 256
     python scripts/bench_train.py --network 5x64 --batch 512 train.optimizer=sgd         any setting may stand behind
 
 Steps are timed in fp32 and bf16, on one thread and on all cores, with channels last and first, interleaved, medians. Beside them
@@ -162,7 +162,7 @@ def row(way: Way, seconds: float, size: int, products: int, peak: float) -> str:
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", default="connect_four", help="one of conf/game, trained by its recipe")
+    parser.add_argument("--game", default="connect_four", help="one of conf/game, with the settings of scripts/standard.py")
     parser.add_argument("--network", type=network_size, default=(6, 64), help="blocks x channels", metavar="6x64")
     parser.add_argument("--batch", type=int, help="by default the recipe's")
     parser.add_argument("--examples", type=int, default=8192, help="of the whole fit")

@@ -84,6 +84,23 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
         assert settings or "azero.check_game" in after or "lanes" in after
 
 
+@pytest.mark.parametrize(
+    "about, settings, named",
+    [
+        (
+            "policy",
+            {"search.kind": "gumbel"},
+            {"selfplay.temperature", "selfplay.opening_fraction", "search.value_scale", "train.lr"},
+        ),
+        ("policy", {"search.kind": "puct"}, {"search.dirichlet_fraction", "search.c_puct", "train.lr"}),
+        ("gate", {"evaluate.gate": "sequential"}, {"evaluate.most_games", "evaluate.elo1", "evaluate.gate", "train.lr"}),
+    ],
+)
+def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any], named: set[str]) -> None:
+    sick = case(settings=settings, **{"policy": {"selfplay__target_entropy": 0.01}, "gate": {"evaluate__promoted": 0.0}}[about])
+    assert set(re.findall(r"\b(?:search|selfplay|train|evaluate)\.\w+", examine(sick)[about])) == named
+
+
 def test_a_bound_on_uses_keeps_the_window_from_being_overused() -> None:
     assert examine(case(settings={"train.epochs": 40.0, "train.max_uses": 8.0})) == {}
 

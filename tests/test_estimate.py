@@ -75,6 +75,9 @@ def test_a_bound_of_minutes_decides_which_cycle_is_told_as_the_last(measured: tu
     held = estimate.cycles_held(bounded, told, estimate.pace(bounded, told))
     assert 1 < held < 1_000_000 and f"cycle {held}" in estimate.time_text(bounded, told, (1.0, 2.0))
     assert estimate.cycles_held(config, told, estimate.pace(config, told)) == config.cycles
+    counted, game = replace(config, cycles=held), make_game("tictactoe")
+    assert estimate.disk_text(bounded, told) == estimate.disk_text(counted, told)
+    assert estimate.memory_text(bounded, told, game) == estimate.memory_text(counted, told, game)
 
 
 def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> None:

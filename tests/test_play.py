@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +14,16 @@ import pytest
 from searching import FakeInference
 from toy import NAME, advance, toy_config
 
-from azero.config import Config
+from azero import initialize
+from azero.config import Config, GameConfig
 from azero.entrants import Entrant
 from azero.games import make_game
 from azero.games.game import Game
+from azero.metrics import NullReporter
 from azero.play import Left, Session, choose_opponent, main, run_session
 from azero.players import Advice, Player, make_player
 from azero.players import Adviser as AdviserProtocol
+from azero.run import Run, StopSignal
 
 TICTACTOE = make_game("tictactoe")
 
@@ -181,15 +186,33 @@ def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> No
     assert lines[0].startswith("thinks … ") and lines[1] == "" and lines[-1] == ""
 
 
-@pytest.mark.parametrize("runs, name", [(["smoke", "tictactoe"], "pv_mcts"), (["smoke"], "uct"), ([], "uct")])
-def test_the_champion_is_the_opponent_where_the_game_has_one(runs: list[str], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.play.names_of_runs", lambda _config: runs)
-    auto = Entrant("opponent", "auto", {"num_simulations": 5})
-    assert choose_opponent(auto, TICTACTOE, Config()) == Entrant("opponent", name, {"num_simulations": 5})
-    by_itself = choose_opponent(Entrant("opponent", "auto", {}), TICTACTOE, Config())
-    assert by_itself.options == ({"num_simulations": 1000} if name == "uct" else {})
+def begin_run(folder: Path, name: str, size: int = 5) -> None:
+    """A run of Hex with its first network, which is its champion."""
+    config = toy_config(folder, run=name, game=GameConfig(name="hex", options={"size": size}))
+    with Run.open(config, name, "test") as run:
+        initialize.run_stage(config, run, NullReporter(), StopSignal())
+
+
+def test_the_champion_of_a_run_on_the_same_board_is_the_opponent(tmp_path: Path) -> None:
+    """Runs hex5 and mine play on 5 x 5, hex6 on 6 x 6; on each board the run called hex wins over others, then the latest."""
+    config, five = replace(Config(), checkpoints=str(tmp_path / "checkpoints")), make_game("hex", size=5)
+    auto = Entrant("opponent", "auto", {"num_simulations": 7})
+    assert choose_opponent(auto, five, config) == Entrant("opponent", "uct", {"num_simulations": 7})
+    assert choose_opponent(Entrant("opponent", "auto", {}), five, config).options == {"num_simulations": 1000}
+    begin_run(tmp_path, "hex6", 6)
+    assert choose_opponent(auto, five, config).name == "uct"
+    for name in ("hex5", "mine", "hex"):
+        begin_run(tmp_path, name)
+        expected = Entrant("opponent", "pv_mcts", {"num_simulations": 7, "run": name})
+        assert choose_opponent(auto, five, config) == expected
+        os.utime(tmp_path / "checkpoints" / name / "state.json", (1e9, 1e9))
+    assert choose_opponent(auto, make_game("hex", size=6), config).options["run"] == "hex6"
+    named = Entrant("opponent", "auto", {"run": "mine"})
+    assert choose_opponent(named, five, config) == Entrant("opponent", "pv_mcts", {"run": "mine"})
+    (tmp_path / "checkpoints" / "hex" / "state.json").write_text("{")
+    assert choose_opponent(auto, five, config).options["run"] in ("hex5", "mine")
     asked = Entrant("opponent", "random", {})
-    assert choose_opponent(asked, TICTACTOE, Config()) == asked
+    assert choose_opponent(asked, five, config) == asked
 
 
 @pytest.mark.parametrize(
