@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
 CACHE_DAYS = 14.0  # an unused one is removed after so many days
+BUSY_DAYS = 1.0  # a process that began so lately may be at work and compile more
 
 
 def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
@@ -79,16 +80,17 @@ def _make_cache(parent: Path, digest: str) -> Path | None:
 
 
 def _prune_caches(parent: Path, keep: Path) -> None:
-    """Remove other versions' kernels that have gone unused for long, or are beyond the newest few."""
+    """Remove other versions' kernels that have gone unused for long, or for a while and are beyond the newest few."""
     try:
         used = {Path(entry.path): entry.stat().st_mtime for entry in os.scandir(parent) if entry.is_dir(follow_symlinks=False)}
     except OSError:
         return
     used.pop(keep, None)
-    oldest = time.time() - CACHE_DAYS * 86400
+    now = time.time()
+    oldest, busy = now - CACHE_DAYS * 86400, now - BUSY_DAYS * 86400
     newest_first = sorted(used, key=lambda folder: used[folder], reverse=True)
     for place, folder in enumerate(newest_first, start=2):
-        if place > CACHES_KEPT or used[folder] < oldest:
+        if used[folder] < (busy if place > CACHES_KEPT else oldest):
             import shutil
 
             shutil.rmtree(folder, ignore_errors=True)

@@ -133,7 +133,7 @@ class EvaluateConfig:
     games: int = 40  # in pairs with colours swapped; AlphaGo Zero 400; 0 promotes without a match (AlphaZero)
     gate: str = "score"  # score (AlphaGo Zero) | sequential (rounds of `games` until they decide) | off (all are promoted)
     threshold: float = 0.5  # score: that of the candidate, draws half, must be above it; AlphaGo Zero 0.55
-    distinct: bool = False  # score: pairs that repeat an earlier pair move by move are not counted; sequential never counts them
+    distinct: bool = False  # pairs that repeat an earlier one move by move are not counted; by sequential never at temperature 0
     elo0: float = 0.0  # sequential: the champion stays at this Elo difference; fishtest 0
     elo1: float = 35.0  # sequential: the candidate is promoted at this one, which is a score of 0.55; fishtest 2; "not weaker": 0
     error: float = 0.05  # sequential: how often either may happen though the other is true; fishtest 0.05
@@ -334,6 +334,11 @@ def check_together(config: Config) -> None:
         raise UserError(
             "search.kind=gumbel tries moves in its own way; leave search.root_temperature, search.forced_simulations and "
             "search.c_puct_deviation out."
+        )
+    if selfplay.surprise_share and train.merge_equal:
+        raise UserError(
+            "selfplay.surprise_share weighs an example by drawing it more often, which train.merge_equal undoes; set one of the "
+            "two off."
         )
     if config.network.pooling_every and config.network.channels == 1:
         raise UserError("network.pooling_every pools some channels for the others; set network.channels to 2 or more.")

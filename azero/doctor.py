@@ -61,10 +61,10 @@ class Case:
 
     def values(self) -> tuple[np.ndarray, np.ndarray]:
         """What the search expected and how the game ended, [T] each, both for the player to move."""
-        from azero.examples import examples_of
+        from azero.examples import outcome_for_mover
 
         expected = np.concatenate([record.root_value[record.searched] for record in self.games])
-        return expected, examples_of(self.games).value_target
+        return expected, np.concatenate([outcome_for_mover(record)[record.searched] for record in self.games])
 
 
 def value_sign(case: Case) -> str | None:

@@ -29,7 +29,7 @@ from azero.gate import games_at_most
 from azero.inference_choice import batch_rows
 from azero.lanes import lane_bytes, lanes_wished
 from azero.monitoring.console import Console, Progress, format_seconds, table_text
-from azero.monitoring.metrics_csv import read_rows
+from azero.run import Run
 from azero.trials import MatchSpeed, Speed, Training, Trial, memory_in_use
 from azero.window import window_size
 
@@ -84,13 +84,14 @@ class Measured:
 
 
 def known_plies(config: Config, name: str) -> float | None:
-    """Searched plies of a game in the newest cycle of the run, if it has finished one: from its examples."""
-    rows = sorted(read_rows(paths_of(config, name).metrics_csv))
-    for _, row in reversed(rows):
-        if row.get("replay/new_share") and row.get("replay/window_examples"):
-            examples = float(row["replay/new_share"]) * float(row["replay/window_examples"])
-            return examples / config.selfplay.full_search_fraction / config.selfplay.games
-    return None
+    """Searched plies of a game in the newest cycle of the run, if it has finished one: from its games' examples."""
+    if not paths_of(config, name).state.is_file():
+        return None
+    state = Run.read(config, name).state
+    newest = [shard for shard in state.shards if shard.cycle == state.cycle]
+    if not newest:
+        return None
+    return sum(shard.examples for shard in newest) / config.selfplay.full_search_fraction / sum(shard.games for shard in newest)
 
 
 def searched_plies(records: Sequence[GameRecord]) -> list[float]:

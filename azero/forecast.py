@@ -17,7 +17,6 @@ from azero.window import train_steps, window_size
 
 RECENT_CYCLES = 3  # a stage is expected to take as long as on average in so many cycles before
 MANY_CYCLES = 1000  # that are calculated one by one
-STAGES = ("selfplay", "train", "evaluate", "correctness")
 
 
 @dataclass(frozen=True)

@@ -40,12 +40,17 @@ def judge_pairs(pairs: Sequence[int], played: int, evaluate: EvaluateConfig) -> 
 
 
 def counted_games(games: Sequence[MatchGame], evaluate: EvaluateConfig) -> Sequence[MatchGame]:
-    """The games that the gate goes by: all, or those of distinct pairs."""
-    return distinct_pairs(games) if evaluate.distinct or evaluate.gate == "sequential" else games
+    """The games that the gate goes by: all, or those of distinct pairs.
+
+    Of players that choose by chance a line that comes twice is twice as likely, and a test that counted it once would think it
+    as likely as the others. Players that do not choose by chance repeat themselves and tell nothing new.
+    """
+    repeats_itself = evaluate.temperature == 0 and evaluate.temperature_final == 0
+    return distinct_pairs(games) if evaluate.distinct or (evaluate.gate == "sequential" and repeats_itself) else games
 
 
 def distinct_pairs(games: Sequence[MatchGame]) -> list[MatchGame]:
-    """The games without the pairs that repeat an earlier pair move by move: they tell nothing new."""
+    """The games without the pairs that repeat an earlier pair move by move."""
     kept: dict[tuple[tuple[int, ...], ...], tuple[MatchGame, ...]] = {}
     for pair in zip(games[::2], games[1::2], strict=True):
         kept.setdefault(tuple(tuple(game.actions) for game in pair), pair)

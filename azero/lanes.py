@@ -64,11 +64,16 @@ class GameQueue:
     begun: dict[int, float] = field(default_factory=dict)
     played_seconds: float = 0.0
 
+    @property
+    def game_seconds(self) -> float:
+        """What the finished games took on average; 0 before one has ended."""
+        return self.played_seconds / max(1, len(self.records))
+
     def take(self, count: int) -> np.ndarray:
         """The next numbers, [count] int64; fewer when all games are handed out, time is up, or a lane has failed."""
         with self.lock:
             now = time.perf_counter()
-            late = now + max(self.expected_seconds, self.played_seconds / max(1, len(self.records))) >= self.deadline
+            late = now + max(self.expected_seconds, self.game_seconds) >= self.deadline
             if self.abandoned or (late and self.handed_out):
                 return np.empty(0, np.int64)
             numbers = np.fromiter(itertools.islice(self.numbers, 1 if late else count), np.int64)
@@ -311,7 +316,7 @@ def play_games(
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
         deadline: `time.perf_counter()` at which the stage should end: no game is begun that would probably end later; those in
             flight are finished, and at least one is played.
-        expected_seconds: what a game takes, as far as that is known.
+        expected_seconds: what a game takes beside others in flight, as far as that is known.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
 
     Raises:
@@ -337,7 +342,9 @@ def play_games(
         progress.update(len(queue.records), **live_figures(stage_figures(lanes), time.perf_counter() - begin))
     if failures:
         raise failures[0]
-    return sorted(queue.records, key=lambda record: record.number), stage_figures(lanes)
+    figures = stage_figures(lanes)
+    figures.game_seconds = queue.game_seconds
+    return sorted(queue.records, key=lambda record: record.number), figures
 
 
 def stage_figures(lanes: Sequence[SelfplayLane]) -> StageFigures:

@@ -63,7 +63,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
         lanes = lane_count(config, len(numbers), choice)
         inferences = make_inferences(champion, game, choice, lanes)
-        limits = (deadline, seconds_of_a_game(report, lanes * choice.batch_size))
+        limits = (deadline, report.last_figure("selfplay/game_seconds") or 0.0)
         played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, *limits, openings)
     if played:
         note_compiled(config.search.kind)
@@ -79,12 +79,6 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     new = write_games(run, cycle, records, game.name)
     examples = run.state.examples + sum(shard.examples for shard in new)
     run.commit(replace(run.state, stage="train", shards=[*run.state.shards, *new], partial=[], examples=examples))
-
-
-def seconds_of_a_game(report: Reporter, in_flight: int) -> float:
-    """What a game took in the cycle before, of so many side by side; 0 if there was none."""
-    games_per_second = report.last_figure("selfplay/games_per_second")
-    return in_flight / games_per_second if games_per_second else 0.0
 
 
 def openings_of(config: Config, run: Run, game: Game, report: Reporter) -> dict[int, np.ndarray]:
@@ -119,6 +113,7 @@ def report_games(
         {
             "selfplay/games": float(figures.games),
             "selfplay/evaluations": float(figures.evaluations),
+            "selfplay/game_seconds": figures.game_seconds,
             "selfplay/games_per_second": figures.games / seconds,
             "selfplay/simulations_per_second": figures.simulations / seconds,
             "selfplay/cache_hits": figures.cache_found / max(figures.cache_asked, 1),

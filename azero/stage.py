@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
 from azero.config import Config, UserError
 from azero.correctness import has_table
 from azero.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.files.state import STAGES
+from azero.gate import games_at_most
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
 from azero.truth.hex_openings import has_openings
 from azero.truth.shipped import has_positions
 
+GAME_SECONDS = "selfplay/game_seconds"
 KEPT_BACK = 1.1  # of what the other stages took last: training takes longer from cycle to cycle while its window fills
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well
@@ -28,14 +30,22 @@ class Clock:
 
     Attributes:
         bound: seconds that the run may take in all, infinite for no bound.
-        last: by stage, the seconds that it took last; "correctness" for the measuring after a cycle.
+        last: by stage, the seconds that it took last; "correctness" is the measuring after a cycle, "game" a game of self-play.
+        always: stages that there is always time for.
     """
 
-    def __init__(self, minutes: float, elapsed_seconds: float, last: Mapping[str, float] | None = None) -> None:
+    def __init__(
+        self,
+        minutes: float,
+        elapsed_seconds: float,
+        last: Mapping[str, float] | None = None,
+        always: Container[str] = ("initialize",),
+    ) -> None:
         """`minutes`: the bound, 0 for none. `elapsed_seconds`: spent before this process. `last`: known from before."""
         self.bound = minutes * 60 if minutes else math.inf
         self.begin = time.perf_counter() - elapsed_seconds
         self.last = dict(last or {})
+        self.always = always
 
     @property
     def elapsed(self) -> float:
@@ -43,15 +53,14 @@ class Clock:
         return time.perf_counter() - self.begin
 
     def has_time_for(self, stage: str) -> bool:
-        """Whether a stage that takes as long as last time would end in time; for self-play, whether it has half of that time.
+        """Whether a stage that takes as long as last time would end in time.
 
-        In less it would hardly finish the games that it begins with.
-        `initialize` always has time: a run without a network would have nothing to show.
+        For self-play, whether it has half of that time, and that of a game: in less it would finish next to none.
         """
-        if stage == "initialize":
+        if stage in self.always:
             return True
         if stage == "selfplay":
-            return self.selfplay_seconds() > self.last.get(stage, 0.0) / 2
+            return self.selfplay_seconds() > max(self.last.get(stage, 0.0) / 2, self.last.get("game", 0.0))
         return self.elapsed + self.last.get(stage, 0.0) < self.bound
 
     def selfplay_seconds(self) -> float:
@@ -63,9 +72,17 @@ class Clock:
 
 
 def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:
-    """The run's clock, going on where it stood; how long stages took is read back from the figures of the run."""
+    """The run's clock, going on where it stood; how long stages took is read back from the figures of the run.
+
+    There is always time for `initialize`, for a run without a network would have nothing to show, and for a promotion without a
+    match, for what was trained last would be lost.
+    """
     known = {stage: report.last_figure(f"time/{stage}") for stage in (*STAGES, "correctness")}
-    return Clock(minutes, run.state.elapsed_seconds, {stage: seconds for stage, seconds in known.items() if seconds is not None})
+    known["game"] = report.last_figure(GAME_SECONDS)
+    last = {what: seconds for what, seconds in known.items() if seconds is not None}
+    evaluate = run.config.evaluate
+    matched = games_at_most(evaluate) or evaluate.anchor_games
+    return Clock(minutes, run.state.elapsed_seconds, last, ("initialize",) if matched else ("initialize", "evaluate"))
 
 
 def run_next(stage: Stage, config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock) -> None:
@@ -80,6 +97,7 @@ def run_next(stage: Stage, config: Config, run: Run, report: Reporter, stop: Sto
         stage(config, run, report, stop, **limits)
         if place_of(run.state) > place_of(before):  # else the stage took the run back
             tell_seconds(report, clock, before.cycle + 1, name, begin)
+            clock.last["game"] = report.last_figure(GAME_SECONDS) or 0.0
         if run.state.cycle > before.cycle:
             finish_cycle(config, run, report, clock)
     finally:

@@ -83,6 +83,15 @@ def test_unused_folders_and_those_beyond_the_newest_few_are_removed(home: Path) 
     assert kept == {own.name if own else "", "version0", "version1", "version2", "version3"}
 
 
+def test_folders_of_processes_that_may_be_at_work_are_kept(home: Path) -> None:
+    parent = home / "azero" / "numba"
+    for version in range(9):
+        (parent / f"version{version}").mkdir(parents=True)
+    parent.chmod(0o700)
+    chosen_folder()
+    assert len(list(parent.iterdir())) == 10
+
+
 def test_a_folder_in_which_others_can_write_is_not_used(home: Path, tmp_path: Path) -> None:
     (home / "azero" / "numba").mkdir(parents=True)
     (home / "azero" / "numba").chmod(0o777)

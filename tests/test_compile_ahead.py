@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from azero import compile_ahead
+from azero.search import kernels
 from azero.search.kernels import compiled_before, note_compiled
 
 NEEDED = (
@@ -46,12 +47,18 @@ def test_one_core_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_each_kind_of_search_is_noted_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(kernels, "_RUN_HERE", set())
     assert not compiled_before("puct")
     note_compiled("puct")
+    assert compiled_before("puct") and not compiled_before("gumbel")
+    monkeypatch.setattr(kernels, "_RUN_HERE", set())  # another process
     assert compiled_before("puct") and not compiled_before("gumbel")
 
 
 def test_without_a_folder_nothing_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setattr(kernels, "_RUN_HERE", set())
     note_compiled("puct")
+    assert compiled_before("puct")  # in this process
+    monkeypatch.setattr(kernels, "_RUN_HERE", set())
     assert not compiled_before("puct")

@@ -68,6 +68,7 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
         ({"selfplay.full_search_fraction": 0.25}, ["selfplay.fast_simulations between 1 and search.num_simulations=20"]),
         ({"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21}, ["selfplay.fast_simulations"]),
+        ({"selfplay.surprise_share": 0.5, "train.merge_equal": True}, ["selfplay.surprise_share", "train.merge_equal"]),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
         ({"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40}, ["evaluate.temperature=0"]),
         ({"evaluate.anchor_games": 3}, ["evaluate.anchor_games=3", "even"]),

@@ -120,6 +120,13 @@ def test_the_gate_may_rest_for_some_cycles_after_a_promotion() -> None:
     assert list(examine(replace(rested, cycles=[*rested.cycles, *turned_away[:1]]))) == ["gate"]
 
 
+def test_plies_that_count_more_than_once_or_not_at_all_are_compared_once_each() -> None:
+    games = [game._replace(repeats=np.array([0, 0, 3, 2], np.uint8)) for game in games_of()]
+    expected, ended = case(games=games).values()
+    assert len(expected) == len(ended) == 40 * 3 and np.corrcoef(expected, ended)[0, 1] == pytest.approx(1.0)
+    assert examine(case(games=games)) == {}
+
+
 def test_a_few_games_prove_nothing() -> None:
     assert examine(case(games=games_of(expect=-0.6)[:10], selfplay__distinct_games=1.0, selfplay__draws=1.0)) == {}
 

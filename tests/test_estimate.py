@@ -46,6 +46,8 @@ def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(tmp_path: Pat
     loop.main(config, NAME)
     known = estimate.known_plies(config, NAME)
     assert known is not None and 5 <= known <= 9
+    asked = replace(config, selfplay=replace(config.selfplay, games=400))
+    assert estimate.known_plies(asked, NAME) == known  # of a game, however many a cycle is to have
     before = sorted(path for path in tmp_path.rglob("*"))
     estimate.main(config, NAME)
     assert sorted(path for path in tmp_path.rglob("*")) == before

@@ -71,6 +71,22 @@ def test_any_number_of_leaves_finds_what_the_plain_search_finds(
     assert player.tree.searches["num_nodes"][0] == side_by_side.tree.searches["num_nodes"][0]
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 10_000), leaves=st.integers(2, 24), simulations=st.integers(2, 100))
+def test_guesses_about_lost_endings_leave_no_trace_in_a_gumbel_search(seed: int, leaves: int, simulations: int) -> None:
+    """Othello 4 x 4, where the last move may lose for who makes it: a guess then meets nodes of which all moves are lost ends."""
+    game = make_game("othello", size=4)
+    state = random_state(game, seed)
+    config = SearchConfig(kind="gumbel", num_simulations=simulations, tree_reuse=False, solver=True)
+    player = ready(game, leaves, config)
+    player.think(state[None], ONLY)
+    side_by_side = searched(game, [state, game.initial_state()], config)
+    nodes = player.tree.searches["num_nodes"][0]
+    assert nodes == side_by_side.tree.searches["num_nodes"][0]
+    for field in ("child", "child_visits", "child_value_sum"):
+        assert (player.tree.edges[field][0, :nodes] == side_by_side.tree.edges[field][0, :nodes]).all()
+
+
 def test_the_plain_twin_finds_the_same_visits() -> None:
     game = make_game("tictactoe")
     config = SearchConfig(num_simulations=100, tree_reuse=False)

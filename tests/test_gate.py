@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,9 +39,12 @@ def test_a_pair_with_one_new_game_is_a_new_one() -> None:
     assert len(distinct_pairs(match_of(WON, swapped, one_new, WON, one_new))) == 6
 
 
-def test_the_sequential_test_is_asked_about_distinct_pairs() -> None:
-    test = judge(match_of(WON, LOST, WON, WON), SEQUENTIAL).test
-    assert test == sequential_test([1, 0, 0, 0, 1], 0.0, 35.0)
+def test_the_sequential_test_is_asked_about_distinct_pairs_where_nobody_chooses_by_chance() -> None:
+    games = match_of(WON, LOST, WON, WON)
+    certain = replace(SEQUENTIAL, temperature=0.0, opening_plies=2)
+    assert judge(games, certain).test == sequential_test([1, 0, 0, 0, 1], 0.0, 35.0)
+    assert judge(games, replace(SEQUENTIAL, distinct=True)).test == sequential_test([1, 0, 0, 0, 1], 0.0, 35.0)
+    assert judge(games, SEQUENTIAL).test == sequential_test([1, 0, 0, 0, 3], 0.0, 35.0)  # by chance: three draws of four
 
 
 def test_a_sequential_match_goes_on_until_it_is_decided() -> None:

@@ -18,8 +18,9 @@ from azero.monitoring.console import SilentProgress
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
 from azero.search.mcts import prove
 from azero.search.proof import find_proof, rule_out
+from azero.search.repetition import ban
 from azero.search.solvers import Solution, solve
-from azero.search.tree import NO_PARENT, ROOT, Tree, make_tree
+from azero.search.tree import NO_PARENT, ROOT, Tree, make_tree, reroot
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal
 
@@ -92,6 +93,20 @@ def test_a_proof_puts_right_what_was_backed_up_before() -> None:
     assert tree.nodes["value_sum"][0] == pytest.approx([-3.1, 3.0, -1.0])
     assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
     assert tree.nodes["node_visits"][0].tolist() == [4, 3, 1]
+
+
+def test_a_kept_root_forgets_its_proof_before_the_winning_move_is_banned() -> None:
+    """A win, seen once with 1, and another move seen twice with -1 together; the proof made 4 of the root's 4 visits.
+
+    Without the proof the children's mean, 0 / 3, stands for the root itself as well: 4 * 0. Without the win, 3 visits and -1.
+    """
+    tree = root_with([0.5, 0.5], [1, 2], [1.0, -1.0])
+    tree.nodes["value_sum"], tree.nodes["raw_value"], tree.nodes["proven"] = 4.0, 1.0, True
+    reroot(tree, 0, ROOT, 0, np.zeros(1, np.int32))
+    assert (tree.nodes["value_sum"][0, ROOT], tree.nodes["raw_value"][0, ROOT]) == (0.0, 0.0)
+    assert not tree.nodes["proven"][0, ROOT] and tree.nodes["node_visits"][0, ROOT] == 4
+    ban(tree, 0, np.array([True, False]))
+    assert (tree.nodes["value_sum"][0, ROOT], tree.nodes["node_visits"][0, ROOT]) == (-1.0, 3)
 
 
 @pytest.fixture(scope="module", params=GAMES, ids=["tictactoe", "double_move"])

@@ -128,6 +128,7 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
     one = LaneFigures(2, 11, 200, evaluations=200, rows=300, cache_asked=30, cache_found=5, seconds=2.0)
     other = LaneFigures(2, 11, 200, evaluations=100, rows=300, cache_asked=20, cache_found=15, seconds=1.0, idle_seconds=1.0)
     figures = StageFigures([one, other])
+    figures.game_seconds = 1.25
     report = Told()
     selfplay.report_games(report, game, 7, records, figures, seconds=2.0)
     told = report.scalars[7]
@@ -135,6 +136,7 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
     assert told == {
         "selfplay/games": 4.0,
         "selfplay/evaluations": 300.0,
+        "selfplay/game_seconds": 1.25,
         "selfplay/games_per_second": 2.0,
         "selfplay/simulations_per_second": 200.0,
         "selfplay/batch_fill": 0.5,

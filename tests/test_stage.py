@@ -10,7 +10,7 @@ import pytest
 from toy import NAME, Told, advance, toy_config
 
 from azero import loop
-from azero.config import Config
+from azero.config import Config, EvaluateConfig
 from azero.metrics import NullReporter, Reporter
 from azero.run import Run, Stopped, StopSignal
 from azero.stage import Clock, mend_report, run_next, start_clock
@@ -48,10 +48,34 @@ def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
     assert clock.has_time_for("selfplay")
     now[0] = 1044.0
     assert not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
+    now[0] = 1003.0  # 70.8 s are left for self-play: no game of it would end in time
+    clock.last["game"] = 71.0
+    assert not clock.has_time_for("selfplay")
+    clock.last["game"] = 70.0
+    assert clock.has_time_for("selfplay")
     now[0] = 1091.0
     assert not clock.has_time_for("train") and clock.has_time_for("evaluate")
     now[0] = 1e9
     assert not clock.has_time_for("evaluate") and clock.has_time_for("initialize")
+
+
+@pytest.mark.parametrize(
+    "evaluate, always",
+    [
+        (EvaluateConfig(gate="off", games=0), True),
+        (EvaluateConfig(gate="off", games=0, anchor_games=2), False),
+        (EvaluateConfig(gate="off", games=8), False),
+        (EvaluateConfig(gate="sequential"), False),
+    ],
+    ids=["no match", "rated", "measured", "sequential"],
+)
+def test_there_is_always_time_to_promote_without_a_match(tmp_path: Path, evaluate: EvaluateConfig, always: bool) -> None:
+    config = toy_config(tmp_path, evaluate=evaluate)
+    with Run.open(config, NAME, "test") as run:
+        run.commit(replace(run.state, elapsed_seconds=61.0))
+        clock = start_clock(1.0, run, NullReporter())
+    assert clock.has_time_for("initialize") and not clock.has_time_for("train")
+    assert clock.has_time_for("evaluate") == always
 
 
 def test_without_a_bound_there_is_always_time() -> None:
@@ -65,8 +89,10 @@ def test_what_stages_took_is_known_after_a_resume(tmp_path: Path) -> None:
     loop.main(config, NAME)
     with Run.open(config, NAME, "test") as run, Reporter.open(run) as report:
         clock = start_clock(1.0, run, report)
+        game = clock.last.pop("game")
         assert clock.last.keys() == {"initialize", "selfplay", "train", "evaluate", "correctness"}
         assert all(seconds >= 0 for seconds in clock.last.values()) and clock.last["train"] > 0
+        assert 0 < game < clock.last["selfplay"]
         assert clock.elapsed >= run.state.elapsed_seconds >= 0.9 * sum(clock.last.values())
 
 

@@ -45,11 +45,13 @@ class StageFigures(LaneFigures):
 
     Attributes:
         lanes: of each.
+        game_seconds: from the beginning of a game to its end beside others in flight, on average; 0 where none has ended.
     """
 
     def __init__(self, lanes: Sequence[LaneFigures]) -> None:
         super().__init__()
         self.lanes = tuple(lanes)
+        self.game_seconds = 0.0
         for lane in lanes:
             self.add(lane)
 

@@ -26,7 +26,7 @@ from azero.search.random_stream import next_float
 from azero.search.tree import ROOT, SMALLEST_PRIOR
 
 ANY = -1  # number of visits
-SMALLEST_RANGE = 1e-8  # of completed_q; below it nothing is stretched
+SMALLEST_RANGE = 1e-6  # of completed_q; below it nothing is stretched, for sums in float32 are off by some 1e-7 (mctx 1e-8)
 
 
 class Gumbel(NamedTuple):
@@ -125,19 +125,26 @@ def log_prior(tree, b, node, action):
 
 
 @kernel
-def write_open(tree, b, node, gumbel, solver):
-    """gumbel.open [A]: legal actions of an expanded node, without those that the solver has proven to be worse than others."""
-    sure = sure_value(tree, b, node) if solver else LOSS
+def write_open(tree, b, node, gumbel):
+    """gumbel.open [A]: legal actions of an expanded node, without those that the solver has proven to be worse than others.
+
+    Where all are ends of the game that lose, and nobody has carried that up, as among the guesses of `foresight`, it is all.
+    """
+    sure, none = sure_value(tree, b, node) if gumbel.solver else LOSS, True
     for action in range(gumbel.open.shape[0]):
         legal = tree.edges[b, node, action].prior >= 0.0
-        gumbel.open[action] = legal and (not solver or is_open(tree, b, node, action, sure))
+        gumbel.open[action] = legal and (not gumbel.solver or is_open(tree, b, node, action, sure))
+        none &= not gumbel.open[action]
+    if none:
+        for action in range(gumbel.open.shape[0]):
+            gumbel.open[action] = tree.edges[b, node, action].prior >= 0.0
 
 
 @kernel
 def improved_policy(tree, b, node, gumbel, out):
     """out [A]: softmax(ln prior + advantage) over the open actions of an expanded node; 0 elsewhere."""
     write_advantages(tree, b, node, gumbel)
-    write_open(tree, b, node, gumbel, gumbel.solver)
+    write_open(tree, b, node, gumbel)
     highest = -math.inf
     for action in range(gumbel.advantage.shape[0]):
         if gumbel.open[action]:
@@ -190,7 +197,7 @@ def select_root(tree, b, gumbel):
     for action in range(gumbel.advantage.shape[0]):
         legal += tree.edges[b, ROOT, action].prior >= 0.0
         visits += tree.edges[b, ROOT, action].child_visits
-    write_open(tree, b, ROOT, gumbel, gumbel.solver)
+    write_open(tree, b, ROOT, gumbel)
     row = min(legal, gumbel.considered_visits.shape[1] - 1)
     action = select_among(tree, b, gumbel, gumbel.considered_visits[int(tree.searches[b].fast), row, visits])
     return action if action >= 0 else select_among(tree, b, gumbel, ANY)
@@ -205,7 +212,7 @@ def select_next(tree, b, node, gumbel):
 @kernel
 def choose_gumbel(tree, b, gumbel):
     """The move after the search: the best of the most visited open root actions."""
-    write_open(tree, b, ROOT, gumbel, gumbel.solver)
+    write_open(tree, b, ROOT, gumbel)
     most = 0
     for action in range(gumbel.advantage.shape[0]):
         if gumbel.open[action]:

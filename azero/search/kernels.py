@@ -20,13 +20,17 @@ kernel = njit(cache=True, nogil=True, error_model="numpy")
 part = njit(inline="always", error_model="numpy")
 
 
+_RUN_HERE: set[str] = set()
+
+
 def compiled_before(kind: str) -> bool:
-    """Whether this version's self-play with such a search lies compiled on the disk already, as `note_compiled` has noted."""
-    return _note(kind).exists()
+    """Whether self-play with such a search has run in this process, or lies compiled on the disk: what `note_compiled` noted."""
+    return kind in _RUN_HERE or _note(kind).exists()
 
 
 def note_compiled(kind: str) -> None:
-    """Self-play with such a search has run. Where no note can be written, the next run says again that it compiles."""
+    """Self-play with such a search has run. Where no note can be written, the next process says again that it compiles."""
+    _RUN_HERE.add(kind)
     with contextlib.suppress(OSError):
         _note(kind).touch()
 

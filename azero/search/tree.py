@@ -160,11 +160,27 @@ def move_node(tree, b, source, target):
 
 
 @kernel
+def forget_proof(tree, b):
+    """Make row b's proven root one that is not: what its proof stands on may be forgotten, or be banned here.
+
+    Its own evaluation is lost. Its children's mean takes the place of that, so that nothing of the proof stays in its sums.
+    """
+    visits, values = 0, 0.0
+    for action in range(tree.edges.shape[2]):
+        visits += tree.edges[b, ROOT, action].child_visits
+        values += tree.edges[b, ROOT, action].child_value_sum
+    mean = values / visits
+    tree.nodes[b, ROOT].proven = False
+    tree.nodes[b, ROOT].raw_value = mean
+    tree.nodes[b, ROOT].value_sum = mean * tree.nodes[b, ROOT].node_visits
+
+
+@kernel
 def reroot(tree, b, new_root, room, new_index):
     """Keep the subtree of `new_root` as row b's tree, moved to the front, and leave `room` nodes free.
 
     Nodes that do not fit are forgotten, latest created first; the statistics of their edges stay, and a later descent creates
-    them again. The new root must be proven anew: what its proof stands on may be forgotten, or be banned here.
+    them again. The new root must be proven anew, see `forget_proof`.
     new_index: scratch, [N] int32. In-place moving is safe because a child's index is above its parent's.
     """
     most = tree.states.shape[1] - room
@@ -185,7 +201,8 @@ def reroot(tree, b, new_root, room, new_index):
             tree.edges[b, target, action].child = UNVISITED
         if node != new_root:
             tree.edges[b, new_index[parent], tree.nodes[b, target].parent_action].child = target
-    tree.nodes[b, ROOT].proven = tree.nodes[b, ROOT].terminal
+    if tree.nodes[b, ROOT].proven and not tree.nodes[b, ROOT].terminal:
+        forget_proof(tree, b)
     tree.searches[b].num_nodes = kept
     tree.searches[b].leaf = NO_LEAF
 

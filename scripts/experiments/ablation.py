@@ -77,7 +77,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
     "squeeze-excitation": {"recipe": [], "ratio 4": ["network.squeeze_ratio=4"]},
-    "surprise": {"recipe": [], "half the weight": ["selfplay.surprise_share=0.5"]},
+    "surprise": {"recipe": [], "half the weight, nothing merged": ["selfplay.surprise_share=0.5", "train.merge_equal=false"]},
     "forks": {"recipe": [], "of a fifth of the games": ["selfplay.fork_fraction=0.2"]},
     "soft policy": {"recipe": [], "head and target": ["network.soft_policy=true"]},
     "opponent's reply": {"recipe": [], "head and target": ["network.opponent_reply=true"]},
