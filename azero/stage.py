@@ -11,7 +11,6 @@ from azero.config import Config, UserError
 from azero.correctness import has_table
 from azero.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.files.state import STAGES
-from azero.gate import games_at_most
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
 from azero.truth.hex_openings import has_openings
@@ -81,7 +80,7 @@ def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:
     known["game"] = report.last_figure(GAME_SECONDS)
     last = {what: seconds for what, seconds in known.items() if seconds is not None}
     evaluate = run.config.evaluate
-    matched = games_at_most(evaluate) or evaluate.anchor_games
+    matched = evaluate.games or evaluate.anchor_games
     return Clock(minutes, run.state.elapsed_seconds, last, ("initialize",) if matched else ("initialize", "evaluate"))
 
 

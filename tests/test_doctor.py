@@ -97,7 +97,8 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
     ],
 )
 def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any], named: set[str]) -> None:
-    sick = case(settings=settings, **{"policy": {"selfplay__target_entropy": 0.01}, "gate": {"evaluate__promoted": 0.0}}[about])
+    sick = SICK[about][0]
+    sick = replace(sick, config={**sick.config, **settings})
     assert set(re.findall(r"\b(?:search|selfplay|train|evaluate)\.\w+", examine(sick)[about])) == named
 
 

@@ -195,6 +195,8 @@ def test_a_kept_tree_s_new_root_is_proven_anew() -> None:
     game = make_game("tictactoe")
     player = searched(game, [after(game, 0, 3, 1)], SOLVER)  # X X 2 / O 4 5 / 6 7 8: O must play 2
     player.take_in(after(game, 0, 3, 1, 4)[None], ONLY_GAME, None)
-    assert not player.tree.nodes["proven"][0, ROOT] and player.tree.nodes["raw_value"][0, ROOT] == 1.0
+    root, edges = player.tree.nodes[0, ROOT], player.tree.edges[0, ROOT]
+    assert not root["proven"] and root["node_visits"] == edges["child_visits"].sum() + 1
+    assert root["raw_value"] == pytest.approx(edges["child_value_sum"].sum() / edges["child_visits"].sum())
     assert player.choose(after(game, 0, 3, 1, 4)[None], ONLY_GAME, ONLY_GAME)[0] == 2
     assert player.tree.nodes["proven"][0, ROOT]
