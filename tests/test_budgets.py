@@ -27,7 +27,7 @@ BUDGETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # player, its bud
     ("alpha_beta", {"depth": 5}, {"depth": 3}),
     (
         "iterative_deepening",
-        {"seconds": 0.02},
+        {"seconds": 0.01},
         {"seconds": 0.001, "depth": 1},
     ),  # by the clock alone it would depend on the machine
 ]

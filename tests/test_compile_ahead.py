@@ -23,7 +23,7 @@ NEEDED = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_it_compiles_what_matches_and_the_table_need_and_no_self_play(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     subprocess.run([sys.executable, "-m", "azero.compile_ahead", "gumbel"], env=environment, check=True, timeout=300)
