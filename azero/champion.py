@@ -130,8 +130,8 @@ class Champion:
             actions.append(self._choose(player, state, len(actions), past.banned(ONLY_GAME, state[None])))
             past.add(ONLY_GAME, state[None])
             state = self.game.step(state, actions[-1])
-        outcome = self.game.outcome(state) * (1.0 if self.game.to_play(state) == 0 else -1.0)
-        return PlayedGame([self.game.action_name(action) for action in actions], outcome, self.game.format_state(state))
+        names = [self.game.action_name(action) for action in actions]
+        return PlayedGame(names, self.game.first_outcome(state), self.game.format_state(state))
 
     def _choose(self, player: Player, state: np.ndarray, ply: int, banned: np.ndarray | None = None) -> int:
         return int(player.choose(state[None], ONLY_GAME, np.full(1, ply, np.int64), banned)[0])

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from azero.command_line import game_title
 from azero.config import Config, GameConfig, UserError
-from azero.files.folder import names_of_runs
+from azero.files.folder import names_of_runs, paths_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player, maker_of
@@ -91,9 +90,9 @@ def run_of(game: Game, config: Config) -> str | None:
 
     Of the runs on the same board it is the one that is called as the rules are, or else the one that ran last.
     """
-    title, folder = game_title(GameConfig(name=game.name)), Path(config.checkpoints)
+    title = game_title(GameConfig(name=game.name))
     runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
-    return max(runs, key=lambda name: (name == title, (folder / name / "state.json").stat().st_mtime), default=None)
+    return max(runs, key=lambda name: (name == title, paths_of(config, name).state.stat().st_mtime), default=None)
 
 
 def has_learned(run: str, game: Game, config: Config) -> bool:

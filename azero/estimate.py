@@ -223,7 +223,7 @@ def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
 def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -> str:
     """The table of a cycle's parts, and the whole run, for games as measured and for longer or shorter ones."""
     now, other = (pace(config, measured, scale) for scale in scales)
-    last = max(1, cycles_held(config, measured, now))
+    last = last_cycle(config, measured, now)
     columns = [
         cycle_seconds(now, config.train, 1),
         cycle_seconds(now, config.train, last),
@@ -241,6 +241,11 @@ def cycles_held(config: Config, measured: Measured, pace: Pace) -> int:
     if not config.minutes:
         return config.cycles
     return cycles_in(pace, config.train, 60 * config.minutes - measured.start, config.cycles)
+
+
+def last_cycle(config: Config, measured: Measured, pace: Pace) -> int:
+    """The last cycle that is told of, also where there is time for none."""
+    return max(1, cycles_held(config, measured, pace))
 
 
 def run_text(config: Config, measured: Measured, now: Pace, other: Pace) -> str:
@@ -274,7 +279,7 @@ def lanes_text(config: Config, measured: Measured) -> str:
 def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     """Memory by what takes it in the last cycle. The window is held as examples and as tensors."""
     lanes = measured.lanes * lane_bytes(trial_game, measured.rows, config)
-    last = max(1, cycles_held(config, measured, pace(config, measured)))
+    last = last_cycle(config, measured, pace(config, measured))
     examples = window_examples(last, examples_a_cycle(config, measured), config.train)
     planes = int(np.prod(trial_game.planes_shape))
     targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
@@ -287,7 +292,7 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
 def disk_text(config: Config, measured: Measured) -> str:
     """Disk by what takes it when the run has ended."""
     games, examples = config.selfplay.games, examples_a_cycle(config, measured)
-    cycles = max(1, cycles_held(config, measured, pace(config, measured)))
+    cycles = last_cycle(config, measured, pace(config, measured))
     window = window_size(config.train, cycles * examples)
     shards = min(cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
     kept = min(config.keep, cycles) + 1

@@ -207,7 +207,7 @@ class Session:
         """The game so far as a JSON line, like the arena's; the outcome, for who moved first, is null in an unfinished game."""
         state, _ = self.replay()
         over = self.game.is_terminal(state)
-        outcome = self.game.outcome(state) * (1 if self.game.to_play(state) == 0 else -1) if over else 0.0
+        outcome = self.game.first_outcome(state) if over else 0.0
         players = ["human", opponent] if self.side == 0 else [opponent, "human"]
         return json.dumps(
             {

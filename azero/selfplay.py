@@ -31,7 +31,7 @@ from azero.run import Run, Stopped, StopSignal
 from azero.search.figures import StageFigures
 from azero.search.kernels import compiled_before, note_compiled
 from azero.seeds import FORKS, SELFPLAY, game_seeds, sequence
-from azero.stage import run_alone
+from azero.stage import GAME_SECONDS, run_alone
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, deadline: float = math.inf) -> None:
@@ -63,7 +63,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
         lanes = lane_count(config, len(numbers), choice)
         inferences = make_inferences(champion, game, choice, lanes)
-        limits = (deadline, report.last_figure("selfplay/game_seconds") or 0.0)
+        limits = (deadline, report.last_figure(GAME_SECONDS) or 0.0)
         played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, *limits, openings)
     if played:
         note_compiled(config.search.kind)
@@ -113,7 +113,7 @@ def report_games(
         {
             "selfplay/games": float(figures.games),
             "selfplay/evaluations": float(figures.evaluations),
-            "selfplay/game_seconds": figures.game_seconds,
+            GAME_SECONDS: figures.game_seconds,
             "selfplay/games_per_second": figures.games / seconds,
             "selfplay/simulations_per_second": figures.simulations / seconds,
             "selfplay/cache_hits": figures.cache_found / max(figures.cache_asked, 1),

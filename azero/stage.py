@@ -16,7 +16,7 @@ from azero.run import Run, State, Stopped, StopSignal
 from azero.truth.hex_openings import has_openings
 from azero.truth.shipped import has_positions
 
-GAME_SECONDS = "selfplay/game_seconds"
+GAME_SECONDS = "selfplay/game_seconds"  # the figure that self-play tells of its games
 KEPT_BACK = 1.1  # of what the other stages took last: training takes longer from cycle to cycle while its window fills
 
 Stage = Callable[..., None]  # (config, run, report, stop); selfplay takes a deadline as well

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from champions import Played, add_champion, add_search, count, first_outcome, load_champion, tell, title
+from champions import Played, add_champion, add_search, count, load_champion, tell, title
 
 from azero.command_line import one_sentence
 from azero.config import UserError
@@ -78,7 +78,7 @@ class Duel:
                 action = ask(self.opponent, self.other, state, len(moves))
             moves.append(action)
             state = game.step(state, action)
-        return Played(tuple(moves), -first_outcome(game, state))
+        return Played(tuple(moves), -game.first_outcome(state))
 
     def warm_up(self, random_moves: int) -> None:
         """Two games that do not count: in the first all is compiled, the second tells what the champion's moves take."""

@@ -8,10 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from azero.config import Config, UserError, check
-from azero.games.game import Game
 from azero.rating import score_interval
 from azero.trained import TrainedLanes, load_for_lanes
 from azero.words import parse_words
@@ -61,11 +58,6 @@ class Played(NamedTuple):
 
     moves: tuple[int, ...]
     outcome: float  # for the champion
-
-
-def first_outcome(game: Game, state: np.ndarray) -> float:
-    """The outcome of a finished game for the first player."""
-    return game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
 
 
 def count(games: Sequence[Played]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
-from champions import Played, add_champion, add_search, count, first_outcome, load_champion, tell, title
+from champions import Played, add_champion, add_search, count, load_champion, tell, title
 
 from azero.command_line import one_sentence
 from azero.config import UserError
@@ -58,7 +58,7 @@ def play(game: Game, champion: PvMcts, opponent: Opponent, count: int) -> list[P
             moves[place].append(action)
             states[place] = game.step(states[place], action)
         playing, ply = np.array([place for place in playing if not game.is_terminal(states[place])], np.int64), ply + 1
-    return [Played(tuple(line), first_outcome(game, state)) for line, state in zip(moves, states, strict=True)]
+    return [Played(tuple(line), game.first_outcome(state)) for line, state in zip(moves, states, strict=True)]
 
 
 def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:

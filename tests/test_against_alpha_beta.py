@@ -29,7 +29,7 @@ def test_the_champion_moves_second_and_alpha_beta_gets_a_multiple_of_its_time() 
     games = [duel.play(2, source) for source in np.random.SeedSequence(1).spawn(8)]
     for played in games:
         state = reduce(game.step, played.moves, game.initial_state())
-        assert game.is_terminal(state) and played.outcome == -champions.first_outcome(game, state)
+        assert game.is_terminal(state) and played.outcome == -game.first_outcome(state)
     assert len({played.moves[:1] for played in games}) > 1  # drawn
     assert duel.own.moves == sum(len(played.moves) // 2 for played in games)
     assert duel.other.moves == sum(max(0, (len(played.moves) + 1) // 2 - 2) for played in games)

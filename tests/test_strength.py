@@ -20,7 +20,6 @@ from azero.truth.scores import worth
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-import champions  # noqa: E402
 import perfect_opponent  # noqa: E402
 import strength  # noqa: E402
 
@@ -61,7 +60,7 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
             scores.append(oracle.score_moves(state))
             chosen.append(scores[-1][move])
             state = game.step(state, move)
-        assert game.is_terminal(state) and played.outcome == champions.first_outcome(game, state)
+        assert game.is_terminal(state) and played.outcome == game.first_outcome(state)
         assert all(worth(at).max() == worth(at)[move]
                    for at, move in zip(scores[1::2], played.moves[1::2], strict=True))  # fmt: skip
         if played.outcome < 1:

@@ -213,6 +213,10 @@ class Game:
         """The value of a terminal state for `to_play(state)`."""
         return float(self.rules.outcome(state))
 
+    def first_outcome(self, state: np.ndarray) -> float:
+        """The value of a terminal state for the player who moves first in the game."""
+        return self.outcome(state) * (1.0 if self.to_play(state) == 0 else -1.0)
+
     def to_play(self, state: np.ndarray) -> int:
         """Who moves, 0 or 1; at a terminal state, who would."""
         return int(self.rules.to_play(state))

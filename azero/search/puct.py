@@ -86,9 +86,8 @@ def deviation_factor(tree, b, node, puct):
     if visits <= 1.0:
         return 1.0
     square = (tree.nodes[b, node].value_sum / visits) ** 2
-    squares = max(
-        np.float64(square_sum(tree.nodes, b, node)), square * visits
-    )  # proofs change sums after their squares were added
+    # the mean's squares at least: proofs change sums after their squares were added
+    squares = max(np.float64(square_sum(tree.nodes, b, node)), square * visits)
     variance = (USUAL_WEIGHT * (square + USUAL_DEVIATION**2) + squares) / (USUAL_WEIGHT + visits - 1.0) - square
     return 1.0 + puct.c_puct_deviation * (math.sqrt(max(variance, 0.0)) / USUAL_DEVIATION - 1.0)
 
