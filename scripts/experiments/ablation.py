@@ -1,15 +1,16 @@
-"""Which settings make Connect Four strongest in a given time? Runs of the recipe that differ in one answer, measured exactly.
+"""Which settings make Connect Four strongest in a given time? Runs of `connect_four_quick` that differ in one answer.
 
     python scripts/experiments/ablation.py --minutes 10 --seeds 1,2,3                  everything; runs on record are left out
     python scripts/experiments/ablation.py --minutes 10 --seeds 1 --questions gate     one question
     python scripts/experiments/ablation.py --table                                     what is on record, no run
 
 The answers of THOROUGH, one for each of six questions, are run with every seed, then all the others with the first seed only;
-what is not on record is "not measured" in the table. Each run starts from nothing and has the machine to itself. Its champion
-answers the development positions (`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with solver,
-whatever taught it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower settings
-play less: the question is what a second buys. Records are lines of JSON in
-docs/ablation.jsonl, one a run; delete a line to run it again.
+what is not on record is "not measured" in the table. Each run starts from nothing, with its kernels compiled, and has one core to
+itself; as many run at once as there are cores (one thread disturbs its neighbour little, two that wait for each other much).
+Its champion answers development positions (`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with
+solver, whatever taught it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower
+settings play less: the question is what a second buys. Records are lines of JSON in docs/ablation.jsonl, one a run; delete a
+line to run it again.
 """
 
 from __future__ import annotations
@@ -17,17 +18,23 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
+import queue
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from azero.command_line import one_sentence
 from azero.config import UserError
+from azero.machine import cores
 from azero.words import whole_numbers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -48,7 +55,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
         "recipe": [],
         "a quarter with 96, else 16": [
             *("search.num_simulations=96", "selfplay.full_search_fraction=0.25", "selfplay.fast_simulations=16"),
-            "selfplay.games=2000",
+            "selfplay.games=1000",
         ],
     },
     "value mixing": {
@@ -92,6 +99,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     },
 }
 SEARCH = ("kind=puct", "tree_reuse=false", "fpu_mode=absolute", "fpu=0", "c_puct_deviation=0", "solver=true")  # of the answers
+POSITIONS = ("--positions", "500")
 FIGURES = ("policy_mean_percent", "search600_mean_percent", "search600_early_hard_percent", "policy_value_error")
 # The questions that several seeds answer, each by the answer that is likeliest to win.
 THOROUGH = (
@@ -121,39 +129,61 @@ def read_records(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def call(*words: str) -> str:
-    """The output of one of azero's programs.
+def call(core: int, *words: str) -> str:
+    """The output of one of azero's programs, run on one core.
 
     Raises:
         UserError: it failed.
     """
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(["taskset", "-c", str(core), sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         raise UserError(f"{' '.join(words)} failed: {done.stderr.strip().splitlines()[-1:]}")
     return done.stdout
 
 
-def run_once(changes: Sequence[str], seed: int, minutes: float) -> dict[str, Any]:
+def run_once(changes: Sequence[str], seed: int, minutes: float, core: int) -> dict[str, Any]:
     """Train from nothing and measure. Returns the seconds, the cycles, and strength.py's figures by name."""
     with tempfile.TemporaryDirectory() as folder:
-        where = [f"checkpoints={folder}/checkpoints", f"data={folder}/data", "run=ablation"]
+        where = [f"checkpoints={folder}/checkpoints", f"data={folder}/data", f"seed={seed}"]
+        loop = ["-m", "azero.loop", "experiment=connect_four_quick", *where, *changes]
+        call(core, *loop, "run=compiled", "cycles=1", "selfplay.games=4")
         begin = time.perf_counter()
-        call(
-            "-m",
-            "azero.loop",
-            "experiment=connect_four",
-            f"minutes={minutes:g}",
-            "cycles=100000",
-            f"seed={seed}",
-            *where,
-            *changes,
-        )
+        call(core, *loop, "run=ablation", "cycles=100000", f"minutes={minutes:g}")
         seconds = time.perf_counter() - begin
-        asked = ("--run", "ablation", "--checkpoints", f"{folder}/checkpoints", "--simulations", "0,600")
-        text = call("scripts/strength.py", *asked, *SEARCH)
+        asked = ("--run", "ablation", "--checkpoints", f"{folder}/checkpoints", "--simulations", "0,600", *POSITIONS)
+        text = call(core, "scripts/strength.py", *asked, *SEARCH)
         cycles = len((Path(folder) / "checkpoints" / "ablation" / "metrics.csv").read_text().splitlines()) - 1
     figures = {name: float(value) for name, _, value in (line.partition("=") for line in text.splitlines()) if value}
     return {"seconds": round(seconds, 1), "cycles": cycles, **figures}
+
+
+def run_all(runs: Sequence[tuple[str, int]], minutes: float, records: Path) -> None:
+    """Each answer with its seed, one on each core at a time; what is done is put on record at once.
+
+    Raises:
+        UserError: a run failed, or nothing here can bind a run to a core.
+    """
+    if not shutil.which("taskset"):
+        raise UserError("the ablation needs taskset (util-linux) to give each run a core of its own")
+    free: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for core in sorted(os.sched_getaffinity(0)):
+        free.put(core)
+    writing = threading.Lock()
+
+    def work(run: tuple[str, int]) -> None:
+        answer, seed = run
+        core = free.get()
+        print(f"{time.strftime('%H:%M')} core {core}: {answer}, seed {seed}", flush=True)
+        changes = answers()[answer]
+        key = {"answer": answer, "seed": seed, "minutes": minutes, "changes": changes, "commit": commit()}
+        record = {**key, **run_once(changes, seed, minutes, core)}
+        free.put(core)
+        with writing, open(records, "a") as file:
+            file.write(json.dumps(record) + "\n")
+
+    with ThreadPoolExecutor(cores()) as pool:
+        for _ in pool.map(work, runs):
+            pass
 
 
 def commit() -> str:
@@ -227,13 +257,11 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=RECORDS)
     arguments = parser.parse_args()
     if not arguments.table:
-        for answer, seed in plan(arguments.questions, whole_numbers(arguments.seeds, "--seeds", "1,2,3")):
-            key, changes = {"answer": answer, "seed": seed, "minutes": arguments.minutes}, answers()[answer]
-            if not any(key.items() <= record.items() for record in read_records(arguments.records)):
-                print(f"{answer}, seed {seed}", flush=True)
-                record = {**key, "changes": changes, "commit": commit(), **run_once(changes, seed, arguments.minutes)}
-                with open(arguments.records, "a") as file:
-                    file.write(json.dumps(record) + "\n")
+        runs = plan(arguments.questions, whole_numbers(arguments.seeds, "--seeds", "1,2,3"))
+        recorded = [
+            (each["answer"], each["seed"]) for each in read_records(arguments.records) if each["minutes"] == arguments.minutes
+        ]
+        run_all([run for run in runs if run not in recorded], arguments.minutes, arguments.records)
     print(table(read_records(arguments.records), arguments.minutes))
 
 
