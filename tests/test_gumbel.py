@@ -28,6 +28,7 @@ from azero.search.gumbel import (
     choose_gumbel,
     draw_noise,
     improved_policy,
+    improved_value,
     make_gumbel,
     select_inner,
     visit_sequence,
@@ -35,7 +36,7 @@ from azero.search.gumbel import (
 )
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
-from azero.search.root import Temperature
+from azero.search.root import Temperature, mean_value
 from azero.search.tree import ILLEGAL, ROOT, Tree, make_tree
 from azero.seeds import SELFPLAY, game_seeds
 from azero.signals import StopSignal
@@ -107,6 +108,21 @@ def test_the_improved_policy_by_hand() -> None:
     improved_policy(tree, 0, ROOT, gumbel(2), out)
     odds = 0.1 * math.exp(5.1) / 0.9
     assert out == pytest.approx([odds / (1 + odds), 1 / (1 + odds)], rel=1e-5)
+
+
+def test_what_the_search_is_worth_by_hand() -> None:
+    # As in the advantages above: completed_q 0.5, -0.25, 0.2125, 0.2125 and advantages 5.2, 0, 3.20667, 3.20667.
+    # Weights 0.4 e^5.2 = 72.5089, 0.2, 0.3 e^3.20667 = 7.4089, 0.1 e^3.20667 = 2.4696; sum 82.5874.
+    # (72.5089 * 0.5 - 0.2 * 0.25 + 9.8786 * 0.2125) / 82.5874 = 0.46380. The mean of all: (0.1 + 1 - 0.25) / 4 = 0.2125.
+    tree = with_value(root_with([0.4, 0.2, 0.3, 0.1], [2, 1, 0, 0], [1.0, -0.25, 0.0, 0.0], 0.1), 0.1)
+    assert improved_value(tree, 0, gumbel(4)) == pytest.approx(0.4638, abs=1e-4)
+    assert mean_value(tree, 0) == pytest.approx(0.2125)
+
+
+def test_a_proven_root_is_worth_what_is_proven() -> None:
+    tree = with_value(root_with([0.4, 0.6], [2, 1], [-1.0, 0.2]), -1.0)
+    tree.nodes["proven"] = True
+    assert improved_value(tree, 0, gumbel(2, solver=True)) == -1.0
 
 
 def test_below_the_root_visits_follow_the_improved_policy() -> None:
@@ -234,6 +250,20 @@ def test_self_play_with_gumbel_records_the_improved_policy_and_is_the_same_in_an
     assert targets.sum(axis=1) == pytest.approx(1, abs=1e-5)
     shares = targets * 8  # visit counts of eight simulations would be whole numbers
     assert np.abs(shares - np.round(shares)).max() > 0.1
+
+
+def test_self_play_records_what_a_player_s_search_finds_its_root_to_be_worth() -> None:
+    game = make_game("tictactoe")
+    search = SearchConfig(kind="gumbel", num_simulations=8, tree_reuse=False)
+    config = Config(search=search, selfplay=SelfplayConfig(games=4, temperature=0.0))
+    seeds = game_seeds(1, 1, SELFPLAY, 4)
+    records, _ = play_games(game, [FakeInference(game)], config, range(4), seeds, SilentProgress(), StopSignal())
+    for record in records:
+        player, games = PvMcts(game, FakeInference(game), search), np.arange(len(record.states))
+        player.new_games(np.zeros(len(games), np.uint64))
+        player.think(record.states, games)
+        assert player.root_values(games).tolist() == record.root_value.tolist()
+        assert [improved_value(player.tree, b, player.score) for b in games] == pytest.approx(record.root_value, abs=1e-6)
 
 
 def test_gumbel_with_tree_reuse_is_refused() -> None:

@@ -28,7 +28,7 @@ from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import node_type
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, temperature_at
-from azero.search.scores import choose_move, make_score
+from azero.search.scores import choose_move, make_score, search_value
 from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
@@ -66,6 +66,13 @@ def choose_actions(tree, games, score, plies, schedule, streams, actions):
     for row in range(games.shape[0]):
         b = games[row]
         actions[row] = choose_move(tree, b, score, temperature_at(schedule, plies[row]), streams[b])
+
+
+@kernel
+def find_values(tree, games, score, values):
+    """values [B]: what the search of each of `games` [B] found its root to be worth."""
+    for row in range(games.shape[0]):
+        values[row] = search_value(tree, games[row], score)
 
 
 class PvMcts:
@@ -282,8 +289,10 @@ class PvMcts:
         return self.tree.edges["child_visits"][games, ROOT]
 
     def root_values(self, games: np.ndarray) -> np.ndarray:
-        """[B] float32: mean value of the search for the player to move, after `think`."""
-        return self.tree.nodes["value_sum"][games, ROOT] / self.tree.nodes["node_visits"][games, ROOT]
+        """[B] float32: the search's value for the player to move, after `think`; see `search_value`."""
+        values = np.zeros(len(games), np.float32)
+        find_values(self.tree, games, self.score, values)
+        return values
 
 
 def is_decided(edges: np.ndarray, simulations_left: int) -> bool:

@@ -19,7 +19,7 @@ from azero.search.mcts import expand_root, simulate
 from azero.search.random_stream import next_below, next_float
 from azero.search.repetition import ban, find_banned
 from azero.search.root import Fading, Temperature, divergence, temperature_at
-from azero.search.scores import begin_search, choose_move, write_target
+from azero.search.scores import begin_search, choose_move, search_value, write_target
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
 IDLE, PLAYING, FINISHED = 0, 1, 2
@@ -38,7 +38,7 @@ class Lane(NamedTuple):
     to_play: np.ndarray  # [B, P] int8
     actions: np.ndarray  # [B, P] int32
     policy_target: np.ndarray  # [B, P, A] float32
-    root_value: np.ndarray  # [B, P] float32, mean value of the search for to_play
+    root_value: np.ndarray  # [B, P] float32, the search's value for to_play
     prior: np.ndarray  # [B, A] float32, the root's, before chance came into it
     surprise: np.ndarray  # [B, P] float32, how far the search's target is from that prior, in nats
     searched: np.ndarray  # [B, P] bool: searched in full; False for fast searches and random plies of an opening
@@ -237,7 +237,7 @@ def record_search(tree, lane, b, score, policy):
     lane.simulations[b] += budget(policy, tree.searches[b].fast) - tree.searches[b].simulations_left
     write_target(tree, b, score, lane.policy_target[b, ply])
     lane.surprise[b, ply] = divergence(lane.policy_target[b, ply], lane.prior[b])
-    lane.root_value[b, ply] = tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
+    lane.root_value[b, ply] = search_value(tree, b, score)
 
 
 @part

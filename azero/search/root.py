@@ -129,6 +129,12 @@ def move_weights(tree, b, puct):
 
 
 @kernel
+def mean_value(tree, b):
+    """The mean value of all simulations of game b's search, its root's own evaluation among them; exact where it is proven."""
+    return tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
+
+
+@kernel
 def policy_target(weights, out):
     """out [A] float32: the weights [A] of the moves over their sum. Temperature never touches it."""
     total = weights.sum()

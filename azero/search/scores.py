@@ -1,4 +1,4 @@
-"""Which search it is, PUCT or Gumbel: four questions that each of them answers in its own way.
+"""Which search it is, PUCT or Gumbel: five questions that each of them answers in its own way.
 
 The kernels are the same for both. Numba compiles them once for each type of `score`, so a running search asks nothing.
 """
@@ -10,9 +10,9 @@ from typing import Any
 from numba.extending import overload
 
 from azero.config import SearchConfig
-from azero.search.gumbel import Gumbel, choose_gumbel, draw_noise, improved_policy, make_gumbel, select_next
+from azero.search.gumbel import Gumbel, choose_gumbel, draw_noise, improved_policy, improved_value, make_gumbel, select_next
 from azero.search.puct import Puct, make_puct, select_child
-from azero.search.root import begin_puct, choose_action, move_weights, policy_target, temperature_at
+from azero.search.root import begin_puct, choose_action, mean_value, move_weights, policy_target, temperature_at
 from azero.search.tree import ROOT
 
 Score = Puct | Gumbel
@@ -26,7 +26,7 @@ def make_score(config: SearchConfig, num_games: int, num_actions: int, fast_simu
 
 
 def next_child(tree, b, node, score):
-    """The action by which a simulation leaves an expanded node. For compiled code only, as are the three below."""
+    """The action by which a simulation leaves an expanded node. For compiled code only, as are the four below."""
     raise NotImplementedError
 
 
@@ -40,6 +40,11 @@ def begin_search(tree, b, score, policy, ply, stream, noise):
 
 def write_target(tree, b, score, out):
     """Write the policy target of game b's root into out [A]: shares of the visits, or the improved policy."""
+    raise NotImplementedError
+
+
+def search_value(tree, b, score):
+    """What game b's search found its root to be worth, for its player: the mean of all simulations, or the improved value."""
     raise NotImplementedError
 
 
@@ -74,6 +79,13 @@ def _write_target(tree, b, score, out):
     if is_gumbel(score):
         return lambda tree, b, score, out: improved_policy(tree, b, ROOT, score, out)
     return lambda tree, b, score, out: policy_target(move_weights(tree, b, score), out)
+
+
+@overload(search_value)
+def _search_value(tree, b, score):
+    if is_gumbel(score):
+        return lambda tree, b, score: improved_value(tree, b, score)
+    return lambda tree, b, score: mean_value(tree, b)
 
 
 @overload(choose_move)
