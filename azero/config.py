@@ -367,10 +367,17 @@ def check_together(config: Config) -> None:
         raise UserError(f"evaluate.anchors={evaluate.anchors} must be rising numbers of simulations, each 1 or more.")
     if evaluate.gate == "sequential":
         check_sequential(evaluate)
-    if evaluate.games and evaluate.temperature == 0 and evaluate.opening_plies == 0:
+    if evaluate.games and is_certain(evaluate) and evaluate.opening_plies == 0:
         raise UserError(
-            "evaluate.temperature=0 without evaluate.opening_plies plays one game over and over; set either of them above 0."
+            f"evaluate.temperature={evaluate.temperature:g} for evaluate.temperature_plies={evaluate.temperature_plies} without "
+            "evaluate.opening_plies plays one game over and over; set what is 0 above 0."
         )
+
+
+def is_certain(evaluate: EvaluateConfig) -> bool:
+    """Whether nobody chooses by chance in a match once its openings are over."""
+    warm = evaluate.temperature_plies + evaluate.temperature_decay_plies > evaluate.opening_plies
+    return evaluate.temperature_final == 0 and not (evaluate.temperature > 0 and warm)
 
 
 def check_sequential(evaluate: EvaluateConfig) -> None:

@@ -16,7 +16,7 @@ from azero.config import Config, EvaluateConfig, SearchConfig
 from azero.elo_table import Result, champion_name, results_of
 from azero.games import make_game
 from azero.games.game import Game
-from azero.gate import Verdict, counted_games, games_at_most, judge
+from azero.gate import Verdict, counted_games, counts_distinct, games_at_most, judge
 from azero.inference_choice import choice_for, ensure_choice
 from azero.lanes import lanes_wished
 from azero.match import Clock, MatchGame, MatchResult, Table, Watch, summarize
@@ -86,7 +86,7 @@ def make_searcher(config: Config, data: bytes, name: str, game: Game, choice: In
 def make_openings(config: Config, game: Game, cycle: int) -> list[list[int]]:
     """The opening of each pair of games that a match may have; different ones, as far as possible, where copies do not count."""
     evaluate, source = config.evaluate, seeds.sequence(config.seed, cycle, seeds.OPENINGS)
-    draw = draw_openings if evaluate.distinct or evaluate.gate == "sequential" else random_openings
+    draw = draw_openings if counts_distinct(evaluate) or evaluate.gate == "sequential" else random_openings
     return draw(game, evaluate.opening_plies, games_at_most(evaluate) // 2, source)
 
 

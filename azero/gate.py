@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from azero.config import EvaluateConfig
+from azero.config import EvaluateConfig, is_certain
 from azero.match import MatchGame
 from azero.rating import SequentialTest, count_results, pair_counts, score, sequential_test
 
@@ -45,8 +45,12 @@ def counted_games(games: Sequence[MatchGame], evaluate: EvaluateConfig) -> Seque
     Of players that choose by chance a line that comes twice is twice as likely, and a test that counted it once would think it
     as likely as the others. Players that do not choose by chance repeat themselves and tell nothing new.
     """
-    repeats_itself = evaluate.temperature == 0 and evaluate.temperature_final == 0
-    return distinct_pairs(games) if evaluate.distinct or (evaluate.gate == "sequential" and repeats_itself) else games
+    return distinct_pairs(games) if counts_distinct(evaluate) else games
+
+
+def counts_distinct(evaluate: EvaluateConfig) -> bool:
+    """Whether only distinct pairs count: where that is asked for, and where nobody chooses by chance."""
+    return evaluate.distinct or is_certain(evaluate)
 
 
 def distinct_pairs(games: Sequence[MatchGame]) -> list[MatchGame]:

@@ -115,7 +115,7 @@ def make_policy(search: SearchConfig, selfplay: SelfplayConfig) -> Policy:
         opening_fraction=float(selfplay.opening_fraction),
         opening_plies=max(1, selfplay.opening_plies),
         full_search_fraction=float(selfplay.full_search_fraction),
-        fast_simulations=selfplay.fast_simulations,
+        fast_simulations=selfplay.fast_simulations if selfplay.full_search_fraction < 1 else 0,
         resign_threshold=float(selfplay.resign_threshold),
         resign_play_on=float(selfplay.resign_play_on),
     )

@@ -114,7 +114,8 @@ def ratings(
 ) -> list[Rating]:
     """Elo ratings of M players who met each other: the most likely ones (Bradley & Terry 1952; Elo's curve is theirs).
 
-    Each pair that met counts one drawn game more than it played, so that a player who won or lost everything has a rating too.
+    Each player brings half a drawn game that was not played, in equal shares against all whom it met, so that who won or lost
+    everything has a rating too.
     The margins come from the inverse of the likelihood's second derivative at its top. Players who never met, not even through
     others, cannot be compared; their groups lie around 0 each.
 
@@ -131,7 +132,9 @@ def ratings(
     if games.shape != points.shape or not np.allclose(points + points.T, games):
         raise ValueError("points and points.T must add up to games")
     met = games > 0
-    scored, played = points + met / 2, games + met
+    share = 1 / np.maximum(met.sum(axis=1), 1)
+    drawn = met * (share[:, None] + share[None, :]) / 2
+    scored, played = points + drawn / 2, games + drawn
     elo = ELO_SCALE / math.log(10)
     strength = np.zeros(len(points))  # in nats: the odds of i against j are exp(strength[i] - strength[j])
     free = np.ones(len(points), np.bool_)

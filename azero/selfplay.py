@@ -161,15 +161,18 @@ def game_text(
 
     Args:
         game: the rules.
-        actions: all of its plies.
+        actions: all of its plies; of one that was resigned, the last one chosen too.
         first_outcome: +1 the first player won, 0 draw, -1 lost.
         opening_plies: how many plies at its beginning were not its players' own.
         names: who moved first and who second, where they are not the same.
     """
-    state = game.initial_state()
+    state, before = game.initial_state(), game.initial_state()
     for action in actions:
-        state = game.step(state, action)
+        state, before = game.step(state, action), state
     moves = [game.action_name(action) for action in actions]
+    resigned = not game.is_terminal(state)
+    if resigned:  # instead of the last move
+        state, moves = before, moves[:-1]
     opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
     winner = 0 if first_outcome > 0 else 1
     who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
@@ -178,7 +181,7 @@ def game_text(
         *([f"opening: {opening}"] if opening else []),
         f"moves: {played}",
         *("", game.format_state(state), ""),
-        f"{who} wins{'' if game.is_terminal(state) else ', the other one resigned'}" if first_outcome else "draw",
+        f"{who} wins{', the other one resigned' if resigned else ''}" if first_outcome else "draw",
     ]
     return "\n".join(lines)
 

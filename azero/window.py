@@ -18,7 +18,8 @@ def window_size(train: TrainConfig, made: float) -> int:
 def train_steps(train: TrainConfig, examples: float, new: float) -> int:
     """Optimizer steps of a cycle: `epochs` passes over its examples, but at most `max_uses` draws for each new one.
 
-    An example stays for several cycles, so that bounds how often it is used in all.
+    An example stays for several cycles. Once the window is full, each is drawn `max_uses` times in all at most; the first ones
+    more often, because there are fewer of them to draw from.
     """
     draws = examples * train.epochs
     if train.max_uses:

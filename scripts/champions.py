@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from azero.config import Config, UserError, check
+from omegaconf import OmegaConf, ValidationError
+
+from azero.config import Config, SearchConfig, UserError, check
 from azero.rating import score_interval
 from azero.trained import TrainedLanes, load_for_lanes
 from azero.words import parse_words
@@ -39,12 +40,28 @@ def load_champion(arguments: argparse.Namespace, lanes: int, **settings: Any) ->
     config = Config(checkpoints=arguments.checkpoints, device=arguments.device)
     network = Path(arguments.network) if arguments.network else None
     trained = load_for_lanes(config, arguments.run, lanes, network, arguments.inference)
-    settings |= parse_words(getattr(arguments, "search", []), "c_puct=1.5")
-    if unknown := next((key for key in settings if not hasattr(trained.search, key)), None):
-        raise UserError(f"search.{unknown} is no setting; python -m azero.loop --cfg job prints those there are.")
-    search = replace(trained.search, **settings)
+    asked = parse_words(getattr(arguments, "search", []), "c_puct=1.5")
+    if "num_simulations" in asked:
+        raise UserError("num_simulations is told by --simulations.")
+    search = change(trained.search, settings | asked)
     check(Config(search=search))
     return trained._replace(search=search)
+
+
+def change(search: SearchConfig, settings: dict[str, Any]) -> SearchConfig:
+    """A search with other settings.
+
+    Raises:
+        UserError: there is no such setting, or the value is not of its type.
+    """
+    for key, value in settings.items():
+        if not hasattr(search, key):
+            raise UserError(f"search.{key} is no setting; python -m azero.loop --cfg job prints those there are.")
+        try:
+            search = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(search), {key: value}))
+        except ValidationError as mistake:
+            raise UserError(f"{key}={value} is no value of search.{key}: {str(mistake).splitlines()[0]}.") from mistake
+    return search
 
 
 def title(arguments: argparse.Namespace, trained: TrainedLanes) -> str:

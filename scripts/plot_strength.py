@@ -22,6 +22,7 @@ from azero.config import UserError
 from azero.monitoring.metrics_csv import read_rows
 
 STAGES = ("time/initialize", "time/selfplay", "time/train", "time/evaluate", "time/correctness")
+COUNTS = ("selfplay/games", "selfplay/evaluations")
 CURVES = {
     "raw policy, mean of six sets": "oracle/keeps_value_policy",
     "search, mean of six sets": "oracle/keeps_value_search",
@@ -45,7 +46,7 @@ def read_curve(path: Path) -> Curve:
     """The curve of one run from its metrics.csv.
 
     Raises:
-        UserError: there is no such file, or the run measured no mistakes.
+        UserError: there is no such file, or the run measured no mistakes, or did not count its games.
     """
     if not path.exists():
         raise UserError(f"{path} does not exist; name a run that has finished a cycle.")
@@ -53,10 +54,11 @@ def read_curve(path: Path) -> Curve:
     asked = np.array(["oracle/keeps_value_search" in row for row in rows], np.bool_)
     if not asked.any():
         raise UserError(f"{path} holds no mistakes of a search; run with oracle.positions and oracle.num_simulations above 0.")
+    if missing := next((tag for tag in COUNTS if not all(tag in row for row in rows)), None):
+        raise UserError(f"{path} has no {missing} for each cycle; an earlier version of azero made it, draw a newer run.")
     of_cycles = {
         "minutes": [sum(row.get(stage, 0.0) for stage in STAGES) / 60 for row in rows],
-        "games": [row["selfplay/games"] for row in rows],
-        "evaluations": [row["selfplay/evaluations"] for row in rows],
+        **{axis: [row[tag] for row in rows] for axis, tag in zip(("games", "evaluations"), COUNTS, strict=True)},
     }
     along = {axis: np.cumsum(each)[asked] for axis, each in of_cycles.items()}
     of_asked = [row for row, measured in zip(rows, asked, strict=True) if measured]

@@ -95,6 +95,8 @@ def main() -> None:
     parser.add_argument("--lanes", type=int, default=0, help="threads; by default two, where there are two cores")
     add_search(parser)
     arguments = parser.parse_args()
+    if arguments.positions < 1 or arguments.lanes < 0:
+        raise UserError("--positions must be at least 1, and --lanes at least 0.")
     amounts, lines = whole_numbers(arguments.simulations, "--simulations", "0,600"), list[str]()
     with one_thread_a_lane():
         trained = load_champion(arguments, arguments.lanes or min(2, cores()))

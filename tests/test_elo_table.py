@@ -22,11 +22,11 @@ CHAMPIONS = [
 
 
 def test_anchors_take_their_places_from_games_among_themselves() -> None:
-    """A link of 60 games with a draw more: 50.5 of 61, then 48.5 of 61 (42 won, 12 drawn)."""
+    """Links of 60 games, 50 and 48 points; of the half draw that each player brings, all of an end's and half of the middle's."""
     rated = rate(LINKS)
     assert rated["random"] == Rating(0.0, 0.0)
-    assert rated["uct 10"].elo == pytest.approx(elo_difference(50.5 / 61), abs=1e-6)
-    assert rated["uct 100"].elo - rated["uct 10"].elo == pytest.approx(elo_difference(48.5 / 61), abs=1e-6)
+    assert rated["uct 10"].elo == pytest.approx(elo_difference(50.375 / 60.75), abs=1e-6)
+    assert rated["uct 100"].elo - rated["uct 10"].elo == pytest.approx(elo_difference(48.375 / 60.75), abs=1e-6)
     assert 0 < rated["uct 10"].margin < rated["uct 100"].margin
 
 
@@ -38,8 +38,8 @@ def test_champions_do_not_move_the_anchors() -> None:
 
 
 def test_a_champion_that_met_one_anchor_is_apart_from_it_by_the_elo_of_its_score() -> None:
-    rated = rate([*LINKS, Result("champion 0", "uct 10", 3, 1, 6)])  # 4 of 11 with the draw more
-    assert rated["champion 0"].elo - rated["uct 10"].elo == pytest.approx(elo_difference(4 / 11), abs=1e-6)
+    rated = rate([*LINKS, Result("champion 0", "uct 10", 3, 1, 6)])  # a half draw of its own, a third of one of uct 10
+    assert rated["champion 0"].elo - rated["uct 10"].elo == pytest.approx(elo_difference((3.5 + 1 / 3) / (10 + 2 / 3)), abs=1e-6)
 
 
 def test_more_games_make_margins_smaller() -> None:

@@ -146,6 +146,14 @@ def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> No
     assert lane.root_value[:, 0] == pytest.approx(-0.9, abs=1e-5)
 
 
+def test_a_move_that_ends_the_game_is_made_by_who_would_resign(game: Game) -> None:
+    """X has all but cell 8 to choose from, the last one, and takes itself for lost: it plays on into the draw."""
+    policy = PLAIN._replace(resign_threshold=0.5, opening_fraction=1.0, opening_plies=8)
+    played = HandDriven(game, 1, policy, opening=np.array([0, 4, 2, 1, 7, 6, 3, 5], np.int32))
+    played.play_out()
+    assert played.lane.root_value[0, 8] < 0.5 and played.lane.ply[0] == 9 and played.lane.first_outcome[0] == 0.0
+
+
 def test_the_share_of_games_with_an_opening_is_the_one_asked_for(game: Game) -> None:
     played = HandDriven(game, 4000, PLAIN._replace(opening_fraction=0.3, opening_plies=2))
     assert (played.lane.ply > 0).mean() == pytest.approx(0.3, abs=5 * (0.3 * 0.7 / 4000) ** 0.5)

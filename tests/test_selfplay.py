@@ -160,8 +160,10 @@ def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> 
     assert text == (
         "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe champion wins"
     )
-    assert selfplay.game_text(game, [1, 0], 0.0, 0).endswith("\n\ndraw")
-    assert selfplay.game_text(game, [1, 0], -1.0, 0).endswith("\n\nthe second player wins, the other one resigned")
+    assert selfplay.game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
+    # X chose 8 as its second move, and resigned instead
+    resigned = selfplay.game_text(game, [1, 0, 8], -1.0, 0)
+    assert resigned == "moves: 1 0\n\nO X 2\n3 4 5\n6 7 8\n\nthe second player wins, the other one resigned"
 
 
 def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Game) -> None:

@@ -251,20 +251,21 @@ def end_game(lane, b, player, outcome):
 def make_move(rules, tree, lane, b, score, policy, scratch):
     """End a search: record it, choose the move, and make its node the root. Marks the game FINISHED at its end.
 
-    Who resigns has chosen a move, which is recorded and not made.
+    Who resigns has chosen a move, which is recorded and not made. A move that ends the game is made: by it others tell whether
+    who lost has resigned.
     """
     ply = lane.ply[b]
     record_search(tree, lane, b, score, policy)
     action = choose_move(tree, b, score, temperature_at(policy.temperature, ply), lane.stream[b])
     record_ply(tree, lane, b, action, not tree.searches[b].fast)
-    if not lane.plays_on[b] and lane.root_value[b, ply] < policy.resign_threshold:
-        end_game(lane, b, lane.to_play[b, ply], -1.0)
-        return
     child = tree.edges[b, ROOT, action].child
     if child == UNVISITED:  # its node was forgotten when the tree was full
         child = add_child(rules, tree, b, ROOT, action)
     if tree.nodes[b, child].terminal:
         end_game(lane, b, tree.nodes[b, child].to_play, tree.nodes[b, child].raw_value)
+        return
+    if not lane.plays_on[b] and lane.root_value[b, ply] < policy.resign_threshold:
+        end_game(lane, b, lane.to_play[b, ply], -1.0)
         return
     if policy.tree_reuse:
         reroot(tree, b, child, policy.num_simulations + 1, scratch.new_index)

@@ -7,7 +7,6 @@ the network's value says whether the network knows it too.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,14 +38,3 @@ def opening_values(game: Game) -> np.ndarray:
     """[A] float64: the exact value of each of `opening_states` for its player to move, the second one: 1 or -1."""
     cells = OPENINGS[game.options["size"]].replace(" ", "")
     return np.array([-1.0 if cell == "1" else 1.0 for cell in cells])
-
-
-def solve_openings(game: Game) -> str:
-    """The map of a game by our own search, as `OPENINGS` has it."""
-    from azero.evaluations import AUTO, choose_evaluation
-    from azero.search.deepening import Searcher
-
-    searcher = Searcher(game, evaluation=choose_evaluation(AUTO, game), table=4_194_304)
-    values = [searcher.deepen(state, math.inf, value_wanted=True).value for state in opening_states(game)]
-    cells, size = "".join("1" if value < 0 else "0" for value in values), game.options["size"]
-    return " ".join(cells[start : start + size] for start in range(0, size * size, size))

@@ -54,10 +54,6 @@ class PositionSet:
         """[P] float64: the exact value for the player to move: 1, 0 or -1."""
         return np.sign(self.best).astype(np.float64)
 
-    def first(self, count: int) -> PositionSet:
-        """The same with at most so many positions: a fair sample, because they stand in the order in which they were drawn."""
-        return PositionSet(self.name, self.moves[:count], self.states[:count], self.scores[:count])
-
 
 @dataclass(frozen=True)
 class Origin:
