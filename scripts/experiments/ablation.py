@@ -73,6 +73,8 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
         "4 x 32": ["network.blocks=4", "network.channels=32"],
         "8 x 64": ["network.blocks=8"],
     },
+    "merging of equal positions": {"recipe": [], "none": ["train.merge_equal=false"]},
+    "weight of values in Gumbel search": {"recipe": [], "0.3": ["search.value_scale=0.3"]},
     "openings": {"recipe": [], "none": ["selfplay.opening_fraction=0"]},
     "temperature": {
         "recipe": [],
@@ -124,9 +126,10 @@ def name_of(question: str, answer: str) -> str:
     return answer if len(same) > 1 else f"{question}: {answer}"
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """What is on record."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+def read_records(path: Path, minutes: float) -> list[dict[str, Any]]:
+    """What is on record of runs of so many minutes, as far as its answers still mean what they meant."""
+    records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [each for each in records if each["minutes"] == minutes and answers().get(each["answer"]) == each["changes"]]
 
 
 def call(core: int, *words: str) -> str:
@@ -176,8 +179,10 @@ def run_all(runs: Sequence[tuple[str, int]], minutes: float, records: Path) -> N
         print(f"{time.strftime('%H:%M')} core {core}: {answer}, seed {seed}", flush=True)
         changes = answers()[answer]
         key = {"answer": answer, "seed": seed, "minutes": minutes, "changes": changes, "commit": commit()}
-        record = {**key, **run_once(changes, seed, minutes, core)}
-        free.put(core)
+        try:
+            record = {**key, **run_once(changes, seed, minutes, core)}
+        finally:
+            free.put(core)
         with writing, open(records, "a") as file:
             file.write(json.dumps(record) + "\n")
 
@@ -222,9 +227,9 @@ def interval(values: Sequence[float], half: float) -> str:
     return mean if half == math.inf else f"{mean} ± {half / math.sqrt(len(values)):.2f}"
 
 
-def table(records: Sequence[dict[str, Any]], minutes: float) -> str:
-    """A row for each answer, of the runs of so many minutes that are on record."""
-    runs = {name: [each for each in records if each["answer"] == name and each["minutes"] == minutes] for name in answers()}
+def table(records: Sequence[dict[str, Any]]) -> str:
+    """A row for each answer, of the runs that are on record."""
+    runs = {name: [each for each in records if each["answer"] == name] for name in answers()}
     halves = {figure: half_width([[run[figure] for run in group] for group in runs.values() if group]) for figure in FIGURES}
     lines = ["| question | answer | runs | cycles | policy, mistakes % | search of 600 | early hard, search | value error |"]
     lines.append("| --- " * 8 + "|")
@@ -256,13 +261,13 @@ def main() -> None:
     parser.add_argument("--table", action="store_true", help="print what is on record and end")
     parser.add_argument("--records", type=Path, default=RECORDS)
     arguments = parser.parse_args()
+    if not arguments.minutes > 0:
+        raise UserError(f"--minutes {arguments.minutes:g} must be above 0.")
     if not arguments.table:
         runs = plan(arguments.questions, whole_numbers(arguments.seeds, "--seeds", "1,2,3"))
-        recorded = [
-            (each["answer"], each["seed"]) for each in read_records(arguments.records) if each["minutes"] == arguments.minutes
-        ]
+        recorded = [(each["answer"], each["seed"]) for each in read_records(arguments.records, arguments.minutes)]
         run_all([run for run in runs if run not in recorded], arguments.minutes, arguments.records)
-    print(table(read_records(arguments.records), arguments.minutes))
+    print(table(read_records(arguments.records, arguments.minutes)))
 
 
 if __name__ == "__main__":
