@@ -26,7 +26,7 @@ from azero.config import Config, UserError
 from azero.entrants import Entrant, make_entrant, needs_network, seconds_a_move, take_entrant
 from azero.games.game import Game
 from azero.machine import cores
-from azero.match import Clock, MatchGame, MatchResult, play_match, summarize
+from azero.match import MatchGame, MatchResult, Tally, play_match, summarize
 from azero.match_report import Pairing, game_line, match_text, tournament_text
 from azero.monitoring.console import Console, Progress
 from azero.openings import draw_openings, read_book, varied_openings
@@ -117,7 +117,7 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
     game_seeds = source.generate_state(arena.games, np.uint64)
     at_once = games_at_once(entrants)
     starts = iter(range(0, arena.games, at_once))
-    taking, clocks, played = threading.Lock(), Clock(), list[MatchGame]()
+    taking, tally, played = threading.Lock(), Tally(), list[MatchGame]()
     teams = [make_team(arena, entrants) for _ in range(min(arena.lanes, -(-arena.games // at_once)))]
     openings = make_openings(arena, one, other, source)
 
@@ -143,12 +143,12 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
 
         result = play_match(arena.game, team, game_seeds[start:end], openings[start // 2 : end // 2], tell)
         with taking:
-            clocks.add(result)
+            tally.add(result)
             played.extend(game._replace(number=game.number + start) for game in result.games)
 
     with ThreadPoolExecutor(len(teams)) as lanes:
         list(lanes.map(play_lane, teams))
-    return summarize(sorted(played), clocks)
+    return summarize(sorted(played), tally)
 
 
 def games_at_once(entrants: tuple[Entrant, Entrant]) -> int:
@@ -206,9 +206,16 @@ class Account:
 
 
 def record_path(arena: Arena) -> Path:
-    """The next file of `data/arena`, numbered, so that nothing is ever written over."""
+    """The next file of `data/arena`, numbered, so that nothing is ever written over.
+
+    Raises:
+        UserError: the folder cannot be made.
+    """
     folder = Path(arena.config.data) / "arena"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as mistake:
+        raise UserError(f"data={arena.config.data} cannot hold records: {mistake.strerror}.") from mistake
     taken = (re.match(r"\d+", path.name) for path in folder.iterdir())
     number = 1 + max((int(match[0]) for match in taken if match), default=0)
     labels = "-".join(entrant.name for entrant in arena.entrants[:4])

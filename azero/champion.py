@@ -22,6 +22,7 @@ from azero.games.game import Game
 from azero.games.picture import cells_of_actions, draw
 from azero.openings import read_moves
 from azero.players import Player, make_player
+from azero.players.policy import PolicyPlayer
 from azero.search.repetition import History
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Champion:
     def __init__(self, game: Game, inference: Inference, search: SearchConfig) -> None:
         """`inference` has rows for at least one position; `search` says how deep the champion looks."""
         self.game = game
-        self.inference = inference
+        self.network = PolicyPlayer(game, inference)
         self.player: Player = make_player("pv_mcts", game, inference=inference, search=search)
 
     def position(self, moves: str) -> np.ndarray:
@@ -77,15 +78,12 @@ class Champion:
 
     def value(self, state: np.ndarray) -> float:
         """What the network expects of a position, in [-1, 1] for the player to move; of a finished game, its exact outcome."""
-        return self.game.outcome(state) if self.game.is_terminal(state) else self._infer(state)[1]
+        return self.game.outcome(state) if self.game.is_terminal(state) else float(self.network.ask(state[None])[1][0])
 
     def policy(self, state: np.ndarray) -> np.ndarray:
         """[A] float32: the network's probability of each move, before any search; 0 where a move is not legal."""
         self._refuse_finished(state)
-        legal = self.game.legal_mask(state)
-        logits = np.where(legal, self._infer(state)[0], -np.inf)
-        weights = np.exp(logits - logits.max())
-        return (weights / weights.sum()).astype(np.float32)
+        return self.network.ask(state[None])[0][0].astype(np.float32)
 
     def best_move(self, state: np.ndarray) -> int:
         """The action that the search prefers.
@@ -135,13 +133,6 @@ class Champion:
 
     def _choose(self, player: Player, state: np.ndarray, ply: int, banned: np.ndarray | None = None) -> int:
         return int(player.choose(state[None], ONLY_GAME, np.full(1, ply, np.int64), banned)[0])
-
-    def _infer(self, state: np.ndarray) -> tuple[np.ndarray, float]:
-        """The network's logits [A] and value for one position."""
-        planes = np.zeros((self.inference.batch_size, *self.game.planes_shape), np.float32)
-        planes[0] = self.game.planes(state)
-        logits, values = self.inference.infer(planes, 1)
-        return logits[0], float(values[0])
 
     def _refuse_finished(self, state: np.ndarray) -> None:
         if self.game.is_terminal(state):

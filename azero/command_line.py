@@ -17,6 +17,7 @@ from azero.config import OPENSPIEL, Config, GameConfig, UserError, check
 from azero.plugins import installed_games
 
 WRONG_INPUT = 2  # exit status after a UserError
+SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
 def conf_folder() -> Path:
@@ -193,6 +194,8 @@ def program(main: Callable[..., int | None], *, tell_asked: bool = False) -> Non
             config = to_config(composed)
             more = (asked_of_hydra(config.game),) if tell_asked else ()
             statuses.append(main(config, run_name(config), *more) or 0)
+            if statuses[-1] > SIGNALLED:  # a multirun that is stopped begins no other run
+                sys.exit(statuses[-1])
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             print(f"azero: {mistake}", file=sys.stderr)
             statuses.append(WRONG_INPUT)

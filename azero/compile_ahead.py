@@ -6,7 +6,6 @@ compiled code, file by file and each under a temporary name first. What the othe
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -14,6 +13,7 @@ import numpy as np
 
 from azero.config import SearchConfig
 from azero.games import make_game
+from azero.machine import cores
 from azero.match import play_match
 from azero.players import make_player
 from azero.search.solvers import solve
@@ -36,7 +36,7 @@ class Blank:
 
 def start(kind: str) -> None:
     """Begin with the search of that `search.kind`, and wait for nothing. On one core it would only be in the way."""
-    if (os.cpu_count() or 1) > 1:
+    if cores() > 1:
         nowhere = subprocess.DEVNULL
         command = [sys.executable, "-m", "azero.compile_ahead", kind]
         STARTED.append(subprocess.Popen(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True))

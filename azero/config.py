@@ -133,7 +133,7 @@ class EvaluateConfig:
     games: int = 40  # in pairs with colours swapped; AlphaGo Zero 400; 0 promotes without a match (AlphaZero)
     gate: str = "score"  # score (AlphaGo Zero) | sequential (rounds of `games` until they decide) | off (all are promoted)
     threshold: float = 0.5  # score: that of the candidate, draws half, must be above it; AlphaGo Zero 0.55
-    distinct: bool = False  # pairs that repeat an earlier one move by move are not counted; by sequential never at temperature 0
+    distinct: bool = False  # pairs that repeat an earlier one move by move are not counted; never where nobody chooses by chance
     elo0: float = 0.0  # sequential: the champion stays at this Elo difference; fishtest 0
     elo1: float = 35.0  # sequential: the candidate is promoted at this one, which is a score of 0.55; fishtest 2; "not weaker": 0
     error: float = 0.05  # sequential: how often either may happen though the other is true; fishtest 0.05
@@ -159,12 +159,13 @@ class InferenceConfig:
 
 @dataclass(frozen=True)
 class OracleConfig:
-    """What is asked of the champion after each cycle where exact scores are known: positions of Connect Four on its usual board.
+    """What is asked of the champion after each cycle where exact scores are known: positions that come with azero, or your own.
 
-    The answers are told and decide nothing. Tic-tac-toe has its own table, and small Hex the openings that win.
+    The answers are told and decide nothing. Besides, tic-tac-toe has its own table, and small Hex the openings that win.
     """
 
-    positions: int = 50  # of each of six sets (`azero/truth/shipped.py`); 0 for none
+    file: str = ""  # positions that `python -m azero.oracle` made; "": those that come with azero (`azero/truth/shipped.py`)
+    positions: int = 50  # of each of its sets; Connect Four has six, other boards one; 0 for none
     num_simulations: int = 64  # of the search that answers beside the raw policy; 0: the raw policy alone
 
 

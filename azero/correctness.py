@@ -9,7 +9,6 @@ rest on these answers alone. Exit status 0 exactly when the champion's search is
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,9 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from azero.config import Config, UserError
+from azero.machine import cores
 from azero.monitoring.console import table_text
+from azero.truth.known import has_table
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -84,11 +85,6 @@ class CorrectnessFigures:
             "correctness/keeps_value_search": self.search.keeps_value,
             "correctness/keeps_value_policy": self.policy.keeps_value,
         }
-
-
-def has_table(game_name: str) -> bool:
-    """Tell whether there is a table of right replies for a game of that name; there is one for tic-tac-toe."""
-    return game_name == "tictactoe"
 
 
 def refuse_without_table(game: Game) -> None:
@@ -248,7 +244,7 @@ def uct_figures(questions: Questions, runs: int = UCT_RUNS, num_simulations: int
         player = make_player("uct", questions.game, num_simulations=num_simulations)
         return questions.judge("", questions.ask(player, seed))
 
-    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:  # the kernels let go of the interpreter lock
+    with ThreadPoolExecutor(cores()) as pool:  # the kernels let go of the interpreter lock
         everywhere = mean_figures(f"UCT {num_simulations}", list(pool.map(one_run, range(max(1, runs // 10)))))
     right = questions.ask_fixed(make_player("uct", questions.game, num_simulations=num_simulations), runs)
     return replace(everywhere, right=tuple(right.mean(axis=0).tolist()))
@@ -377,6 +373,8 @@ def asked_of_search() -> list[str]:
     from hydra.core.hydra_config import HydraConfig
 
     keys = [override.split("=")[0].lstrip("+") for override in HydraConfig.get().overrides.task]
+    if "search" in keys:
+        raise UserError("correctness takes the run's own search; change single settings of it, such as search.kind=puct.")
     return [key.removeprefix("search.") for key in keys if key.startswith("search.")]
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +17,6 @@ from azero.correctness import (
     check_champion,
     fixed_states,
     full_table,
-    has_table,
     load_players,
     print_table,
 )
@@ -27,10 +28,10 @@ from azero.monitoring.drawing import policy_picture
 from azero.network.torch_inference import one_thread_a_lane
 from azero.players.policy import PolicyPlayer
 from azero.trained import load_for_lanes
-from azero.truth.hex_openings import has_openings
 from azero.truth.judging import Answers, ask_network, ask_search, judge_all, judge_openings, mean_of
+from azero.truth.known import known_truths
 from azero.truth.positions import PositionSet, read_positions
-from azero.truth.shipped import DEVELOPMENT, path_of
+from azero.truth.shipped import file_of
 
 
 @lru_cache(maxsize=1)
@@ -40,13 +41,10 @@ def questions_of(name: str) -> Questions:
 
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
-    """Tell how right the champion is: by the table of tic-tac-toe, the openings of Hex, or positions whose scores are known."""
-    if has_table(config.game.name):
-        report_table(config, run_name, cycle, report)
-    elif has_openings(config.game.name, config.game.options):
-        report_openings(config, run_name, cycle, report)
-    else:
-        report_positions(config, run_name, cycle, report)
+    """Tell how right the champion is: by positions whose scores are known, the table of tic-tac-toe, the openings of Hex."""
+    reports = {"positions": report_positions, "openings": report_openings, "table": report_table}
+    for truth in known_truths(config):
+        reports[truth](config, run_name, cycle, report)
 
 
 def report_table(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
@@ -78,7 +76,7 @@ def draw_fixed_positions(game: Game, policy: PolicyPlayer) -> np.ndarray:
     right = np.array([[cell in replies for cell in range(game.num_actions)] for replies in FIXED_POSITIONS.values()])
     captions = [",".join(map(str, moves)) for moves in FIXED_POSITIONS]
     boards = (planes[:, 0] - planes[:, 1]) * mover_is_first
-    return policy_picture(boards, policy.policies(states), right, captions)
+    return policy_picture(boards, policy.ask(states)[0], right, captions)
 
 
 def report_openings(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
@@ -91,16 +89,17 @@ def report_openings(config: Config, run_name: str, cycle: int, report: Reporter)
 
 
 @lru_cache(maxsize=1)
-def positions_of(name: str, most: int) -> list[PositionSet]:
+def positions_of(file: Path | None, most: int, name: str, options: tuple[tuple[str, Any], ...]) -> list[PositionSet]:
     """The sets of a game that are for every cycle's report, read once for all cycles."""
-    return read_positions(path_of(name, DEVELOPMENT), make_game(name), most)[1]
+    assert file is not None
+    return read_positions(file, make_game(name, **dict(options)), most)[1]
 
 
 def report_positions(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
     """Scalars of the champion's answers to positions whose scores are known: means over the sets, and the mistakes in each."""
     with one_thread_a_lane():
         game, inferences, search, _ = load_for_lanes(config, run_name, min(2, config.lanes or cores()))
-        sets = positions_of(game.name, config.oracle.positions)
+        sets = positions_of(file_of(config), config.oracle.positions, config.game.name, tuple(config.game.options.items()))
         states, plies = np.concatenate([each.states for each in sets]), np.concatenate([each.plies for each in sets])
         scalars = scalars_of("policy", sets, ask_network(game, inferences[0], states))
         if config.oracle.num_simulations:

@@ -52,7 +52,7 @@ def results_of(history: Iterable[Mapping[str, Any]]) -> list[Result]:
 def fit(results: Sequence[Result], fixed: Mapping[str, float]) -> dict[str, Rating]:
     """Ratings by name of everyone in the results, those in `fixed` as given."""
     names = sorted({name for result in results for name in result[:2]} | fixed.keys())
-    points, games = np.zeros((len(names), len(names))), np.zeros((len(names), len(names)))
+    points = np.zeros((len(names), len(names)))
     for one, other, wins, draws, losses in results:
         pair = (names.index(one), names.index(other))
         points[pair] += wins + draws / 2

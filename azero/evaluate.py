@@ -19,7 +19,8 @@ from azero.games.game import Game
 from azero.gate import Verdict, counted_games, counts_distinct, games_at_most, judge
 from azero.inference_choice import choice_for, ensure_choice
 from azero.lanes import lanes_wished
-from azero.match import Clock, MatchGame, MatchResult, Table, Watch, summarize
+from azero.match import MatchGame, MatchResult, Table, Tally, Watch, summarize
+from azero.match_report import game_text
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
 from azero.network.backends import make_inference
@@ -32,16 +33,15 @@ from azero.players.pv_mcts import PvMcts
 from azero.rating import count_results, elo_difference, score, score_interval
 from azero.run import Run, Stopped, StopSignal
 from azero.search.figures import StageFigures
-from azero.selfplay import game_text
 from azero.stage import run_alone
 
 TEMPERATURE = ("temperature", "temperature_plies", "temperature_decay_plies", "temperature_final")  # of a match, in its settings
 
 
 def match_search(config: Config) -> SearchConfig:
-    """The search of a match: as in self-play, without noise, with its own number of simulations if one is set."""
+    """The search of a match: as in self-play, with its own number of simulations if one is set."""
     simulations = config.evaluate.num_simulations or config.search.num_simulations
-    return replace(config.search, num_simulations=simulations, dirichlet_fraction=0.0)
+    return replace(config.search, num_simulations=simulations)
 
 
 def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
@@ -125,7 +125,7 @@ def play_gate(
         Stopped: a stop was requested.
         UserError: a network does not fit the rules.
     """
-    tables, clock, games = list[Table](), Clock(), list[MatchGame]()
+    tables, tally, games = list[Table](), Tally(), list[MatchGame]()
 
     def watch(ended: list[MatchGame]) -> None:
         for table in tables[-1:]:
@@ -140,10 +140,10 @@ def play_gate(
             tables.append(lay_table(config, players, game, cycle, openings, watch, len(games)))
             tables[-1].play(match_lanes(config, choice))
             played = tables[-1].result()
-            clock.add(played)
+            tally.add(played)
             games += [game._replace(number=len(games) + game.number) for game in played.games]
             progress.update(len(games), **live_verdict(judge(games, config.evaluate)))
-    return summarize(games, clock)
+    return summarize(games, tally)
 
 
 def live_verdict(verdict: Verdict) -> dict[str, str]:
@@ -163,10 +163,10 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     cycle = run.state.cycle + 1
     game = make_game(config.game.name, **config.game.options)
-    networks = (run.read_candidate(), run.read_champion())
+    networks = (run.read_candidate(report.message), run.read_champion())
     if run.state.stage != "evaluate":
         report.cut_back(run)
-        report.message("The candidate was damaged; it is made again.")
+        report.message("The candidate is made again.")
         return
     record: dict[str, Any] = {"cycle": cycle, "games": config.evaluate.games, "promoted": True}
     if config.evaluate.games or config.evaluate.anchor_games:

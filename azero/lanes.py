@@ -339,7 +339,8 @@ def play_games(
         thread.start()
     while any(thread.is_alive() for thread in threads):
         threads[0].join(0.1) if threads[0].is_alive() else time.sleep(0.02)
-        progress.update(len(queue.records), **live_figures(stage_figures(lanes), time.perf_counter() - begin))
+        made = sum(lane.simulations_made() for lane in lanes)
+        progress.update(len(queue.records), **live_figures(stage_figures(lanes), made, time.perf_counter() - begin))
     if failures:
         raise failures[0]
     figures = stage_figures(lanes)
@@ -353,10 +354,10 @@ def stage_figures(lanes: Sequence[SelfplayLane]) -> StageFigures:
     return StageFigures([replace(lane.figures, idle_seconds=max(0.0, now - lane.ended)) for lane in lanes])
 
 
-def live_figures(figures: StageFigures, seconds: float) -> dict[str, float | str]:
-    """What a person watching wants to know."""
+def live_figures(figures: StageFigures, simulations: int, seconds: float) -> dict[str, float | str]:
+    """What a person watching wants to know; the simulations are also those of games in flight."""
     return {
         "games_per_second": figures.games / max(seconds, 1e-9),
-        "simulations_per_second": figures.simulations / max(seconds, 1e-9),
+        "simulations_per_second": simulations / max(seconds, 1e-9),
         **figures.live(),
     }

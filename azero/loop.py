@@ -16,12 +16,13 @@ from typing import Any
 
 from azero.command_line import Asked, program
 from azero.config import Config
-from azero.correctness import has_table
 from azero.forecast import seconds_left
 from azero.metrics import Reporter
 from azero.monitoring.console import format_seconds
 from azero.run import Run, Stopped, StopSignal
 from azero.stage import mend_report, run_next, start_clock
+from azero.truth.known import has_table
+from azero.truth.shipped import check_file
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, **limits: Any) -> None:
@@ -107,6 +108,7 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
         name: the run's.
         asked: what the command line said, for the commands that are told at the end.
     """
+    check_file(config)
     with StopSignal() as stop, Run.open(config, name, "azero.loop") as run, Reporter.open(run) as report:
         if run.state.cycle >= config.cycles and run.state.stage == "selfplay":
             report.message(f"Run {name} has finished its {run.state.cycle} cycles already.")

@@ -74,7 +74,7 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
             outcomes[g] = rules.outcome(successor) * (1.0 if to_play[g] == 0 else -1.0)
 
 
-class Clock:
+class Tally:
     """What each of two players has chosen, and how long it took."""
 
     def __init__(self) -> None:
@@ -165,11 +165,11 @@ class Table:
 
     def result(self) -> MatchResult:
         """The match as far as it has been played."""
-        clock = Clock()
+        tally = Tally()
         for which, seat in enumerate(self.seats):
-            clock.moves[which], clock.seconds[which], clock.unproven[which] = seat.moves, seat.seconds, seat.unproven
-            clock.figures[which].add(seat.figures)
-        return summarize(sorted(self.ended), clock)
+            tally.moves[which], tally.seconds[which], tally.unproven[which] = seat.moves, seat.seconds, seat.unproven
+            tally.figures[which].add(seat.figures)
+        return summarize(sorted(self.ended), tally)
 
 
 class Seat:
@@ -269,17 +269,17 @@ def play_match(
     return table.result()
 
 
-def summarize(games: list[MatchGame], clock: Clock | None = None) -> MatchResult:
+def summarize(games: list[MatchGame], tally: Tally | None = None) -> MatchResult:
     """Count."""
-    clock = clock or Clock()
+    tally = tally or Tally()
     return MatchResult(
         wins=sum(game.outcome > 0 for game in games),
         draws=sum(game.outcome == 0 for game in games),
         losses=sum(game.outcome < 0 for game in games),
         distinct=len({(game.first, *game.actions) for game in games}),
         games=games,
-        moves=(clock.moves[0], clock.moves[1]),
-        seconds=(clock.seconds[0], clock.seconds[1]),
-        unproven=(clock.unproven[0], clock.unproven[1]),
-        figures=clock.figures,
+        moves=(tally.moves[0], tally.moves[1]),
+        seconds=(tally.seconds[0], tally.seconds[1]),
+        unproven=(tally.unproven[0], tally.unproven[1]),
+        figures=tally.figures,
     )

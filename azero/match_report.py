@@ -28,19 +28,57 @@ def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) ->
     names: of the match's players 0 and 1.
     """
     in_order = list(names) if played.first == 0 else list(names)[::-1]
-    return json.dumps(
-        {
-            "game": game.name,
-            "options": game.options,
-            "players": in_order,
-            "number": played.number,
-            "seed": seed,
-            "opening_plies": played.opening_plies,
-            "moves": [game.action_name(action) for action in played.actions],
-            "outcome": (played.outcome if played.first == 0 else -played.outcome) + 0.0,  # + 0.0 makes -0.0 plain
-        },
-        ensure_ascii=False,
-    )
+    outcome = played.outcome if played.first == 0 else -played.outcome
+    more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
+    return record_line(game, in_order, played.actions, outcome, **more)
+
+
+def record_line(game: Game, players: Sequence[str], actions: Sequence[int], outcome: float | None, **more: int) -> str:
+    """A game as a JSON line.
+
+    players: in the order in which they moved; outcome: for the first of them, None in an unfinished game.
+    """
+    record = {
+        "game": game.name,
+        "options": game.options,
+        "players": list(players),
+        **more,
+        "moves": [game.action_name(action) for action in actions],
+        "outcome": None if outcome is None else outcome + 0.0,  # + 0.0 makes -0.0 plain
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def game_text(
+    game: Game, actions: Sequence[int], first_outcome: float, opening_plies: int, names: tuple[str, str] | None = None
+) -> str:
+    """A game as a person reads it: its moves, its last position, and who won.
+
+    Args:
+        game: the rules.
+        actions: all of its plies; of one that was resigned, the last one chosen too.
+        first_outcome: +1 the first player won, 0 draw, -1 lost.
+        opening_plies: how many plies at its beginning were not its players' own.
+        names: who moved first and who second, where they are not the same.
+    """
+    state, before = game.initial_state(), game.initial_state()
+    for action in actions:
+        state, before = game.step(state, action), state
+    moves = [game.action_name(action) for action in actions]
+    resigned = not game.is_terminal(state)
+    if resigned:  # instead of the last move
+        state, moves = before, moves[:-1]
+    opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
+    winner = 0 if first_outcome > 0 else 1
+    who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
+    lines = [
+        *([f"{names[0]} moves first, {names[1]} second"] if names else []),
+        *([f"opening: {opening}"] if opening else []),
+        f"moves: {played}",
+        *("", game.format_state(state), ""),
+        f"{who} wins{', the other one resigned' if resigned else ''}" if first_outcome else "draw",
+    ]
+    return "\n".join(lines)
 
 
 def match_text(names: Sequence[str], pairing: Pairing, fixed: bool = False) -> str:

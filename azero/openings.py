@@ -27,8 +27,9 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int
     return actions
 
 
-def random_openings(game: Game, plies: int, count: int, source: np.random.SeedSequence) -> list[list[int]]:
-    """So many random openings, each from a seed of its own."""
+def random_openings(game: Game, plies: int, count: int, source: np.random.SeedSequence | None = None) -> list[list[int]]:
+    """So many random openings, each from a seed of its own; without a source, always the same."""
+    source = source or np.random.SeedSequence(0)
     return [random_opening(game, plies, np.random.default_rng(child)) for child in source.spawn(count)]
 
 

@@ -6,7 +6,6 @@ as one JSON line.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import numpy as np
 from azero.config import Config, UserError
 from azero.entrants import Entrant, make_entrant, run_of, take_entrant
 from azero.games.game import Game
+from azero.match_report import record_line
 from azero.monitoring.console import is_terminal, table_text
 from azero.players import MODULES, Advice, Adviser, Player, Prover, Watched
 from azero.search.repetition import History
@@ -207,19 +207,9 @@ class Session:
         """The game so far as a JSON line, like the arena's; the outcome, for who moved first, is null in an unfinished game."""
         state, _ = self.replay()
         over = self.game.is_terminal(state)
-        outcome = self.game.first_outcome(state) if over else 0.0
+        outcome = self.game.first_outcome(state) if over else None
         players = ["human", opponent] if self.side == 0 else [opponent, "human"]
-        return json.dumps(
-            {
-                "game": self.game.name,
-                "options": self.game.options,
-                "players": players,
-                "seed": seed,
-                "moves": [self.game.action_name(action) for action in self.actions],
-                "outcome": outcome + 0.0 if over else None,  # + 0.0 makes -0.0 plain
-            },
-            ensure_ascii=False,
-        )
+        return record_line(self.game, players, self.actions, outcome, seed=seed)
 
 
 def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:
@@ -267,7 +257,8 @@ def run_session(
     side, seed = settings.pop("side", "first"), whole_number(settings, "seed", 1, 0)
     if side not in ("first", "second"):
         raise UserError(f"side={side} must be first or second.")
-    record, config = Path(str(settings.pop("record", "data/play.jsonl"))), take_config(settings)
+    named, config = settings.pop("record", None), take_config(settings)
+    record = Path(str(named)) if named else Path(config.data) / "play.jsonl"
     opponent = choose_opponent(take_entrant(settings, "opponent", "auto"), game, config)
     asked = take_entrant(settings, "adviser", "auto")
     refuse_rest(settings)

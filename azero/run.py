@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import TracebackType
@@ -184,8 +185,11 @@ class Run:
             except DamagedFile as damage:
                 self._step_back_champion(champion, damage)
 
-    def read_candidate(self) -> bytes:
+    def read_candidate(self, report: Callable[[str], None] = lambda text: None) -> bytes:
         """The file of the candidate trained last; if it is damaged, of the newest whole one before it, or else the champion's.
+
+        Args:
+            report: is given one sentence for each damaged file.
 
         Raises:
             UserError: there is none yet, or the champion was needed and is damaged too.
@@ -197,6 +201,7 @@ class Run:
                 if not self.writable:
                     raise
                 self.drop_candidate(damage)
+                report(f"{damage} It is kept aside in {self.paths.quarantine}, and the network before it takes its place.")
         return self.read_champion()
 
     def drop_candidate(self, damage: DamagedFile) -> None:
@@ -318,6 +323,6 @@ def _ending_with(entry: FileEntry | None, entries: list[FileEntry]) -> list[File
 
 
 def search_of(run: Run) -> SearchConfig:
-    """The search of a run's own configuration, without noise."""
+    """The search of a run's own configuration."""
     settings = {key.removeprefix("search."): value for key, value in run.state.config.items() if key.startswith("search.")}
-    return replace(SearchConfig(**settings), dirichlet_fraction=0.0)
+    return SearchConfig(**settings)

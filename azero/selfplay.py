@@ -21,6 +21,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
 from azero.lanes import lanes_wished, play_games
+from azero.match_report import game_text
 from azero.metrics import Reporter
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
@@ -111,7 +112,7 @@ def report_games(
     report.cycle_scalars(
         cycle,
         {
-            "selfplay/games": float(figures.games),
+            "selfplay/games": float(len(records)),
             "selfplay/evaluations": float(figures.evaluations),
             GAME_SECONDS: figures.game_seconds,
             "selfplay/games_per_second": figures.games / seconds,
@@ -152,38 +153,6 @@ def resignations(game: Game, records: Sequence[GameRecord], threshold: float) ->
 def is_over(game: Game, record: GameRecord) -> bool:
     """Whether a game was played to its end."""
     return game.is_terminal(game.step(record.states[-1], int(record.actions[-1])))
-
-
-def game_text(
-    game: Game, actions: Sequence[int], first_outcome: float, opening_plies: int, names: tuple[str, str] | None = None
-) -> str:
-    """A game as a person reads it: its moves, its last position, and who won.
-
-    Args:
-        game: the rules.
-        actions: all of its plies; of one that was resigned, the last one chosen too.
-        first_outcome: +1 the first player won, 0 draw, -1 lost.
-        opening_plies: how many plies at its beginning were not its players' own.
-        names: who moved first and who second, where they are not the same.
-    """
-    state, before = game.initial_state(), game.initial_state()
-    for action in actions:
-        state, before = game.step(state, action), state
-    moves = [game.action_name(action) for action in actions]
-    resigned = not game.is_terminal(state)
-    if resigned:  # instead of the last move
-        state, moves = before, moves[:-1]
-    opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
-    winner = 0 if first_outcome > 0 else 1
-    who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
-    lines = [
-        *([f"{names[0]} moves first, {names[1]} second"] if names else []),
-        *([f"opening: {opening}"] if opening else []),
-        f"moves: {played}",
-        *("", game.format_state(state), ""),
-        f"{who} wins{', the other one resigned' if resigned else ''}" if first_outcome else "draw",
-    ]
-    return "\n".join(lines)
 
 
 def main(config: Config, name: str) -> int:

@@ -8,13 +8,11 @@ from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
 from azero.config import Config, UserError
-from azero.correctness import has_table
 from azero.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
-from azero.truth.hex_openings import has_openings
-from azero.truth.shipped import has_positions
+from azero.truth.known import told_last
 
 GAME_SECONDS = "selfplay/game_seconds"  # the figure that self-play tells of its games
 KEPT_BACK = 1.1  # of what the other stages took last: training takes longer from cycle to cycle while its window fills
@@ -112,16 +110,6 @@ def tell_seconds(report: Reporter, clock: Clock, cycle: int, what: str, begin: f
     """Note and tell what something took that began at `begin` by the run's clock."""
     clock.last[what] = clock.elapsed - begin
     report.cycle_scalars(cycle, {f"time/{what}": clock.last[what]})
-
-
-def told_last(config: Config) -> str:
-    """The figure that is told when a cycle's champion has been measured; "" where the truth is not known, or not asked for."""
-    if has_table(config.game.name):
-        return "correctness/fixed_search"
-    name, options = config.game.name, config.game.options
-    if has_openings(name, options):
-        return "oracle/openings_right"
-    return "oracle/keeps_value_policy" if config.oracle.positions and has_positions(name, options) else ""
 
 
 def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:

@@ -79,7 +79,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     if config.train.merge_equal:
         examples = merge_equal(examples)
     from_champion = config.train.start_from == "champion"
-    loaded = unpack_network(run.read_champion() if from_champion else run.read_candidate(), config.train.start_from)
+    loaded = unpack_network(run.read_champion() if from_champion else run.read_candidate(report.message), config.train.start_from)
     check_fits(loaded, game)
     steps = train_steps(config.train, len(examples.states), new)
     threads = training_threads(forward_products(loaded.network, config.train.batch_size), run.state.train_threads, report)

@@ -33,8 +33,8 @@ from azero.network.model import Network, pack_network, unpack_network
 from azero.network.torch_inference import one_thread_a_lane, torch_threads
 from azero.replay import dump_games
 from azero.run import Run, StopSignal
-from azero.stage import told_last
 from azero.train import forward_products, training_threads
+from azero.truth.known import told_last
 
 TRAIN_STEPS = 60  # the most that are timed
 

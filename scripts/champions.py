@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from omegaconf import OmegaConf, ValidationError
 
@@ -58,7 +58,7 @@ def change(search: SearchConfig, settings: dict[str, Any]) -> SearchConfig:
         if not hasattr(search, key):
             raise UserError(f"search.{key} is no setting; python -m azero.loop --cfg job prints those there are.")
         try:
-            search = OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(search), {key: value}))
+            search = cast(SearchConfig, OmegaConf.to_object(OmegaConf.merge(OmegaConf.structured(search), {key: value})))
         except ValidationError as mistake:
             raise UserError(f"{key}={value} is no value of search.{key}: {str(mistake).splitlines()[0]}.") from mistake
     return search

@@ -1,12 +1,14 @@
-"""How many mistakes does a champion make? It answers positions of Connect Four whose exact scores are known.
+"""How many mistakes does a champion make? It answers positions whose exact scores are known.
 
-    python scripts/strength.py                                    the run connect_four, raw policy and search at 600 simulations
+    python scripts/strength.py kind=puct                          the run connect_four, raw policy and search at 600 simulations
+    python scripts/strength.py --run othello6                     another game of which positions come with azero
+    python scripts/strength.py --run mine --file positions.gz     or of any game, positions that python -m azero.oracle made
     python scripts/strength.py --run mine --network champion.pt   another network, searched with and computed as in that run
     python scripts/strength.py --simulations 0,64,600             the raw policy, and two searches
-    python scripts/strength.py c_puct=1.5                         any setting of search.* may stand behind
+    python scripts/strength.py kind=puct c_puct=1.5               any setting of search.* may stand behind
     python scripts/strength.py --collection final                 the sets kept apart; only for the final table
 
-A mistake is a move that does not keep win, draw or loss. The six sets are of 1,000 positions each, from uniformly random play:
+A mistake is a move that does not keep win, draw or loss. Connect Four has six sets of 1,000 positions, from random play:
 easy, medium and hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), late, middle and early by the plies
 played (> 28, 14 to 28, < 14). Mistakes have 95 % intervals (Wilson's score interval). "best" is the share of moves with the
 fastest win or the longest loss, "value error" the mean distance of the value to the exact one, of the network or of the search's
@@ -19,19 +21,21 @@ import argparse
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from champions import add_champion, add_search, load_champion, title
 
 from azero.command_line import one_sentence
 from azero.config import UserError
+from azero.games.game import Game
 from azero.machine import cores
 from azero.network.torch_inference import one_thread_a_lane
 from azero.rating import score_interval
 from azero.trained import TrainedLanes
 from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, mean_of
 from azero.truth.positions import PositionSet, read_positions
-from azero.truth.shipped import DEVELOPMENT, FINAL, has_positions, path_of
+from azero.truth.shipped import DEVELOPMENT, FINAL, board_of, path_of
 from azero.words import whole_numbers
 
 
@@ -85,12 +89,28 @@ def measure(trained: TrainedLanes, num_simulations: int, sets: Sequence[Position
     return [*lines, f"{tag}_value_error={mean.value_error:.4f}"]
 
 
+def shipped_file(game: Game, collection: str) -> Path:
+    """The positions that come with azero.
+
+    Raises:
+        UserError: there are none of this game, or not in that collection.
+    """
+    board = board_of(game.name, game.options)
+    if not board or not path_of(board, collection).exists():
+        raise UserError(
+            f"No {collection} positions of {game.name} {game.options} come with azero; make some with python -m azero.oracle and "
+            "name them with --file."
+        )
+    return path_of(board, collection)
+
+
 def main() -> None:
     """Print the tables, then a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_champion(parser, "connect_four")
     parser.add_argument("--simulations", default="0,600", help="several with commas; 0 is the raw policy")
     parser.add_argument("--collection", default=DEVELOPMENT, choices=(DEVELOPMENT, FINAL))
+    parser.add_argument("--file", type=Path, help="positions that python -m azero.oracle made, instead of a collection")
     parser.add_argument("--positions", type=int, default=1000, help="of each set")
     parser.add_argument("--lanes", type=int, default=0, help="threads; by default two, where there are two cores")
     add_search(parser)
@@ -100,9 +120,8 @@ def main() -> None:
     amounts, lines = whole_numbers(arguments.simulations, "--simulations", "0,600"), list[str]()
     with one_thread_a_lane():
         trained = load_champion(arguments, arguments.lanes or min(2, cores()))
-        if not has_positions(trained.game.name, trained.game.options):
-            raise UserError(f"There are positions of Connect Four on 6 x 7 only; {arguments.run} plays {trained.game.name}.")
-        sets = read_positions(path_of(trained.game.name, arguments.collection), trained.game, arguments.positions)[1]
+        file = arguments.file or shipped_file(trained.game, arguments.collection)
+        sets = read_positions(file, trained.game, arguments.positions)[1]
         print(title(arguments, trained))
         for amount in amounts:
             lines += measure(trained, amount, sets)

@@ -112,6 +112,8 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
     assert names == ["000001-tictactoe-random-random.jsonl", "000002-tictactoe-random-random.jsonl"]
     assert main(["first=random", "second=random", "games=2", f"record=data/arena/{names[0]}"]) == 2
     assert "cannot be written: File exists" in capsys.readouterr().err
+    assert main(["first=random", "second=random", "games=2", "data=/dev/null"]) == 2
+    assert "data=/dev/null cannot hold records: " in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

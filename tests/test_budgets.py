@@ -37,7 +37,7 @@ BUDGETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # player, its bud
 @pytest.mark.parametrize("name, budget, tenth", BUDGETS, ids=[name for name, _, _ in BUDGETS])
 def test_a_bigger_budget_plays_better(name: str, budget: dict[str, Any], tenth: dict[str, Any], game_name: str) -> None:
     game, seeds = load_game(game_name, {}), np.random.default_rng(1).integers(2**63, size=GAMES, dtype=np.uint64)
-    openings, blank = random_openings(game, 2, GAMES // 2, np.random.SeedSequence(0)), Blank(game.num_actions)
+    openings, blank = random_openings(game, 2, GAMES // 2), Blank(game.num_actions)
     blank.batch_size = GAMES
     strong = make_player(name, game, inference=blank, **budget)
     for weak in (make_player("random", game), make_player(name, game, inference=blank, **tenth)):

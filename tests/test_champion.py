@@ -45,8 +45,8 @@ def test_a_policy_is_a_distribution_over_legal_moves(champion: Champion) -> None
 
 def test_a_value_is_the_networks_for_the_player_to_move(champion: Champion) -> None:
     state = champion.position("4 0")
-    planes = np.repeat(champion.game.planes(state)[None], champion.inference.batch_size, axis=0)
-    assert champion.value(state) == pytest.approx(float(champion.inference.infer(planes)[1][0]), abs=1e-6)
+    planes = np.repeat(champion.game.planes(state)[None], champion.network.inference.batch_size, axis=0)
+    assert champion.value(state) == pytest.approx(float(champion.network.inference.infer(planes)[1][0]), abs=1e-6)
 
 
 def test_the_value_of_a_finished_game_is_its_outcome(champion: Champion) -> None:

@@ -196,6 +196,11 @@ def test_a_multirun_fails_if_one_of_its_runs_does(start: Start) -> None:
     assert call.status == WRONG_INPUT and len(call.runs) == 2
 
 
+def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
+    call = start("-m", "seed=1,2", main=lambda config, name: 143)
+    assert call.status == 143 and [config.seed for config, _ in call.runs] == [1]
+
+
 @pytest.mark.parametrize(
     "argument, parts",
     [

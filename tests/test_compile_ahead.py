@@ -37,10 +37,10 @@ def test_one_core_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[object] = []
     monkeypatch.setattr(compile_ahead, "STARTED", [])
     monkeypatch.setattr(subprocess, "Popen", lambda *arguments, **_: started.append(arguments))
-    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    monkeypatch.setattr(compile_ahead, "cores", lambda: 1)
     compile_ahead.start("gumbel")
     assert not started
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(compile_ahead, "cores", lambda: 2)
     compile_ahead.start("gumbel")
     assert len(started) == 1 and "gumbel" in str(started)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from azero.command_line import compose, conf_folder
-from azero.config import CHOICES, RANGES, Config, UserError, check, flatten
+from azero.config import CHOICES, RANGES, Config, EvaluateConfig, UserError, check, flatten, is_certain
 
 EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
 PARTS = ("game", "network", "search", "selfplay", "train", "evaluate", "inference")
@@ -56,6 +56,21 @@ def test_a_value_out_of_its_range_is_refused_by_name(key: str) -> None:
 def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
     text = refusal(with_value(key, "nonsense"))
     assert text.startswith(f"{key}=nonsense ") and all(choice in text for choice in CHOICES[key])
+
+
+@pytest.mark.parametrize(
+    "changes, certain",
+    [
+        ({}, False),
+        ({"temperature": 0.0}, True),
+        ({"temperature": 0.0, "temperature_final": 0.5}, False),
+        # temperature 1 while random plies are played, 0 behind them; then for one ply more
+        ({"temperature": 1.0, "temperature_plies": 4, "opening_plies": 4}, True),
+        ({"temperature": 1.0, "temperature_plies": 2, "temperature_decay_plies": 3, "opening_plies": 4}, False),
+    ],
+)
+def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(changes: dict[str, Any], certain: bool) -> None:
+    assert is_certain(EvaluateConfig(**changes)) == certain
 
 
 @pytest.mark.parametrize(

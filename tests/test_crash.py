@@ -116,14 +116,16 @@ def test_a_damaged_champion_stops_the_run_with_one_sentence(tmp_path: Path) -> N
     assert torture.state_of(tmp_path).cycle == 4
 
 
-def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_path: Path, undisturbed: str) -> None:
+def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:
     first = torture.Process(tmp_path / "run", ["selfplay.games=4000"])
     first.wait_until_begun()
     again = subprocess.run(first.child.args, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert again.returncode == 2 and again.stdout == ""
     assert re.fullmatch(rf"azero: .* is in use by process {first.child.pid} on \S+ \(azero\.loop, since .*\n", again.stderr)
     assert first.child.poll() is None
-    first.kill(signal.SIGKILL)
+    assert first.kill(signal.SIGTERM) == 143  # it ends in good order
+    torture.finish(tmp_path / "run", ["selfplay.games=40"])
+    assert torture.state_of(tmp_path / "run").cycle == 4
 
 
 @pytest.mark.long

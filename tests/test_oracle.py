@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy import NAME, Told, advance, toy_config
 
+from azero import loop
 from azero.config import Config, GameConfig, OracleConfig, UserError
 from azero.cycle_report import report_cycle
 from azero.evaluations import AUTO, choose_evaluation
@@ -25,21 +27,30 @@ from azero.oracle import main
 from azero.run import Run
 from azero.search.deepening import Searcher
 from azero.search.solvers import solve
-from azero.stage import told_last
 from azero.trained import load_for_lanes
 from azero.truth.drawing import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
 from azero.truth.hex_openings import OPENINGS, opening_states, opening_values
 from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, judge_all, mean_of
+from azero.truth.known import known_truths, told_last
 from azero.truth.oracles import SearchOracle, load_bitbully, make_oracle
 from azero.truth.positions import PositionSet, digest, read_positions, read_text
 from azero.truth.scores import ILLEGAL, best_scores, plies_left, worth
-from azero.truth.shipped import DEVELOPMENT, FINAL, has_positions, path_of
+from azero.truth.shipped import BOARDS, DEVELOPMENT, FINAL, USUAL, board_of, path_of
 
 needs_bitbully = pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
 X = ILLEGAL
 DIGESTS = {  # of the texts: a committed collection never changes
     DEVELOPMENT: "9e6ea06ffb0d0db5f766b74eeb8ea89984c70e8bfea85841ec9725ff9016e53e",
     FINAL: "b4d36c6325ba88b720da3a88dc18303c4ef285d321cbc80398e8bc284241673f",
+}
+
+OTHER_DIGESTS = {
+    "hex5": "109347f4ec5690051ad9c07829a49b577ef477a276d0a0a3f165bf4e04b3dfc3",
+    "hex6": "3f95730530dbedba2e3c342a72f38c6c9c587531ba26dfcc8458238e22e93804",
+    "hex7": "28c14a4296cb6ed552d41368f545bd135b99a05f9e2451baafded1945af3d313",
+    "othello": "ee8d69237ff34717503a548b1e8ef42b158a8627aaf05cf4f19bf32af9dec1cf",
+    "othello6": "08bdbe1ee6988f37bfb342d78acce7277aca957fe3d226334a062652b23f3bd3",
+    "tictactoe": "cd4e86ab5154f4b835fe85a7b14e8a3565ef72771ee304581924c970b968dfe9",
 }
 
 
@@ -324,14 +335,57 @@ def test_the_shipped_scores_are_those_of_the_solver(shipped: dict[str, list[Posi
 
 
 def test_there_are_positions_for_the_usual_board_only() -> None:
-    assert has_positions("connect_four", {}) and has_positions("connect_four", {"rows": 6, "columns": 7, "connect": 4})
-    assert not has_positions("connect_four", {"rows": 5}) and not has_positions("tictactoe", {})
+    assert board_of("connect_four", {}) == board_of("connect_four", {"rows": 6, "columns": 7, "connect": 4}) == "connect_four"
+    assert board_of("connect_four", {"rows": 5}) is None and board_of("gomoku", {}) is None
+    assert board_of("hex", {}) == board_of("hex", {"size": 7}) == "hex7" and board_of("hex", {"swap": True}) is None
+
+
+def board(name: str) -> Game:
+    game, options = BOARDS[name]
+    return make_game(game, **options)
+
+
+def test_the_usual_options_are_the_games_own() -> None:
+    for name, usual in USUAL.items():
+        assert make_game(name).options == usual
+    assert all(path_of(name).exists() for name in BOARDS)
+
+
+@pytest.mark.parametrize("name", OTHER_DIGESTS)
+def test_positions_of_other_boards_are_what_they_were_and_as_a_search_scores_them(name: str) -> None:
+    game, path = board(name), path_of(name)
+    assert digest(read_text(path)) == OTHER_DIGESTS[name]
+    _, (only,) = read_positions(path, game)
+    keys = [key_of(game, moves) for moves in only.moves]
+    assert len(keys) == len(set(keys)) == (300 if name == "tictactoe" else 200)
+    values = [1.0, -1.0] if game.name == "hex" else [1.0, 0.0, -1.0]  # nobody draws at Hex
+    assert set(only.values.tolist()) <= set(values) and len(set(only.values.tolist())) == len(values)
+    for row in np.flatnonzero(only.plies == only.plies.max())[:3]:
+        known = dict[bytes, int]()
+        for action in game.legal_actions(only.states[row]):
+            assert only.scores[row, action] == score_by_hand(game, only.states[row], action, known)
+
+
+def score_by_hand(game: Game, state: np.ndarray, action: int, known: dict[bytes, int]) -> int:
+    """The score of a move by looking at everything that can follow; `known` are best scores of states."""
+    after = game.step(state, action)
+    if game.is_terminal(after):
+        value, plies = game.outcome(after), 0
+    else:
+        if after.tobytes() not in known:
+            replies = [score_by_hand(game, after, reply, known) for reply in game.legal_actions(after)]
+            known[after.tobytes()] = int(best_scores(np.array([replies]))[0])
+        best = known[after.tobytes()]
+        value, plies = float(np.sign(best)), abs(best)
+    if game.to_play(after) != game.to_play(state):
+        value = -value
+    return int(value) * (plies + 1)
 
 
 # Each cycle's report
 
 
-def small(folder: Path, **oracle: int) -> Config:
+def small(folder: Path, **oracle: Any) -> Config:
     """A run of Connect Four of toy size."""
     return toy_config(folder, game=GameConfig("connect_four"), cycles=1, oracle=OracleConfig(**oracle))
 
@@ -355,6 +409,33 @@ def test_a_cycle_tells_how_far_the_champion_is_from_the_truth(run: Config) -> No
         assert 0.0 <= figures.pop(f"oracle/best_move_{player}") <= 1.0
         assert 0.0 < figures.pop(f"oracle/value_error_{player}") < 2.0
     assert not figures
+
+
+def test_positions_of_one_s_own_are_asked_about_in_any_game(tmp_path: Path) -> None:
+    """Othello on 4 x 4, of which none come with azero: late positions, each cycle, and a file of another board is refused."""
+    options, path = {"size": 4}, tmp_path / "late.gz"
+    assert main(["game=othello", "game.options.size=4", "positions=6", "plies=6-9", f"out={path}"]) == 0
+    config = toy_config(tmp_path, game=GameConfig("othello", options=options), oracle=OracleConfig(file=str(path)))
+    advance(config, until="selfplay")
+    told = Told()
+    report_cycle(config, NAME, 1, told)
+    assert {"oracle/keeps_value_policy", "oracle/best_move_search", "oracle/value_error_search"} <= told.figures(1).keys()
+    assert 6 * told.figures(1)["oracle/keeps_value_search"] == pytest.approx(
+        round(6 * told.figures(1)["oracle/keeps_value_search"])
+    )
+    assert told_last(config) == "oracle/keeps_value_policy" and told_last(replace(config, oracle=OracleConfig())) == ""
+    other = replace(config, game=GameConfig("othello", options={"size": 6}))
+    with pytest.raises(UserError, match="holds positions of othello"):
+        loop.main(other, NAME)
+    with pytest.raises(UserError, match=r"missing\.gz is no readable file"):
+        loop.main(replace(config, oracle=OracleConfig(file="missing.gz")), NAME)
+
+
+def test_tic_tac_toe_is_measured_by_its_table_and_by_positions_hex_by_openings_and_by_positions() -> None:
+    assert known_truths(Config()) == ["positions", "table"]
+    assert known_truths(Config(game=GameConfig("hex", options={"size": 5}))) == ["positions", "openings"]
+    assert known_truths(Config(game=GameConfig("hex", options={"size": 4}))) == ["openings"]
+    assert known_truths(Config(game=GameConfig("gomoku"))) == []
 
 
 def test_without_simulations_there_is_no_search_and_without_positions_no_report(run: Config) -> None:

@@ -225,6 +225,7 @@ def test_the_champion_of_a_run_on_the_same_board_is_the_opponent(tmp_path: Path)
         (["oponent=uct"], "oponent is no setting"),
         (["opponent=pv_mcts", f"opponent.run={NAME}"], f"holds no run {NAME}"),
         (["opponent=random", "record=/"], "cannot be written"),
+        (["opponent=random", "data=/dev/null"], "record=/dev/null/play.jsonl cannot be written"),
     ],
 )
 def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,7 +179,7 @@ def test_the_policies_are_a_softmax_over_legal_moves(game: Game) -> None:
     state = game.step(game.step(game.initial_state(), 8), 0)
     player = PolicyPlayer(game, FakeInference(batch_size=4))
     weights = np.exp(np.arange(9.0)) * [0, 1, 1, 1, 1, 1, 1, 1, 0]
-    np.testing.assert_allclose(player.policies(state[None])[0], weights / weights.sum())
+    np.testing.assert_allclose(player.ask(state[None])[0][0], weights / weights.sum())
 
 
 def test_policy_asks_nothing_of_no_positions(game: Game) -> None:

@@ -54,6 +54,9 @@ def test_neighbours_are_averaged() -> None:
 def test_a_run_without_figures_is_refused_in_one_sentence(tmp_path: Path, metrics: Path) -> None:
     with pytest.raises(UserError, match="does not exist"):
         plot_strength.read_curve(tmp_path / "nowhere.csv")
+    metrics.write_text(metrics.read_text().replace("selfplay/evaluations", "selfplay/others"))
+    with pytest.raises(UserError, match="has no selfplay/evaluations for each cycle"):
+        plot_strength.read_curve(metrics)
     metrics.write_text("cycle,time/selfplay\n1,2.0\n")
     with pytest.raises(UserError, match="holds no mistakes"):
         plot_strength.read_curve(metrics)

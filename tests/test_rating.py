@@ -155,9 +155,9 @@ def test_a_player_between_fixed_ones_by_hand() -> None:
     found = ratings(points, games, fixed={1: 0.0, 2: 200.0})
     elo = found[0].elo
     shares = [expected_score(elo), expected_score(elo - 200.0)]
-    games = 100 + 1 / 4 + 1 / 2  # with each: its own half draw is shared out, theirs are not
-    assert games * sum(shares) == pytest.approx(70 + 3 / 8 + 50 + 3 / 8, abs=1e-6)
-    information = sum(games * share * (1 - share) for share in shares)  # the log odds vary by one over that
+    counted = 100 + 1 / 4 + 1 / 2  # with each: its own half draw is shared out, theirs are not
+    assert counted * sum(shares) == pytest.approx(70 + 3 / 8 + 50 + 3 / 8, abs=1e-6)
+    information = sum(counted * share * (1 - share) for share in shares)  # the log odds vary by one over that
     assert found[0].margin == pytest.approx(1.959964 / math.sqrt(information) * 400 / math.log(10), rel=1e-4)
     assert [each.elo for each in found[1:]] == pytest.approx([0.0, 200.0])
     assert [each.margin for each in found[1:]] == [0.0, 0.0]

@@ -14,6 +14,7 @@ from azero.config import Config, EvaluateConfig, GameConfig, SelfplayConfig, Use
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
+from azero.match_report import game_text
 from azero.network.inference import InferenceChoice
 from azero.replay import load_games
 from azero.run import Run, ShardEntry, Stopped, StopSignal
@@ -156,13 +157,13 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
 
 
 def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> None:
-    text = selfplay.game_text(game, [1, 0, 2, 3, 4, 6], -1.0, 2, ("candidate", "champion"))
+    text = game_text(game, [1, 0, 2, 3, 4, 6], -1.0, 2, ("candidate", "champion"))
     assert text == (
         "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe champion wins"
     )
-    assert selfplay.game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
+    assert game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
     # X chose 8 as its second move, and resigned instead
-    resigned = selfplay.game_text(game, [1, 0, 8], -1.0, 0)
+    resigned = game_text(game, [1, 0, 8], -1.0, 0)
     assert resigned == "moves: 1 0\n\nO X 2\n3 4 5\n6 7 8\n\nthe second player wins, the other one resigned"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import sys
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 from toy import NAME, advance, toy_config
 
-from azero.config import GameConfig, SearchConfig
+from azero.config import GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
@@ -20,6 +21,7 @@ from azero.truth.scores import worth
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
+import champions  # noqa: E402
 import perfect_opponent  # noqa: E402
 import strength  # noqa: E402
 
@@ -91,6 +93,29 @@ def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
     sets += [float(figures[f"search4_{name}_percent"]) for name in ("middle_medium", "early_medium", "early_hard")]
     assert float(figures["search4_mean_percent"]) == pytest.approx(np.mean(sets), abs=0.01)
     assert {"policy_mean_percent", "policy_best_move_percent", "policy_value_error"} <= figures.keys()
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("c_puct=abc", "c_puct=abc is no value of search.c_puct"),
+        ("num_simulations=10", "num_simulations is told by --simulations"),
+        ("c_pukt=1", "search.c_pukt is no setting"),
+        ("c_puct=-1", "search.c_puct"),
+        ("--positions 0", "--positions must be at least 1"),
+        ("--lanes -1", "--lanes at least 0"),
+        ("--file nowhere.gz", "nowhere.gz is no readable file"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(checkpoints: str, words: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", f"strength.py --run {NAME} --checkpoints {checkpoints} {words}".split())
+    with pytest.raises(UserError, match=re.escape(said)):
+        strength.main()
+
+
+def test_values_of_a_search_are_read_as_a_config_reads_them() -> None:
+    search = champions.change(SearchConfig(), {"solver": "off", "tree_reuse": "no", "c_puct": 2})
+    assert (search.solver, search.tree_reuse, search.c_puct) == (False, False, 2.0)
 
 
 @pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")

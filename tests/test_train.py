@@ -226,6 +226,7 @@ def test_a_damaged_candidate_is_named_and_the_champion_stands_in(tmp_path: Path,
         train.run_stage(config, run, told, StopSignal())
         assert run.state.stage == "evaluate" and run.state.candidate != damaged
         assert [entry.file for entry in run.state.quarantine] == [damaged.file]
+        assert sum(damaged.file in message and "is damaged" in message for message in told.messages) == 1
 
 
 def test_the_age_of_the_window_is_the_mean_over_its_examples() -> None:

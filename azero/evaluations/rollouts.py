@@ -9,8 +9,8 @@ from numba import cfunc, njit
 
 from azero.evaluations import EVALUATE
 from azero.games.game import Game, rules_at
+from azero.search.hashing import hash_words
 from azero.search.random_moves import mask_words, pick_legal
-from azero.search.transposition import hash_state
 
 ROLLOUTS = 16
 
@@ -22,7 +22,7 @@ def mean_of_rollouts(addresses, state, num_actions, num_rollouts):
     words = mask_words(num_actions)
     legal = words.view(np.bool_)[:num_actions]
     stream = np.zeros(2, np.uint64)
-    stream[0] = hash_state(state)
+    stream[0] = hash_words(state)
     here, there = np.empty_like(state), np.empty_like(state)
     mover, total = rules.to_play(state), 0.0
     for _ in range(num_rollouts):

@@ -70,7 +70,7 @@ class State:
         train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.
         train_threads: torch threads that training uses, for other counts give other last bits; 0 before the first train stage.
-        elapsed_seconds: time spent on finished stages.
+        elapsed_seconds: time spent on stages, finished or stopped.
         history: one small record for each finished cycle.
         config: the configuration in force, by dotted key.
         git: the commit of the sources that began the run, "-dirty" behind it if they were changed; "" when unknown.

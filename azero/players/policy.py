@@ -30,23 +30,30 @@ class PolicyPlayer:
 
     def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the legal action of the highest prior for each of states [B, S]."""
-        policies = self.policies(states)
+        policies, _ = self.ask(states)
         return (policies if banned is None else np.where(banned, -1.0, policies)).argmax(axis=1)
 
-    def policies(self, states: np.ndarray) -> np.ndarray:
-        """Return the prior of every action for states [B, S]: [B, A] float64, 0 where illegal."""
-        size = self.inference.batch_size
-        batches = [self.policies_of_batch(states[start : start + size]) for start in range(0, len(states), size)]
-        return np.concatenate(batches) if batches else np.empty((0, self.game.num_actions))
+    def ask(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What the network says of unfinished states [B, S].
 
-    def policies_of_batch(self, states: np.ndarray) -> np.ndarray:
-        """Do the work of `policies` for at most one batch."""
+        Returns:
+            ([B, A] float64, the prior of every action, 0 where illegal; [B] float64, the value for the player to move).
+        """
+        size = self.inference.batch_size
+        batches = [self.ask_batch(states[start : start + size]) for start in range(0, len(states), size)]
+        if not batches:
+            return np.empty((0, self.game.num_actions)), np.empty(0)
+        policies, values = zip(*batches, strict=True)
+        return np.concatenate(policies), np.concatenate(values)
+
+    def ask_batch(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Do the work of `ask` for at most one batch."""
         count = len(states)
         write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
-        logits, _ = self.inference.infer(self.planes, count)
+        logits, values = self.inference.infer(self.planes, count)
         masked = np.where(self.legal[:count], logits[:count].astype(np.float64), -np.inf)
         weights = np.exp(masked - masked.max(axis=1, keepdims=True))
-        return weights / weights.sum(axis=1, keepdims=True)
+        return weights / weights.sum(axis=1, keepdims=True), values[:count].astype(np.float64)
 
 
 def make(game: Game, *, inference: Inference) -> PolicyPlayer:

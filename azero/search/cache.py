@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.search.hashing import hash_words
 from azero.search.kernels import kernel
 
 PROBES = 4  # entries looked at; when all hold other positions, the first is replaced
-MIX_1, MIX_2, SHIFT = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(31)  # splitmix64's finalizer
 
 
 class EvaluationCache(NamedTuple):
@@ -40,12 +40,7 @@ def make_cache(entries: int, key_words: int, num_actions: int) -> EvaluationCach
 
 @kernel
 def first_entry(cache, key):
-    mixed = np.uint64(0)
-    for word in key:
-        mixed = (mixed ^ word) * MIX_1
-        mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2
-        mixed ^= mixed >> SHIFT
-    return np.int64(mixed & np.uint64(cache.used.shape[0] - 1))
+    return np.int64(hash_words(key) & np.uint64(cache.used.shape[0] - 1))
 
 
 @kernel

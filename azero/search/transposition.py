@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.search.hashing import hash_words
 from azero.search.kernels import kernel, part
 
 LOWER, UPPER, EXACT = 1, 2, 3  # bounds: the value is at least, at most, exactly the one stored
@@ -28,7 +29,6 @@ SIZE_AT = SEARCH_AT + SEARCH_BITS
 MOST_ACTIONS, MOST_PLIES = (1 << ACTION_BITS) - 1, (1 << DEPTH_BITS) - 1
 LARGEST_SIZE = (1 << SIZE_BITS) - 1
 
-MIX_1, MIX_2, SHIFT = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB), np.uint64(31)  # splitmix64's finalizer
 HALF_WORD = np.uint64(32)
 NO_ENTRY = -1
 
@@ -65,21 +65,10 @@ def is_complete(facts):
 
 
 @kernel
-def hash_state(state):
-    """64 well-mixed bits of a state [S]."""
-    mixed = np.uint64(0)
-    for word in state:
-        mixed = (mixed ^ word) * MIX_1
-        mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2
-        mixed ^= mixed >> SHIFT
-    return mixed
-
-
-@kernel
 def first_entry(words, state):
     """The first of the two entries that a state may have; the hash's upper half is scaled to the table's size."""
     pairs = np.uint64(words.shape[0] // 2)
-    return 2 * np.int64(((hash_state(state) >> HALF_WORD) * pairs) >> HALF_WORD)
+    return 2 * np.int64(((hash_words(state) >> HALF_WORD) * pairs) >> HALF_WORD)
 
 
 @part

@@ -15,8 +15,8 @@ import numpy as np
 
 from azero.config import SearchConfig
 from azero.games.game import Game
-from azero.games.inputs import write_inputs
 from azero.network.inference import Inference
+from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.truth.hex_openings import opening_states, opening_values
 from azero.truth.positions import PositionSet
@@ -86,16 +86,8 @@ def mean_of(figures: Sequence[Figures]) -> Figures:
 
 def ask_network(game: Game, inference: Inference, states: np.ndarray) -> Answers:
     """The network's favourite legal move, the first of equals, and its value for each of states [P, S]."""
-    size = inference.batch_size
-    planes, legal = np.zeros((size, *game.planes_shape), np.float32), np.zeros((size, game.num_actions), np.bool_)
-    moves, values = np.zeros(len(states), np.int64), np.zeros(len(states))
-    for start in range(0, len(states), size):
-        rows = len(states[start : start + size])
-        write_inputs(game.rule_addresses, np.ascontiguousarray(states[start : start + size]), planes, legal)
-        logits, value = inference.infer(planes, rows)
-        moves[start : start + rows] = np.where(legal[:rows], logits[:rows], -np.inf).argmax(axis=1)
-        values[start : start + rows] = value[:rows]
-    return Answers(moves, values)
+    policies, values = PolicyPlayer(game, inference).ask(states)
+    return Answers(policies.argmax(axis=1), values)
 
 
 def ask_search(
@@ -105,7 +97,7 @@ def ask_search(
 
     The inferences share the positions out, each in a thread of its own; the answers do not depend on how many there are.
     """
-    alone = replace(search, tree_reuse=False, dirichlet_fraction=0.0)
+    alone = replace(search, tree_reuse=False)
     parts = np.array_split(np.arange(len(states)), len(inferences))
 
     def work(inference: Inference, rows: np.ndarray) -> Answers:

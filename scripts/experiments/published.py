@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,11 +12,12 @@ from azero.arena import Arena, hold_match
 from azero.config import Config
 from azero.entrants import Entrant
 from azero.games.game import Game
+from azero.machine import cores
 from azero.match import MatchGame, summarize
 from azero.monitoring.console import Console
 from azero.rating import score, score_interval
 
-LANES = os.cpu_count() or 1
+LANES = cores()
 DOCUMENT = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments.md"
 
 
