@@ -140,7 +140,8 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
     progress.update(7, now="training")
     training = trial.train(records, TRAIN_SECONDS)
     progress.update(8, now="the match")
-    match = trial.match(MATCH_SECONDS) if config.evaluate.games else MatchSpeed(0.0, 1.0, 0.0)
+    match_games = config.evaluate.games or rated_games(config)
+    match = trial.match(MATCH_SECONDS, match_games) if match_games else MatchSpeed(0.0, 1.0, 0.0)
     progress.update(9, now="measuring the champion")
     correctness = trial.correctness()
     progress.update(10, now="done")
@@ -155,7 +156,7 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
         match=match,
         longest=trial.game.max_plies / float(np.mean([len(record.actions) for record in records])),
         smallest=trial.choice.batches[0],
-        match_smallest=match_choice(trial.choice, config.evaluate.games).batches[0],
+        match_smallest=match_choice(trial.choice, match_games).batches[0],
         correctness=correctness,
         start=start,
         game_bytes=trial.shard_bytes(records) * float(np.mean(plies) / np.mean(own)),
@@ -199,15 +200,19 @@ def stage_seconds(measured: Measured, games: int, speed: Speed, lanes: int, rows
     return plies_paid(places_end(plies.tolist(), lanes * rows), least) / max(speed.plies, 1e-9)
 
 
+def rated_games(config: Config) -> int:
+    """Games of a cycle's champion against fixed opponents, if it is new; one of them is taken to be like one of the match."""
+    return config.evaluate.anchor_games * (len(config.evaluate.anchors) + 2)
+
+
 def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
     """What a cycle is made of, its games longer by `scale` than those measured; a sequential match has the most games it may."""
-    games, evaluated = config.selfplay.games, config.evaluate.games
+    games, evaluated = config.selfplay.games, config.evaluate.games or rated_games(config)
     match = scale * measured.match.seconds
     if math.isnan(match):
         lengths = np.resize(measured.plies, evaluated) * scale
         match = plies_paid(lengths.tolist(), 2 * measured.match_smallest) / measured.match.plies
-    rated = config.evaluate.anchor_games * (len(config.evaluate.anchors) + 2)  # a game with an anchor is like one of the match
-    match *= (games_at_most(config.evaluate) + rated) / max(1, evaluated)
+    match *= (games_at_most(config.evaluate) + rated_games(config)) / max(1, evaluated)
     return Pace(
         selfplay=stage_seconds(measured, games, measured.speed, measured.lanes, measured.rows, scale),
         examples=examples_a_cycle(config, measured) * scale,

@@ -198,11 +198,11 @@ class Trial:
             candidate=len(candidate),
         )
 
-    def match(self, seconds: float) -> MatchSpeed:
-        """Play the match of the first network against itself for at most so many seconds; its speed is that of the first half."""
+    def match(self, seconds: float, games: int) -> MatchSpeed:
+        """Play a match of the first network against itself for at most so many seconds; its speed is that of the first half."""
         self.play_match(replace(self.config, evaluate=replace(self.config.evaluate, games=2)), seconds)  # compiles
         before = time.perf_counter()
-        played, whole = self.play_match(self.config, seconds)
+        played, whole = self.play_match(replace(self.config, evaluate=replace(self.config.evaluate, games=games)), seconds)
         (begin, _), (end, _) = played[0], played[-1]
         middle, moves = next(count for count in played if count[0] >= (begin + end) / 2)
         return MatchSpeed(begin - before, moves / max(middle - begin, 1e-9), end - begin if whole else float("nan"))

@@ -72,7 +72,7 @@ def test_six_questions_have_every_seed_and_come_first() -> None:
 
 def record(answer: str, seed: int, mistakes: float, minutes: float = 10.0) -> dict[str, object]:
     key = {"answer": answer, "seed": seed, "minutes": minutes, "changes": ablation.answers()[answer]}
-    return {**key, "cycles": 8, **dict.fromkeys(ablation.FIGURES, mistakes)}
+    return {**key, "commit": "0ed72c4", "cycles": 8, **dict.fromkeys(ablation.FIGURES, mistakes)}
 
 
 def test_the_table_has_a_row_for_each_answer_on_record() -> None:
@@ -81,7 +81,9 @@ def test_the_table_has_a_row_for_each_answer_on_record() -> None:
         record("gate: 60 games", 1, 3.0),
         record("gate: 60 games", 2, 5.0),
     ]
-    rows = [row for row in ablation.table(records).splitlines()[2:] if "not measured" not in row]
+    *table, blank, commits = ablation.table(records).splitlines()
+    assert (blank, commits) == ("", "runs by commit: 3 of 0ed72c4")
+    rows = [row for row in table[2:] if "not measured" not in row]
     assert [row for row in rows if row.startswith("| gate |")] == [
         "| gate | recipe | 1 | 8 | 4.00 ± 17.97 | 4.00 ± 17.97 | 4.00 ± 17.97 | 4.00 ± 17.97 |",
         "| gate | 60 games | 2 | 8 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 |",  # 12.706 * sqrt(2) / sqrt(2)

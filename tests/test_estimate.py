@@ -9,7 +9,7 @@ import pytest
 from toy import NAME, toy_config
 
 from azero import estimate
-from azero.config import Config
+from azero.config import Config, EvaluateConfig
 from azero.games import make_game
 from azero.lanes import lane_bytes
 from azero.monitoring.console import SilentProgress
@@ -101,3 +101,12 @@ def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> Non
 )
 def test_lanes_and_batches_are_tried_that_the_games_can_fill(asked: tuple[int, int, int], tried: list[tuple[int, int]]) -> None:
     assert estimate.combinations(*asked) == tried
+
+
+def test_games_against_fixed_opponents_take_time_where_there_is_no_match(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, evaluate=EvaluateConfig(games=0, gate="off", anchor_games=2, anchors=[5]))
+    assert estimate.rated_games(config) == 2 * 3  # random, uct 5 and exact play
+    told = estimate.measure(config, NAME, tmp_path, SilentProgress())
+    assert estimate.pace(config, told).evaluate > 0
+    without = replace(config, evaluate=replace(config.evaluate, anchor_games=0))
+    assert estimate.rated_games(without) == 0

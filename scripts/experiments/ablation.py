@@ -27,6 +27,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -228,7 +229,7 @@ def interval(values: Sequence[float], half: float) -> str:
 
 
 def table(records: Sequence[dict[str, Any]]) -> str:
-    """A row for each answer, of the runs that are on record."""
+    """A row for each answer of the runs on record, and their commits: runs of code that differs in targets do not compare."""
     runs = {name: [each for each in records if each["answer"] == name] for name in answers()}
     halves = {figure: half_width([[run[figure] for run in group] for group in runs.values() if group]) for figure in FIGURES}
     lines = ["| question | answer | runs | cycles | policy, mistakes % | search of 600 | early hard, search | value error |"]
@@ -242,7 +243,8 @@ def table(records: Sequence[dict[str, Any]]) -> str:
             columns = (interval([run[figure] for run in group], halves[figure]) for figure in FIGURES)
             cycles = statistics.mean(run["cycles"] for run in group)
             lines.append(f"| {question} | {answer} | {len(group)} | {cycles:.0f} | {' | '.join(columns)} |")
-    return "\n".join(lines)
+    commits = Counter(record["commit"] for record in records)
+    return "\n".join([*lines, "", "runs by commit: " + ", ".join(f"{count} of {name}" for name, count in commits.items())])
 
 
 def plan(questions: Sequence[str], seeds: Sequence[int]) -> list[tuple[str, int]]:
