@@ -140,8 +140,8 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
     progress.update(7, now="training")
     training = trial.train(records, TRAIN_SECONDS)
     progress.update(8, now="the match")
-    match_games = config.evaluate.games or rated_games(config)
-    match = trial.match(MATCH_SECONDS, match_games) if match_games else MatchSpeed(0.0, 1.0, 0.0)
+    games = match_games(config)
+    match = trial.match(MATCH_SECONDS, games) if games else MatchSpeed(0.0, 1.0, 0.0)
     progress.update(9, now="measuring the champion")
     correctness = trial.correctness()
     progress.update(10, now="done")
@@ -156,7 +156,7 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
         match=match,
         longest=trial.game.max_plies / float(np.mean([len(record.actions) for record in records])),
         smallest=trial.choice.batches[0],
-        match_smallest=match_choice(trial.choice, match_games).batches[0],
+        match_smallest=match_choice(trial.choice, games).batches[0],
         correctness=correctness,
         start=start,
         game_bytes=trial.shard_bytes(records) * float(np.mean(plies) / np.mean(own)),
@@ -205,9 +205,14 @@ def rated_games(config: Config) -> int:
     return config.evaluate.anchor_games * (len(config.evaluate.anchors) + 2)
 
 
+def match_games(config: Config) -> int:
+    """Games of a match as it is tried: those of the gate, or where it is off those against fixed opponents."""
+    return config.evaluate.games or rated_games(config)
+
+
 def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
     """What a cycle is made of, its games longer by `scale` than those measured; a sequential match has the most games it may."""
-    games, evaluated = config.selfplay.games, config.evaluate.games or rated_games(config)
+    games, evaluated = config.selfplay.games, match_games(config)
     match = scale * measured.match.seconds
     if math.isnan(match):
         lengths = np.resize(measured.plies, evaluated) * scale

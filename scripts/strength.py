@@ -28,14 +28,13 @@ from champions import add_champion, add_search, load_champion, title
 
 from azero.command_line import one_sentence
 from azero.config import UserError
-from azero.games.game import Game
 from azero.machine import cores
 from azero.network.torch_inference import one_thread_a_lane
 from azero.rating import score_interval
 from azero.trained import TrainedLanes
 from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, mean_of
 from azero.truth.positions import PositionSet, read_positions
-from azero.truth.shipped import DEVELOPMENT, FINAL, board_of, path_of
+from azero.truth.shipped import DEVELOPMENT, FINAL, shipped_file
 from azero.words import whole_numbers
 
 
@@ -89,21 +88,6 @@ def measure(trained: TrainedLanes, num_simulations: int, sets: Sequence[Position
     return [*lines, f"{tag}_value_error={mean.value_error:.4f}"]
 
 
-def shipped_file(game: Game, collection: str) -> Path:
-    """The positions that come with azero.
-
-    Raises:
-        UserError: there are none of this game, or not in that collection.
-    """
-    board = board_of(game.name, game.options)
-    if not board or not path_of(board, collection).exists():
-        raise UserError(
-            f"No {collection} positions of {game.name} {game.options} come with azero; make some with python -m azero.oracle and "
-            "name them with --file."
-        )
-    return path_of(board, collection)
-
-
 def main() -> None:
     """Print the tables, then a line for each figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -120,8 +104,14 @@ def main() -> None:
     amounts, lines = whole_numbers(arguments.simulations, "--simulations", "0,600"), list[str]()
     with one_thread_a_lane():
         trained = load_champion(arguments, arguments.lanes or min(2, cores()))
-        file = arguments.file or shipped_file(trained.game, arguments.collection)
-        sets = read_positions(file, trained.game, arguments.positions)[1]
+        game = trained.game
+        file = arguments.file or shipped_file(game.name, game.options, arguments.collection)
+        if not file:
+            raise UserError(
+                f"No {arguments.collection} positions of {game.name} {game.options} come with azero; make some with "
+                "python -m azero.oracle and name them with --file."
+            )
+        sets = read_positions(file, game, arguments.positions)[1]
         print(title(arguments, trained))
         for amount in amounts:
             lines += measure(trained, amount, sets)

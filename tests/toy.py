@@ -8,7 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from azero import loop
-from azero.config import Config, EvaluateConfig, InferenceConfig, NetworkConfig, SearchConfig, SelfplayConfig, TrainConfig
+from azero.config import (
+    Config,
+    EvaluateConfig,
+    InferenceConfig,
+    NetworkConfig,
+    OracleConfig,
+    SearchConfig,
+    SelfplayConfig,
+    TrainConfig,
+)
 from azero.metrics import NullReporter
 from azero.run import Run, State, StopSignal, run_digest
 
@@ -16,7 +25,10 @@ NAME = "toy"
 
 
 def toy_config(folder: Path, **changes: Any) -> Config:
-    """Two cycles, about a second each. Everywhere fp32: 'auto' times what is fastest, and two runs may find different answers."""
+    """Two cycles, about a second each. Everywhere fp32: 'auto' times what is fastest, and two runs may find different answers.
+
+    No positions are asked about beside the table of all of them: that is for tests/test_oracle.py.
+    """
     toy = Config(
         network=NetworkConfig(blocks=1, channels=8),
         search=SearchConfig(num_simulations=8),
@@ -24,6 +36,7 @@ def toy_config(folder: Path, **changes: Any) -> Config:
         train=TrainConfig(epochs=1.0, batch_size=32, window=400, precision="fp32"),
         evaluate=EvaluateConfig(games=8),
         inference=InferenceConfig(backend="torch", precision="fp32"),
+        oracle=OracleConfig(positions=0),
         run=NAME,
         seed=3,
         cycles=2,

@@ -27,4 +27,5 @@ def known_truths(config: Config) -> list[str]:
 
 def told_last(config: Config) -> str:
     """The figure that is told when a cycle's champion has been measured; "" where nothing is."""
-    return "".join(TOLD[truth] for truth in known_truths(config)[-1:])
+    known = known_truths(config)
+    return TOLD[known[-1]] if known else ""

@@ -59,14 +59,19 @@ def path_of(board: str, collection: str = DEVELOPMENT) -> Path:
     return FOLDER / f"{board}-{collection}.gz"
 
 
+def shipped_file(game_name: str, options: dict[str, Any], collection: str = DEVELOPMENT) -> Path | None:
+    """The positions that come with azero; None where there are none of this game with these options in the collection."""
+    board = board_of(game_name, options)
+    return path_of(board, collection) if board and path_of(board, collection).exists() else None
+
+
 def file_of(config: Config) -> Path | None:
     """The positions that a run asks its champion about after each cycle; None where there are none, or none are asked for."""
     if not config.oracle.positions:
         return None
     if config.oracle.file:
         return Path(config.oracle.file)
-    board = board_of(config.game.name, config.game.options)
-    return path_of(board) if board else None
+    return shipped_file(config.game.name, config.game.options)
 
 
 def check_file(config: Config) -> None:

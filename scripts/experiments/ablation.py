@@ -35,7 +35,6 @@ from typing import Any
 
 from azero.command_line import one_sentence
 from azero.config import UserError
-from azero.machine import cores
 from azero.words import whole_numbers
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -170,7 +169,8 @@ def run_all(runs: Sequence[tuple[str, int]], minutes: float, records: Path) -> N
     if not shutil.which("taskset"):
         raise UserError("the ablation needs taskset (util-linux) to give each run a core of its own")
     free: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for core in sorted(os.sched_getaffinity(0)):
+    allowed = sorted(os.sched_getaffinity(0))
+    for core in allowed:
         free.put(core)
     writing = threading.Lock()
 
@@ -187,7 +187,7 @@ def run_all(runs: Sequence[tuple[str, int]], minutes: float, records: Path) -> N
         with writing, open(records, "a") as file:
             file.write(json.dumps(record) + "\n")
 
-    with ThreadPoolExecutor(cores()) as pool:
+    with ThreadPoolExecutor(len(allowed)) as pool:
         for _ in pool.map(work, runs):
             pass
 
