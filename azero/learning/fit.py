@@ -297,10 +297,11 @@ class Trainer:
         """Policy loss, value loss, the weighted loss of other heads, and the figures [4] of `figures_of`."""
         with self.autocast():
             outputs = self.network.outputs(batch.planes)
-            value = value_of(outputs.value)
+        value_output = outputs.value.float()
+        value = value_of(value_output)  # not in bf16, whose tanh is 1 from 3.5 on: what is sure and wrong would learn nothing
         policy_loss, log_policy = policy_loss_of(outputs.policy.float(), batch, self.config, self.linear)
-        value_loss = value_loss_of(outputs.value.float(), value.float(), batch)
-        figures = figures_of(batch, log_policy, value.detach().float())
+        value_loss = value_loss_of(value_output, value, batch)
+        figures = figures_of(batch, log_policy, value.detach())
         return policy_loss, value_loss, auxiliary_loss_of(outputs, batch, self.config), figures
 
     def autocast(self) -> torch.autocast:
