@@ -351,6 +351,11 @@ def check_together(config: Config) -> None:
         raise UserError("train.schedule=step never falls without train.milestones; set them, such as [0.5,0.75].")
     if any(not 0.0 <= share <= 1.0 for share in train.milestones) or train.milestones != sorted(train.milestones):
         raise UserError(f"train.milestones={train.milestones} must be rising shares of a cycle, each between 0 and 1.")
+    if not train.value_mix_cycles and train.value_mix_final not in (0.0, train.value_mix):
+        raise UserError(
+            f"train.value_mix_final={train.value_mix_final:g} is never reached with train.value_mix_cycles=0; set in how many "
+            "cycles it is, or train.value_mix alone for a share that stays."
+        )
     if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:
         raise UserError(
             "selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening."

@@ -112,10 +112,10 @@ def entropy_collapsed(case: Case) -> str | None:
 
 def games_equal(case: Case) -> str | None:
     """Self-play, or a match, that plays the same over and over."""
-    played, distinct = len(case.games), case.latest("selfplay/distinct_games")
+    played, distinct = case.latest("selfplay/games"), case.latest("selfplay/distinct_games")
     if played >= FEW_GAMES and distinct <= max(1.0, COPIES * played):
         return (
-            f"Only {distinct:.0f} of the newest {played} games of self-play differ, so there is little to learn from: raise "
+            f"Only {distinct:.0f} of the newest {played:.0f} games of self-play differ, so there is little to learn from: raise "
             "selfplay.temperature or selfplay.temperature_plies, or set selfplay.opening_fraction and selfplay.opening_plies."
         )
     matched, distinct = case.latest("evaluate/games"), case.latest("evaluate/distinct")
@@ -206,11 +206,13 @@ def case_of(run: Run) -> Case:
 
 
 def newest_games(run: Run) -> list[GameRecord]:
-    """The games of the newest shard; none where it is damaged, which training will tell."""
+    """The games of the newest cycle that has some; none where a file is damaged, which training will tell."""
     from azero.replay import load_games
 
+    newest = max((shard.cycle for shard in run.state.shards), default=0)
+    shards = [shard for shard in run.state.shards if shard.cycle == newest]
     try:
-        return [game for shard in run.state.shards[-1:] for game in load_games(run.read_file(shard), shard.file)]
+        return [game for shard in shards for game in load_games(run.read_file(shard), shard.file)]
     except DamagedFile:
         return []
 

@@ -141,10 +141,11 @@ def resignations(game: Game, records: Sequence[GameRecord], threshold: float) ->
     """The share of games that ended by resignation, and how often that would have been wrong.
 
     A game that was played on tells: the first player in it whose search was worth less than the threshold would have resigned,
-    and wrongly if it did not lose. Silver et al. 2017 ("AlphaGo Zero") want less than 5 % of these false positives.
+    and wrongly if it did not lose; not at the last move, for whoever ends the game does not resign. Silver et al. 2017
+    ("AlphaGo Zero") want less than 5 % of these false positives.
     """
     resigned = [not is_over(game, record) for record in records]
-    low = [(record, record.root_value < threshold) for record, gave_up in zip(records, resigned, strict=True) if not gave_up]
+    low = [(record, record.root_value[:-1] < threshold) for record, gave_up in zip(records, resigned, strict=True) if not gave_up]
     wrong = [float(outcome_for_mover(record)[below.argmax()] > -1.0) for record, below in low if below.any()]
     shares = {"selfplay/resigned": float(np.mean(resigned)), "selfplay/resign_measured": float(len(wrong))}
     return shares | ({"selfplay/resign_false_positives": float(np.mean(wrong))} if wrong else {})

@@ -13,6 +13,7 @@ from azero.files.state import STAGES
 from azero.metrics import Reporter
 from azero.run import Run, State, Stopped, StopSignal
 from azero.truth.known import told_last
+from azero.truth.shipped import check_file
 
 GAME_SECONDS = "selfplay/game_seconds"  # the figure that self-play tells of its games
 KEPT_BACK = 1.1  # of what the other stages took last: training takes longer from cycle to cycle while its window fills
@@ -151,8 +152,9 @@ def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
     """Run one stage if it is the one that comes next, without the bound of `minutes`. Returns the exit status.
 
     Raises:
-        UserError: another stage comes next.
+        UserError: another stage comes next, or `oracle.file` cannot be asked about.
     """
+    check_file(config)
     with StopSignal() as stop, Run.open(config, run_name, f"azero.{name}") as run, Reporter.open(run) as report:
         if run.state.stage != name:
             raise UserError(

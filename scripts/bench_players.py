@@ -13,20 +13,23 @@ Nodes: iterative deepening on positions of random games, one core. A node is a p
 valued or found in the table: those at the depth limit and at the end of the game count, the looks for a move that wins at once do
 not.
 
-Limits: every move is timed from outside. Moves that end early, because there is no choice or the result is known, are left out.
+Limits: every move is timed from outside, until so many have used their limit up. Moves that end early, because there is no
+choice or the result is known, are counted besides. `pv_mcts` has an untrained network of 6 x 64.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from azero.command_line import one_sentence
+from azero.config import UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import Player, make_player
@@ -35,7 +38,9 @@ from azero.players.iterative_deepening import IterativeDeepening
 SECTIONS = ("rollouts", "nodes", "limits")
 OPENSPIEL = {"tictactoe": "tic_tac_toe", "connect_four": "connect_four", "othello": "othello"}
 ROLLOUTS_A_LEAF = 8  # of the column that spares descents
-TIMED = ("uct", "flat_monte_carlo", "iterative_deepening")
+TIMED = ("uct", "flat_monte_carlo", "iterative_deepening", "perfect", "pv_mcts")
+FEW_ROWS = 8  # of a network call
+USED_UP = 0.95  # of its limit: a move that ends sooner had no choice, or a known result
 ALPHA_BETA: list[tuple[str, dict[str, Any], str]] = [  # name, options, evaluation
     ("tictactoe", {}, ""),
     ("connect_four", {}, ""),
@@ -122,17 +127,16 @@ def bench_rollouts(rounds: int, seconds: float, num_simulations: int) -> list[st
     return figures
 
 
-def random_positions(game: Game, count: int, seed: int) -> list[np.ndarray]:
-    """Unfinished positions of random games, one in three."""
-    rng, states, ply = np.random.default_rng(seed), list[np.ndarray](), 0
+def random_positions(game: Game, seed: int) -> Iterator[np.ndarray]:
+    """Unfinished positions of random games, one in three, without end."""
+    rng, ply = np.random.default_rng(seed), 0
     state = game.initial_state()
-    while len(states) < count:
+    while True:
         if ply % 3 == 0:
-            states.append(state)
+            yield state
         state, ply = game.step(state, int(rng.choice(game.legal_actions(state)))), ply + 1
         if game.is_terminal(state):
             state = game.initial_state()
-    return states
 
 
 def bench_nodes(seconds: float, positions: int = 20) -> list[str]:
@@ -143,7 +147,7 @@ def bench_nodes(seconds: float, positions: int = 20) -> list[str]:
         game = make_game(name, **options)
         player = make_player("iterative_deepening", game, seconds=seconds / 5, evaluation=evaluation)
         assert isinstance(player, IterativeDeepening)
-        found = [player.analyse(state) for state in random_positions(game, positions, 1)]
+        found = [player.analyse(state) for state in itertools.islice(random_positions(game, 1), positions)]
         speed = sum(each.nodes for each in found) / sum(each.seconds for each in found) / 1e6
         title = "_".join([name, *(str(value) for value in options.values()), evaluation or "plain"])
         print(f"{title:30s} {speed:6.2f}", flush=True)
@@ -151,22 +155,48 @@ def bench_nodes(seconds: float, positions: int = 20) -> list[str]:
     return figures
 
 
+def timed_player(name: str, game: Game, seconds: float) -> Player:
+    """A player that has so long for a move."""
+    if name == "iterative_deepening":
+        return make_player(name, game, seconds=seconds, evaluation="lines")
+    if name != "pv_mcts":
+        return make_player(name, game, seconds=seconds)
+    from azero.config import NetworkConfig
+    from azero.network.backends import make_inferences
+    from azero.network.inference import InferenceChoice
+    from azero.network.model import Network
+
+    network = Network(NetworkConfig(blocks=6, channels=64), game.planes_shape, game.num_actions).eval()
+    (inference,) = make_inferences(network, game, InferenceChoice("torch", "fp32", FEW_ROWS, "cpu", 0.0), 1)
+    return make_player(name, game, inference=inference, seconds=seconds)
+
+
+def time_moves(player: Player, game: Game, moves: int, seconds: float) -> tuple[list[float], int]:
+    """By how much of its limit each of so many moves that used it up was late, and how many moves besides ended early."""
+    late, early, nothing = list[float](), 0, np.zeros(1, np.int64)
+    player.new_games(np.zeros(1, np.uint64))
+    for state in random_positions(game, 1):
+        begin = time.perf_counter()
+        player.choose(state[None], nothing, nothing)
+        taken = (time.perf_counter() - begin) / seconds
+        if taken < USED_UP:
+            early += 1
+        else:
+            late.append(taken - 1)
+        if len(late) >= moves:
+            break
+    return late, early
+
+
 def bench_limits(moves: int, seconds: float) -> list[str]:
     """Print how long moves take that have a limit; returns the lines that a program reads."""
-    print(f"time of a move beside its limit of {seconds * 1e3:.0f} ms, {moves} positions of Connect Four")
-    print("player                 median     worst   ended early")
-    game, figures, nothing = make_game("connect_four"), list[str](), np.zeros(1, np.int64)
+    print(f"time of a move beside its limit of {seconds * 1e3:.0f} ms, {moves} moves of Connect Four that used it up")
+    print("player                 median     worst   ended early besides")
+    game, figures = make_game("connect_four"), list[str]()
     for name in TIMED:
-        options: dict[str, Any] = {"evaluation": "lines"} if name == "iterative_deepening" else {}
-        player, taken = make_player(name, game, seconds=seconds, **options), list[float]()
-        player.new_games(np.zeros(1, np.uint64))
-        for state in random_positions(game, moves, 1):
-            begin = time.perf_counter()
-            player.choose(state[None], nothing, nothing)
-            taken.append(time.perf_counter() - begin)
-        used = [each / seconds - 1 for each in taken if each >= 0.95 * seconds]
-        median, worst = statistics.median(used), max(used)
-        print(f"{name:20s} {median:+8.1%} {worst:+9.1%} {moves - len(used):8d} of {moves}", flush=True)
+        late, early = time_moves(timed_player(name, game, seconds), game, moves, seconds)
+        median, worst = statistics.median(late), max(late)
+        print(f"{name:20s} {median:+8.1%} {worst:+9.1%} {early:8d}", flush=True)
         figures += [f"{name}_median_over_limit={median:.4f}", f"{name}_worst_over_limit={worst:.4f}"]
     return figures
 
@@ -181,6 +211,8 @@ def main() -> None:
     parser.add_argument("--moves", type=int, default=200, help="that are timed")
     parser.add_argument("--limit", type=float, default=0.1, help="seconds for each of them")
     arguments = parser.parse_args()
+    if arguments.moves < 1 or not arguments.limit > 0.0:
+        raise UserError(f"--moves {arguments.moves} of --limit {arguments.limit:g} seconds: both must be above 0.")
     figures = []
     if "rollouts" in (arguments.sections or SECTIONS):
         figures += bench_rollouts(arguments.rounds, arguments.seconds, arguments.simulations)

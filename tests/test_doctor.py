@@ -19,7 +19,8 @@ from azero.examples import GameRecord
 from azero.run import Run
 
 HEALTHY = {
-    **{"selfplay/target_entropy": 1.1, "selfplay/distinct_games": 38.0, "selfplay/draws": 0.2},
+    **{"selfplay/target_entropy": 1.1, "selfplay/games": 40.0, "selfplay/distinct_games": 38.0},
+    "selfplay/draws": 0.2,
     **{"selfplay/idle_share": 0.05, "selfplay/batch_fill": 0.8},
     **{"replay/window_examples": 4000.0, "replay/new_share": 0.25, "replay/trained_examples": 3000.0},
     **{"evaluate/promoted": 1.0, "evaluate/games": 40.0, "evaluate/distinct": 33.0},
@@ -129,7 +130,8 @@ def test_plies_that_count_more_than_once_or_not_at_all_are_compared_once_each() 
 
 
 def test_a_few_games_prove_nothing() -> None:
-    assert examine(case(games=games_of(expect=-0.6)[:10], selfplay__distinct_games=1.0, selfplay__draws=1.0)) == {}
+    few = games_of(expect=-0.6)[:10]
+    assert examine(case(games=few, selfplay__games=10.0, selfplay__distinct_games=1.0, selfplay__draws=1.0)) == {}
 
 
 def test_without_figures_nothing_is_found() -> None:
@@ -164,6 +166,16 @@ def test_the_program_tells_what_it_found_and_its_status_says_so(
     monkeypatch.setattr("azero.doctor.case_of", lambda run: case(selfplay__draws=1.0))
     assert doctor.main(config, trained_run.name) == 1
     assert capsys.readouterr().out.startswith("draws: All games of self-play are drawn, so")
+
+
+def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many games the last file may hold a few only; and figures of the cycle before say nothing of them."""
+    monkeypatch.setattr("azero.replay.SHARD_GAMES", 25)
+    toy = toy_config(tmp_path, cycles=1)
+    loop.main(toy, NAME)
+    run = Run.read(toy, NAME)
+    assert [shard.games for shard in run.state.shards] == [25, 15] and len(case_of(run).games) == 40
+    assert examine(case(games=games_of() * 50)) == {}  # 38 of 40 games differ in the newest cycle whose figures are known
 
 
 def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:

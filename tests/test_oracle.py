@@ -27,6 +27,7 @@ from azero.oracle import main
 from azero.run import Run
 from azero.search.deepening import Searcher
 from azero.search.solvers import solve
+from azero.stage import run_alone
 from azero.trained import load_for_lanes
 from azero.truth.drawing import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
 from azero.truth.hex_openings import OPENINGS, opening_states, opening_values
@@ -35,7 +36,7 @@ from azero.truth.known import known_truths, told_last
 from azero.truth.oracles import SearchOracle, load_bitbully, make_oracle
 from azero.truth.positions import PositionSet, digest, read_positions, read_text
 from azero.truth.scores import ILLEGAL, best_scores, plies_left, worth
-from azero.truth.shipped import BOARDS, DEVELOPMENT, FINAL, USUAL, board_of, path_of
+from azero.truth.shipped import BOARDS, DEVELOPMENT, FINAL, USUAL, board_of, check_file, path_of
 
 needs_bitbully = pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
 X = ILLEGAL
@@ -409,6 +410,24 @@ def test_a_cycle_tells_how_far_the_champion_is_from_the_truth(run: Config) -> No
         assert 0.0 <= figures.pop(f"oracle/best_move_{player}") <= 1.0
         assert 0.0 < figures.pop(f"oracle/value_error_{player}") < 2.0
     assert not figures
+
+
+def test_a_position_that_will_be_asked_about_is_checked_before_the_first_cycle(tmp_path: Path) -> None:
+    """Line 3 of the file: else it would be found after a cycle, and the run could not go on."""
+    good, path = path_of("tictactoe"), tmp_path / "positions.gz"
+    lines = read_text(good).splitlines()
+    lines[2] = lines[2].replace("\t", "\t9 ", 1)
+    path.write_bytes(gzip.compress("\n".join(lines).encode()))
+    config = toy_config(tmp_path, oracle=OracleConfig(file=str(path), positions=2))
+    for start in (lambda: loop.main(config, NAME), lambda: run_alone("initialize", stage_that_never_runs, config, NAME)):
+        with pytest.raises(UserError, match=r"positions\.gz, line 3: "):
+            start()
+    check_file(replace(config, oracle=OracleConfig(file=str(path), positions=1)))
+
+
+def stage_that_never_runs(*_: object) -> None:
+    """A stage."""
+    raise AssertionError
 
 
 def test_positions_of_one_s_own_are_asked_about_in_any_game(tmp_path: Path) -> None:

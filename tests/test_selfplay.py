@@ -185,9 +185,10 @@ def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Gam
         game_with(over, 1.0, {1: -0.8}),
         game_with(won_by_second, -1.0, {4: -0.95}),
         game_with(won_by_second, -1.0, {1: -0.95, 4: -0.99}),
+        game_with(over, 1.0, {4: -0.95}),  # X ends the game by that move instead of resigning
     ]
     assert selfplay.resignations(game, records, -0.9) == {
-        "selfplay/resigned": 0.25,
+        "selfplay/resigned": 0.2,
         "selfplay/resign_measured": 2.0,
         "selfplay/resign_false_positives": 0.5,
     }

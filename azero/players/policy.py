@@ -12,6 +12,11 @@ from azero.games.inputs import write_inputs
 if TYPE_CHECKING:
     from azero.network.inference import Inference
 
+LEAST_PRIOR = 1e-300  # of a legal action: a prior of 0 says that an action is illegal
+
+
+LEAST_LOGIT = -700.0  # beside the highest; below, the prior of a legal action would be 0, which says that it is illegal
+
 
 class PolicyPlayer:
     """The raw policy: the same move for the same position always, the first of equals."""
@@ -37,7 +42,7 @@ class PolicyPlayer:
         """What the network says of unfinished states [B, S].
 
         Returns:
-            ([B, A] float64, the prior of every action, 0 where illegal; [B] float64, the value for the player to move).
+            ([B, A] float64, the prior of every action, 0 exactly where illegal; [B] float64, the value for the player to move).
         """
         size = self.inference.batch_size
         batches = [self.ask_batch(states[start : start + size]) for start in range(0, len(states), size)]
@@ -52,7 +57,8 @@ class PolicyPlayer:
         write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
         logits, values = self.inference.infer(self.planes, count)
         masked = np.where(self.legal[:count], logits[:count].astype(np.float64), -np.inf)
-        weights = np.exp(masked - masked.max(axis=1, keepdims=True))
+        above = np.maximum(masked - masked.max(axis=1, keepdims=True), LEAST_LOGIT)
+        weights = np.where(self.legal[:count], np.exp(above), 0.0)
         return weights / weights.sum(axis=1, keepdims=True), values[:count].astype(np.float64)
 
 

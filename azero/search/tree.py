@@ -173,6 +173,7 @@ def forget_proof(tree, b):
     tree.nodes[b, ROOT].proven = False
     tree.nodes[b, ROOT].raw_value = mean
     tree.nodes[b, ROOT].value_sum = mean * tree.nodes[b, ROOT].node_visits
+    set_square_sum(tree.nodes, b, ROOT, mean * mean * tree.nodes[b, ROOT].node_visits)
 
 
 @kernel

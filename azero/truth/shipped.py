@@ -84,4 +84,4 @@ def check_file(config: Config) -> None:
         from azero.games import make_game
         from azero.truth.positions import read_positions
 
-        read_positions(Path(config.oracle.file), make_game(config.game.name, **config.game.options), 1)
+        read_positions(Path(config.oracle.file), make_game(config.game.name, **config.game.options), config.oracle.positions)

@@ -60,8 +60,8 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     },
     "value mixing": {
         "recipe": [],
-        "none": ["train.value_mix=0", "train.value_mix_final=0"],
-        "0.6 of the root value": ["train.value_mix=0.6", "train.value_mix_final=0.6"],
+        "none": ["train.value_mix=0"],
+        "0.6 of the root value": ["train.value_mix=0.6"],
     },
     "window and reuse": {
         "recipe": [],

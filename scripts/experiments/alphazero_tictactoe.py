@@ -10,7 +10,7 @@ simulations and, in the matches, expands at 10 visits; at the fixed positions at
 
 from __future__ import annotations
 
-from published import Experiment, measure, parser, player, tell
+from published import Experiment, measure, parser, player, share_of, tell
 
 from azero.command_line import one_sentence
 from azero.config import Config
@@ -47,9 +47,8 @@ def main() -> None:
     words = parser("Tic-tac-toe by AlphaZero, published beside measured.")
     words.add_argument("--run", default="published_tictactoe", help="the run whose champion plays")
     asked = words.parse_args()
-    games = 2 * max(1, round(GAMES * asked.share / 2))
     tell("alphazero_positions", fixed_positions(asked.run), asked.write)
-    table = measure(make_game("tictactoe"), experiments(asked.run, games), asked.seed)
+    table = measure(make_game("tictactoe"), experiments(asked.run, share_of(GAMES, asked.share)), asked.seed)
     tell("alphazero_matches", table, asked.write)
 
 

@@ -10,7 +10,7 @@ network play with `--network`, which needs champions: the runs connect_four and 
 
 from __future__ import annotations
 
-from published import Experiment, measure, parser, player, tell
+from published import Experiment, measure, parser, player, share_of, tell
 
 from azero.command_line import one_sentence
 from azero.entrants import Entrant
@@ -49,7 +49,7 @@ def trained(run: str) -> list[tuple[Entrant, Entrant | None]]:
 def experiments(name: str, share: float, network: bool) -> list[Experiment]:
     """All matches of one game, of the players with a network or of those without."""
     pairs: list[tuple[Entrant, Entrant | None]] = [*trained(name)] if network else [*budgeted(EVALUATIONS[name])]
-    games = 2 * max(1, round((GAMES_WITH_NETWORK if network else GAMES) * share / 2))
+    games = share_of(GAMES_WITH_NETWORK if network else GAMES, share)
     return [
         Experiment(f"{strong} v. {other}", "", strong, other, games)
         for strong, weak in pairs

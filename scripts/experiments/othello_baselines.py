@@ -13,7 +13,7 @@ them here.
 
 from __future__ import annotations
 
-from published import Experiment, measure, parser, player, tell
+from published import Experiment, measure, parser, player, share_of, tell
 
 from azero.command_line import one_sentence
 from azero.entrants import Entrant
@@ -38,16 +38,14 @@ def experiments(games: int) -> list[Experiment]:
     minimax = player("alpha_beta", depth=2, evaluation="discs")
     flat = player("flat_monte_carlo", num_simulations=200, rollout_depth=20, evaluation="discs")
     matches = [
-        (200, "random", player("random"), "94 of 100", games),
-        (2000, "random", player("random"), "100 of 100", games),
-        (200, "minimax, 2 plies, counting discs", minimax, "32 to 67", games),
-        (200, "flat Monte Carlo, 20 plies, 200 rollouts", flat, "63 to 34", games),
+        (200, "random", player("random"), "94 of 100"),
+        (2000, "random", player("random"), "100 of 100"),
+        (200, "minimax, 2 plies, counting discs", minimax, "32 to 67"),
+        (200, "flat Monte Carlo, 20 plies, 200 rollouts", flat, "63 to 34"),
     ]
     return [
-        Experiment(
-            f"UCT, {simulations:,} simulations, {variant}, v. {name}", said, uct(simulations, variant), other, 2 * (count // 2)
-        )
-        for simulations, name, other, said, count in matches
+        Experiment(f"UCT, {simulations:,} simulations, {variant}, v. {name}", said, uct(simulations, variant), other, games)
+        for simulations, name, other, said in matches
         for variant in ("as published", "mended", "worked table")
     ] + [
         Experiment(
@@ -59,8 +57,8 @@ def experiments(games: int) -> list[Experiment]:
 def main() -> None:
     """Play everything."""
     asked = parser("Othello baselines, published beside measured.").parse_args()
-    games = 8 * max(1, round(GAMES * asked.share / 8))
-    tell("othello_baselines", measure(make_game("othello"), experiments(games), asked.seed), asked.write)
+    rows = measure(make_game("othello"), experiments(share_of(GAMES, asked.share)), asked.seed)
+    tell("othello_baselines", rows, asked.write)
 
 
 if __name__ == "__main__":

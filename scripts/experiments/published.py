@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from azero.arena import Arena, hold_match
-from azero.config import Config
+from azero.config import Config, UserError
 from azero.entrants import Entrant
 from azero.games.game import Game
 from azero.machine import cores
@@ -107,6 +108,17 @@ def parser(description: str) -> argparse.ArgumentParser:
     words.add_argument("--seed", type=int, default=1)
     words.add_argument("--write", action="store_true", help="put the tables into docs/experiments.md")
     return words
+
+
+def share_of(games: int, share: float) -> int:
+    """So much of the games, in pairs and at least one of them.
+
+    Raises:
+        UserError: no share of anything.
+    """
+    if not 0.0 < share < math.inf:
+        raise UserError(f"--share {share:g} is no share of the games; write a number above 0, such as 0.1.")
+    return 2 * max(1, round(games * share / 2))
 
 
 def tell(name: str, table: Sequence[Sequence[str]], write: bool) -> None:

@@ -10,7 +10,7 @@ reached.
 
 from __future__ import annotations
 
-from published import Experiment, measure, parser, player, tell
+from published import Experiment, measure, parser, player, share_of, tell
 
 from azero.command_line import one_sentence
 from azero.games import make_game
@@ -39,7 +39,7 @@ def experiments(games: int) -> list[Experiment]:
     for update_root, name in ((True, "the root's visits counted"), (False, "as published, not counted")):
         pure = player("pure_mcts", num_simulations=1000, update_root=update_root)
         found.append(
-            Experiment(f"pure MCTS, 1,000 simulations, {name}, v. alpha-beta", "", pure, alpha_beta, max(2, games // 10), True)
+            Experiment(f"pure MCTS, 1,000 simulations, {name}, v. alpha-beta", "", pure, alpha_beta, share_of(games, 0.1), True)
         )
     return found
 
@@ -47,8 +47,8 @@ def experiments(games: int) -> list[Experiment]:
 def main() -> None:
     """Play everything."""
     asked = parser("Tic-tac-toe baselines, published beside measured.").parse_args()
-    games = 2 * round(GAMES * asked.share / 2)
-    tell("tictactoe_baselines", measure(make_game("tictactoe"), experiments(games), asked.seed), asked.write)
+    rows = measure(make_game("tictactoe"), experiments(share_of(GAMES, asked.share)), asked.seed)
+    tell("tictactoe_baselines", rows, asked.write)
 
 
 if __name__ == "__main__":
