@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from azero.config import UserError
-from azero.trace_text import Trace, choice_title, head_text, path_text, rollout_text, rows, update_text
+from azero.trace_text import Trace, choice_title, head_text, path_text, rollout_text, rows, tree_text, update_text
 from azero.words import parse_words, refuse_rest, run_program, take_game, whole_number
 
 HELP = """
@@ -88,6 +88,8 @@ def print_trace(trace: Trace) -> None:
             console.print(table)
         console.print(f"rollout: {rollout_text(trace.game, simulation)}", markup=False)
         console.print(f"update, w/n: {update_text(trace.game, simulation)}", markup=False)
+    console.rule("the tree, w/n")
+    console.print(tree_text(trace), markup=False)
 
 
 def write_page(trace: Trace, path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import numpy as np
 from azero.games.board import NO_CELL
 from azero.games.picture import cells_of_actions, draw
 from azero.trace_text import choice_title, head_text, names, path_text, rollout_text, rows, update_text
+from azero.trace_tree import grown_tree
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -20,19 +22,53 @@ STYLE = """
 body { font-family: sans-serif; margin: 1.5em auto; max-width: 68em; color: #20242b; background: #faf9f6; }
 nav { margin: 1em 0; } button { font-size: 1em; padding: .3em 1em; }
 .pictures { display: flex; flex-wrap: wrap; gap: 1em; } figure { margin: 0; width: 14em; } figcaption { font-size: .9em; }
-svg { width: 100%; } .tables { display: flex; flex-wrap: wrap; gap: 2em; }
+figure svg { width: 100%; } .tables { display: flex; flex-wrap: wrap; gap: 2em; }
 table { border-collapse: collapse; margin: .6em 0; } caption { text-align: left; font-weight: bold; padding: .3em 0; }
 th, td { text-align: right; padding: .1em .8em; border-bottom: 1px solid #ddd; } tr.chosen { background: #cfe8cf; }
+#grown { max-height: 34em; overflow: auto; border: 1px solid #ddd; background: white; }
+#grown text { font-size: 12px; paint-order: stroke; stroke: white; stroke-width: 5px; }
+#grown line { stroke: #b9c0c8; } #grown circle { fill: #7d8a99; }
+#grown line.path { stroke: #2e8b57; stroke-width: 3; } #grown .path circle { fill: #2e8b57; }
+#grown .path text { font-weight: bold; } #grown .new circle { stroke: #e07b00; stroke-width: 3; }
 """
+
+COLUMN, LINE, EDGE = 150, 18, 14  # pixels from a node to those below it, from leaf to leaf, and around the tree
 
 SCRIPT = """
 const simulations = document.querySelectorAll("section"), at = document.getElementById("at");
+const nodes = JSON.parse(document.getElementById("nodes").textContent), drawing = document.querySelector("#grown svg");
+const make = (kind, parent, values) => {
+  const made = document.createElementNS(drawing.namespaceURI, kind);
+  for (const [name, value] of Object.entries(values)) made.setAttribute(name, value);
+  return parent.appendChild(made);
+};
+const lines = make("g", drawing, {});  // below every label
+for (const node of nodes) {
+  node.group = make("g", drawing, {});
+  const above = nodes[node.parent] || node;
+  node.line = make("line", lines, {x1: above.x, y1: above.y, x2: node.x, y2: node.y});
+  node.circle = make("circle", node.group, {cx: node.x, cy: node.y});
+  node.label = make("text", node.group, {x: node.x + 12, y: node.y + 4});
+}
+function grow() {
+  for (const node of nodes) {
+    const last = node.passed.filter(each => each[0] <= shown).pop();
+    node.group.style.display = node.line.style.display = last ? "" : "none";
+    if (!last) continue;
+    const [simulation, visits, wins] = last;
+    node.circle.setAttribute("r", Math.min(9, 3 + Math.log2(visits)));
+    node.label.textContent = `${node.move} ${wins}/${visits}`;
+    node.line.setAttribute("class", simulation === shown ? "path" : "");
+    node.group.setAttribute("class", (simulation === shown ? "path " : "") + (node.passed[0][0] === shown ? "new" : ""));
+  }
+}
 let shown = 0;
 function show(which) {
   simulations[shown].hidden = true;
   shown = Math.max(0, Math.min(simulations.length - 1, which));
   simulations[shown].hidden = false;
   at.textContent = `simulation ${shown + 1} of ${simulations.length}`;
+  grow();
 }
 document.getElementById("back").onclick = () => show(shown - 1);
 document.getElementById("next").onclick = () => show(shown + 1);
@@ -54,7 +90,29 @@ def page(trace: Trace) -> str:
         f"<p>After the moves: {escape(names(trace.game, trace.moves))}.</p>\n"
         f"<p>{escape(head_text(trace))}</p>\n"
         '<nav><button id="back">back</button> <button id="next">next</button> <span id="at"></span></nav>\n'
-        f"{sections}\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+        f"{tree_drawing(trace)}\n{sections}\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
+    )
+
+
+def tree_drawing(trace: Trace) -> str:
+    """The tree, drawn by the script as it was after the simulation shown: w/n at each node, the path green, a new node ringed."""
+    nodes = grown_tree(trace.simulations)
+    width = COLUMN * (1 + max(len(node.path) for node in nodes)) + EDGE
+    height = LINE * max(node.row for node in nodes) + 2 * EDGE
+    listed = [
+        {
+            "x": EDGE + COLUMN * len(node.path),
+            "y": EDGE + LINE * node.row,
+            "parent": node.parent,
+            "move": trace.game.action_name(node.path[-1]) if node.path else "root",
+            "passed": node.passed,
+        }
+        for node in nodes
+    ]
+    data = json.dumps(listed).replace("<", "\\u003c")  # nothing in it may end the element
+    return (
+        f'<div id="grown"><svg width="{width}" height="{height:g}" role="img" aria-label="the tree"></svg></div>\n'
+        f'<script type="application/json" id="nodes">{data}</script>'
     )
 
 

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from azero.trace_tree import grown_tree
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -80,6 +82,16 @@ def update_text(game: Game, simulation: Simulation) -> str:
         f"{'the root' if update.move < 0 else game.action_name(update.move)} {number(update.wins)}/{update.visits}"
         for update in simulation.updates
     )
+
+
+def tree_text(trace: Trace) -> str:
+    """The tree at the end, a line for each node below the one it belongs to."""
+    lines = [
+        f"{'   ' * len(node.path)}{trace.game.action_name(node.path[-1]) if node.path else 'the root'} "
+        f"{number(node.passed[-1].wins)}/{node.passed[-1].visits}"
+        for node in grown_tree(trace.simulations)
+    ]
+    return "\n".join(lines)
 
 
 def head_text(trace: Trace) -> str:

@@ -17,7 +17,7 @@ LAYERS = [
     {"loop", "estimate"},
     {"trials"},
     {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "doctor", "oracle"},
-    {"trace", "trace_page", "trace_text"},
+    {"trace", "trace_page", "trace_text", "trace_tree"},
     {"stage", "learning", "lanes", "inference_choice"},
     {"cycle_report", "compile_ahead"},
     {"anchors"},

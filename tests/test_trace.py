@@ -13,6 +13,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.players.uct import make
 from azero.search.watched_uct import Choice, Simulation, WatchedUct
+from azero.trace_tree import grown_tree, rows_of
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SQRT_2 = math.sqrt(2.0)
@@ -112,10 +113,48 @@ def test_the_page_has_every_simulation_and_needs_nothing_else(tmp_path: Path, ca
     )
     text = path.read_text(encoding="utf-8")
     assert text.count("<section hidden>") == 25
-    assert text.count("<svg") == 3 * 25
+    assert text.count("<svg") == 3 * 25 + 1
     assert 'id="back"' in text and 'id="next"' in text
     assert "src=" not in text and "href=" not in text
     assert capsys.readouterr().out == f"25 simulations are in {path}\n"
+
+
+def test_the_tree_on_the_page_is_the_one_the_search_grew() -> None:
+    """Three moves of tic-tac-toe are left, so that every node can be counted."""
+    game, moves = make_game("tictactoe"), [0, 4, 8, 2, 6, 3]
+    state = game.initial_state()
+    for move in moves:
+        state = game.step(state, move)
+    simulations = watch(game, 40, threshold=2, moves=tuple(moves))
+    nodes = grown_tree(simulations)
+    assert nodes[0].path == () and nodes[0].parent == -1
+    assert [each.visits for each in nodes[0].passed] == list(range(1, 41))
+    for place, node in enumerate(nodes[1:], 1):
+        assert nodes[node.parent].path == node.path[:-1] and node.parent < place
+        assert [each.visits for each in node.passed] == list(range(1, len(node.passed) + 1))
+    last = {update.move: update.visits for simulation in simulations for update in simulation.updates[1:2]}
+    assert {node.path[0]: node.passed[-1].visits for node in nodes if len(node.path) == 1} == last
+    leaves = [node for node in nodes if not any(other.path[:-1] == node.path for other in nodes[1:])]
+    assert [node.row for node in leaves] == list(range(len(leaves)))
+
+
+def test_rows_of_a_tree_by_hand() -> None:
+    r"""
+    root ── 1 ── 2      row 0
+         │     └ 5      row 1, so that 1 stands at 0.5
+         └ 4            row 2, and the root at 1.25
+    """
+    assert rows_of([(), (1,), (1, 2), (1, 5), (4,)]) == {(): 1.25, (1,): 0.5, (1, 2): 0.0, (1, 5): 1.0, (4,): 2.0}
+
+
+def test_the_terminal_ends_with_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
+    """X wins by 7, O has 1 and 5 left: two simulations of moves 7, then both others."""
+    assert trace.main(["moves=0 4 8 2 6 3", "player.num_simulations=3", "seed=1"]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    begin = next(number for number, line in enumerate(shown) if "the tree, w/n" in line)
+    assert shown[begin + 1].startswith("the root ") and shown[begin + 1].endswith("/3")
+    assert sorted(line.split()[0] for line in shown[begin + 2 :]) == ["1", "5", "7"]
+    assert all(line.startswith("   ") and line.endswith("/1") for line in shown[begin + 2 :])
 
 
 @pytest.mark.parametrize(
