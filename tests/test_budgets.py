@@ -9,12 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import TrainedRun
 
 from azero.compile_ahead import Blank
+from azero.config import Config
 from azero.match import play_match
 from azero.openings import random_openings
 from azero.players import make_player
 from azero.rating import score_interval
+from azero.trained import load_trained
 from azero.words import load_game
 
 GAMES = 60
@@ -44,3 +47,15 @@ def test_a_bigger_budget_plays_better(name: str, budget: dict[str, Any], tenth: 
         result = play_match(game, (strong, weak), seeds, openings)
         low, _ = score_interval(result.wins, result.draws, result.losses)
         assert low > 0.5, f"{result.wins} wins, {result.draws} draws, {result.losses} losses against {weak.name}"
+
+
+@pytest.mark.parametrize("name, options", [("policy", {}), ("value", {}), ("pv_mcts", {}), ("alphago", {"num_simulations": 30})])
+def test_a_trained_champion_beats_random(name: str, options: dict[str, Any], trained_run: TrainedRun) -> None:
+    """Tic-tac-toe, whose champion is trained in seconds; Connect Four and Othello stand in the table of the script."""
+    config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
+    game, inference, search = load_trained(config, trained_run.name, GAMES)
+    player = make_player(name, game, inference=inference, **({"search": search} if name == "pv_mcts" else {}), **options)
+    seeds = np.random.default_rng(2).integers(2**63, size=GAMES, dtype=np.uint64)
+    result = play_match(game, (player, make_player("random", game)), seeds, random_openings(game, 1, GAMES // 2))
+    low, _ = score_interval(result.wins, result.draws, result.losses)
+    assert low > 0.5, f"{result.wins} wins, {result.draws} draws, {result.losses} losses"

@@ -34,33 +34,39 @@ def made_up(**advantages: list[list[float]]) -> dict[object, object]:
 AS_PUBLISHED = [[0.05, 0.03, 0.0, 0.0], [0.06, 0.04, 0.01, 0.0], [0.08, 0.06, 0.02, 0.01]]
 
 
-def verdicts(**advantages: list[list[float]]) -> list[bool]:
+def verdicts(**advantages: list[list[float]]) -> list[str]:
     curves = {"x_sin_x_15": AS_PUBLISHED, "x_sin_x_100005": AS_PUBLISHED, "linear": AS_PUBLISHED, "sines": [NONE] * 3}
-    return [finding.holds for finding in experiment.find(made_up(**{**curves, **advantages}), BUDGETS)]
+    return [finding.verdict for finding in experiment.find(made_up(**{**curves, **advantages}), BUDGETS)]
 
 
 def test_curves_as_published_hold() -> None:
-    assert verdicts() == [True, True, True, True]
+    assert verdicts() == ["holds"] * 4
 
 
 def test_help_that_does_not_fall_with_the_budget_is_no_help_at_small_budgets() -> None:
     level = [[0.05] * 4, [0.06] * 4, [0.07] * 4]
-    assert verdicts(x_sin_x_15=level, x_sin_x_100005=level, linear=level)[0] is False
+    assert verdicts(x_sin_x_15=level, x_sin_x_100005=level, linear=level)[0] == "does not hold"
+    assert verdicts(x_sin_x_15=level, linear=level)[0] == "holds in part"
 
 
 def test_more_must_help_more_and_for_longer() -> None:
-    assert verdicts(x_sin_x_15=AS_PUBLISHED[::-1], x_sin_x_100005=AS_PUBLISHED[::-1], linear=AS_PUBLISHED[::-1])[1] is False
+    assert (
+        verdicts(x_sin_x_15=AS_PUBLISHED[::-1], x_sin_x_100005=AS_PUBLISHED[::-1], linear=AS_PUBLISHED[::-1])[1]
+        == "does not hold"
+    )
     not_longer = [[0.05, 0.03, 0.01, 0.01], [0.06, 0.04, 0.01, 0.0], [0.08, 0.06, 0.02, 0.01]]
-    assert verdicts(x_sin_x_15=not_longer)[1] is False
+    assert verdicts(x_sin_x_15=not_longer)[1] == "holds in part"
 
 
 def test_linear_must_answer_as_x_sin_x_does() -> None:
-    assert verdicts(linear=[NONE] * 3) == [True, True, False, True]
+    assert verdicts(linear=[NONE] * 3) == ["holds", "holds", "does not hold", "holds"]
+    assert verdicts(linear=[NONE] * 3, x_sin_x_15=[NONE] * 3)[2] == "holds in part"
 
 
 def test_a_difference_of_a_hundredth_is_one() -> None:
-    assert verdicts(sines=[NONE, NONE, [-0.02] * 4])[3] is False
-    assert verdicts(sines=[NONE, NONE, [-0.005] * 4])[3] is True
+    assert verdicts(sines=[NONE, NONE, [-0.02] * 4])[3] == "holds in part"
+    assert verdicts(sines=[[0.02] * 4] * 3)[3] == "does not hold"
+    assert verdicts(sines=[NONE, NONE, [-0.005] * 4])[3] == "holds"
 
 
 def test_a_mean_has_the_band_of_its_pairs() -> None:

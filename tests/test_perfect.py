@@ -50,6 +50,23 @@ def test_it_never_loses_at_tictactoe_whatever_the_opponent_does(side: int) -> No
     assert worst_result(game, player, side) == 0.0
 
 
+@pytest.mark.parametrize(
+    "name, options, side, worst",
+    [
+        ("connect_four", {"rows": 4, "columns": 4}, 0, 0.0),
+        ("connect_four", {"rows": 4, "columns": 4}, 1, 0.0),
+        ("othello", {"size": 4}, 1, 1.0),  # the second player wins
+    ],
+)
+def test_it_gets_the_exact_value_of_larger_games_whatever_the_opponent_does(
+    name: str, options: dict[str, int], side: int, worst: float
+) -> None:
+    game = make_game(name, **options)
+    player = perfect(game)
+    assert not player.solved
+    assert worst_result(game, player, side) == worst
+
+
 def test_a_solved_game_takes_the_first_of_equal_moves() -> None:
     game, moves = make_game("tictactoe"), list[int]()
     player, state = perfect(game), game.initial_state()

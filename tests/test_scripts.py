@@ -10,9 +10,14 @@ import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
-    *("bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
+    *("bench_players.py", "bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
     *("strength.py", "perfect_opponent.py", "hex_openings.py", "against_alpha_beta.py", "plot_strength.py"),
     *(
+        "experiments/alphazero_tictactoe.py",
+        "experiments/budgets.py",
+        "experiments/grouping.py",
+        "experiments/othello_baselines.py",
+        "experiments/tictactoe_baselines.py",
         "experiments/solve_hex.py",
         "experiments/ablation.py",
         "experiments/training_attempts.py",
@@ -43,6 +48,9 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
         (("against_alpha_beta.py", "--times", "0"), "--times"),
         (("plot_strength.py", "run", "--smooth", "4"), "--smooth 4"),
         (("experiments/ablation.py", "--seeds", "x"), "--seeds x"),
+        (("bench_players.py", "limits", "--moves", "0"), "--moves 0"),
+        (("experiments/tictactoe_baselines.py", "--share", "-1"), "--share -1"),
+        (("experiments/alphazero_tictactoe.py", "--run", "nope"), "nope"),
         (("check_estimate.py", "selfplay.games=-1"), "selfplay.games=-1"),
     ],
     ids=lambda words: words[0] if isinstance(words, tuple) else "",

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Does a bigger budget play better? Each player with a budget against random and against itself at a tenth of it.
 
-usage: python scripts/experiments/budgets.py [--share S] [--seed N] [--write] [--network]
+    python scripts/experiments/budgets.py
 
 Connect Four and Othello 6 x 6. A player holds if its score is above 0.5 with 95 % confidence. Alpha-beta's budget is the
 positions it looks at: two plies less are about a tenth of them. Players that never vary get random openings. Those with a
@@ -67,7 +66,7 @@ def with_verdict(rows: list[list[str]]) -> list[list[str]]:
 
 def main() -> None:
     """Play everything."""
-    options = parser("Every player with a budget against random and against itself at a tenth of it.")
+    options = parser(__doc__)
     options.add_argument("--network", action="store_true", help="the players with a network instead of those without")
     asked = options.parse_args()
     for name in EVALUATIONS:

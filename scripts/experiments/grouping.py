@@ -170,11 +170,16 @@ class Curve:
 
 
 class Finding(NamedTuple):
-    """A published claim, whether it holds here, and the figures."""
+    """A published claim, where it holds here, and the figures."""
 
     claim: str
-    holds: bool
+    holds: list[bool]  # for each payoff, or grouping, or both, that the claim is about
     figures: list[str]
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        return "holds" if all(self.holds) else "holds in part" if any(self.holds) else "does not hold"
 
 
 def find_small(curves: dict[Key, Curve]) -> Finding:
@@ -185,9 +190,7 @@ def find_small(curves: dict[Key, Curve]) -> Finding:
         f"half: {yes(curve.helps_most_when_small())}"
         for (family, splits), curve in shown.items()
     ]
-    return Finding(
-        "Grouping helps most at small budgets", all(curve.helps_most_when_small() for curve in shown.values()), figures
-    )
+    return Finding("Grouping helps most at small budgets", [curve.helps_most_when_small() for curve in shown.values()], figures)
 
 
 def more_is_more(curves: dict[Key, Curve], family: str) -> tuple[bool, str]:
@@ -205,26 +208,26 @@ def find_more(curves: dict[Key, Curve]) -> Finding:
     """More grouping helps more and for longer."""
     answers = [more_is_more(curves, family) for family in X_SIN_X_FAMILIES]
     return Finding(
-        "More grouping helps more and for longer", all(holds for holds, _ in answers), [figures for _, figures in answers]
+        "More grouping helps more and for longer", [holds for holds, _ in answers], [figures for _, figures in answers]
     )
 
 
 def find_linear(curves: dict[Key, Curve]) -> Finding:
-    """Linear behaves like x sin x: the two rules give the same answers on it."""
+    """Linear behaves like x sin x: the two rules give the same answers on it as on one of the two families, or on both."""
 
     def answers(family: str) -> list[bool]:
         return [*(curves[family, splits].helps_most_when_small() for splits in GROUPINGS), more_is_more(curves, family)[0]]
 
     figures = [f"{family}: {', '.join(map(yes, answers(family)))}" for family in (*X_SIN_X_FAMILIES, "linear")]
     figures.insert(0, "most at small budgets with " + ", with ".join(map(times, GROUPINGS)) + "; more and longer")
-    same = all(answers(family) == answers("linear") for family in X_SIN_X_FAMILIES)
+    same = [answers(family) == answers("linear") for family in X_SIN_X_FAMILIES]
     return Finding("Linear behaves like x sin x", same, figures)
 
 
 def find_sines(curves: dict[Key, Curve]) -> Finding:
     """The sum of sines shows no difference: averaged over the budgets, the whole band is too small to matter."""
     shown = {splits: curves["sines", splits].overall for splits in GROUPINGS}
-    none = all(abs(mean.value) + mean.band < NO_DIFFERENCE for mean in shown.values())
+    none = [abs(mean.value) + mean.band < NO_DIFFERENCE for mean in shown.values()]
     return Finding(
         "The sum of sines shows no difference", none, [f"sines, {times(splits)}: {mean}" for splits, mean in shown.items()]
     )
@@ -264,8 +267,7 @@ def table(outcomes: Outcomes, family: Family) -> str:
 def listed(findings: list[Finding]) -> str:
     """Findings, as Markdown."""
     return "\n".join(
-        f"{number}. {finding.claim}: **{'holds' if finding.holds else 'does not hold'}**\n"
-        + "".join(f"   - {figure}\n" for figure in finding.figures)
+        f"{number}. {finding.claim}: **{finding.verdict}**\n" + "".join(f"   - {figure}\n" for figure in finding.figures)
         for number, finding in enumerate(findings, 1)
     )
 
@@ -316,7 +318,7 @@ def draw(outcomes: Outcomes, family: Family, path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Play, write, print; the exit status."""
-    parser = argparse.ArgumentParser(description="Grouped UCT against plain UCT on trees of 256 moves and four plies.")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--games", type=int, help="games each way in every cell; 500, with --quick 40")
     parser.add_argument("--quick", action="store_true", help="few games, small budgets")
     parser.add_argument("--seed", type=int, default=1)
@@ -341,7 +343,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         draw(outcomes, family, asked.folder / f"grouping_{family.name}.png")
     (asked.folder / "grouping.md").write_text(report(outcomes, whole, part, games, asked.seed, asked.exploration))
     for finding in whole:
-        print(f"{'holds' if finding.holds else 'does not hold':<14} {finding.claim}")
+        print(f"{finding.verdict:<14} {finding.claim}")
     print(f"{len(FAMILIES)} figures and grouping.md are in {asked.folder}")
     return 0
 

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Othello: UCT with short rollouts against random, minimax and flat Monte Carlo, published beside measured.
 
-usage: python scripts/experiments/othello_baselines.py [--share S] [--seed N] [--write]
+    python scripts/experiments/othello_baselines.py
 
 UCT rolls out 20 plies and counts discs, expands after 20 visits, C = sqrt(2). Three searches are compared. "As published" is
 the published code: it carries the result for the side at the root unchanged through the nodes of both sides and takes the
@@ -56,7 +55,7 @@ def experiments(games: int) -> list[Experiment]:
 
 def main() -> None:
     """Play everything."""
-    asked = parser("Othello baselines, published beside measured.").parse_args()
+    asked = parser(__doc__).parse_args()
     rows = measure(make_game("othello"), experiments(share_of(GAMES, asked.share)), asked.seed)
     tell("othello_baselines", rows, asked.write)
 

@@ -1,4 +1,4 @@
-"""What the experiment scripts share: matches measured beside the published score, and their table in docs/experiments.md."""
+"""What the experiment scripts share: matches measured beside the published score, and their tables in the documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ from azero.monitoring.console import Console
 from azero.rating import score, score_interval
 
 LANES = cores()
-DOCUMENT = Path(__file__).resolve().parent.parent.parent / "docs" / "experiments.md"
+NEVER = 1_000_000  # visits before UCT expands a leaf, more than any search here has: the published code
+EXPANDING = 10  # as the published text has it
+ROOT = Path(__file__).resolve().parent.parent.parent
+DOCUMENTS = (ROOT / "docs" / "experiments.md", ROOT / "RESULTS.md")  # in which tables stand
 
 
 @dataclass(frozen=True)
@@ -92,21 +95,27 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_block(name: str, text: str) -> None:
-    """Put a text between the marks of that name in docs/experiments.md."""
-    document = DOCUMENT.read_text(encoding="utf-8")
+    """Put a text between the marks of that name, in the document that has them.
+
+    Raises:
+        UserError: none has.
+    """
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
-    if begin not in document:
-        raise SystemExit(f"{DOCUMENT} has no block {name}.")
     found = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    DOCUMENT.write_text(found.sub(lambda _match: f"{begin}{text}\n{end}", document), encoding="utf-8")
+    for document in DOCUMENTS:
+        before = document.read_text(encoding="utf-8")
+        if begin in before:
+            document.write_text(found.sub(lambda _match: f"{begin}{text}\n{end}", before), encoding="utf-8")
+            return
+    raise UserError(f"There is no place for a table {name} in {' and '.join(document.name for document in DOCUMENTS)}.")
 
 
-def parser(description: str) -> argparse.ArgumentParser:
-    """What every experiment script can be told."""
-    words = argparse.ArgumentParser(description=description)
+def parser(description: str | None) -> argparse.ArgumentParser:
+    """What every experiment script can be told; the description is its own first lines."""
+    words = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     words.add_argument("--share", type=float, default=1.0, help="play so much of the games, such as 0.1 for a quick look")
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--write", action="store_true", help="put the tables into docs/experiments.md")
+    words.add_argument("--write", action="store_true", help="put the tables into their documents")
     return words
 
 

@@ -1,7 +1,6 @@
-#!/usr/bin/env python3
 """Tic-tac-toe: flat Monte Carlo and UCT against random and alpha-beta, published beside measured.
 
-usage: python scripts/experiments/tictactoe_baselines.py [--share S] [--seed N] [--write]
+    python scripts/experiments/tictactoe_baselines.py
 
 The score is the first-named player's, who moves first in all games that count. Alpha-beta takes the first of equal moves. The
 published UCT names its own expansion without calling it, so its tree never grows beyond the root's children: a threshold never
@@ -10,13 +9,11 @@ reached.
 
 from __future__ import annotations
 
-from published import Experiment, measure, parser, player, share_of, tell
+from published import EXPANDING, NEVER, Experiment, measure, parser, player, share_of, tell
 
 from azero.command_line import one_sentence
 from azero.games import make_game
 
-NEVER = 1_000_000  # visits before a leaf is expanded, more than any search here has
-EXPANDING = 10  # as the published text has it
 GAMES = 2000
 
 
@@ -46,7 +43,7 @@ def experiments(games: int) -> list[Experiment]:
 
 def main() -> None:
     """Play everything."""
-    asked = parser("Tic-tac-toe baselines, published beside measured.").parse_args()
+    asked = parser(__doc__).parse_args()
     rows = measure(make_game("tictactoe"), experiments(share_of(GAMES, asked.share)), asked.seed)
     tell("tictactoe_baselines", rows, asked.write)
 
