@@ -27,6 +27,7 @@ class GameRecord(NamedTuple):
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
         searched: [T] bool; searched in full, an example. False in an opening and for the moves of fast searches.
         repeats: [T] uint8, how many examples each ply is; None where those searched in full are one each.
+        proven: [T] bool, the search has proven its root value, which is exact then; None where searches prove nothing.
         first_outcome: +1.0 the first player won, 0.0 a draw, -1.0 it lost.
     """
 
@@ -39,6 +40,7 @@ class GameRecord(NamedTuple):
     searched: np.ndarray
     first_outcome: float
     repeats: np.ndarray | None = None
+    proven: np.ndarray | None = None
 
     @property
     def example_plies(self) -> np.ndarray:
@@ -136,11 +138,14 @@ def merge_equal(examples: Examples) -> Examples:
 def value_targets(record: GameRecord, mix: float) -> np.ndarray:
     """Value and draw target of each ply, [2, T] float32, for the player who moves there.
 
-    The value target is (1 - mix) outcome + mix root value (Willemsen et al. 2021, who call it soft-Z where mix is 1). A root
-    value does not tell what it expects of draws; as far as it leaves room, it is taken to expect what came: 1 - |root value| in
-    a drawn game, else none. So a game without draws never learns of any.
+    The value target is (1 - mix) outcome + mix root value (Willemsen et al. 2021, who call it soft-Z where mix is 1); a proof
+    takes the place of the outcome in the plies before it, see `outcome_or_proof`. A root value does not tell what it expects of
+    draws; as far as it leaves room, it is taken to expect what came: 1 - |root value| in a drawn game, else none. So a game
+    without draws never learns of any.
     """
-    outcome, root = outcome_for_mover(record), np.clip(record.root_value, -1, 1)
+    outcome, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
+    if record.proven is not None:
+        root = np.where(record.proven, outcome, root)
     drawn = (outcome == 0).astype(np.float32)
     return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
 
@@ -165,6 +170,23 @@ def outcome_for_mover(record: GameRecord) -> np.ndarray:
     """The game's outcome for the player to move at each ply, [T] float32: the one place where targets turn a sign."""
     sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
     return sign * np.float32(record.first_outcome) + np.float32(0)  # + 0: a draw is 0.0, never -0.0
+
+
+def outcome_or_proof(record: GameRecord) -> np.ndarray:
+    """How the game ended or, before that, was proven to end, for the player to move at each ply, [T] float32.
+
+    From a proven ply on nothing but mistakes can change the outcome, and they say nothing of the plies before: the next proof
+    at or after a ply decides, the outcome only where none comes. The proof is the search's (MCTS-solver), and exact.
+    """
+    outcome = outcome_for_mover(record)
+    if record.proven is None or not record.proven.any():
+        return outcome
+    sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
+    plies = len(record.actions)
+    nearest = np.where(record.proven, np.arange(plies), plies)
+    nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply, `plies` where none comes
+    first = np.append(sign * np.round(record.root_value), record.first_outcome)[nearest]  # for the first player
+    return (sign * first + 0).astype(np.float32)
 
 
 def encode(game: Game, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

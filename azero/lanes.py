@@ -138,6 +138,7 @@ class SelfplayLane:
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
         self.surprise_share = surprise_share
+        self.proves = search.solver and not game.repetition_words  # a proof knows no history
         self.score = make_score(search, size, game.num_actions, policy.fast_simulations)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)
@@ -166,7 +167,7 @@ class SelfplayLane:
         while play_wave(self.game.rule_addresses, self.tree, self.cache, self.lane, self.score, self.policy, self.scratch):
             finished = np.flatnonzero(self.lane.status == FINISHED)
             for place in finished.tolist():
-                record = record_of(self.lane, place, int(self.numbers[place]), self.surprise_share)
+                record = record_of(self.lane, place, int(self.numbers[place]), self.surprise_share, self.proves)
                 self.figures.games += 1
                 self.figures.plies += len(record.actions)
                 self.figures.simulations += int(self.lane.simulations[place])
@@ -230,8 +231,16 @@ def lanes_wished(config: Config, device: str) -> int:
     return config.lanes or (2 if device == "cuda" else cores())
 
 
-def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) -> GameRecord:
-    """A copy of the record of the finished game in that place, plies repeated by that share of their weight as they surprise."""
+def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0, proves: bool = False) -> GameRecord:
+    """A copy of the record of the finished game in that place.
+
+    Args:
+        lane: the games in flight.
+        place: of the game.
+        number: of the game.
+        surprise_share: of the weight of its plies, by which they are repeated as they surprise.
+        proves: whether searches prove values.
+    """
     plies = int(lane.ply[place])
     searched, repeats = lane.searched[place, :plies].copy(), None
     if surprise_share:  # a generator costs more than all else of a short game's record
@@ -247,6 +256,7 @@ def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0) 
         searched=searched,
         first_outcome=float(lane.first_outcome[place]),
         repeats=repeats,
+        proven=lane.proven[place, :plies].copy() if proves else None,
     )
 
 

@@ -36,8 +36,9 @@ COLUMNS = {
     "root_value": ("<f4", 1),
     "searched": ("|b1", 1),
     "repeats": ("|u1", 1),
+    "proven": ("|b1", 1),
 }
-OPTIONAL = {"repeats"}  # columns that a shard has where its games have them
+OPTIONAL = {"repeats", "proven"}  # columns that a shard has where its games have them
 PER_GAME = ("number", "plies", "first_outcome")
 
 OPCODES = {
@@ -57,7 +58,7 @@ class _BuiltinsOnly(pickle.Unpickler):
 
 def dump_games(records: Sequence[GameRecord], game_name: str) -> bytes:
     """Some games as the content of a shard. Equal games give equal bytes."""
-    left_out = set() if records and all(record.repeats is not None for record in records) else OPTIONAL
+    left_out = {name for name in OPTIONAL if not records or any(getattr(record, name) is None for record in records)}
     columns = {name: _pack(_column(records, name), name) for name in COLUMNS if name not in left_out}
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=4)
@@ -89,7 +90,7 @@ def load_games(data: bytes, name: str) -> list[GameRecord]:
             root_value=columns["root_value"][span],
             searched=columns["searched"][span],
             first_outcome=float(outcome),
-            repeats=columns["repeats"][span] if "repeats" in columns else None,
+            **{name: columns[name][span] for name in OPTIONAL & columns.keys()},
         )
         for number, outcome, span in zip(columns["number"], columns["first_outcome"], spans, strict=True)
     ]

@@ -8,7 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azero.config import TrainConfig
-from azero.examples import Examples, GameRecord, encode, examples_of, merge_equal, mix_in, repeats_by_surprise
+from azero.examples import (
+    Examples,
+    GameRecord,
+    encode,
+    examples_of,
+    merge_equal,
+    mix_in,
+    outcome_for_mover,
+    outcome_or_proof,
+    repeats_by_surprise,
+)
 from azero.games import make_game
 from azero.games.game import Game
 
@@ -72,6 +82,52 @@ def test_a_drawn_game_s_root_values_take_their_sure_part_from_the_draw(game: Gam
     mixed = examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=value)], 0.5)
     assert mixed.value_target.tolist() == pytest.approx([0.4, -0.4, 0, 0.5, -0.5, 0.25, 0, 0, 0])
     assert mixed.draw_target.tolist() == pytest.approx([0.6, 0.6, 1, 0.5, 0.5, 0.75, 1, 1, 1])
+
+
+def test_a_proof_decides_the_plies_before_it_and_its_own(game: Game) -> None:
+    """Proofs made up: X won, but O had a win at ply 3 and gave it away at ply 5; at ply 6 X had its own.
+
+    ply                0     1     2     3     4     5     6
+    to move            X     O     X     O     X     O     X
+    proven for mover                    +1                +1
+    target            -1    +1    -1    +1    +1    -1    +1     plies 4 and 5 are followed by X's proof only
+    """
+    record = play(game, [0, 4, 1, 3, 8, 7, 2])._replace(first_outcome=1.0)
+    value = np.array([0.5, 0.5, 0.5, 1, 0.5, 0.5, 1], np.float32)
+    proven = record._replace(root_value=value, proven=np.array([0, 0, 0, 1, 0, 0, 1], bool))
+    assert outcome_or_proof(proven).tolist() == [-1, 1, -1, 1, 1, -1, 1]
+    assert examples_of([proven]).value_target.tolist() == [-1, 1, -1, 1, 1, -1, 1]
+    assert examples_of([proven], 0.5).value_target.tolist() == [-0.25, 0.75, -0.25, 1, 0.75, -0.25, 1]
+    assert outcome_or_proof(proven._replace(proven=np.zeros(7, bool))).tolist() == outcome_for_mover(record).tolist()
+
+
+def test_a_proven_draw_is_one_whoever_wins_later(game: Game) -> None:
+    record = play(game, [0, 4, 1, 3, 8, 7, 2])._replace(first_outcome=1.0)
+    drawn = record._replace(root_value=np.array([0, 0, 0, 0, 1, 0, 1], np.float32), proven=np.arange(7) == 2)
+    examples = examples_of([drawn])
+    assert examples.value_target.tolist() == [0, 0, 0, -1, 1, -1, 1] and examples.draw_target.tolist() == [1, 1, 1, 0, 0, 0, 0]
+
+
+@given(plies=st.lists(st.tuples(st.integers(0, 1), st.sampled_from([-1, 0, 1]), st.booleans()), min_size=1, max_size=12))
+def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int, int, bool]]) -> None:
+    movers, values, proven = (np.array(column) for column in zip(*plies, strict=True))
+    record = GameRecord(
+        number=0,
+        states=np.zeros((len(plies), 1), np.uint64),
+        to_play=movers.astype(np.int8),
+        actions=np.zeros(len(plies), np.int32),
+        policy_target=np.ones((len(plies), 1), np.float32),
+        root_value=values.astype(np.float32),
+        searched=np.ones(len(plies), bool),
+        first_outcome=1.0,
+        proven=proven.astype(bool),
+    )
+    first, expected = 1.0, []
+    for mover, value, is_proven in reversed(plies):
+        if is_proven:
+            first = float(value if mover == 0 else -value)
+        expected.append(first if mover == 0 else -first)
+    assert outcome_or_proof(record).tolist() == expected[::-1]
 
 
 @given(mix=st.floats(0, 1), values=st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5), drawn=st.booleans())

@@ -183,6 +183,16 @@ def test_openings_are_not_searched_and_stay_within_bounds(game: Game) -> None:
         assert not record.searched[:length].any() and record.searched[length:].all()
 
 
+def test_proofs_are_on_record_but_not_where_history_decides_what_is_legal(game: Game) -> None:
+    """A proof knows no history: where superko forbids its moves, it is none."""
+    proving = replace(CONFIG, search=replace(SEARCH, solver=True))
+    assert all(record.proven is None for record in played(game, range(3))[0])
+    assert any(record.proven is not None and record.proven.any() for record in played(game, range(3), config=proving)[0])
+    for superko, proves in (("simple", True), ("positional", False)):
+        go = make_game("go", size=3, superko=superko, max_plies=20)
+        assert all((record.proven is not None) == proves for record in played(go, range(2), config=proving)[0])
+
+
 CAPPED = SelfplayConfig(full_search_fraction=0.25, fast_simulations=4, opening_fraction=0.3, opening_plies=2)
 
 

@@ -11,6 +11,7 @@ from test_mcts import LOSS_AT_DEPTH_2, WIN_AT_DEPTH_1, WIN_AT_DEPTH_3, mistaken,
 from trees import root_with
 
 from azero.config import Config, SearchConfig, SelfplayConfig
+from azero.examples import outcome_or_proof
 from azero.games import make_game
 from azero.games.game import Game
 from azero.lanes import play_games
@@ -155,13 +156,13 @@ def test_targets_of_proven_positions_hold_nothing_but_best_moves(solved: tuple[G
     records, figures = play_games(game, [FakeInference(game)], settings, range(40), seeds, SilentProgress(), StopSignal())
     proven = 0
     for record in records:
-        for ply in range(record.opening_plies, len(record.actions)):
+        assert record.proven is not None and not record.proven[: record.opening_plies].any()
+        for ply in np.flatnonzero(record.proven).tolist():
             row = rows[tuple(record.states[ply].tolist())]
-            if record.root_value[ply] in (-1.0, 0.0, 1.0):  # else a mean with the network's guesses
-                support = np.flatnonzero(record.policy_target[ply])
-                assert solution.keeps_value(np.full(len(support), row), support).all()
-                assert record.root_value[ply] == solution.value[row]
-                proven += 1
+            support = np.flatnonzero(record.policy_target[ply])
+            assert solution.keeps_value(np.full(len(support), row), support).all()
+            assert record.root_value[ply] == outcome_or_proof(record)[ply] == solution.value[row]
+            proven += 1
     assert proven > figures.searches / 2
     assert figures.simulations < 400 * figures.searches / 2  # searches of proven positions end early
 

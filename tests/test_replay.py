@@ -75,6 +75,15 @@ def test_games_whose_plies_are_repeated_read_back_so_and_others_have_no_such_col
     assert "repeats" not in GOOD and "repeats" in pickle.loads(dump_games(repeated, "toy"))["columns"]
 
 
+def test_games_with_proofs_read_back_so_alone_and_beside_repeated_plies() -> None:
+    proven = [record._replace(proven=np.arange(len(record.actions)) % 3 == 0) for record in RECORDS]
+    both = [record._replace(repeats=np.arange(len(record.actions), dtype=np.uint8)) for record in proven]
+    assert same(load_games(dump_games(proven, "toy"), "shard"), proven) and "proven" not in GOOD
+    assert same(load_games(dump_games(both, "toy"), "shard"), both)
+    some = [proven[0], *RECORDS[1:]]  # those of an older version among them
+    assert same(load_games(dump_games(some, "toy"), "shard"), [record._replace(proven=None) for record in some])
+
+
 def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
     copies = [record._replace(states=record.states.copy(), actions=record.actions.copy()) for record in RECORDS]
     assert dump_games(copies, "".join(["t", "oy"])) == SHARD

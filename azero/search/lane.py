@@ -39,6 +39,7 @@ class Lane(NamedTuple):
     actions: np.ndarray  # [B, P] int32
     policy_target: np.ndarray  # [B, P, A] float32
     root_value: np.ndarray  # [B, P] float32, the search's value for to_play
+    proven: np.ndarray  # [B, P] bool: the search has proven that value
     prior: np.ndarray  # [B, A] float32, the root's, before chance came into it
     surprise: np.ndarray  # [B, P] float32, how far the search's target is from that prior, in nats
     searched: np.ndarray  # [B, P] bool: searched in full; False for fast searches and random plies of an opening
@@ -91,6 +92,7 @@ def make_lane(num_games: int, max_plies: int, num_actions: int, state_words: int
         actions=np.zeros(plies, np.int32),
         policy_target=np.zeros((*plies, num_actions), np.float32),
         root_value=np.zeros(plies, np.float32),
+        proven=np.zeros(plies, np.bool_),
         prior=np.zeros((num_games, num_actions), np.float32),
         surprise=np.zeros(plies, np.float32),
         searched=np.zeros(plies, np.bool_),
@@ -195,6 +197,7 @@ def play_opening(rules, tree, lane, b, plies, scratch):
 def play_unsearched(rules, tree, lane, b, action, scratch):
     """Record a ply of an opening and move on to scratch.successor, its successor."""
     lane.root_value[b, lane.ply[b]] = 0.0
+    lane.proven[b, lane.ply[b]] = False
     lane.surprise[b, lane.ply[b]] = 0.0
     for choice in range(lane.policy_target.shape[2]):
         lane.policy_target[b, lane.ply[b], choice] = 0.0
@@ -238,6 +241,7 @@ def record_search(tree, lane, b, score, policy):
     write_target(tree, b, score, lane.policy_target[b, ply])
     lane.surprise[b, ply] = divergence(lane.policy_target[b, ply], lane.prior[b])
     lane.root_value[b, ply] = search_value(tree, b, score)
+    lane.proven[b, ply] = tree.nodes[b, ROOT].proven
 
 
 @part
