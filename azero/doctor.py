@@ -33,6 +33,7 @@ DRAWN = 0.99  # share of games
 USES = 50.0  # of each example in training; AlphaZero's were used about once, those of small runs about ten times
 IDLE = 0.3  # share of the lanes' time
 EMPTY = 0.25  # share of batches' rows that carry a position
+WRONGLY = 0.05  # share of resignations; AlphaGo Zero kept its threshold where it was less
 NEVER, LATELY = 5, 8  # cycles without a promotion: from the beginning on, and after one
 
 
@@ -180,6 +181,17 @@ def lanes_idle(case: Case) -> str | None:
     return None
 
 
+def resigned_wrongly(case: Case) -> str | None:
+    """Games given up that need not have been lost."""
+    measured, wrong = case.latest("selfplay/resign_measured"), case.latest("selfplay/resign_false_positives")
+    if not (measured >= FEW_GAMES and wrong > WRONGLY):
+        return None
+    return (
+        f"In {wrong:.0%} of {measured:.0f} games that were played on, who would have resigned did not lose, so resigning "
+        "teaches falsehoods: lower selfplay.resign_threshold, or set it to -1 until values are better."
+    )
+
+
 CHECKS: dict[str, Callable[[Case], str | None]] = {
     "value sign": value_sign,
     "value head": value_constant,
@@ -189,6 +201,7 @@ CHECKS: dict[str, Callable[[Case], str | None]] = {
     "window": window_overused,
     "gate": gate_never_passes,
     "lanes": lanes_idle,
+    "resignation": resigned_wrongly,
 }
 
 

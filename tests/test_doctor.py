@@ -64,6 +64,7 @@ SICK = {
     "draws": [case(selfplay__draws=1.0)],
     "window": [case(settings={"train.epochs": 40.0}), case(replay__new_share=0.005)],  # 120, and 300 uses
     "gate": [case(evaluate__promoted=0.0)],
+    "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
     "lanes": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
 }
 
@@ -130,6 +131,7 @@ def test_plies_that_count_more_than_once_or_not_at_all_are_compared_once_each() 
 
 
 def test_a_few_games_prove_nothing() -> None:
+    assert examine(case(selfplay__resign_measured=19.0, selfplay__resign_false_positives=1.0)) == {}
     few = games_of(expect=-0.6)[:10]
     assert examine(case(games=few, selfplay__games=10.0, selfplay__distinct_games=1.0, selfplay__draws=1.0)) == {}
 

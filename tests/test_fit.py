@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from azero.config import NetworkConfig, TrainConfig, UserError
 from azero.examples import Examples
@@ -395,6 +397,24 @@ def test_an_average_forgets_its_first_weights_by_hand(game: Game) -> None:
     weight.fill_(13.0)
     late.follow()
     assert late.network.stem.weight.flatten()[0].item() == pytest.approx(0.9 * 3 + 0.1 * 13)
+
+
+@given(
+    weights=st.lists(st.floats(-10, 10, width=32), min_size=1, max_size=30),
+    decay=st.floats(0.1, 0.999),
+    before=st.integers(0, 50),
+)
+def test_an_average_is_that_of_a_plain_loop(weights: list[float], decay: float, before: int) -> None:
+    network = build_network(SMALL, make_game("tictactoe"), 1)
+    average = WeightAverage(network, network, decay=decay, steps_before=before)
+    bias = network.value_head.output.bias.data
+    expected = bias.item()
+    for step, weight in enumerate(weights, before + 1):
+        kept = min(decay, step / (step + 9))
+        expected = kept * expected + (1 - kept) * weight
+        bias.fill_(weight)
+        average.follow()
+    assert average.network.value_head.output.bias.item() == pytest.approx(expected, abs=1e-4)
 
 
 def test_an_average_s_statistics_are_the_means_over_its_own_batches(game: Game) -> None:

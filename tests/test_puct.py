@@ -154,6 +154,40 @@ def test_forced_visits_are_pruned_while_the_score_stays_below_the_best_one_s(q: 
     assert weights.tolist() == expected
 
 
+def pruned_plainly(prior: list[float], visits: list[int], values: list[float], forced: float) -> list[float]:
+    """Wu 2019, section 3.2, without any array: visits are taken back one by one while PUCT would not prefer the action."""
+    total, left = sum(visits), [float(count) for count in visits]
+    best = max(range(len(visits)), key=lambda action: (visits[action], -action))
+
+    def score(action: int, count: float) -> float:
+        return values[action] / visits[action] + math.sqrt(total + 1) * prior[action] / (1 + count)
+
+    for action, count in enumerate(visits):
+        if action == best or not count:
+            continue
+        spare = math.floor(math.sqrt(forced * prior[action] * total))
+        while spare and left[action] > 0 and score(action, left[action] - 1) < score(best, visits[best]):
+            left[action], spare = left[action] - 1, spare - 1
+        if left[action] == 1:
+            left[action] = 0.0
+    return left
+
+
+@given(
+    actions=st.lists(st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(-1, 1)), min_size=2, max_size=6).filter(
+        lambda actions: any(count for _, count, _ in actions)
+    ),
+    forced=st.floats(0.0, 4.0),
+)
+def test_pruning_is_that_of_a_plain_twin(actions: list[tuple[int, int, float]], forced: float) -> None:
+    shares, visits, means = (list(column) for column in zip(*actions, strict=True))
+    prior = [np.float32(share / sum(shares)).item() for share in shares]
+    values = [np.float32(count * mean).item() for count, mean in zip(visits, means, strict=True)]
+    weights = np.array(visits, float)
+    prune_forced(root_with(prior, visits, values), 0, CONSTANT._replace(forced=forced), weights)
+    assert weights.tolist() == pruned_plainly(prior, visits, values, forced)
+
+
 def test_of_equal_scores_the_first_is_chosen() -> None:
     assert chosen(CONSTANT, [0.25, 0.25, 0.25, 0.25]) == 0
     assert chosen(CONSTANT, [None, 0.1, 0.45, 0.45]) == 2

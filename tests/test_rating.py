@@ -245,6 +245,22 @@ def test_the_most_likely_distribution_is_one_and_has_the_mean(pairs: list[int], 
     assert (likely * PAIR_SCORES).sum() == pytest.approx(mean, abs=1e-6)
 
 
+@given(
+    st.lists(st.integers(1, 500), min_size=5, max_size=5),
+    st.floats(0.2, 0.8),
+    st.lists(st.floats(0.01, 1), min_size=5, max_size=5),
+)
+def test_no_other_distribution_with_that_mean_is_likelier(pairs: list[int], mean: float, others: list[float]) -> None:
+    """A plain twin: any other one, mixed with one of the ends so that it has the mean too, makes the pairs less likely."""
+    counts = np.array(pairs, float)
+    likely, other = most_likely(counts / counts.sum(), mean), np.array(others) / sum(others)
+    end = np.eye(5)[4 if (other * PAIR_SCORES).sum() < mean else 0]
+    share = ((other * PAIR_SCORES).sum() - mean) / ((other - end) * PAIR_SCORES).sum()
+    other = (1 - share) * other + share * end
+    assert (other * PAIR_SCORES).sum() == pytest.approx(mean) and other.sum() == pytest.approx(1)
+    assert (counts * np.log(likely)).sum() >= (counts * np.log(other)).sum() - 1e-6
+
+
 @pytest.mark.parametrize("true_elo, expected", [(-40.0, "rejected"), (0.0, "accepted")])
 def test_simulated_matches_end_right_about_as_often_as_promised(true_elo: float, expected: str) -> None:
     """Is it not more than 40 points weaker? 200 matches of pairs drawn from a truth at either hypothesis, error 5 %."""

@@ -33,6 +33,14 @@ def test_a_new_example_lengthens_a_window_just_full_by_beta() -> None:
     assert window_size(KATAGO, 260_000) - 250_000 == pytest.approx(0.4 * 10_000, rel=0.01)
 
 
+@given(beta=st.floats(0.05, 1.0), alpha=st.floats(0.1, 1.0), times=st.floats(1.0, 8.0))
+def test_the_law_is_the_sum_of_what_each_new_example_adds(beta: float, alpha: float, times: float) -> None:
+    """A plain twin: example number n beyond the first c lengthens the window by beta (n / c) ** (alpha - 1)."""
+    full, made = 1000, int(1000 * times)
+    added = sum(beta * ((number + 0.5) / full) ** (alpha - 1) for number in range(full, made))
+    assert window_size(TrainConfig(window=full, window_beta=beta, window_alpha=alpha), made) == pytest.approx(full + added, abs=1)
+
+
 def test_without_beta_it_stays() -> None:
     assert {window_size(TrainConfig(window=123), made) for made in (0, 123, 10**9)} == {123}
 
