@@ -23,6 +23,7 @@ import numpy as np
 
 from azero.config import Config, UserError, flatten
 from azero.files.disk import Disk, replace_if_other
+from azero.files.state import STAGES
 from azero.monitoring.console import Console, Progress, SilentProgress
 from azero.monitoring.event_files import (
     LAYOUT_TAG,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
 
 Kept = Callable[[int, str], bool]
 
-STAGES = ("initialize", "selfplay", "train", "evaluate")
 STAGE_OF_GROUP = {  # the part of a tag before its slash: the stage that tells it; of a group not named here, evaluate
     "config": "initialize",
     LAYOUT_TAG: "initialize",

@@ -58,13 +58,18 @@ class _BuiltinsOnly(pickle.Unpickler):
 
 def dump_games(records: Sequence[GameRecord], game_name: str) -> bytes:
     """Some games as the content of a shard. Equal games give equal bytes."""
-    left_out = {name for name in OPTIONAL if not records or any(getattr(record, name) is None for record in records)}
+    left_out = missing(records)
     columns = {name: _pack(_column(records, name), name) for name in COLUMNS if name not in left_out}
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=4)
     pickler.fast = True  # no memo: the bytes depend on values alone, never on which objects are the same
     pickler.dump({"format": FORMAT, "game": game_name, "columns": columns})
     return buffer.getvalue()
+
+
+def missing(records: Sequence[GameRecord]) -> set[str]:
+    """The optional columns that some game lacks, such as those of a stage that went on with other settings: none is written."""
+    return {name for name in OPTIONAL if not records or any(getattr(record, name) is None for record in records)}
 
 
 def load_games(data: bytes, name: str) -> list[GameRecord]:
@@ -195,7 +200,8 @@ class Sampler:
 
 
 def _write_part(run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool) -> ShardEntry:
-    examples = sum(record.num_examples for record in records)
+    unwritten: dict[str, Any] = dict.fromkeys(missing(records))
+    examples = sum(record._replace(**unwritten).num_examples for record in records)  # as they will be read
     return run.write_shard(cycle, part, dump_games(records, game_name), len(records), examples, partial=partial)
 
 

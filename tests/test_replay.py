@@ -84,6 +84,14 @@ def test_games_with_proofs_read_back_so_alone_and_beside_repeated_plies() -> Non
     assert same(load_games(dump_games(some, "toy"), "shard"), [record._replace(proven=None) for record in some])
 
 
+def test_a_shard_s_examples_are_counted_as_they_will_be_read(run: Any) -> None:
+    """Only some games have plies repeated three times, so that no game is read so."""
+    some = [RECORDS[0]._replace(repeats=np.full(len(RECORDS[0].actions), 3, np.uint8)), *RECORDS[1:]]
+    (shard,) = write_games(run, 1, some, "toy")
+    assert shard.examples == sum(record.num_examples for record in load_games(run.read_file(shard), "shard"))
+    assert shard.examples == sum(record.num_examples for record in RECORDS)
+
+
 def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
     copies = [record._replace(states=record.states.copy(), actions=record.actions.copy()) for record in RECORDS]
     assert dump_games(copies, "".join(["t", "oy"])) == SHARD
