@@ -27,7 +27,7 @@ from azero.metrics import Reporter
 from azero.monitoring.drawing import policy_picture
 from azero.network.torch_inference import one_thread_a_lane
 from azero.players.policy import PolicyPlayer
-from azero.trained import load_for_lanes
+from azero.trained import TrainedLanes, load_for_lanes
 from azero.truth.judging import Answers, ask_network, ask_search, judge_all, judge_openings, mean_of
 from azero.truth.known import known_truths
 from azero.truth.positions import PositionSet, read_positions
@@ -42,9 +42,16 @@ def questions_of(name: str) -> Questions:
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
     """Tell how right the champion is: by positions whose scores are known, the table of tic-tac-toe, the openings of Hex."""
-    reports = {"positions": report_positions, "openings": report_openings, "table": report_table}
-    for truth in known_truths(config):
-        reports[truth](config, run_name, cycle, report)
+    truths = known_truths(config)
+    if "positions" in truths or "openings" in truths:
+        with one_thread_a_lane():
+            trained = load_for_lanes(config, run_name, min(2, config.lanes or cores()))
+            if "positions" in truths:
+                report_positions(config, trained, cycle, report)
+            if "openings" in truths:
+                report_openings(trained, cycle, report)
+    if "table" in truths:
+        report_table(config, run_name, cycle, report)
 
 
 def report_table(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
@@ -79,11 +86,9 @@ def draw_fixed_positions(game: Game, policy: PolicyPlayer) -> np.ndarray:
     return policy_picture(boards, policy.ask(states)[0], right, captions)
 
 
-def report_openings(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+def report_openings(trained: TrainedLanes, cycle: int, report: Reporter) -> None:
     """Scalars of the value after each first move of Hex: the share of right signs, and the mean distance to the exact value."""
-    with one_thread_a_lane():
-        game, inferences, *_ = load_for_lanes(config, run_name, 1)
-        judged = judge_openings(game, inferences[0])
+    judged = judge_openings(trained.game, trained.inferences[0])
     figures = {"oracle/openings_right": float(judged.right.mean()), "oracle/openings_value_error": judged.value_error}
     report.cycle_scalars(cycle, figures)
 
@@ -95,16 +100,15 @@ def positions_of(file: Path | None, most: int, name: str, options: tuple[tuple[s
     return read_positions(file, make_game(name, **dict(options)), most)[1]
 
 
-def report_positions(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+def report_positions(config: Config, trained: TrainedLanes, cycle: int, report: Reporter) -> None:
     """Scalars of the champion's answers to positions whose scores are known: means over the sets, and the mistakes in each."""
-    with one_thread_a_lane():
-        game, inferences, search, _ = load_for_lanes(config, run_name, min(2, config.lanes or cores()))
-        sets = positions_of(file_of(config), config.oracle.positions, config.game.name, tuple(config.game.options.items()))
-        states, plies = np.concatenate([each.states for each in sets]), np.concatenate([each.plies for each in sets])
-        scalars = scalars_of("policy", sets, ask_network(game, inferences[0], states))
-        if config.oracle.num_simulations:
-            search = replace(search, num_simulations=config.oracle.num_simulations)
-            scalars |= scalars_of("search", sets, ask_search(game, inferences, search, states, plies))
+    game, inferences, search, _ = trained
+    sets = positions_of(file_of(config), config.oracle.positions, config.game.name, tuple(config.game.options.items()))
+    states, plies = np.concatenate([each.states for each in sets]), np.concatenate([each.plies for each in sets])
+    scalars = scalars_of("policy", sets, ask_network(game, inferences[0], states))
+    if config.oracle.num_simulations:
+        search = replace(search, num_simulations=config.oracle.num_simulations)
+        scalars |= scalars_of("search", sets, ask_search(game, inferences, search, states, plies))
     report.cycle_scalars(cycle, scalars)
 
 
