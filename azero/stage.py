@@ -89,7 +89,7 @@ def run_next(stage: Stage, config: Config, run: Run, report: Reporter, stop: Sto
     Raises:
         Stopped: a stop was requested; all that is finished is committed.
     """
-    name, before, begin = run.state.stage, run.state, clock.elapsed
+    name, before, begin = run.state.stage, run.state, clock.elapsed - run.state.stage_seconds
     limits = {"deadline": time.perf_counter() + clock.selfplay_seconds()} if name == "selfplay" else {}
     try:
         stage(config, run, report, stop, **limits)
@@ -99,7 +99,9 @@ def run_next(stage: Stage, config: Config, run: Run, report: Reporter, stop: Sto
         if run.state.cycle > before.cycle:
             finish_cycle(config, run, report, clock)
     finally:
-        run.commit(replace(run.state, elapsed_seconds=clock.elapsed))
+        stopped = place_of(run.state) == place_of(before)
+        spent = clock.elapsed - begin if stopped else 0.0
+        run.commit(replace(run.state, elapsed_seconds=clock.elapsed, stage_seconds=spent))
 
 
 def place_of(state: State) -> tuple[int, int]:

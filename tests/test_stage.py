@@ -112,6 +112,26 @@ def test_the_time_of_a_stage_that_stopped_or_failed_is_committed(tmp_path: Path)
         assert spent[0] < spent[1] < spent[2] and run.state.stage == "initialize"
 
 
+def test_a_stage_that_was_stopped_has_taken_the_time_of_all_its_processes(tmp_path: Path) -> None:
+    """5 s before it was stopped and next to none after; the stage behind it begins at 0 again."""
+    config, report = toy_config(tmp_path), Told()
+    with Run.open(config, NAME, "test") as run:
+        clock = start_clock(0.0, run, report)
+
+        def stopped(*of: Any) -> None:
+            clock.begin -= 5.0
+            raise Stopped
+
+        with pytest.raises(Stopped):
+            run_next(stopped, config, run, report, StopSignal(), clock)
+        assert 5.0 <= run.state.stage_seconds <= run.state.elapsed_seconds
+    with Run.open(config, NAME, "test") as run:
+        clock = start_clock(0.0, run, report)
+        run_next(loop.run_stage, config, run, report, StopSignal(), clock)
+        assert run.state.stage == "selfplay" and run.state.stage_seconds == 0.0
+        assert report.figures(1)["time/initialize"] == clock.last["initialize"] >= 5.0
+
+
 def test_only_self_play_has_a_deadline_and_a_stage_taken_back_tells_no_time(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     report, given = Told(), []

@@ -71,6 +71,7 @@ class State:
         inference: the backend chosen for this run, so that timing noise never changes it.
         train_threads: torch threads that training uses, for other counts give other last bits; 0 before the first train stage.
         elapsed_seconds: time spent on stages, finished or stopped.
+        stage_seconds: of that, what was spent on the stage that comes next, by processes that were stopped in it.
         history: one small record for each finished cycle.
         config: the configuration in force, by dotted key.
         git: the commit of the sources that began the run, "-dirty" behind it if they were changed; "" when unknown.
@@ -95,6 +96,7 @@ class State:
     inference: dict[str, Any] | None = None
     train_threads: int = 0
     elapsed_seconds: float = 0.0
+    stage_seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     git: str = ""
