@@ -317,12 +317,15 @@ def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game:
 
 
 def test_alpha_beta_searches_small_games_to_the_end_and_some_plies_of_others_by_their_own_evaluation() -> None:
-    for name, depth, evaluation in (("tictactoe", 9, None), ("othello", 4, "squares"), ("go", 4, None)):
-        for player_name in ("alpha_beta", "negamax"):
+    """Negamax, which looks at every line, less far where they are many: 65 ** 4, 82 ** 4 and 225 ** 3 are over two million."""
+    depths = {"tictactoe": (9, 9), "connect_four": (4, 4), "othello": (4, 3), "go": (4, 3), "gomoku": (4, 2)}
+    evaluations = {"tictactoe": None, "connect_four": "lines", "othello": "squares", "go": None, "gomoku": "lines"}
+    for name, both in depths.items():
+        for player_name, depth in zip(("alpha_beta", "negamax"), both, strict=True):
             player = make_player(player_name, make_game(name))
             assert isinstance(player, AlphaBetaPlayer)
             chosen = player.searcher.evaluation
-            assert (player.searcher.depth, chosen and chosen.name) == (depth, evaluation)
+            assert (player.searcher.depth, chosen and chosen.name) == (depth, evaluations[name])
     whole = make_player("alpha_beta", make_game("connect_four", rows=4, columns=4), depth=0, evaluation="")
     assert isinstance(whole, AlphaBetaPlayer) and (whole.searcher.depth, whole.searcher.evaluation) == (16, None)
 
