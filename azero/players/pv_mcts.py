@@ -108,7 +108,9 @@ class PvMcts:
         self.new_games(np.zeros(1, np.uint64))
         if seconds:  # compiles before the first move's clock runs
             self.begin(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
-            self.wave(0)
+            while self.wave(0) and not self.tree.edges[0, ROOT]["child_visits"].any():
+                pass
+            choose_actions(self.tree, ONLY_GAME, self.score, ONLY_GAME, self.temperature, self.streams, np.zeros(1, np.int64))
             self.new_games(np.zeros(1, np.uint64))
 
     def new_games(self, seeds: np.ndarray) -> None:
