@@ -144,8 +144,6 @@ def value_targets(record: GameRecord, mix: float) -> np.ndarray:
     without draws never learns of any.
     """
     outcome, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
-    if record.proven is not None:
-        root = np.where(record.proven, outcome, root)
     drawn = (outcome == 0).astype(np.float32)
     return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
 
@@ -167,9 +165,14 @@ def mix_in(train: TrainConfig, cycle: int) -> float:
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:
-    """The game's outcome for the player to move at each ply, [T] float32: the one place where targets turn a sign."""
+    """The game's outcome for the player to move at each ply, [T] float32."""
+    return turned(record, np.float32(record.first_outcome))
+
+
+def turned(record: GameRecord, values: np.ndarray | np.float32) -> np.ndarray:
+    """Values of each ply [T], or one of all, from the first player's view to the mover's or back: the one place of signs."""
     sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
-    return sign * np.float32(record.first_outcome) + np.float32(0)  # + 0: a draw is 0.0, never -0.0
+    return (sign * values + 0).astype(np.float32)  # + 0: a draw is 0.0, never -0.0
 
 
 def outcome_or_proof(record: GameRecord) -> np.ndarray:
@@ -178,15 +181,12 @@ def outcome_or_proof(record: GameRecord) -> np.ndarray:
     From a proven ply on nothing but mistakes can change the outcome, and they say nothing of the plies before: the next proof
     at or after a ply decides, the outcome only where none comes. The proof is the search's (MCTS-solver), and exact.
     """
-    outcome = outcome_for_mover(record)
-    if record.proven is None or not record.proven.any():
-        return outcome
-    sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
+    if record.proven is None:
+        return outcome_for_mover(record)
     plies = len(record.actions)
     nearest = np.where(record.proven, np.arange(plies), plies)
     nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply, `plies` where none comes
-    first = np.append(sign * np.round(record.root_value), record.first_outcome)[nearest]  # for the first player
-    return (sign * first + 0).astype(np.float32)
+    return turned(record, np.append(turned(record, record.root_value), record.first_outcome)[nearest])
 
 
 def encode(game: Game, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

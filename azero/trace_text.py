@@ -76,21 +76,22 @@ def rollout_text(game: Game, simulation: Simulation) -> str:
     return f"{names(game, simulation.rollout)}: {ending}" if simulation.rollout else f"the game is over: {ending}"
 
 
+def node_text(game: Game, move: int, wins: float, visits: int) -> str:
+    """A node by the move that led to it, -1 at the root, and w/n."""
+    return f"{'the root' if move < 0 else game.action_name(move)} {number(wins)}/{visits}"
+
+
 def update_text(game: Game, simulation: Simulation) -> str:
     """What the path's nodes hold now."""
-    return ", ".join(
-        f"{'the root' if update.move < 0 else game.action_name(update.move)} {number(update.wins)}/{update.visits}"
-        for update in simulation.updates
-    )
+    return ", ".join(node_text(game, update.move, update.wins, update.visits) for update in simulation.updates)
 
 
 def tree_text(trace: Trace) -> str:
     """The tree at the end, a line for each node below the one it belongs to."""
-    lines = [
-        f"{'   ' * len(node.path)}{trace.game.action_name(node.path[-1]) if node.path else 'the root'} "
-        f"{number(node.passed[-1].wins)}/{node.passed[-1].visits}"
-        for node in grown_tree(trace.simulations)
-    ]
+    lines = list[str]()
+    for node in grown_tree(trace.simulations):
+        _, visits, wins = node.passed[-1]
+        lines.append("   " * len(node.path) + node_text(trace.game, node.path[-1] if node.path else -1, wins, visits))
     return "\n".join(lines)
 
 

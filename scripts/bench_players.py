@@ -39,7 +39,6 @@ SECTIONS = ("rollouts", "nodes", "limits")
 OPENSPIEL = {"tictactoe": "tic_tac_toe", "connect_four": "connect_four", "othello": "othello"}
 ROLLOUTS_A_LEAF = 8  # of the column that spares descents
 TIMED = ("uct", "flat_monte_carlo", "iterative_deepening", "perfect", "pv_mcts")
-FEW_ROWS = 8  # of a network call
 USED_UP = 0.95  # of its limit: a move that ends sooner had no choice, or a known result
 ALPHA_BETA: list[tuple[str, dict[str, Any], str]] = [  # name, options, evaluation
     ("tictactoe", {}, ""),
@@ -164,9 +163,10 @@ def timed_player(name: str, game: Game, seconds: float) -> Player:
     from azero.config import NetworkConfig
     from azero.network.backends import make_inferences
     from azero.network.inference import InferenceChoice
-    from azero.network.model import Network
+    from azero.network.model import build_network
+    from azero.trained import FEW_ROWS
 
-    network = Network(NetworkConfig(blocks=6, channels=64), game.planes_shape, game.num_actions).eval()
+    network = build_network(NetworkConfig(blocks=6, channels=64), game, seed=1)
     (inference,) = make_inferences(network, game, InferenceChoice("torch", "fp32", FEW_ROWS, "cpu", 0.0), 1)
     return make_player(name, game, inference=inference, seconds=seconds)
 

@@ -12,9 +12,6 @@ from azero.games.inputs import write_inputs
 if TYPE_CHECKING:
     from azero.network.inference import Inference
 
-LEAST_PRIOR = 1e-300  # of a legal action: a prior of 0 says that an action is illegal
-
-
 LEAST_LOGIT = -700.0  # beside the highest; below, the prior of a legal action would be 0, which says that it is illegal
 
 
