@@ -40,22 +40,23 @@ from azero.words import whole_numbers
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "docs" / "ablation.jsonl"
 # Answers of the same name are the same; "recipe" is the recipe as it is.
-PUCT = ("search=puct", "search.num_simulations=64", "search.dirichlet_alpha=1.4")
+PUCT = ("search=puct", "search.num_simulations=128", "search.dirichlet_alpha=1.4")
 QUESTIONS: dict[str, dict[str, list[str]]] = {
     "search kind": {
         "recipe": [],
-        "PUCT, 64 simulations": [*PUCT],
+        "PUCT, 128 simulations": [*PUCT],
     },
     "simulations": {
         "recipe": [],
         "16": ["search.num_simulations=16"],
-        "64": ["search.num_simulations=64"],
+        "96": ["search.num_simulations=96"],
+        "192": ["search.num_simulations=192"],
     },
     "playout-cap randomization": {
         "recipe": [],
-        "a quarter with 96, else 16": [
-            *("search.num_simulations=96", "selfplay.full_search_fraction=0.25", "selfplay.fast_simulations=16"),
-            "selfplay.games=1000",
+        "a quarter with 128, else 24": [
+            *("search.num_simulations=128", "selfplay.full_search_fraction=0.25", "selfplay.fast_simulations=24"),
+            "selfplay.games=1200",
         ],
     },
     "value mixing": {
@@ -66,12 +67,14 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "window and reuse": {
         "recipe": [],
         "window 60,000": ["train.window=60000"],
+        "2 uses": ["train.max_uses=2"],
         "8 uses": ["train.max_uses=8"],
     },
     "network size": {
         "recipe": [],
         "4 x 32": ["network.blocks=4", "network.channels=32"],
         "8 x 64": ["network.blocks=8"],
+        "5 x 96": ["network.channels=96"],
     },
     "merging of equal positions": {"recipe": [], "none": ["train.merge_equal=false"]},
     "weight of values in Gumbel search": {"recipe": [], "0.3": ["search.value_scale=0.3"]},
@@ -93,7 +96,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "resignation": {"recipe": [], "below -0.95": ["selfplay.resign_threshold=-0.95"]},
     "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
     "PUCT's options": {
-        "PUCT, 64 simulations": [*PUCT],
+        "PUCT, 128 simulations": [*PUCT],
         "root temperature 1.25, then 1.1": [*PUCT, "search.root_temperature=1.25", "search.root_temperature_final=1.1"],
         "forced simulations 2": [*PUCT, "search.forced_simulations=2"],
         "fpu 0.2 by what is explored": [*PUCT, "search.fpu_mode=explored", "search.fpu=0.2"],
@@ -106,12 +109,12 @@ FIGURES = ("policy_mean_percent", "search600_mean_percent", "search600_early_har
 # The questions that several seeds answer, each by the answer that is likeliest to win.
 THOROUGH = (
     "recipe",
-    "PUCT, 64 simulations",
-    "simulations: 64",
-    "playout-cap randomization: a quarter with 96, else 16",
-    "value mixing: none",
-    "window and reuse: 8 uses",
-    "network size: 4 x 32",
+    "PUCT, 128 simulations",
+    "simulations: 96",
+    "playout-cap randomization: a quarter with 128, else 24",
+    "value mixing: 0.6 of the root value",
+    "window and reuse: 2 uses",
+    "network size: 5 x 96",
 )
 
 
