@@ -30,7 +30,7 @@ def test_a_name_means_one_run() -> None:
         for answer, each in named.items()
     ]
     assert all(ablation.answers()[name] == each for name, each in changes)
-    assert {name for name, _ in changes if ": " not in name} == {"recipe", "PUCT, 64 simulations"}
+    assert {name for name, _ in changes if ": " not in name} == {"recipe", "PUCT, 128 simulations"}
 
 
 @pytest.mark.parametrize(
