@@ -28,7 +28,7 @@ from azero.search.lane import FINISHED, IDLE, NO_ACTION, PLAYING, Lane, Policy, 
 from azero.search.mcts import absorb, write_rows
 from azero.search.puct import node_type
 from azero.search.root import Fading, Temperature
-from azero.search.scores import make_score
+from azero.search.scores import make_score, sound_for
 from azero.search.tree import EDGE, make_tree, nodes_needed
 from azero.signals import StopSignal
 
@@ -134,11 +134,10 @@ class SelfplayLane:
         surprise_share: float = 0.0,
     ) -> None:
         """Arrays for as many games in flight as the inference batch has rows. surprise_share: see `record_of`."""
-        size = inference.batch_size
+        size, search = inference.batch_size, sound_for(search, game)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.policy, self.cache = game, inference, policy, cache
-        self.surprise_share = surprise_share
-        self.proves = search.solver and not game.repetition_words  # a proof knows no history
+        self.surprise_share, self.proves = surprise_share, search.solver
         self.score = make_score(search, size, game.num_actions, policy.fast_simulations)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
         self.lane = make_lane(size, game.max_plies, game.num_actions, game.state_words)

@@ -6,6 +6,7 @@ as one JSON line.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -81,15 +82,14 @@ class Session:
         """Keep what a search thinks so far, and show it; never enough."""
         self.thought = advice
         if self.show is not None:
-            best = int(advice.visits.argmax())
-            self.show(f"thinks … {self.game.action_name(best)}: {self.visits_text(best)}")
+            self.show(f"thinks … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
         return False
 
     def visits_text(self, action: int) -> str:
         """How the latest search sees an action."""
         assert self.thought is not None
-        visits, values = self.thought
-        return f"{visits[action]:,} of {visits.sum():,} visits, value {values[action]:+.2f}"
+        visits, values, _ = self.thought
+        return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])}"
 
     def replay(self) -> tuple[np.ndarray, History]:
         """The state after the moves so far, and its history."""
@@ -191,11 +191,12 @@ class Session:
         return bool(turns)
 
     def hint_text(self, state: np.ndarray, banned: np.ndarray) -> str:
-        """The most visited moves, with visits and values for the person."""
-        visits, values = self.adviser.advise(state, banned if banned.any() else None)
+        """The move that the adviser would play and then the most visited ones, with visits and values for the person."""
+        visits, values, best = self.adviser.advise(state, banned if banned.any() else None)
         self.clear_line()
-        best = [int(action) for action in np.argsort(-visits, kind="stable")[:HINTS] if visits[action]]
-        rows = [[self.game.action_name(action), f"{visits[action]:,}", f"{values[action]:+.2f}"] for action in best]
+        others = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action] and action != best]
+        shown = [best, *others][:HINTS]
+        rows = [[self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])] for action in shown]
         return table_text([["move", "visits", "value"], *rows]) + "\nvalue: +1 you win, 0 draw, -1 you lose"
 
     def result_text(self, state: np.ndarray) -> str:
@@ -210,6 +211,11 @@ class Session:
         outcome = self.game.first_outcome(state) if over else None
         players = ["human", opponent] if self.side == 0 else [opponent, "human"]
         return record_line(self.game, players, self.actions, outcome, seed=seed)
+
+
+def value_text(value: float) -> str:
+    """Such as "+0.50", or "?" of a move that was not tried; it is best where all tried ones are known to lose."""
+    return "?" if math.isnan(value) else f"{value:+.2f}"
 
 
 def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:

@@ -1,17 +1,20 @@
-"""The search once more in plain Python: nodes are objects, the rules are the plain twins, the arithmetic stands as in the papers.
+"""The searches once more in plain Python: nodes are objects, rules are the plain twins, the arithmetic is that of the papers.
 
-`test_mcts.py` holds the compiled search to it, visit for visit. Numbers that the tree stores as float32 are rounded here too.
+`test_mcts.py` and `test_gumbel.py` hold the compiled ones to them, visit for visit. Numbers that the tree stores as float32 are
+rounded here too.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from azero.config import SearchConfig
 from azero.games.game import Game
+from azero.search.gumbel import SMALLEST_RANGE
+from azero.search.tree import SMALLEST_PRIOR, SPREAD_NODE, Tree
 
 Network = Callable[[np.ndarray], tuple[np.ndarray, np.float32]]  # state -> logits [A], value for the player to move
 
@@ -164,6 +167,94 @@ class PlainSearch:
         return successor
 
 
+class PlainGumbel(PlainSearch):
+    """Gumbel AlphaZero (Danihelka et al. 2022) as mctx has it: sequential halving at the root, improved policies below."""
+
+    def __init__(self, game: Game, network: Network, config: SearchConfig, noise: Sequence[float]) -> None:
+        super().__init__(game, network, config)
+        self.noise = noise  # [A], of the root
+
+    def choose(self, node: Node) -> int:
+        visits = {action: node.edge_visits.get(action, 0) for action in self.open_actions(node)}
+        if node is self.root:
+            wanted = self.wanted_visits(node)
+            return self.best([action for action in visits if visits[action] == wanted] or list(visits))
+        improved = self.improved_policy(node)
+        return max(visits, key=lambda action: (improved[action] - visits[action] / node.visits, -action))
+
+    def wanted_visits(self, root: Node) -> int:
+        """Round by round: whoever is still in gets the same number of visits, then the better half goes on."""
+        considered = min(len(root.priors), self.config.max_considered_actions)
+        phases, visits, alive, sequence = max(1, math.ceil(math.log2(considered))), 0, considered, list[int]()
+        while len(sequence) < self.config.num_simulations:
+            for _ in range(max(1, self.config.num_simulations // (phases * alive))):
+                sequence += [visits] * alive
+                visits += 1
+            alive = max(min(2, considered), alive // 2)
+        return sequence[sum(root.edge_visits.values())]
+
+    def move(self) -> int:
+        """The move after the search."""
+        visits = {action: self.root.edge_visits.get(action, 0) for action in self.open_actions(self.root)}
+        return self.best([action for action in visits if visits[action] == max(visits.values())])
+
+    def best(self, actions: Sequence[int]) -> int:
+        """Of some root actions that with the greatest noise + ln prior + advantage; of equal ones the first."""
+        logits = self.logits(self.root)
+        return max(actions, key=lambda action: (self.noise[action] + logits[action], -action))
+
+    def open_actions(self, node: Node) -> list[int]:
+        """Legal actions that are not known to be worse than others; all where none is left."""
+        legal = sorted(node.priors)
+        if not self.config.solver:
+            return legal
+        exact = {action: self.exact(node, action) for action in legal}
+        sure = max([value for value in exact.values() if value is not None], default=-1.0)
+        if sure == 1.0:
+            return [action for action in legal if exact[action] == 1.0]
+        lowest = sure if node.proven or sure > -1.0 else -0.5  # a loss is chosen only where all is lost
+        return [action for action in legal if (value := exact[action]) is None or value >= lowest] or legal
+
+    def improved_policy(self, node: Node) -> dict[int, float]:
+        """softmax(ln prior + advantage) over the open actions."""
+        logits = self.logits(node)
+        actions = self.open_actions(node)
+        highest = max(logits[action] for action in actions)
+        weights = {action: math.exp(logits[action] - highest) for action in actions}
+        return {action: weight / sum(weights.values()) for action, weight in weights.items()}
+
+    def logits(self, node: Node) -> dict[int, float]:
+        """ln prior + (maxvisit_init + most visits) * value_scale * completed q, which is stretched to [0, 1]."""
+        tried = sorted(action for action, count in node.edge_visits.items() if count)
+        q = {action: float(node.edge_value_sum[action]) / node.edge_visits[action] for action in tried}
+        mixed, visits = node.value, sum(node.edge_visits.values())
+        if tried:
+            prior = {action: max(node.priors[action], SMALLEST_PRIOR) for action in tried}
+            mixed = (mixed + visits * sum(prior[action] * q[action] for action in tried) / sum(prior.values())) / (1 + visits)
+        completed = [q.get(action, mixed) for action in range(self.game.num_actions)]  # illegal ones are untried ones
+        low, high = min(completed), max(completed)
+        most = max(node.edge_visits.values(), default=0)
+        scale = (self.config.maxvisit_init + most) * self.config.value_scale / max(high - low, SMALLEST_RANGE)
+        return {
+            action: math.log(max(prior, SMALLEST_PRIOR)) + scale * (completed[action] - low)
+            for action, prior in node.priors.items()
+        }
+
+
 def squares_with(node: Node, visits: int, value: float) -> np.float32:
     """A node's sum of squares with so many times one more value."""
     return np.float32(float(node.square_sum) + visits * float(np.float32(value)) ** 2)
+
+
+def assert_same_tree(tree: Tree, b: int, index: int, node: Node) -> None:
+    """Game b's tree from a node on is the plain one, visit for visit."""
+    assert tree.nodes["node_visits"][b, index] == node.visits
+    assert tree.nodes["value_sum"][b, index] == node.value_sum
+    if tree.nodes.dtype == SPREAD_NODE:
+        assert tree.nodes["square_sum"][b, index] == node.square_sum
+    for action in range(tree.edges.shape[2]):
+        edge = tree.edges[b, index, action]
+        assert edge["child_visits"] == node.edge_visits.get(action, 0)
+        assert edge["child_value_sum"] == node.edge_value_sum.get(action, np.float32(0))
+        if action in node.children:
+            assert_same_tree(tree, b, edge["child"], node.children[action])

@@ -51,3 +51,19 @@ def after(game: Game, *actions: int) -> np.ndarray:
     for action in actions:
         state = game.step(state, action)
     return state
+
+
+def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
+    rng = np.random.default_rng(seed)
+    states: list[np.ndarray] = []
+    while len(states) < count:
+        state = game.initial_state()
+        while not game.is_terminal(state):
+            states.append(state)
+            state = game.step(state, int(rng.choice(game.legal_actions(state))))
+    return states[:count]
+
+
+def planes_network(game: Game) -> Answer:
+    """The plain twin's network, the same as FakeInference's."""
+    return lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), game.num_actions)

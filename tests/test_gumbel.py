@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from searching import FakeInference, after
+from plain_mcts import PlainGumbel, assert_same_tree
+from searching import FakeInference, after, planes_network, random_states
 from trees import root_with
 
 from azero.config import Config, SearchConfig, SelfplayConfig, UserError, check
@@ -36,6 +38,7 @@ from azero.search.gumbel import (
 )
 from azero.search.lane import make_scratch
 from azero.search.mcts import absorb, search_wave, write_rows
+from azero.search.puct import make_puct
 from azero.search.root import Temperature, mean_value
 from azero.search.tree import ILLEGAL, ROOT, Tree, make_tree
 from azero.seeds import SELFPLAY, game_seeds
@@ -116,7 +119,7 @@ def test_what_the_search_is_worth_by_hand() -> None:
     # (72.5089 * 0.5 - 0.2 * 0.25 + 9.8786 * 0.2125) / 82.5874 = 0.46380. The mean of all: (0.1 + 1 - 0.25) / 4 = 0.2125.
     tree = with_value(root_with([0.4, 0.2, 0.3, 0.1], [2, 1, 0, 0], [1.0, -0.25, 0.0, 0.0], 0.1), 0.1)
     assert improved_value(tree, 0, gumbel(4)) == pytest.approx(0.4638, abs=1e-4)
-    assert mean_value(tree, 0) == pytest.approx(0.2125)
+    assert mean_value(tree, 0, make_puct(SearchConfig())) == pytest.approx(0.2125)
 
 
 def test_a_proven_root_is_worth_what_is_proven() -> None:
@@ -199,6 +202,43 @@ def test_the_search_is_mctx_s(ring: Game, case: dict[str, Any]) -> None:
     assert target == pytest.approx(case["target"], abs=2e-4)
     root = tree.nodes[0, ROOT]
     assert root["value_sum"] / root["node_visits"] == pytest.approx(case["root_value"], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name", ["tictactoe", str(Path(__file__).parent / "games" / "double_move.py")], ids=["tictactoe", "double_move"]
+)
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"solver": True},
+        {"solver": True, "max_considered_actions": 4, "num_simulations": 22},
+        {"solver": True, "max_considered_actions": 1, "value_scale": 0.5, "maxvisit_init": 10.0},
+    ],
+    ids=["all actions", "solver", "four of them, solver", "one of them, solver"],
+)
+def test_the_search_is_its_plain_twin_s_visit_for_visit(name: str, settings: dict[str, Any]) -> None:
+    game = make_game(name)
+    config = replace(SearchConfig(kind="gumbel", num_simulations=60, tree_reuse=False), **settings)
+    states = random_states(game, 24, seed=3)
+    player = PvMcts(game, FakeInference(game), config, cache=0)
+    player.new_games(np.zeros(len(states), np.uint64))
+    assert isinstance(player.score, Gumbel)
+    player.score.noise[:] = np.random.default_rng(8).gumbel(size=player.score.noise.shape)
+    player.think(np.stack(states), np.arange(len(states)))
+    proven = 0
+    for b, state in enumerate(states):
+        twin = PlainGumbel(game, planes_network(game), config, player.score.noise[b].tolist())
+        root = twin.run(state, config.num_simulations)
+        assert_same_tree(player.tree, b, ROOT, root)
+        assert choose_gumbel(player.tree, b, player.score) == twin.move()
+        target = np.zeros(game.num_actions, np.float32)
+        improved_policy(player.tree, b, ROOT, player.score, target)
+        assert {action: share for action, share in enumerate(target.tolist()) if share} == pytest.approx(
+            {action: share for action, share in twin.improved_policy(root).items() if share > 1e-40}, abs=1e-6
+        )
+        proven += root.proven
+    assert (proven > 0) == config.solver
 
 
 def hiding(cell: int, planes: np.ndarray) -> tuple[np.ndarray, np.float32]:

@@ -274,6 +274,37 @@ def test_a_fast_search_has_a_clean_root_and_a_full_one_noise(game: Game) -> None
         assert noise < 1e-6 if search["fast"] else noise > 0.01
 
 
+def test_a_full_search_begins_with_the_root_s_temperature_and_a_fast_one_without(game: Game) -> None:
+    """At temperature 2 the square roots of the prior over their sum."""
+    warm = PLAIN._replace(root_temperature=Fading(2.0, 2.0, 8.0))
+    played = HandDriven(game, 40, warm._replace(num_simulations=30, full_search_fraction=0.5, fast_simulations=29))
+    for _ in range(2):
+        assert played.wave() == 0
+        played.evaluate()
+    clean = softmax(played.inference.answer(game.planes(game.initial_state()))[0])
+    soft = np.sqrt(clean) / np.sqrt(clean).sum()
+    assert np.abs(soft - clean).max() > 0.01
+    for place, search in enumerate(played.tree.searches):
+        np.testing.assert_allclose(played.tree.edges["prior"][place, ROOT], clean if search["fast"] else soft, atol=1e-6)
+
+
+def test_the_surprise_of_a_ply_is_how_far_its_target_is_from_the_prior_before_noise(game: Game) -> None:
+    played = HandDriven(game, 6, PLAIN._replace(dirichlet_fraction=0.5))
+    played.play_out()
+    for place in range(6):
+        for ply in range(int(played.lane.ply[place])):
+            state = played.lane.states[place, ply]
+            legal = game.legal_mask(state)
+            clean, target = (
+                softmax(played.inference.answer(game.planes(state))[0][legal]),
+                played.lane.policy_target[place, ply, legal],
+            )
+            some = target > 0
+            expected = (target[some] * np.log(target[some] / clean[some])).sum()
+            assert played.lane.surprise[place, ply] == pytest.approx(expected, abs=1e-4)
+    assert played.lane.surprise.max() > 0.1
+
+
 def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:
     policy = PLAIN._replace(dirichlet_fraction=1.0, dirichlet_alpha=0.3)
     played = HandDriven(game, 4, policy)

@@ -84,6 +84,15 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     assert record.opening_plies < plies  # an opening never ends a game
 
 
+def test_plies_are_repeated_as_they_surprise_where_that_is_asked_for(game: Game) -> None:
+    records, _ = played(game, config=replace(CONFIG, selfplay=SelfplayConfig(surprise_share=0.5)))
+    repeats = [record.repeats for record in records if record.repeats is not None]
+    assert len(repeats) == 30 and {0, 1, 2} <= set(np.concatenate(repeats).tolist())
+    plies = sum(len(record.actions) for record in records)
+    assert sum(each.sum() for each in repeats) == pytest.approx(plies, rel=0.1)  # the weights of a game sum to its plies
+    assert all(record.repeats is None for record in played(game)[0])
+
+
 @pytest.mark.parametrize(
     "changes",
     [

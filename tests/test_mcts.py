@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_mcts import Network, Node, PlainSearch
-from searching import FakeInference, after, hashed, searched
+from plain_mcts import PlainSearch, assert_same_tree
+from searching import FakeInference, after, planes_network, random_states, searched
 
 from azero.config import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.search.puct import node_type
-from azero.search.tree import ROOT, SPREAD_NODE, Tree
+from azero.search.tree import ROOT
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
 CONFIGS = {
@@ -34,22 +34,6 @@ CONFIGS = {
 }
 
 
-def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    states: list[np.ndarray] = []
-    while len(states) < count:
-        state = game.initial_state()
-        while not game.is_terminal(state):
-            states.append(state)
-            state = game.step(state, int(rng.choice(game.legal_actions(state))))
-    return states[:count]
-
-
-def planes_network(game: Game) -> Network:
-    """The plain twin's network, the same as FakeInference's."""
-    return lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), game.num_actions)
-
-
 @pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move"])
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS)
 def test_compiled_search_equals_the_plain_twin_visit_for_visit(name: str, config: SearchConfig) -> None:
@@ -61,19 +45,6 @@ def test_compiled_search_equals_the_plain_twin_visit_for_visit(name: str, config
     for b, state in enumerate(states):
         root = PlainSearch(game, planes_network(game), config).run(state, 60)
         assert_same_tree(player.tree, b, ROOT, root)
-
-
-def assert_same_tree(tree: Tree, b: int, index: int, node: Node) -> None:
-    assert tree.nodes["node_visits"][b, index] == node.visits
-    assert tree.nodes["value_sum"][b, index] == node.value_sum
-    if tree.nodes.dtype == SPREAD_NODE:
-        assert tree.nodes["square_sum"][b, index] == node.square_sum
-    for action in range(tree.edges.shape[2]):
-        edge = tree.edges[b, index, action]
-        assert edge["child_visits"] == node.edge_visits.get(action, 0)
-        assert edge["child_value_sum"] == node.edge_value_sum.get(action, np.float32(0))
-        if action in node.children:
-            assert_same_tree(tree, b, edge["child"], node.children[action])
 
 
 def uniform(game: Game) -> FakeInference:

@@ -11,18 +11,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import FakeInference
+from searching import FakeInference, after
 from toy import NAME, advance, toy_config
 
 from azero import initialize
-from azero.config import Config, GameConfig
+from azero.config import Config, GameConfig, SearchConfig
 from azero.entrants import Entrant
 from azero.games import make_game
 from azero.games.game import Game
 from azero.metrics import NullReporter
-from azero.play import Left, Session, choose_opponent, main, run_session
+from azero.play import Left, Session, choose_opponent, main, run_session, value_text
 from azero.players import Advice, Player, make_player
 from azero.players import Adviser as AdviserProtocol
+from azero.players.pv_mcts import PvMcts
 from azero.run import Run, StopSignal
 
 TICTACTOE = make_game("tictactoe")
@@ -53,7 +54,7 @@ class Adviser:
         visits, values = np.zeros(9, np.int64), np.full(9, np.nan)
         visits[legal[0]], visits[legal[-1]] = 30, 10
         values[legal[0]], values[legal[-1]] = 0.5, -1.0
-        return Advice(visits, values)
+        return Advice(visits, values, int(legal[0]))
 
 
 def sit(*words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE) -> tuple[Session, str]:
@@ -99,6 +100,32 @@ def test_a_hint_shows_the_most_visited_moves_first() -> None:
     at = rows.index(["move", "visits", "value"])
     assert rows[at + 1] == ["1", "30", "+0.50"]  # alpha-beta has answered 4 with 0
     assert rows[at + 2] == ["8", "10", "-1.00"]
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> None:
+    """X to move wins at 8, where the network does not look; others have as many visits, or more.
+
+    . . .
+    O O .
+    X X .
+    """
+
+    def hiding(_planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        return np.array([0, 0, 0, 0, 0, 0, 0, 0, -3], np.float32), np.float32(0)
+
+    search = SearchConfig(kind=kind, num_simulations=60, solver=True, tree_reuse=False)
+    player = PvMcts(TICTACTOE, FakeInference(TICTACTOE, hiding), search)
+    state = after(TICTACTOE, 6, 3, 7, 4)
+    advice = player.advise(state)
+    assert advice.best == 8 and advice.visits[8] == 1 <= advice.visits[0]
+    session = Session(TICTACTOE, player, player, 0, person(), print)
+    rows = [line.split() for line in session.hint_text(state, np.zeros(9, np.bool_)).splitlines()]
+    assert rows[1] == ["8", "1", "+1.00"]
+
+
+def test_a_move_that_nobody_tried_has_no_value() -> None:
+    assert [value_text(value) for value in (0.5, -1.0, float("nan"))] == ["+0.50", "-1.00", "?"]
 
 
 def test_undo_takes_back_the_move_and_its_answer() -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import FakeInference, after, searched
-from test_mcts import LOSS_AT_DEPTH_2, WIN_AT_DEPTH_1, WIN_AT_DEPTH_3, mistaken, random_states
+from searching import FakeInference, after, random_states, searched
+from test_mcts import LOSS_AT_DEPTH_2, WIN_AT_DEPTH_1, WIN_AT_DEPTH_3, mistaken
 from trees import root_with
 
 from azero.config import Config, SearchConfig, SelfplayConfig
@@ -19,7 +19,9 @@ from azero.monitoring.console import SilentProgress
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
 from azero.search.mcts import prove
 from azero.search.proof import find_proof, rule_out
+from azero.search.puct import make_puct
 from azero.search.repetition import ban
+from azero.search.root import mean_value
 from azero.search.solvers import Solution, solve
 from azero.search.tree import NO_PARENT, ROOT, Tree, make_tree, reroot
 from azero.seeds import SELFPLAY, game_seeds
@@ -63,6 +65,19 @@ def test_moves_that_are_proven_worse_count_nothing(visits: list[int], values: di
     weights = np.array(visits, float)
     rule_out(tree, 0, weights)
     assert weights == pytest.approx(expected)
+
+
+def test_moves_that_are_proven_worse_are_no_part_of_what_the_search_is_worth() -> None:
+    """The network says 0.3. Six visits of a lost move, -1 each since that is proven, and three of the other, 0.5 each.
+
+    (0.3 + 3 * 0.5) / 4 = 0.45; with the lost move (0.3 - 6 + 1.5) / 10 = -0.42.
+    """
+    tree = with_proven(root_with([0.5, 0.5], [6, 3], [-6.0, 1.5], root_value=0.3), {0: -1.0})
+    assert mean_value(tree, 0, make_puct(SOLVER)) == pytest.approx(0.45)
+    assert mean_value(tree, 0, make_puct(SearchConfig())) == pytest.approx(-0.42)
+    tree.nodes["proven"][0, ROOT] = True
+    tree.nodes["value_sum"][0, ROOT] = 10.0
+    assert mean_value(tree, 0, make_puct(SOLVER)) == 1.0
 
 
 def test_a_node_is_proven_by_one_win_or_by_all_its_actions() -> None:

@@ -11,14 +11,19 @@ from test_lane import PLAIN, HandDriven
 from trees import root_with
 
 from azero.champion import Champion
-from azero.config import SearchConfig
+from azero.config import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.lanes import play_games
 from azero.match import play_match
+from azero.monitoring.console import SilentProgress
 from azero.openings import random_opening, random_openings
 from azero.players import Player, make_player
+from azero.players.pv_mcts import PvMcts
 from azero.search.repetition import History, ban
+from azero.search.scores import sound_for
 from azero.search.tree import ILLEGAL, ROOT, SPREAD_NODE
+from azero.signals import StopSignal
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +96,17 @@ def test_where_all_of_the_prior_is_banned_the_rest_is_alike() -> None:
     tree = root_with(prior=[1.0, 0.0, 0.0], visits=[3, 0, 0], value_sums=[1.0, 0.0, 0.0])
     ban(tree, 0, np.array([True, False, False]))
     np.testing.assert_allclose(tree.edges["prior"][0, ROOT], [-1.0, 0.5, 0.5])
+
+
+def test_nothing_is_proven_where_positions_may_not_repeat(game: Game) -> None:
+    """A proof would be one for the game without superko. Where only a ko is not taken back, the rule is in the position."""
+    asked = SearchConfig(solver=True, num_simulations=8)
+    assert not PvMcts(game, FakeInference(game), asked).search.solver
+    assert sound_for(asked, make_game("go", size=2, superko="simple")).solver
+    records, _ = play_games(
+        game, [FakeInference(game)], Config(search=asked), range(4), np.arange(4, dtype=np.uint64), SilentProgress(), StopSignal()
+    )
+    assert all(record.proven is None for record in records)
 
 
 @pytest.mark.parametrize(("tree_reuse", "solver"), [(False, False), (True, False), (True, True)])

@@ -129,6 +129,15 @@ def test_the_policy_target_is_the_visits_over_their_sum() -> None:
     assert target_of(root_with([0.5, 0.5], [0, 1])) == [0.0, 1.0]
 
 
+def test_forced_visits_are_no_part_of_what_a_full_search_counts() -> None:
+    """Of visits 8, 3, 1 the last two are forced, see `test_puct.py`; a fast search forces none."""
+    puct = make_puct(SearchConfig(c_puct=1.0, c_puct_base=0.0, forced_simulations=2.0))
+    tree = root_with([0.5, 0.3, 0.2], [8, 3, 1], [4.0, 0.0, -0.5])
+    assert move_weights(tree, 0, puct).tolist() == [8, 0, 0]
+    tree.searches["fast"] = True
+    assert move_weights(tree, 0, puct).tolist() == [8, 3, 1]
+
+
 @pytest.mark.parametrize("temperature", [0.0, 1e-9, 0.5, 1.0, 100.0])
 def test_choosing_a_move_leaves_target_and_tree_untouched(temperature: float) -> None:
     tree = root_with([0.2, 0.3, 0.5], [6, 3, 1], [1.0, 0.5, -0.25])

@@ -28,7 +28,7 @@ from azero.search.mcts import absorb, search_wave, write_rows
 from azero.search.puct import node_type
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, temperature_at
-from azero.search.scores import choose_move, make_score, search_value
+from azero.search.scores import choose_move, make_score, search_value, sound_for
 from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
 ONLY_GAME = np.zeros(1, np.int64)
@@ -92,10 +92,11 @@ class PvMcts:
         until_decided: bool = False,
     ) -> None:
         """What the options mean says `make`."""
-        search = replace(search, dirichlet_fraction=0.0, forced_simulations=0.0)  # these are for learning
+        search = replace(sound_for(search, game), dirichlet_fraction=0.0, forced_simulations=0.0)  # the two are for learning
         self.game, self.inference, self.search, self.temperature = game, inference, search, temperature
         self.seconds, self.until_decided = seconds, until_decided
-        self.deterministic = temperature.initial == temperature.final == 0.0
+        warm = temperature.initial > 0.0 and temperature.plies + temperature.decay_plies > 0
+        self.deterministic = temperature.final == 0.0 and not warm
         self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)
@@ -284,7 +285,9 @@ class PvMcts:
         edges = self.tree.edges[game, ROOT]
         visits = edges["child_visits"].astype(np.int64)
         values = np.full(len(visits), np.nan)
-        return Advice(visits, np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0))
+        np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0)
+        choose_actions(self.tree, np.array([game]), self.score, ONLY_GAME, GREEDY, self.streams, best := np.zeros(1, np.int64))
+        return Advice(visits, values, int(best[0]))
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
         """[B, A] int32: the root's visit counts after `think`."""

@@ -51,7 +51,7 @@ class UctPlayer(MostVisited):
         values = np.full(self.game.num_actions, np.nan)
         first, tried = (int(self.tree.nodes[name][ROOT]) for name in ("first_child", "tried"))
         values[self.tree.nodes["action"][first : first + tried]] = 2 * self.tree.q[first : first + tried] - 1
-        return Advice(visits, values)
+        return Advice(visits, values, int(visits.argmax()))
 
     def search_in_time(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray, counts: np.ndarray) -> None:
         """Search one state [S] until the time or the simulations are over; counts [A] are written."""

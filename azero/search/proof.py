@@ -6,7 +6,8 @@ The end of a game has an exact value. A node is proven when one action is a prov
 proven: it is worth its best action, draws included (Cazenave and Saffidine 2010, "Score Bounded Monte-Carlo Tree Search"). Its
 `raw_value` is then that value, and nothing below it is searched any more. `mcts.prove` carries proofs towards the root.
 
-The tree knows no history: where a game forbids repetition, a proof is one for the game without that rule.
+The tree knows no history: where a game forbids repetition a proof would be one for the game without that rule, so there are none
+(`scores.sound_for`).
 """
 
 from __future__ import annotations

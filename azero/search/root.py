@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.search.kernels import kernel
-from azero.search.proof import rule_out
+from azero.search.proof import is_open, rule_out, sure_value
 from azero.search.puct import prune_forced
 from azero.search.random_stream import next_float
 from azero.search.tree import ROOT, SMALLEST_PRIOR
@@ -129,9 +129,19 @@ def move_weights(tree, b, puct):
 
 
 @kernel
-def mean_value(tree, b):
-    """The mean value of all simulations of game b's search, its root's own evaluation among them; exact where it is proven."""
-    return tree.nodes[b, ROOT].value_sum / tree.nodes[b, ROOT].node_visits
+def mean_value(tree, b, puct):
+    """The mean value of the simulations of game b's search, its root's own evaluation among them; exact where it is proven.
+
+    Those through actions that are proven to be worse than others do not count: nobody would play there.
+    """
+    total, visits = np.float64(tree.nodes[b, ROOT].value_sum), tree.nodes[b, ROOT].node_visits
+    if puct.solver and not tree.nodes[b, ROOT].proven:
+        sure = sure_value(tree, b, ROOT)
+        for action in range(tree.edges.shape[2]):
+            if not is_open(tree, b, ROOT, action, sure):
+                total -= tree.edges[b, ROOT, action].child_value_sum
+                visits -= tree.edges[b, ROOT, action].child_visits
+    return total / visits
 
 
 @kernel

@@ -5,17 +5,24 @@ The kernels are the same for both. Numba compiles them once for each type of `sc
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from numba.extending import overload
 
 from azero.config import SearchConfig
+from azero.games.game import Game
 from azero.search.gumbel import Gumbel, choose_gumbel, draw_noise, improved_policy, improved_value, make_gumbel, select_next
 from azero.search.puct import Puct, make_puct, select_child
 from azero.search.root import begin_puct, choose_action, mean_value, move_weights, policy_target, temperature_at
 from azero.search.tree import ROOT
 
 Score = Puct | Gumbel
+
+
+def sound_for(config: SearchConfig, game: Game) -> SearchConfig:
+    """The search as a game allows it: without proofs where positions may not repeat, for the tree knows no history."""
+    return replace(config, solver=config.solver and not game.repetition_words)
 
 
 def make_score(config: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Score:
@@ -44,7 +51,7 @@ def write_target(tree, b, score, out):
 
 
 def search_value(tree, b, score):
-    """What game b's search found its root to be worth, for its player: the mean of all simulations, or the improved value."""
+    """What game b's search found its root to be worth, for its player: the mean of its simulations, or the improved value."""
     raise NotImplementedError
 
 
@@ -85,7 +92,7 @@ def _write_target(tree, b, score, out):
 def _search_value(tree, b, score):
     if is_gumbel(score):
         return lambda tree, b, score: improved_value(tree, b, score)
-    return lambda tree, b, score: mean_value(tree, b)
+    return lambda tree, b, score: mean_value(tree, b, score)
 
 
 @overload(choose_move)
