@@ -15,8 +15,7 @@ from azero import seeds
 from azero.config import EvaluateConfig
 from azero.elo_table import ZERO, Result
 from azero.games.game import Game
-from azero.gate import distinct_pairs
-from azero.match import Watch, play_match
+from azero.match import Watch, distinct_pairs, play_match
 from azero.openings import varied_openings
 from azero.players import Player, make_player
 from azero.players.perfect import MOST_PLIES, solved_moves
@@ -66,8 +65,8 @@ class Anchors:
         self.game, self.games = game, evaluate.anchor_games
         exact = [EXACT] if plays_exactly(game) else []
         self.names = [ZERO, *(f"uct {number}" for number in evaluate.anchors), *exact]
-        known = {result[:2] for result in results}
-        self.missing = [pair for pair in pairwise(self.names) if pair not in known]
+        self.known = {result[:2] for result in results}
+        self.missing = [pair for pair in pairwise(self.names) if pair not in self.known]
 
     @property
     def most_games(self) -> int:
@@ -88,9 +87,10 @@ class Anchors:
         return [add_up([result for result in results if result[:2] == pair]) for pair in self.missing]
 
     def meet(self, players: Mapping[str, Player], source: np.random.SeedSequence, watch: Watch, lanes: int) -> list[Result]:
-        """Let the first of some players meet all anchors and the other players."""
+        """Let the first of some players meet all anchors and the other players; exact play once, for it would repeat itself."""
         (name, player), *others = players.items()
-        opponents = {anchor: make_anchor(self.game, anchor) for anchor in self.names} | dict(others)
+        names = [anchor for anchor in self.names if anchor != EXACT or (name, EXACT) not in self.known]
+        opponents = {anchor: make_anchor(self.game, anchor) for anchor in names} | dict(others)
         return meet(self.game, name, player, opponents, self.games, source, watch, lanes)
 
 

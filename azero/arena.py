@@ -83,6 +83,10 @@ class Arena:
         """Which entrants answer the same position always with the same move. Whoever cannot play at all raises UserError here."""
         return tuple(make_entrant(entrant, self.game, self.config).deterministic for entrant in self.entrants)
 
+    def is_fixed(self, one: int, other: int) -> bool:
+        """Whether neither of two entrants ever varies, so that a pair of games with the same opening is the same."""
+        return self.never_vary[one] and self.never_vary[other]
+
     @property
     def names(self) -> list[str]:
         """The entrants as people read them."""
@@ -102,7 +106,7 @@ def make_openings(arena: Arena, one: int, other: int, source: np.random.SeedSequ
         return [arena.book[number % len(arena.book)] for number in range(pairs)]
     if arena.opening_plies is not None:
         return draw_openings(arena.game, arena.opening_plies, pairs, source)
-    if arena.never_vary[one] and arena.never_vary[other]:
+    if arena.is_fixed(one, other):
         return varied_openings(arena.game, pairs, source)
     return [[]] * pairs
 
@@ -148,7 +152,7 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
 
     with ThreadPoolExecutor(len(teams)) as lanes:
         list(lanes.map(play_lane, teams))
-    return summarize(sorted(played), tally)
+    return summarize(sorted(played), tally, fixed=arena.is_fixed(one, other))
 
 
 def games_at_once(entrants: tuple[Entrant, Entrant]) -> int:
@@ -202,7 +206,9 @@ class Account:
 
     def pairings(self) -> list[Pairing]:
         """The matches as far as they were played."""
-        return [Pairing(*places, summarize(sorted(games))) for places, games in self.games.items()]
+        return [
+            Pairing(*places, summarize(sorted(games), fixed=self.arena.is_fixed(*places))) for places, games in self.games.items()
+        ]
 
 
 def record_path(arena: Arena) -> Path:
@@ -295,8 +301,7 @@ def run_arena(arena: Arena, record: Path, console: Console) -> int:
             except Stopped:
                 pairings = account.pairings()
         for pairing in pairings:
-            fixed = arena.never_vary[pairing.one] and arena.never_vary[pairing.other]
-            console.message(match_text(arena.names, pairing, fixed))
+            console.message(match_text(arena.names, pairing))
         if len(arena.entrants) > 2 and pairings:
             console.message("\n" + tournament_text(arena.names, pairings))
         console.message(f"games are in {record}")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from azero.config import EvaluateConfig, is_certain
-from azero.match import MatchGame
+from azero.match import MatchGame, distinct_pairs
 from azero.rating import SequentialTest, count_results, pair_counts, score, sequential_test
 
 
@@ -51,14 +51,6 @@ def counted_games(games: Sequence[MatchGame], evaluate: EvaluateConfig) -> Seque
 def counts_distinct(evaluate: EvaluateConfig) -> bool:
     """Whether only distinct pairs count: where that is asked for, and where nobody chooses by chance."""
     return evaluate.distinct or is_certain(evaluate)
-
-
-def distinct_pairs(games: Sequence[MatchGame]) -> list[MatchGame]:
-    """The games without the pairs that repeat an earlier pair move by move."""
-    kept: dict[tuple[tuple[int, ...], ...], tuple[MatchGame, ...]] = {}
-    for pair in zip(games[::2], games[1::2], strict=True):
-        kept.setdefault(tuple(tuple(game.actions) for game in pair), pair)
-    return [game for pair in kept.values() for game in pair]
 
 
 def games_at_most(evaluate: EvaluateConfig) -> int:

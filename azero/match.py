@@ -47,7 +47,8 @@ class MatchResult:
     draws: int
     losses: int
     distinct: int  # games that differ in a move or in who moved first
-    games: list[MatchGame]
+    games: list[MatchGame]  # that count
+    repeats: int = 0  # games that do not: those of pairs that repeat an earlier pair, between players that never vary
     moves: tuple[int, int] = (0, 0)  # chosen by each player, openings left out
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # that each player took for them
     unproven: tuple[int, int] = field(default=(0, 0), compare=False)  # of them, where a player claims exact moves
@@ -269,17 +270,30 @@ def play_match(
     return table.result()
 
 
-def summarize(games: list[MatchGame], tally: Tally | None = None) -> MatchResult:
-    """Count."""
+def summarize(games: list[MatchGame], tally: Tally | None = None, *, fixed: bool = False) -> MatchResult:
+    """Count. fixed: neither player ever varies, so that a pair of games that comes again tells nothing new."""
     tally = tally or Tally()
+    counted = distinct_pairs(games) if fixed else games
     return MatchResult(
-        wins=sum(game.outcome > 0 for game in games),
-        draws=sum(game.outcome == 0 for game in games),
-        losses=sum(game.outcome < 0 for game in games),
-        distinct=len({(game.first, *game.actions) for game in games}),
-        games=games,
+        wins=sum(game.outcome > 0 for game in counted),
+        draws=sum(game.outcome == 0 for game in counted),
+        losses=sum(game.outcome < 0 for game in counted),
+        distinct=len({(game.first, *game.actions) for game in counted}),
+        games=counted,
+        repeats=len(games) - len(counted),
         moves=(tally.moves[0], tally.moves[1]),
         seconds=(tally.seconds[0], tally.seconds[1]),
         unproven=(tally.unproven[0], tally.unproven[1]),
         figures=tally.figures,
     )
+
+
+def distinct_pairs(games: Sequence[MatchGame]) -> list[MatchGame]:
+    """The games without the pairs (2 n and 2 n + 1 by their numbers) that repeat an earlier pair move by move."""
+    pairs: dict[int, list[MatchGame]] = {}
+    for game in games:
+        pairs.setdefault(game.number // 2, []).append(game)
+    kept: dict[tuple[tuple[int, ...], ...], list[MatchGame]] = {}
+    for pair in pairs.values():
+        kept.setdefault(tuple(tuple(game.actions) for game in pair), pair)
+    return [game for pair in kept.values() for game in pair]

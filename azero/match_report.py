@@ -81,8 +81,8 @@ def game_text(
     return "\n".join(lines)
 
 
-def match_text(names: Sequence[str], pairing: Pairing, fixed: bool = False) -> str:
-    """What a match has shown, in a few lines. fixed: neither player ever varies, so that games with the same opening are one."""
+def match_text(names: Sequence[str], pairing: Pairing) -> str:
+    """What a match has shown, in a few lines."""
     result = pairing.result
     counts = (result.wins, result.draws, result.losses)
     low, high = score_interval(*counts)
@@ -98,7 +98,7 @@ def match_text(names: Sequence[str], pairing: Pairing, fixed: bool = False) -> s
             f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
             f"  score {score(*counts):.1%}, 95 % interval {low:.1%} to {high:.1%}; {by_colour(result)}",
             f"  Elo {elo_difference(score(*counts)):+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
-            f"  {result.distinct} distinct games of {len(result.games)}" + few_distinct(result, fixed),
+            f"  {distinct_text(result)}",
             f"  time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
             *doubts,
         ]
@@ -115,10 +115,10 @@ def by_colour(result: MatchResult) -> str:
     return "moving " + ", ".join(parts)
 
 
-def few_distinct(result: MatchResult, fixed: bool) -> str:
-    """A warning where games are copies of each other, since the intervals suppose that they are not."""
-    few = fixed and result.distinct < 0.9 * len(result.games)
-    return "; the intervals would hold for distinct games only: ask for more opening_plies" if few else ""
+def distinct_text(result: MatchResult) -> str:
+    """How many games were distinct, and that copies are in no figure, since the intervals suppose that there are none."""
+    text = f"{result.distinct} distinct games of {len(result.games) + result.repeats}"
+    return text + (f"; {result.repeats} repeat others and are not counted: ask for more opening_plies" if result.repeats else "")
 
 
 def time_a_move(result: MatchResult, which: int) -> str:

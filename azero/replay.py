@@ -129,8 +129,13 @@ def load_partial(run: Run, report: Callable[[str], None] = lambda text: None) ->
 
 
 def load_newest(run: Run, report: Callable[[str], None] = lambda text: None) -> list[GameRecord]:
-    """The games of the newest shard that is whole; none in the first cycle. Damaged ones go to quarantine, see `load_partial`."""
-    return next(filter(None, (_read_shard(run, shard, report) for shard in reversed(list(run.state.shards)))), [])
+    """The games of the newest cycle that has whole ones; none in the first cycle. Damaged ones go to quarantine as above."""
+    shards = list(run.state.shards)
+    for cycle in sorted({shard.cycle for shard in shards}, reverse=True):
+        parts = [_read_shard(run, shard, report) for shard in shards if shard.cycle == cycle]
+        if any(parts):
+            return [record for part in parts for record in part]
+    return []
 
 
 def load_window(

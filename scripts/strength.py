@@ -10,9 +10,9 @@
 
 A mistake is a move that does not keep win, draw or loss. Connect Four has six sets of 1,000 positions, from random play:
 easy, medium and hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), late, middle and early by the plies
-played (> 28, 14 to 28, < 14). Mistakes have 95 % intervals (Wilson's score interval). "best" is the share of moves with the
-fastest win or the longest loss, "value error" the mean distance of the value to the exact one, of the network or of the search's
-root. Each position is searched with an empty tree, without noise, many at once.
+played (> 28, 14 to 28, < 14). Mistakes have 95 % intervals (Wilson's score interval; of the mean, Agresti and Coull's). "best" is
+the share of moves with the fastest win or the longest loss, "value error" the mean distance of the value to the exact one, of the
+network or of the search's root. Each position is searched with an empty tree, without noise, many at once.
 """
 
 from __future__ import annotations
@@ -55,10 +55,14 @@ def mistakes_interval(figures: Figures) -> tuple[float, float]:
 
 
 def mean_interval(figures: Sequence[Figures]) -> tuple[float, float]:
-    """95 % interval of the mean share of mistakes: a set's share has the variance p (1 - p) / n, and the sets are independent."""
-    shares, counts = np.array([1 - each.keeps_value for each in figures]), np.array([each.positions for each in figures])
-    half = 1.96 * float(np.sqrt((shares * (1 - shares) / counts).sum())) / len(figures)
-    mean = float(shares.mean())
+    """95 % interval of the mean share of mistakes; the sets are independent, so their variances add up.
+
+    A set's share has the variance p (1 - p) / n with two mistakes and two right answers more than were counted (Agresti and
+    Coull 1998): none of 1,000 does not prove that there are none.
+    """
+    mistakes, counts = np.array([each.mistakes for each in figures]) + 2, np.array([each.positions for each in figures]) + 4
+    half = 1.96 * float(np.sqrt((mistakes / counts * (1 - mistakes / counts) / counts).sum())) / len(figures)
+    mean = float(np.mean([1 - each.keeps_value for each in figures]))
     return max(0.0, mean - half), min(1.0, mean + half)
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 from toy import NAME, advance, toy_config
 
-from azero.arena import hold_match, main, read_arena
+from azero.arena import Arena, hold_match, main, read_arena
+from azero.config import Config
+from azero.entrants import Entrant
 from azero.games import make_game
 from azero.match import MatchGame, MatchResult, summarize
 from azero.match_report import Pairing, match_text, tournament_text
@@ -158,10 +160,24 @@ def result_of(wins: int, draws: int, losses: int) -> MatchResult:
     return summarize([MatchGame(number, number % 2, 0, [number], outcome) for number, outcome in enumerate(outcomes)])
 
 
-def test_copies_of_games_between_players_that_never_vary_are_warned_of() -> None:
-    copies = summarize([MatchGame(number, number % 2, 0, [1], 0.0) for number in range(10)])
-    assert "2 distinct games of 10; the intervals would hold" in match_text(["a", "b"], Pairing(0, 1, copies), fixed=True)
-    assert "2 distinct games of 10\n" in match_text(["a", "b"], Pairing(0, 1, copies), fixed=False)
+def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> None:
+    """Five times the same two games, one won and one drawn, are two games."""
+    copies = [MatchGame(number, number % 2, 0, [1], 1.0 - number % 2) for number in range(10)]
+    text = match_text(["a", "b"], Pairing(0, 1, summarize(copies, fixed=True)))
+    assert "1 wins, 1 draws, 0 losses" in text
+    assert "2 distinct games of 10; 8 repeat others and are not counted: ask for more opening_plies\n" in text
+    assert "moving first 100.0%, second 50.0%" in text
+    varied = match_text(["a", "b"], Pairing(0, 1, summarize(copies)))
+    assert "5 wins, 5 draws, 0 losses" in varied and "2 distinct games of 10\n" in varied
+    assert summarize(copies[:3], fixed=True).repeats == 0  # of a match that was stopped in the middle of a pair
+
+
+def test_two_players_that_never_vary_and_begin_alike_have_one_pair_of_games() -> None:
+    arena = Arena(
+        make_game("tictactoe"), (Entrant("one", "negamax", {}), Entrant("other", "alpha_beta", {})), 8, 1, 0, (), 2, Config()
+    )
+    result = hold_match(arena, 0, 1, lambda places, ended: None)
+    assert (len(result.games), result.repeats) == (2, 6)
 
 
 def test_the_cross_table_turns_each_match_around() -> None:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from azero.config import EvaluateConfig
-from azero.gate import counted_games, distinct_pairs, games_at_most, judge, judge_pairs
-from azero.match import MatchGame
+from azero.gate import counted_games, games_at_most, judge, judge_pairs
+from azero.match import MatchGame, distinct_pairs
 from azero.rating import sequential_test
 
 SEQUENTIAL = EvaluateConfig(games=20, gate="sequential", most_games=400)

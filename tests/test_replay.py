@@ -19,7 +19,17 @@ from hypothesis import strategies as st
 from azero.config import Config, TrainConfig, UserError
 from azero.examples import GameRecord, examples_of
 from azero.files.disk import DamagedFile
-from azero.replay import COLUMNS, Sampler, dump_games, load_games, load_partial, load_window, write_games, write_partial
+from azero.replay import (
+    COLUMNS,
+    Sampler,
+    dump_games,
+    load_games,
+    load_newest,
+    load_partial,
+    load_window,
+    write_games,
+    write_partial,
+)
 from azero.run import Run, ShardEntry
 
 
@@ -270,6 +280,18 @@ def test_a_large_cycle_is_cut_into_shards(run: Run, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("azero.replay.SHARD_GAMES", 4)
     entries = write_games(run, 1, RECORDS, "toy")
     assert [(entry.file, entry.games) for entry in entries] == [("000001-000.pickle", 4), ("000001-001.pickle", 2)]
+
+
+def test_the_newest_games_are_all_of_the_newest_cycle_that_is_whole(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.replay.SHARD_GAMES", 4)
+    assert load_newest(run) == []
+    add_cycle(run, 1, RECORDS[:3])
+    add_cycle(run, 2, RECORDS)
+    assert same(load_newest(run), RECORDS)
+    run.paths.of(run.state.shards[1].file).write_bytes(b"")
+    assert same(load_newest(run), RECORDS[4:])
+    run.paths.of(run.state.shards[1].file).write_bytes(b"")
+    assert same(load_newest(run), RECORDS[:3])
 
 
 def test_partial_games_come_back_and_damaged_ones_are_missing(run: Run) -> None:

@@ -28,10 +28,11 @@ import strength  # noqa: E402
 
 def test_the_interval_of_the_mean_adds_the_variances_of_the_sets() -> None:
     one, two = Figures(100, 0.9, 0.0, 0.0), Figures(400, 0.8, 0.0, 0.0)
-    # sqrt(0.1 * 0.9 / 100 + 0.2 * 0.8 / 400) / 2 = sqrt(0.0009 + 0.0004) / 2 = 0.018028
+    # 12 of 104 and 82 of 404: sqrt(0.11538 * 0.88462 / 104 + 0.20297 * 0.79703 / 404) / 2 = sqrt(0.00098143 + 0.00040043) / 2
     low, high = strength.mean_interval([one, two])
-    assert (low + high) / 2 == pytest.approx(0.15) and high - low == pytest.approx(2 * 1.96 * 0.018028, rel=1e-4)
-    assert strength.mean_interval([Figures(10, 1.0, 1.0, 0.0)]) == (0.0, 0.0)
+    assert (low + high) / 2 == pytest.approx(0.15) and high - low == pytest.approx(2 * 1.96 * 0.018587, rel=1e-4)
+    # 2 of 1,004: sqrt(0.001992 * 0.998008 / 1004) = 0.001407
+    assert strength.mean_interval([Figures(1000, 1.0, 1.0, 0.0)]) == pytest.approx((0.0, 1.96 * 0.001407), abs=1e-6)
     low, high = strength.mistakes_interval(Figures(1000, 1.0, 1.0, 0.0))
     assert low == 0.0 and high == pytest.approx(0.0038, abs=1e-4)  # no mistake in 1,000 is no proof that there is none
 
