@@ -87,7 +87,10 @@ class Anchors:
         return [add_up([result for result in results if result[:2] == pair]) for pair in self.missing]
 
     def meet(self, players: Mapping[str, Player], source: np.random.SeedSequence, watch: Watch, lanes: int) -> list[Result]:
-        """Let the first of some players meet all anchors and the other players; exact play once, for it would repeat itself."""
+        """Let the first of some players meet all anchors and the other players.
+
+        A champion meets exact play once: neither varies, and in a game small enough most openings of later cycles come again.
+        """
         (name, player), *others = players.items()
         names = [anchor for anchor in self.names if anchor != EXACT or (name, EXACT) not in self.known]
         opponents = {anchor: make_anchor(self.game, anchor) for anchor in names} | dict(others)

@@ -84,7 +84,7 @@ class Arena:
         return tuple(make_entrant(entrant, self.game, self.config).deterministic for entrant in self.entrants)
 
     def is_fixed(self, one: int, other: int) -> bool:
-        """Whether neither of two entrants ever varies, so that a pair of games with the same opening is the same."""
+        """Whether neither of two entrants varies, as far as a clock allows: a pair of games with the same opening is the same."""
         return self.never_vary[one] and self.never_vary[other]
 
     @property
@@ -199,7 +199,7 @@ class Account:
         self.record.flush()
         games = self.games.setdefault(places, [])
         games += ended
-        result = summarize(games)
+        result = summarize(sorted(games), fixed=arena.is_fixed(*places))
         counts = f"{result.wins} wins, {result.draws} draws, {result.losses} losses"
         done = sum(map(len, self.games.values()))
         self.progress.update(done, match=" v. ".join(names), counts=counts, score=score(result.wins, result.draws, result.losses))

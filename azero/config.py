@@ -144,7 +144,7 @@ class EvaluateConfig:
     temperature_final: float = 0.0
     opening_plies: int = 0  # random plies before both games of a pair
     num_simulations: int = 0  # 0: as in self-play
-    anchor_games: int = 0  # each cycle's champion plays so many against each fixed opponent, for ratings.csv; 0 for none
+    anchor_games: int = 0  # each champion plays so many a cycle with each fixed opponent (exact play: once); 0 for none
     anchors: list[int] = field(default_factory=lambda: [10, 100, 1000])  # simulations of UCT, beside random and exact play
 
 

@@ -295,5 +295,5 @@ def distinct_pairs(games: Sequence[MatchGame]) -> list[MatchGame]:
         pairs.setdefault(game.number // 2, []).append(game)
     kept: dict[tuple[tuple[int, ...], ...], list[MatchGame]] = {}
     for pair in pairs.values():
-        kept.setdefault(tuple(tuple(game.actions) for game in pair), pair)
+        kept.setdefault(tuple((game.first, *game.actions) for game in pair), pair)
     return [game for pair in kept.values() for game in pair]

@@ -116,9 +116,11 @@ def by_colour(result: MatchResult) -> str:
 
 
 def distinct_text(result: MatchResult) -> str:
-    """How many games were distinct, and that copies are in no figure, since the intervals suppose that there are none."""
+    """How many games were distinct, and that copies are not in the score, since the intervals suppose that there are none."""
     text = f"{result.distinct} distinct games of {len(result.games) + result.repeats}"
-    return text + (f"; {result.repeats} repeat others and are not counted: ask for more opening_plies" if result.repeats else "")
+    return text + (
+        f"; {result.repeats} repeat others and are not counted: more different openings would help" if result.repeats else ""
+    )
 
 
 def time_a_move(result: MatchResult, which: int) -> str:

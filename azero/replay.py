@@ -129,7 +129,7 @@ def load_partial(run: Run, report: Callable[[str], None] = lambda text: None) ->
 
 
 def load_newest(run: Run, report: Callable[[str], None] = lambda text: None) -> list[GameRecord]:
-    """The games of the newest cycle that has whole ones; none in the first cycle. Damaged ones go to quarantine as above."""
+    """The whole games of the newest cycle that has any; none in the first cycle. Damaged shards go to quarantine."""
     shards = list(run.state.shards)
     for cycle in sorted({shard.cycle for shard in shards}, reverse=True):
         parts = [_read_shard(run, shard, report) for shard in shards if shard.cycle == cycle]

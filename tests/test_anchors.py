@@ -101,7 +101,7 @@ def test_each_cycle_rates_its_champion_and_the_table_follows_what_is_committed(t
     assert met == [*NAMES, "champion 0"][: 5 if first["promoted"] else 4]
     assert {result.one for result in results_of([first])[3:]} == {f"champion {champion}"}
     assert all(result.one.startswith("champion") for result in results_of([second]))  # the anchors have met
-    assert ("perfect" in {result.other for result in results_of([second])}) == second["promoted"]  # it would play the same again
+    assert ("perfect" in {result.other for result in results_of([second])}) == second["promoted"]
     table = run.paths.ratings_csv.read_text()
     assert "\nrandom,,0,0," in table and f"\nchampion {champion},{champion}," in f"\n{table}"
     assert "rating/elo_low" in run.paths.metrics_csv.read_text()

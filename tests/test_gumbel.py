@@ -274,6 +274,24 @@ def test_without_temperature_the_player_is_certain_and_with_it_it_varies_by_its_
     assert moves(1.0, 1) == moves(1.0, 1) != moves(1.0, 2)
 
 
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+@pytest.mark.parametrize(
+    ("temperature", "certain"),
+    [
+        (Temperature(0.0, 0, 0, 0.0), True),
+        (Temperature(0.0, 9, 9, 0.0), True),
+        (Temperature(1.0, 0, 0, 0.0), True),  # no ply has that temperature
+        (Temperature(1.0, 0, 5, 0.0), False),
+        (Temperature(1.0, 1, 0, 0.0), False),
+        (Temperature(0.0, 0, 0, 0.5), False),
+    ],
+)
+def test_a_player_is_certain_where_no_ply_has_a_temperature(kind: str, temperature: Temperature, certain: bool) -> None:
+    game = make_game("tictactoe")
+    config = SearchConfig(kind=kind, num_simulations=4, tree_reuse=False)
+    assert PvMcts(game, FakeInference(game), config, temperature).deterministic == certain
+
+
 def test_self_play_with_gumbel_records_the_improved_policy_and_is_the_same_in_any_number_of_lanes() -> None:
     game = make_game("tictactoe")
     config = Config(search=SearchConfig(kind="gumbel", num_simulations=8, tree_reuse=False), selfplay=SelfplayConfig(games=24))

@@ -55,7 +55,7 @@ class Advice(NamedTuple):
 
     visits: np.ndarray  # [A] int64, simulations that went through each move
     values: np.ndarray  # [A] float64 in [-1, 1], mean result for the player to move; nan where there were none
-    best: int  # the move that it would play now, which need not be the most visited: a proof may count for more than visits
+    best: int  # the move that it thinks best, which need not be the most visited: a proof may count for more than visits
 
 
 @runtime_checkable
