@@ -10,7 +10,7 @@
 
 A mistake is a move that does not keep win, draw or loss. Connect Four has six sets of 1,000 positions, from random play:
 easy, medium and hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), late, middle and early by the plies
-played (> 28, 14 to 28, < 14). Mistakes have 95 % intervals (Wilson's; that of the mean has Agresti and Coull's variance). "best" is
+played (> 28, 14 to 28, < 14). Mistakes have 95 % intervals (Wilson's; the mean's has Agresti and Coull's variance). "best" is
 the share of moves with the fastest win or the longest loss, "value error" the mean distance of the value to the exact one, of the
 network or of the search's root. Each position is searched with an empty tree, without noise, many at once.
 """
