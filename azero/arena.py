@@ -197,18 +197,19 @@ class Account:
         arena, names = self.arena, [self.arena.names[place] for place in places]
         self.record.writelines(game_line(arena.game, names, game, arena.seed) + "\n" for game in ended)
         self.record.flush()
-        games = self.games.setdefault(places, [])
-        games += ended
-        result = summarize(sorted(games), fixed=arena.is_fixed(*places))
+        self.games.setdefault(places, []).extend(ended)
+        result = self.result(places)
         counts = f"{result.wins} wins, {result.draws} draws, {result.losses} losses"
         done = sum(map(len, self.games.values()))
         self.progress.update(done, match=" v. ".join(names), counts=counts, score=score(result.wins, result.draws, result.losses))
 
     def pairings(self) -> list[Pairing]:
         """The matches as far as they were played."""
-        return [
-            Pairing(*places, summarize(sorted(games), fixed=self.arena.is_fixed(*places))) for places, games in self.games.items()
-        ]
+        return [Pairing(*places, self.result(places)) for places in self.games]
+
+    def result(self, places: tuple[int, int]) -> MatchResult:
+        """The match of two entrants so far."""
+        return summarize(sorted(self.games[places]), fixed=self.arena.is_fixed(*places))
 
 
 def record_path(arena: Arena) -> Path:

@@ -382,8 +382,13 @@ def check_together(config: Config) -> None:
 
 def is_certain(evaluate: EvaluateConfig) -> bool:
     """Whether nobody chooses by chance in a match once its openings are over."""
-    warm = evaluate.temperature_plies + evaluate.temperature_decay_plies > evaluate.opening_plies
-    return evaluate.temperature_final == 0 and not (evaluate.temperature > 0 and warm)
+    temperature = evaluate.temperature, evaluate.temperature_plies, evaluate.temperature_decay_plies, evaluate.temperature_final
+    return is_cold(*temperature, after=evaluate.opening_plies)
+
+
+def is_cold(initial: float, plies: int, decay_plies: int, final: float, after: int = 0) -> bool:
+    """Whether a temperature, its parts as in `root.Temperature`, is 0 at all plies from `after` on."""
+    return final == 0 and not (initial > 0 and plies + decay_plies > after)
 
 
 def check_sequential(evaluate: EvaluateConfig) -> None:

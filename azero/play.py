@@ -88,7 +88,7 @@ class Session:
     def visits_text(self, action: int) -> str:
         """How the latest search sees an action."""
         assert self.thought is not None
-        visits, values, _ = self.thought
+        visits, values = self.thought.visits, self.thought.values
         return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])}"
 
     def replay(self) -> tuple[np.ndarray, History]:

@@ -221,7 +221,8 @@ class PlainGumbel(PlainSearch):
         actions = self.open_actions(node)
         highest = max(logits[action] for action in actions)
         weights = {action: math.exp(logits[action] - highest) for action in actions}
-        return {action: weight / sum(weights.values()) for action, weight in weights.items()}
+        total = sum(weights.values())
+        return {action: weight / total for action, weight in weights.items()}
 
     def logits(self, node: Node) -> dict[int, float]:
         """ln prior + (maxvisit_init + most visits) * value_scale * completed q, which is stretched to [0, 1]."""

@@ -53,14 +53,20 @@ def after(game: Game, *actions: int) -> np.ndarray:
     return state
 
 
+def random_game(game: Game, rng: np.random.Generator) -> list[np.ndarray]:
+    """The unfinished positions of a random game."""
+    state, states = game.initial_state(), list[np.ndarray]()
+    while not game.is_terminal(state):
+        states.append(state)
+        state = game.step(state, int(rng.choice(game.legal_actions(state))))
+    return states
+
+
 def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
-    rng = np.random.default_rng(seed)
-    states: list[np.ndarray] = []
+    """The first unfinished positions of random games, one game after another."""
+    rng, states = np.random.default_rng(seed), list[np.ndarray]()
     while len(states) < count:
-        state = game.initial_state()
-        while not game.is_terminal(state):
-            states.append(state)
-            state = game.step(state, int(rng.choice(game.legal_actions(state))))
+        states += random_game(game, rng)
     return states[:count]
 
 

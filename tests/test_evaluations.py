@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from playing import legal_names, play
+from searching import random_game
 
 from azero.config import UserError
 from azero.evaluations import Evaluation, make_evaluation
@@ -39,13 +40,8 @@ EVERY = pytest.mark.parametrize("name, game_name, options", CASES)
 
 def random_states(game: Game, games: int, seed: int) -> list[np.ndarray]:
     """The unfinished positions of random games."""
-    rng, states = np.random.default_rng(seed), list[np.ndarray]()
-    for _ in range(games):
-        state = game.initial_state()
-        while not game.is_terminal(state):
-            states.append(state)
-            state = game.step(state, int(rng.choice(game.legal_actions(state))))
-    return states
+    rng = np.random.default_rng(seed)
+    return [state for _ in range(games) for state in random_game(game, rng)]
 
 
 def plain(evaluation: Evaluation, state: np.ndarray) -> float:

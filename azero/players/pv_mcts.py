@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from azero.config import SearchConfig, UserError
+from azero.config import SearchConfig, UserError, is_cold
 from azero.games.game import Game, rules_at
 from azero.network.inference import Inference
 from azero.players import Advice, check_choice, check_number
@@ -95,8 +95,7 @@ class PvMcts:
         search = replace(sound_for(search, game), dirichlet_fraction=0.0, forced_simulations=0.0)  # the two are for learning
         self.game, self.inference, self.search, self.temperature = game, inference, search, temperature
         self.seconds, self.until_decided = seconds, until_decided
-        warm = temperature.initial > 0.0 and temperature.plies + temperature.decay_plies > 0
-        self.deterministic = temperature.final == 0.0 and not warm
+        self.deterministic = is_cold(*temperature)
         self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse)
@@ -286,7 +285,8 @@ class PvMcts:
         visits = edges["child_visits"].astype(np.int64)
         values = np.full(len(visits), np.nan)
         np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0)
-        choose_actions(self.tree, np.array([game]), self.score, ONLY_GAME, GREEDY, self.streams, best := np.zeros(1, np.int64))
+        best = np.zeros(1, np.int64)
+        choose_actions(self.tree, np.array([game]), self.score, ONLY_GAME, GREEDY, self.streams, best)
         return Advice(visits, values, int(best[0]))
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
