@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -52,6 +53,7 @@ settings:
 """
 GAMES_AT_ONCE = 8  # in lock-step; a player with a network wants more, for its batches
 GAMES_AT_ONCE_WITH_NETWORK = 64
+LOOK_SECONDS = 0.25  # between two looks at the score of a match that is under way: counting takes longer the more games there are
 
 
 @dataclass(frozen=True)
@@ -180,6 +182,7 @@ class Account:
     def __init__(self, arena: Arena, record: TextIO, progress: Progress, stop: StopSignal) -> None:
         self.arena, self.record, self.progress, self.stop = arena, record, progress, stop
         self.games: dict[tuple[int, int], list[MatchGame]] = {}
+        self.next_look = 0.0
 
     def watch(self, places: tuple[int, int], ended: list[MatchGame]) -> None:
         """See `Watch`.
@@ -198,7 +201,13 @@ class Account:
         self.record.writelines(game_line(arena.game, names, game, arena.seed) + "\n" for game in ended)
         self.record.flush()
         self.games.setdefault(places, []).extend(ended)
-        result = self.result(places)
+        if time.perf_counter() >= self.next_look:
+            self.show(places)
+
+    def show(self, places: tuple[int, int]) -> None:
+        """Put the score of a match so far into the live line."""
+        self.next_look = time.perf_counter() + LOOK_SECONDS
+        names, result = [self.arena.names[place] for place in places], self.result(places)
         counts = f"{result.wins} wins, {result.draws} draws, {result.losses} losses"
         done = sum(map(len, self.games.values()))
         self.progress.update(done, match=" v. ".join(names), counts=counts, score=score(result.wins, result.draws, result.losses))
@@ -301,6 +310,8 @@ def run_arena(arena: Arena, record: Path, console: Console) -> int:
                 pairings = hold_tournament(arena, account.watch)
             except Stopped:
                 pairings = account.pairings()
+            if account.games:
+                account.show([*account.games][-1])
         for pairing in pairings:
             console.message(match_text(arena.names, pairing))
         if len(arena.entrants) > 2 and pairings:

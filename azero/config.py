@@ -312,14 +312,23 @@ def check(config: Config) -> None:
         UserError: names the key, its value and what is allowed.
     """
     leaves = flatten(config)
-    for key, allowed in CHOICES.items():
-        if leaves[key] not in allowed:
-            raise UserError(f"{key}={leaves[key]} is not one of: {', '.join(allowed)}.")
+    for key in CHOICES:
+        check_choice(key, leaves[key])
     for key, (lowest, highest) in RANGES.items():
         value = leaves[key]
         if not (math.isfinite(value) and lowest <= value <= highest):
             raise UserError(f"{key}={value} must lie between {lowest} and {highest}.")
     check_together(config)
+
+
+def check_choice(key: str, value: object) -> None:
+    """Refuse a value that a setting of CHOICES cannot have.
+
+    Raises:
+        UserError: names those that it can have.
+    """
+    if value not in CHOICES[key]:
+        raise UserError(f"{key}={value} is not one of: {', '.join(CHOICES[key])}.")
 
 
 def check_together(config: Config) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from azero.command_line import program
 from azero.config import Config, UserError
-from azero.evaluate import match_choice
+from azero.evaluate import match_bytes, match_choice
 from azero.examples import GameRecord
 from azero.files.folder import paths_of
 from azero.forecast import Pace, cycle_seconds, cycles_in, places_end, plies_paid, run_seconds, window_examples
@@ -27,9 +27,10 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.gate import games_at_most
 from azero.inference_choice import batch_rows
-from azero.lanes import lane_bytes, lanes_wished
+from azero.lanes import lane_bytes, most_bytes
 from azero.monitoring.console import Console, Progress, format_seconds, table_text
 from azero.run import Run
+from azero.selfplay import lane_count
 from azero.trials import MatchSpeed, Speed, Training, Trial, memory_in_use
 from azero.window import window_size
 
@@ -124,11 +125,13 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
     progress.update(0, now="starting and compiling")
     trial = Trial(config, folder)
     games, rows = config.selfplay.games, batch_rows(config)
-    lanes = max(1, min(lanes_wished(config, trial.choice.device), -(-games // rows)))
+    lanes = lane_count(config, games, trial.choice)
     trial.play(1, rows, LENGTH_SECONDS, 2, shallow(config))  # compiles
     start, base = time.perf_counter() - begin, memory_in_use()
     tried: dict[tuple[int, int], Speed] = {}
     for pair in combinations(lanes, rows, games):
+        if tried and pair[0] * lane_bytes(trial.game, pair[1], config) > most_bytes():
+            continue
         progress.update(len(tried) + 1, now=f"self-play in {pair[0]} lanes of {pair[1]} games")
         tried[pair] = trial.play(*pair, LANE_SECONDS if tried else SELFPLAY_SECONDS, games)
     speed = tried[lanes, rows]
@@ -294,7 +297,9 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     planes = int(np.prod(trial_game.planes_shape))
     targets = (17 if config.network.opponent_reply else 9) * trial_game.num_actions + 16
     window = examples * (8 * trial_game.state_words + planes + targets)
-    parts = {"Python, torch and network": measured.base, f"lanes ({measured.lanes})": lanes, "replay window": window}
+    match = match_bytes(config, trial_game)
+    games = {f"lanes ({measured.lanes})": lanes} if lanes >= match else {"match": match}  # one after the other
+    parts = {"Python, torch and network": measured.base, **games, "replay window": window}
     listed = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in parts.items())
     return f"memory about {sum(parts.values()) / MIB:,.0f} MiB: {listed}"
 

@@ -18,7 +18,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.gate import Verdict, counted_games, counts_distinct, games_at_most, judge
 from azero.inference_choice import choice_for, ensure_choice
-from azero.lanes import lanes_wished
+from azero.lanes import check_memory, lanes_wished, tree_bytes
 from azero.match import MatchGame, MatchResult, Table, Tally, Watch, summarize
 from azero.match_report import game_text
 from azero.metrics import Reporter
@@ -44,6 +44,11 @@ def match_search(config: Config) -> SearchConfig:
     return replace(config.search, num_simulations=simulations)
 
 
+def match_bytes(config: Config, game: Game) -> int:
+    """What the trees of a match take: all games of a round are under way together, and each side has a tree in each."""
+    return 2 * config.evaluate.games * tree_bytes(game, match_search(config))
+
+
 def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
     """How the networks of a match are computed: in batches that its games can fill.
 
@@ -61,8 +66,9 @@ def make_players(config: Config, networks: tuple[bytes, bytes], game: Game, choi
     """The players of a match between (candidate, champion).
 
     Raises:
-        UserError: a network does not fit the rules.
+        UserError: a network does not fit the rules, or the games of a round do not fit into memory.
     """
+    check_memory(f"A match of {game.name}", match_bytes(config, game), "evaluate.games or evaluate.num_simulations")
     schedule = {name: getattr(config.evaluate, name) for name in TEMPERATURE}
     choice = match_choice(choice, config.evaluate.games)
     candidate = make_searcher(config, networks[0], "candidate", game, choice, **schedule)
@@ -179,7 +185,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     record |= {"champion": champion.sha256, "elo_chain": elo}
     report.cycle_scalars(cycle, {"evaluate/promoted": float(promoted), "evaluate/elo_chain": elo})
     history = [*run.state.history, record]
-    run.commit(replace(run.state, cycle=cycle, stage="selfplay", champion=champion, history=history))
+    run.commit(replace(run.state, cycle=cycle, stage="selfplay", champion=champion, history=history), ends_cycle=True)
     run.clean()
 
 
@@ -189,6 +195,10 @@ def hold_matches(
     """Play the match of (candidate, champion), then the games of whoever is champion now against the fixed opponents; tell both.
 
     Returns what the run's history keeps of them, with the gate's decision.
+
+    Raises:
+        Stopped: a stop was requested.
+        UserError: a network does not fit the rules, or the games of a round do not fit into memory.
     """
     cycle, evaluate = run.state.cycle + 1, config.evaluate
     champion = unpack_network(networks[1], "champion")

@@ -261,27 +261,33 @@ def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0, 
 
 def lane_bytes(game: Game, rows: int, config: Config) -> int:
     """What one lane with so many games in flight takes: their trees and records, and the remembered evaluations."""
-    nodes = nodes_needed(config.search.num_simulations, config.search.tree_reuse) + 1
-    tree = nodes * (node_type(config.search).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
     record = game.max_plies * (8 * game.state_words + 4 * game.num_actions)
-    return rows * (tree + record) + config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
+    remembered = config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
+    return rows * (tree_bytes(game, config.search) + record) + remembered
 
 
-def check_memory(game: Game, inferences: Sequence[Inference], config: Config) -> None:
-    """Refuse lanes that this machine's memory cannot hold.
+def tree_bytes(game: Game, search: SearchConfig) -> int:
+    """What the tree of one game takes, full."""
+    nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
+    return nodes * (node_type(search).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
+
+
+def most_bytes() -> float:
+    """How much of this machine's memory trees may take; infinite where it does not say how much it has, as on Windows."""
+    if not hasattr(os, "sysconf"):
+        return math.inf
+    return MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def check_memory(what: str, needed: float, lower: str) -> None:
+    """Refuse what this machine's memory cannot hold.
 
     Raises:
-        UserError: names the settings that make them smaller.
+        UserError: it would take `needed` bytes; `lower` names the settings that make it smaller.
     """
-    if not hasattr(os, "sysconf"):
-        return  # Windows does not say
-    needed = sum(lane_bytes(game, inference.batch_size, config) for inference in inferences)
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > MEMORY_SHARE * memory:
-        raise UserError(
-            f"Self-play of {game.name} would take {needed / 2**30:.1f} GiB and this machine has {memory / 2**30:.1f}; lower "
-            "selfplay.concurrent_games, search.num_simulations, inference.cache or lanes."
-        )
+    if needed > most_bytes():
+        has = most_bytes() / MEMORY_SHARE
+        raise UserError(f"{what} would take {needed / 2**30:.1f} GiB and this machine has {has / 2**30:.1f}; lower {lower}.")
 
 
 def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> list[SelfplayLane]:
@@ -290,7 +296,9 @@ def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> l
     Raises:
         UserError: they do not fit into memory.
     """
-    check_memory(game, inferences, config)
+    needed = sum(lane_bytes(game, inference.batch_size, config) for inference in inferences)
+    settings = "selfplay.concurrent_games, search.num_simulations, inference.cache or lanes"
+    check_memory(f"Self-play of {game.name}", needed, settings)
     policy, entries = make_policy(config.search, config.selfplay), config.inference.cache
     return [
         SelfplayLane(
@@ -299,6 +307,39 @@ def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> l
         )
         for inference in inferences
     ]
+
+
+class LaneThreads:
+    """Lanes that play games of a queue, each in a thread of its own; what goes wrong in one ends them all."""
+
+    def __init__(self, lanes: Sequence[SelfplayLane], queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Begin to play; the arguments are those of `SelfplayLane.play`."""
+        self.failures: list[BaseException] = []
+
+        def run(lane: SelfplayLane) -> None:
+            try:
+                lane.play(queue, seeds, queue.finish, stop)
+            except BaseException as failure:  # told in the thread that joins
+                self.failures.append(failure)
+                queue.abandoned = True
+
+        self.threads = [threading.Thread(target=run, args=(lane,), daemon=True) for lane in lanes]
+        for thread in self.threads:
+            thread.start()
+
+    def play_on(self, seconds: float) -> bool:
+        """Wait so long, or until all have ended. Returns whether some still play."""
+        until = time.perf_counter() + seconds
+        for thread in self.threads:
+            thread.join(max(0.0, until - time.perf_counter()))
+        return any(thread.is_alive() for thread in self.threads)
+
+    def join(self) -> None:
+        """Wait until all have ended, and raise what went wrong in one of them."""
+        for thread in self.threads:
+            thread.join()
+        if self.failures:
+            raise self.failures[0]
 
 
 def play_games(
@@ -312,6 +353,7 @@ def play_games(
     deadline: float = math.inf,
     expected_seconds: float = 0.0,
     openings: Mapping[int, np.ndarray] | None = None,
+    keep: Callable[[list[GameRecord]], None] = lambda records: None,
 ) -> tuple[list[GameRecord], StageFigures]:
     """Play the games of those numbers, one lane for each inference, and return those that finished, by number, and the figures.
 
@@ -327,34 +369,27 @@ def play_games(
             flight are finished, and at least one is played.
         expected_seconds: what a game takes beside others in flight, as far as that is known.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
+        keep: is given the games that finished, by number, where a lane fails; what went wrong there is raised after that.
 
     Raises:
         UserError: the lanes do not fit into memory.
     """
     lanes = make_lanes(game, inferences, config)
     queue = GameQueue(iter(numbers), deadline, expected_seconds, openings or {})
-    failures: list[BaseException] = []
     begin = time.perf_counter()
-
-    def run_lane(lane: SelfplayLane) -> None:
-        try:
-            lane.play(queue, seeds, queue.finish, stop)
-        except BaseException as failure:  # told in the main thread
-            failures.append(failure)
-            queue.abandoned = True
-
-    threads = [threading.Thread(target=run_lane, args=(lane,), daemon=True) for lane in lanes]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads):
-        threads[0].join(0.1) if threads[0].is_alive() else time.sleep(0.02)
+    threads = LaneThreads(lanes, queue, seeds, stop)
+    playing = True
+    while playing:  # once more when all have ended
+        playing = threads.play_on(0.1)
         made = sum(lane.simulations_made() for lane in lanes)
         progress.update(len(queue.records), **live_figures(stage_figures(lanes), made, time.perf_counter() - begin))
-    if failures:
-        raise failures[0]
+    records = sorted(queue.records, key=lambda record: record.number)
+    if threads.failures:
+        keep(records)
+    threads.join()
     figures = stage_figures(lanes)
     figures.game_seconds = queue.game_seconds
-    return sorted(queue.records, key=lambda record: record.number), figures
+    return records, figures
 
 
 def stage_figures(lanes: Sequence[SelfplayLane]) -> StageFigures:

@@ -20,7 +20,7 @@ from azero.forecast import seconds_left
 from azero.metrics import Reporter
 from azero.monitoring.console import format_seconds
 from azero.run import Run, Stopped, StopSignal
-from azero.stage import mend_report, run_next, start_clock
+from azero.stage import mend_report, run_next, start_clock, tell_changes
 from azero.truth.known import has_table
 from azero.truth.shipped import check_file
 
@@ -110,10 +110,11 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
     """
     check_file(config)
     with StopSignal() as stop, Run.open(config, name, "azero.loop") as run, Reporter.open(run) as report:
-        if run.state.cycle >= config.cycles and run.state.stage == "selfplay":
+        if run.state.cycle >= config.cycles and run.state.stage != "initialize":
             report.message(f"Run {name} has finished its {run.state.cycle} cycles already.")
         elif run.state.stage != "initialize":
             report.message(f"Run {name} goes on with {run.state.stage} of cycle {run.state.cycle + 1}.")
+        tell_changes(run, report)
         try:
             all_cycles = run_cycles(config, run, report, stop)
         except Stopped:

@@ -7,6 +7,7 @@ measuring how well a champion plays; training on it, or choosing settings by it 
 from __future__ import annotations
 
 import math
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -44,8 +45,7 @@ def make_file(words: Sequence[str]) -> int:
     count, seed = whole_number(settings, "positions", 1000, 1), whole_number(settings, "seed", 1, 0)
     oracle = make_oracle(game, take_seconds(settings))
     refuse_rest(settings)
-    if out.exists():
-        raise UserError(f"out={out} is there already; name a new file.")
+    refuse_place(out)
     sets = []
     for number, kind in enumerate(kinds):
         begin = time.perf_counter()
@@ -67,6 +67,18 @@ def take_path(settings: dict[str, Any], key: str) -> Path:
     if settings.get(key) in (None, ""):
         raise UserError(f"{key}= is missing; name a file, such as {key}=positions.gz.")
     return Path(str(settings.pop(key)))
+
+
+def refuse_place(out: Path) -> None:
+    """Refuse a file that is there, or that could not be written once the work is done.
+
+    Raises:
+        UserError: it says which.
+    """
+    if out.exists():
+        raise UserError(f"out={out} is there already; name a new file.")
+    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
+        raise UserError(f"out={out} cannot be written: {out.parent} is no folder that files can be put into.")
 
 
 def take_plies(settings: dict[str, Any], game: Game) -> range | None:

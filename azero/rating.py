@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+Z = NormalDist().inv_cdf(0.975)  # standard errors in half of a 95 % interval
 ELO_SCALE = 400.0  # an Elo difference of 400 is a score of 10 : 1
 ELO_LIMIT = 1200.0  # 1000 : 1; a larger difference cannot be told from a match
 PAIR_SCORES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])  # a pair's points over its two games
@@ -29,27 +30,25 @@ def score(wins: int, draws: int, losses: int) -> float:
     return (wins + draws / 2) / games
 
 
-def score_interval(wins: int, draws: int, losses: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Lower and upper limit of the expected score: Wilson's score interval (Wilson 1927) with the variance of a match with draws.
+def score_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
+    """Lower and upper limit of the expected score, with 95 % confidence.
 
-    One game's points have the variance p (1 - p) - d / 4, where p is the expected score and d the share of draws. The limits are
-    the p at which the score found lies z standard errors away, p solving (score - p)^2 = z^2 (p (1 - p) - d / 4) / games.
-    d is not known; putting the share found in its place would call forty draws a certain 0.5, so its own lower Wilson limit
-    stands there. Without draws this is Wilson's interval.
+    This is Wilson's score interval (Wilson 1927) with the variance of a match with draws. One game's points have the variance
+    p (1 - p) - d / 4, where p is the expected score and d the share of draws. The limits are the p at which the score found lies
+    z standard errors away, p solving (score - p)^2 = z^2 (p (1 - p) - d / 4) / games. d is not known; putting the share found in
+    its place would call forty draws a certain 0.5, so its own lower Wilson limit stands there. Without draws this is Wilson's
+    interval.
 
     Args:
         wins: games won.
         draws: games drawn.
         losses: games lost.
-        confidence: how often the interval holds the truth, between 0 and 1.
 
     Raises:
-        ValueError: there are no games, a count is negative, or the confidence is not between 0 and 1.
+        ValueError: there are no games, or a count is negative.
     """
     games = count_games(wins, draws, losses)
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"confidence={confidence} must lie between 0 and 1")
-    weight = NormalDist().inv_cdf((1 + confidence) / 2) ** 2 / games
+    weight = Z**2 / games
     draw_share, _ = solve_wilson(draws / games, weight, 0.0)
     return solve_wilson(score(wins, draws, losses), weight, draw_share)
 
@@ -79,10 +78,10 @@ def elo_difference(expected_score: float, limit: float = ELO_LIMIT) -> float:
     return max(-limit, min(limit, ELO_SCALE * math.log10(expected_score / (1 - expected_score))))
 
 
-def elo_interval(wins: int, draws: int, losses: int, confidence: float = 0.95, limit: float = ELO_LIMIT) -> tuple[float, float]:
+def elo_interval(wins: int, draws: int, losses: int) -> tuple[float, float]:
     """`score_interval` in Elo points."""
-    lower, upper = score_interval(wins, draws, losses, confidence)
-    return elo_difference(lower, limit), elo_difference(upper, limit)
+    lower, upper = score_interval(wins, draws, losses)
+    return elo_difference(lower), elo_difference(upper)
 
 
 def count_games(wins: int, draws: int, losses: int) -> int:
@@ -109,9 +108,7 @@ class Rating(NamedTuple):
     margin: float  # half the 95 % interval of `elo`
 
 
-def ratings(
-    points: np.ndarray, games: np.ndarray, confidence: float = 0.95, fixed: Mapping[int, float] | None = None
-) -> list[Rating]:
+def ratings(points: np.ndarray, games: np.ndarray, fixed: Mapping[int, float] | None = None) -> list[Rating]:
     """Elo ratings of M players who met each other: the most likely ones (Bradley & Terry 1952; Elo's curve is theirs).
 
     Each player brings half a drawn game that was not played, in equal shares against all whom it met, so that who won or lost
@@ -122,7 +119,6 @@ def ratings(
     Args:
         points: [M, M], points[i, j] is what i scored against j, a draw being half a point.
         games: [M, M], how many games that took; symmetric, points + points.T.
-        confidence: how often the interval holds the truth, between 0 and 1.
         fixed: players whose Elo is given; the others are placed around them, and the margins take it for certain.
 
     Raises:
@@ -151,7 +147,7 @@ def ratings(
         strength += step
         if np.abs(step).max(initial=0.0) < 1e-9:
             break
-    margins = NormalDist().inv_cdf((1 + confidence) / 2) * np.sqrt(np.diag(spread))
+    margins = Z * np.sqrt(np.diag(spread))
     return [Rating(float(elo * nats), float(elo * margin)) for nats, margin in zip(strength, margins, strict=True)]
 
 

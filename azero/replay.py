@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from azero.config import UserError
 from azero.examples import Examples, GameRecord, examples_of
 from azero.files.disk import DamagedFile
 from azero.run import Run, ShardEntry
@@ -157,7 +158,7 @@ def load_window(
         mix, replies: as for `examples_of`.
 
     Raises:
-        UserError: no example is left.
+        UserError: there is no example, or none is left.
     """
     newest_first: list[Examples] = []
     count = 0
@@ -169,6 +170,11 @@ def load_window(
             newest_first.append(examples_of(records, mix, replies=replies))
             count += len(newest_first[-1].value_target)
     if count == 0:
+        if run.state.shards:
+            raise UserError(
+                f"No ply of the games in {run.paths.data} was searched in full, so there is nothing to train on; begin again "
+                "with run=NAME and more selfplay.games or a larger selfplay.full_search_fraction."
+            )
         raise DamagedFile(str(run.paths.data), "it holds no whole shard of games to train on; play again with run=NAME")
     parts = newest_first[::-1]
     return Examples(*(np.concatenate(column)[-window:] for column in zip(*parts, strict=True)))

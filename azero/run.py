@@ -39,6 +39,7 @@ class Run:
         paths: where its files are.
         state: what was committed last.
         writable: whether this process holds the lock.
+        changes: the settings that differ from those the run had before it was opened for work, each as "key old → new".
     """
 
     def __init__(self, config: Config, name: str, disk: Disk | None = None) -> None:
@@ -48,28 +49,33 @@ class Run:
         self.paths = paths_of(config, name)
         self.state = State(name=name, seed=config.seed)
         self.writable = False
+        self.changes: list[str] = []
         self._folder = Folder(self.paths, disk or Disk())
 
     @classmethod
-    def open(cls, config: Config, name: str, programme: str, disk: Disk | None = None) -> Run:
+    def open(cls, config: Config, name: str, programme: str, disk: Disk | None = None, stage: str | None = None) -> Run:
         """Open a run for work, or begin it: take the lock, check that the configuration fits, mend what a crash left.
+
+        What is no longer needed stays until a cycle ends, and goes by the configuration that is asked for then.
 
         Args:
             config: the configuration asked for; it replaces the run's where that may change.
             name: the run's name.
             programme: who takes the lock, for the message to others.
             disk: for tests.
+            stage: the stage that has to come next, where only that is wanted; else nothing is changed.
 
         Raises:
-            UserError: another process works on it; the folder is another program's; the configuration cannot fit; state.json is
-                damaged; the disk is full or read-only.
+            UserError: another process works on it; the folder is another program's; the configuration cannot fit; another stage
+                comes next; state.json is damaged; the disk is full or read-only.
         """
         run = cls(config, name, disk)
         try:
             run._folder.lock(programme)
             run.writable = True
-            run._load_or_begin()
+            run._load_or_begin(stage)
             run._recover()
+            run._take_settings()
         except BaseException:
             run.close()
             raise
@@ -103,11 +109,12 @@ class Run:
         self.writable = False
         self._folder.unlock()
 
-    def commit(self, state: State) -> None:
+    def commit(self, state: State, *, ends_cycle: bool = False) -> None:
         """Make a new state the run's, at once and on the disk: the only commit point. The files it names must have been written.
 
         A champion or candidate that differs from the one before joins the list of its kind; files that are no longer named are
-        noted as retired, for `clean`.
+        noted as retired, for `clean`. At the end of a cycle those that are no longer needed are named no longer: kept are the
+        champion, the candidate, `keep` networks of each kind before them, and the shards that reach into the replay window.
 
         Raises:
             UserError: the disk refused; the old state is still in force.
@@ -118,29 +125,28 @@ class Run:
         candidates = _ending_with(state.candidate, state.candidates)
         steps_before = self.state.train_steps if state.candidate != self.state.candidate else state.train_steps_before
         state = replace(state, champions=champions, candidates=candidates, train_steps_before=steps_before)
+        if ends_cycle:
+            state = self._trimmed(state)
         gone = ({*self.state.retired} | self.state.files()) - state.files() - {entry.file for entry in state.quarantine}
         state = replace(state, retired=sorted(file for file in gone if self.paths.of(file).exists()))
         self._folder.replace(self.paths.state, format_state(state))
         self.state = state
 
-    def clean(self) -> None:
-        """Remove what the run no longer needs, by this rule.
+    def _trimmed(self, state: State) -> State:
+        kept, window = self.config.keep + 1, window_size(self.config.train, state.examples)
+        return replace(
+            state,
+            champions=state.champions[-kept:],
+            candidates=state.candidates[-kept:],
+            shards=shards_in_window(state.shards, window),
+        )
 
-        Kept are the champion, the candidate, `keep` networks of each kind before them, and the shards that reach into the replay
-        window. Only files that an earlier state named are ever removed.
+    def clean(self) -> None:
+        """Remove the files that an earlier state named and the committed one does not; only such are ever removed.
 
         Raises:
             UserError: the disk refused.
         """
-        kept = self.config.keep + 1
-        state = replace(
-            self.state,
-            champions=self.state.champions[-kept:],
-            candidates=self.state.candidates[-kept:],
-            shards=shards_in_window(self.state.shards, window_size(self.config.train, self.state.examples)),
-        )
-        if state.files() != self.state.files():
-            self.commit(state)
         self._folder.remove(self.state.retired)
 
     def write_network(self, kind: str, cycle: int, data: bytes) -> FileEntry:
@@ -249,41 +255,60 @@ class Run:
             raise UserError(f"{self.paths.state} cannot be read ({error.strerror or error}).") from error
         self.state = parse_state(data, str(self.paths.state))
 
-    def _load_or_begin(self) -> None:
-        asked: dict[str, Any] = json.loads(json.dumps(flatten(self.config)))
-        if not self.paths.state.exists():
+    def _load_or_begin(self, stage: str | None) -> None:
+        begun = self.paths.state.exists()
+        if begun:
+            self._load()
+        else:
             self._folder.refuse_foreign()
-            self.commit(replace(self.state, config=asked, git=git_commit()))
-            return
-        self._load()
+        if stage not in (None, self.state.stage):
+            due = self.state.stage
+            raise UserError(f"In run {self.name} the stage {due} comes next, not {stage}; run python -m azero.{due}.")
+        if self.state.champion is not None:
+            self._refuse_misfit(leaves_of(self.config))
+        if not begun:
+            self.commit(replace(self.state, config=leaves_of(self.config), git=git_commit()))
+
+    def _take_settings(self) -> None:
+        """The configuration asked for becomes the run's, also where people can read it."""
+        from omegaconf import OmegaConf
+
+        asked = leaves_of(self.config)
         if self.state.champion is not None:
             asked["init_from"] = asked["init_from"] or self.state.config["init_from"]
-            self._refuse_misfit(asked)
+        self.changes = changes_between(self.state.config, {key: asked[key] for key in asked if key != "run"})
         if self.state.config != asked:
             self.commit(replace(self.state, config=asked, seed=self.config.seed))
+        self._folder.replace_if_other(self.paths.config_yaml, OmegaConf.to_yaml(OmegaConf.create(asdict(self.config))).encode())
 
     def _refuse_misfit(self, asked: dict[str, Any]) -> None:
-        had = flatten(Config()) | self.state.config  # a setting that the run was begun before has its default
-        misfits = [key for key in asked if key.startswith(FIXED) and not same_setting(key, had[key], asked[key])]
-        if misfits:
-            changes = ", ".join(f"{key} {had[key]} → {asked[key]}" for key in misfits)
+        fixed = {key: asked[key] for key in asked if key.startswith(FIXED) and (key, asked[key]) != ("init_from", None)}
+        if misfits := changes_between(self.state.config, fixed):
+            changes = ", ".join(misfits)
             raise UserError(
                 f"{self.paths.folder} was begun otherwise: {changes}; take that back, or begin a new run with run=NAME."
             )
 
     def _recover(self) -> None:
-        """Finish what a crash interrupted, and leave the configuration where people can read it."""
-        from omegaconf import OmegaConf
-
+        """Finish what a crash interrupted."""
         self._folder.make_inner()
         self._folder.remove_temporary()
-        if self.state.stage == "selfplay":
-            self.clean()  # as at the end of every cycle, for a crash may have come between the last commit and that
-        self._folder.remove(self.state.retired)
+        self.clean()
         for damaged in self.state.quarantine:
             if damaged.file not in self.state.files() and self.paths.of(damaged.file).exists():
                 self._folder.quarantine(damaged)
-        self._folder.replace_if_other(self.paths.config_yaml, OmegaConf.to_yaml(OmegaConf.create(asdict(self.config))).encode())
+
+
+def leaves_of(config: Config) -> dict[str, Any]:
+    """Every setting by its dotted key, as `state.json` keeps it."""
+    leaves: dict[str, Any] = json.loads(json.dumps(flatten(config)))
+    return leaves
+
+
+def changes_between(had: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    """Each of the settings `asked` that a run did not have, as "key old → new"; one that it was begun before had its default."""
+    had = leaves_of(Config()) | had
+    return [f"{key} {had[key]} → {asked[key]}" for key in asked if not same_setting(key, had[key], asked[key])]
 
 
 def same_setting(key: str, had: Any, asked: Any) -> bool:

@@ -44,7 +44,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
             cycle's games.
 
     Raises:
-        Stopped: finished games are committed as a partial shard; the others are played again from their seeds.
+        Stopped: finished games are committed as a partial shard; the others are played again from their seeds. So it is where
+            anything goes wrong in a lane, which is raised then.
         UserError: the champion does not fit the rules.
     """
     begin = time.perf_counter()
@@ -61,15 +62,19 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
     openings = openings_of(config, run, game, report)
-    with report.stage("selfplay", cycle, config.cycles, wanted, "games") as progress, one_thread_a_lane():
+    with report.stage("selfplay", cycle, config.cycles, len(numbers), "games") as progress, one_thread_a_lane():
         lanes = lane_count(config, len(numbers), choice)
         inferences = make_inferences(champion, game, choice, lanes)
         limits = (deadline, report.last_figure(GAME_SECONDS) or 0.0)
-        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, *limits, openings)
+
+        def keep(played: list[GameRecord]) -> None:
+            run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))
+
+        played, figures = play_games(game, inferences, config, numbers, seeds, progress, stop, *limits, openings, keep)
     if played:
         note_compiled(config.search.kind)
     if len(played) < len(numbers) and stop.requested:
-        run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, cycle, played, game.name)]))
+        keep(played)
         raise Stopped
     records = [*(record for record in done if record.number < wanted), *played]
     if len(records) < wanted:

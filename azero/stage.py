@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Container, Mapping
 from dataclasses import replace
 
-from azero.config import Config, UserError
+from azero.config import Config
 from azero.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.files.state import STAGES
 from azero.metrics import Reporter
@@ -150,6 +150,12 @@ def mend_report(config: Config, run: Run, report: Reporter, clock: Clock) -> Non
         finish_cycle(config, run, report, clock)
 
 
+def tell_changes(run: Run, report: Reporter) -> None:
+    """Say which settings a run goes on with that it did not have before: one left out of the command has fallen back."""
+    if run.changes:
+        report.message(f"Settings have changed: {', '.join(run.changes)}.")
+
+
 def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
     """Run one stage if it is the one that comes next, without the bound of `minutes`. Returns the exit status.
 
@@ -157,11 +163,8 @@ def run_alone(name: str, stage: Stage, config: Config, run_name: str) -> int:
         UserError: another stage comes next, or `oracle.file` cannot be asked about.
     """
     check_file(config)
-    with StopSignal() as stop, Run.open(config, run_name, f"azero.{name}") as run, Reporter.open(run) as report:
-        if run.state.stage != name:
-            raise UserError(
-                f"In run {run_name} the stage {run.state.stage} comes next, not {name}; run python -m azero.{run.state.stage}."
-            )
+    with StopSignal() as stop, Run.open(config, run_name, f"azero.{name}", stage=name) as run, Reporter.open(run) as report:
+        tell_changes(run, report)
         clock = start_clock(0.0, run, report)
         mend_report(config, run, report, clock)
         try:

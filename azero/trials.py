@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from azero.forecast import Merging, merging_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.inference_choice import ensure_choice
-from azero.lanes import GameQueue, SelfplayLane, make_lanes
+from azero.lanes import GameQueue, LaneThreads, SelfplayLane, make_lanes
 from azero.learning.fit import fit
 from azero.match import Table
 from azero.metrics import NullReporter
@@ -37,6 +36,9 @@ from azero.train import forward_products, training_threads
 from azero.truth.known import told_last
 
 TRAIN_STEPS = 60  # the most that are timed
+
+
+MOMENTS = {"sgd": 1, "adam": 2, "adamw": 2}  # numbers that the optimizer keeps for each weight
 
 
 class Enough(Exception):
@@ -117,28 +119,22 @@ class Trial:
         choice = self.choice if rows == self.choice.batch_size else replace(self.choice, batch_size=rows, batches=())
         queue, stop = GameQueue(iter(range(games))), StopSignal()
         game_seeds = seeds.game_seeds(config.seed, 1, seeds.SELFPLAY, games)
-        finished: list[GameRecord] = []
         with one_thread_a_lane():
             inferences = make_inferences(self.network, self.game, choice, lanes)
             playing = make_lanes(self.game, inferences, config)
-            threads = [
-                threading.Thread(target=lane.play, args=(queue, game_seeds, finished.append, stop), daemon=True)
-                for lane in playing
-            ]
             begin = time.perf_counter()
             counts = [self.counts(playing)]
-            for thread in threads:
-                thread.start()
-            while any(thread.is_alive() for thread in threads):
-                time.sleep(min(0.02, seconds / 50))
+            threads = LaneThreads(playing, queue, game_seeds, stop)
+            playing_on = True
+            while playing_on:  # once more when all have ended
+                playing_on = threads.play_on(min(0.02, seconds / 50))
                 if all(lane.ended > counts[-1][0] for lane in playing):
                     counts.append(self.counts(playing))
                 stop.requested = counts[-1][0] - begin > seconds
-            for thread in threads:
-                thread.join()
+            threads.join()
             end = time.perf_counter()
         half = next(count for count in counts if count[0] >= (counts[0][0] + counts[-1][0]) / 2)
-        if half is counts[-1] or len(finished) == games:
+        if half is counts[-1] or len(queue.records) == games:
             half = counts[0]
         took, simulations, evaluations, plies = (late - early for late, early in zip(counts[-1], half, strict=True))
         took = max(took, 1e-9)
@@ -146,9 +142,9 @@ class Trial:
             simulations / took,
             evaluations / took,
             plies / took,
-            sorted(finished, key=lambda record: record.number),
+            sorted(queue.records, key=lambda record: record.number),
             end - begin,
-            len(finished) == games,
+            len(queue.records) == games,
         )
 
     def counts(self, lanes: Sequence[SelfplayLane]) -> tuple[float, float, float, float]:
@@ -178,9 +174,10 @@ class Trial:
             with torch_threads(training_threads(products, 0, NullReporter())):
                 device = resolve_device(self.config.device)
                 result = fit(self.network, enough, self.game, config, self.config.seed, device, tick, steps=TRAIN_STEPS)
-                moments = result.optimizer_state if config.keep_optimizer else None
+                moments, unseen = result.optimizer_state if config.keep_optimizer else None, 0
         except Enough:
-            moments = None
+            weights = sum(parameter.nbytes for parameter in self.network.parameters())
+            moments, unseen = None, MOMENTS[config.optimizer] * weights if config.keep_optimizer else 0
         candidate = pack_network(
             self.network,
             game=self.game,
@@ -195,7 +192,7 @@ class Trial:
             step=float(np.median(np.diff(after_first))),
             window_example=merging_seconds / len(examples.states) + max(0.0, ticks[0] - begin) / len(enough.states) / 2,
             merging=merging,
-            candidate=len(candidate),
+            candidate=len(candidate) + unseen,
         )
 
     def match(self, seconds: float, games: int) -> MatchSpeed:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from azero.command_line import WRONG_INPUT, compose, has_file
-from azero.config import Config, UserError
+from azero.config import Config, UserError, check_choice
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 
@@ -93,9 +93,14 @@ def take_game(settings: dict[str, Any], default: str = "tictactoe") -> Game:
 
 
 def take_config(settings: dict[str, Any]) -> Config:
-    """Take out of the settings where runs lie and which device computes; the rest of the config is the default's."""
+    """Take out of the settings where runs lie and which device computes; the rest of the config is the default's.
+
+    Raises:
+        UserError: there is no such device.
+    """
     keys = ("checkpoints", "data", "device")
     asked: dict[str, Any] = {key: str(settings.pop(key)) for key in keys if key in settings}
+    check_choice("device", asked.get("device", "auto"))
     return replace(Config(), **asked)
 
 

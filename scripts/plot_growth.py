@@ -15,7 +15,6 @@ import importlib.util
 import itertools
 import statistics
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -86,16 +85,11 @@ def rate(point: Point, size: tuple[int, int], seconds: float) -> float:
     seeds = game_seeds(1, 1, SELFPLAY, 100_000)
     queue, stop = GameQueue(iter(itertools.cycle(range(len(seeds))))), StopSignal()
     with one_thread_a_lane():
-        threads = [
-            threading.Thread(target=lane.play, args=(queue, seeds, lambda record: None, stop), daemon=True) for lane in playing
-        ]
         begin = time.perf_counter()
-        for thread in threads:
-            thread.start()
-        time.sleep(seconds)
+        threads = lanes.LaneThreads(playing, queue, seeds, stop)
+        threads.play_on(seconds)
         stop.requested = True  # lanes end after the wave in hand
-        for thread in threads:
-            thread.join()
+        threads.join()
     return sum(lane.simulations_made() for lane in playing) / (time.perf_counter() - begin)
 
 

@@ -15,17 +15,20 @@ The last line is `mismatches=N`; the exit status is 1 unless N is 0.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from gnugo import compare_with_gnugo
+from gnugo import PROGRAM, compare_with_gnugo
 from playing import perft
 from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel
 
+from azero.command_line import one_sentence
+from azero.config import UserError
 from azero.games import make_game
 from azero.search.deepening import Searcher
 
@@ -103,6 +106,18 @@ REFEREES: dict[str, Callable[[int, int], Iterator[int]]] = {
 }
 
 
+def refuse_absent(referees: Sequence[str]) -> None:
+    """Refuse to begin where a referee that will be asked is not installed.
+
+    Raises:
+        UserError: it says what installs the referee.
+    """
+    if "openspiel" in referees and importlib.util.find_spec("pyspiel") is None:
+        raise UserError('The referee openspiel is not installed; pip install "azero[openspiel]" installs it.')
+    if "gnugo" in referees and PROGRAM is None:
+        raise UserError("The referee gnugo is not installed; apt-get install gnugo installs it.")
+
+
 def main() -> int:
     """Ask the referees; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -112,12 +127,14 @@ def main() -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
-    mismatches = 0
-    for name in arguments.referees or REFEREES:
+    referees, mismatches = arguments.referees or [*REFEREES], 0
+    refuse_absent(referees)
+    for name in referees:
         mismatches += sum(REFEREES[name](arguments.games, arguments.seed))
     print(f"mismatches={mismatches}")
     return 1 if mismatches else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    with one_sentence():
+        sys.exit(main())

@@ -139,6 +139,7 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
         (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
         (["game=chess"], "game.name=chess is unknown"),
         (["lanes=0"], "lanes=0 must be"),
+        (["device=gpu"], "device=gpu is not one of: auto, cpu, cuda"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from toy import NAME, toy_config
 from azero import estimate
 from azero.config import Config, EvaluateConfig
 from azero.games import make_game
-from azero.lanes import lane_bytes
+from azero.lanes import lane_bytes, tree_bytes
 from azero.monitoring.console import SilentProgress
 
 
@@ -60,6 +60,21 @@ def test_memory_counts_the_lanes_as_they_are_checked(measured: tuple[Config, est
     large = replace(config, inference=replace(config.inference, cache=2**20))
     lanes = lane_bytes(game, 16, large) / 2**20
     assert f"lanes (1) {lanes:,.0f}" in estimate.memory_text(large, told, game)
+    match = replace(config, evaluate=replace(config.evaluate, games=20_000))  # all under way together, a tree for each side
+    assert f"match {2 * 20_000 * tree_bytes(game, config.search) / 2**20:,.0f}" in estimate.memory_text(match, told, game)
+
+
+def test_ways_of_playing_that_do_not_fit_into_memory_are_not_tried(
+    measured: tuple[Config, estimate.Measured], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The recipe's own, 1 lane of 16 games, fits, and that of half as many; twice the games and twice the lanes do not."""
+    config, told = measured
+    assert set(told.tried) == {(1, 16), (1, 8), (1, 32), (2, 16)}
+    config = replace(config, inference=replace(config.inference, cache=0))
+    room = 1.5 * lane_bytes(make_game("tictactoe"), 16, config)
+    monkeypatch.setattr("azero.lanes.most_bytes", lambda: room)
+    monkeypatch.setattr(estimate, "most_bytes", lambda: room)
+    assert set(estimate.measure(config, NAME, tmp_path, SilentProgress()).tried) == {(1, 16), (1, 8)}
 
 
 def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimate.Measured]) -> None:

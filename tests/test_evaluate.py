@@ -12,6 +12,7 @@ from toy import NAME, StopInside, Told, advance, toy_config
 from azero import evaluate, loop
 from azero.config import Config, EvaluateConfig, GameConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
+from azero.lanes import tree_bytes
 from azero.match import MatchGame, MatchResult, summarize
 from azero.metrics import Reporter
 from azero.monitoring.console import SilentProgress
@@ -52,6 +53,20 @@ def evaluated(config: Config, report: Told | None = None) -> State:
     with Run.open(config, NAME, "test") as run:
         evaluate.run_stage(config, run, report or Told(), StopSignal())
         return run.state
+
+
+def test_a_match_that_memory_cannot_hold_is_refused_before_it_begins(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two trees for each of the games that are under way together."""
+    game = make_game("tictactoe")
+    needed = evaluate.match_bytes(config, game)
+    assert needed == 2 * config.evaluate.games * tree_bytes(game, evaluate.match_search(config))
+    monkeypatch.setattr("azero.lanes.most_bytes", lambda: needed - 1)
+    with pytest.raises(
+        UserError, match=r"A match of tictactoe would take .* lower evaluate\.games or evaluate\.num_simulations\."
+    ):
+        evaluated(config)
+    monkeypatch.setattr("azero.lanes.most_bytes", lambda: needed)
+    assert evaluated(config).cycle == 1
 
 
 @pytest.mark.parametrize(

@@ -68,6 +68,17 @@ def test_a_finished_run_says_so_and_changes_nothing(tmp_path: Path, capsys: pyte
     assert Run.read(config, NAME).state == before
 
 
+def test_a_run_between_stages_with_no_cycles_left_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = toy_config(tmp_path)
+    loop.main(replace(config, cycles=1), NAME)
+    with Run.open(config, NAME, "test") as run:
+        selfplay.run_stage(config, run, NullReporter(), StopSignal())
+    capsys.readouterr()
+    loop.main(replace(config, cycles=1), NAME)
+    said = capsys.readouterr().out
+    assert "Run toy has finished its 1 cycles already." in said and "goes on" not in said
+
+
 def test_more_cycles_continue_a_finished_run_to_the_same_end(tmp_path: Path, undisturbed: str) -> None:
     state = advance(toy_config(tmp_path, cycles=1))
     assert state.cycle == 1 and run_digest(state) != undisturbed
@@ -77,7 +88,19 @@ def test_more_cycles_continue_a_finished_run_to_the_same_end(tmp_path: Path, und
 def test_a_run_that_goes_on_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     advance(toy_config(tmp_path), until="train")
     loop.main(toy_config(tmp_path, cycles=1), NAME)
-    assert "Run toy goes on with train of cycle 1." in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "Run toy goes on with train of cycle 1." in said
+    assert "Settings have changed: cycles 2 → 1." in said
+
+
+def test_a_setting_that_is_left_out_when_a_run_goes_on_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = toy_config(tmp_path, cycles=1)
+    loop.main(replace(config, keep=9, train=replace(config.train, lr=0.5)), NAME)
+    assert "Settings" not in capsys.readouterr().out
+    loop.main(config, NAME)
+    assert f"Settings have changed: train.lr 0.5 → {config.train.lr}, keep 9 → {config.keep}.\n" in capsys.readouterr().out
+    loop.main(config, NAME)
+    assert "Settings" not in capsys.readouterr().out
 
 
 def test_the_same_seed_gives_the_same_run_and_another_seed_another(tmp_path: Path, undisturbed: str) -> None:

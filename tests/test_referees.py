@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel, go_marks, openspiel_marks
+
+from azero.config import UserError
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+import referee
+
+
+def test_a_referee_that_is_not_installed_is_named_before_any_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(referee, "PROGRAM", None)
+    with pytest.raises(UserError, match="referee gnugo is not installed; apt-get install gnugo"):
+        referee.refuse_absent(["counts", "gnugo"])
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(UserError, match=r'referee openspiel is not installed; pip install "azero\[openspiel\]"'):
+        referee.refuse_absent(["openspiel", "gnugo"])
+    referee.refuse_absent(["counts", "hex"])
 
 
 @pytest.mark.parametrize("name", sorted(OPENSPIEL))

@@ -139,7 +139,10 @@ def run_stage(run: Run) -> None:
         data = run.read_candidate()
         promoted = run.write_network("champion", cycle, data) if cycle != 2 else state.champion
         record = {"cycle": cycle, "promoted": cycle != 2, "champion": promoted and promoted.sha256}
-        run.commit(replace(run.state, stage="selfplay", cycle=cycle, champion=promoted, history=[*state.history, record]))
+        run.commit(
+            replace(run.state, stage="selfplay", cycle=cycle, champion=promoted, history=[*state.history, record]),
+            ends_cycle=True,
+        )
         run.clean()
 
 
@@ -365,6 +368,51 @@ def test_clean_removes_only_what_an_earlier_state_named(config: Config) -> None:
         assert shards == ["000007-000.pickle", "000008-000.pickle"]  # 2 × 150 examples cover the window of 256
         assert all(path.read_text() == "mine" for path in strangers)
         assert whole(run)
+
+
+def test_opening_a_run_removes_nothing_by_the_settings_asked_for_and_tells_them(config: Config) -> None:
+    with Run.open(replace(config, keep=5, train=replace(config.train, window=1000)), "toy", "test", FastDisk()) as run:
+        while run.state.cycle < 4:
+            run_stage(run)
+        had = run.state.files()
+    with Run.open(config, "toy", "test", FastDisk()) as run:  # keeps 1 network of a kind and a window of 256
+        assert run.state.files() == had and whole(run) and len(run.state.shards) == 4
+        assert run.changes == [f"train.window 1000 → {config.train.window}", f"keep 5 → {config.keep}"]
+        while run.state.cycle < 5:
+            run_stage(run)
+        assert len(run.state.shards) == 2 and len(run.state.candidates) == config.keep + 1
+    with Run.open(config, "toy", "test", FastDisk()) as run:
+        assert run.changes == []
+
+
+def test_settings_that_were_left_out_by_mistake_cost_nothing_until_a_cycle_has_ended(config: Config) -> None:
+    wide = replace(config, keep=5, train=replace(config.train, window=1000))
+    with Run.open(wide, "toy", "test", FastDisk()) as run:
+        while run.state.cycle < 4:
+            run_stage(run)
+        had = run.state.files()
+    Run.open(config, "toy", "test", FastDisk()).close()
+    with Run.open(wide, "toy", "test", FastDisk()) as run:
+        assert run.state.files() == had and whole(run)
+
+
+def test_a_stage_that_is_refused_changes_nothing(config: Config) -> None:
+    finish(config)
+    before = Run.read(config, "toy").state
+    other = replace(config, keep=5)
+    with pytest.raises(UserError, match=r"In run toy the stage selfplay comes next, not train; run python -m azero\.selfplay\."):
+        Run.open(other, "toy", "test", FastDisk(), stage="train")
+    assert Run.read(config, "toy").state == before
+    with Run.open(other, "toy", "test", FastDisk(), stage="selfplay") as run:
+        assert run.changes == [f"keep {config.keep} → 5"]
+    with pytest.raises(UserError, match="In run new the stage initialize comes next, not train"):
+        Run.open(config, "new", "test", FastDisk(), stage="train")
+    assert not (Path(config.checkpoints) / "new/state.json").exists()
+
+
+def test_one_folder_for_networks_and_games_is_refused(config: Config) -> None:
+    with pytest.raises(UserError, match="checkpoints= and data= are one folder"):
+        Run.open(replace(config, data=config.checkpoints), "toy", "test", FastDisk())
 
 
 def test_what_a_crash_left_half_written_is_removed_at_the_next_start(config: Config) -> None:

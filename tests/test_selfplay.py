@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match_report import game_text
+from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.replay import load_games
 from azero.run import Run, ShardEntry, Stopped, StopSignal
@@ -41,6 +44,31 @@ def stop_in_the_middle(config: Config, looks: int) -> int:
             loop.run_cycles(config, run, Told(), StopInside(run, 1, "selfplay", looks))
         assert run.state.stage == "selfplay" and run.state.shards == []
         return sum(part.games for part in run.state.partial)
+
+
+def test_games_that_ended_before_a_lane_failed_are_kept(
+    tmp_path: Path, undisturbed: list[ShardEntry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, make = toy_config(tmp_path), make_inferences
+
+    def make_failing(*of: Any) -> Any:
+        (inference,) = make(*of)
+        infer, calls = inference.infer, itertools.count()
+
+        def fail_later(planes: np.ndarray, rows: int | None = None) -> Any:
+            if next(calls) == 40:
+                raise MemoryError("no memory for the batch")
+            return infer(planes, rows)
+
+        monkeypatch.setattr(inference, "infer", fail_later)
+        return [inference]
+
+    monkeypatch.setattr(selfplay, "make_inferences", make_failing)
+    with pytest.raises(MemoryError, match="no memory for the batch"):
+        advance(config, until="train")
+    assert 0 < sum(part.games for part in Run.read(config, NAME).state.partial) < 40
+    monkeypatch.setattr(selfplay, "make_inferences", make)
+    assert advance(config, until="train").shards == undisturbed
 
 
 def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -160,9 +160,7 @@ def test_no_run_to_look_at(run_program: RunProgram, tmp_path: Path) -> None:
 def test_a_stage_out_of_turn_names_the_one_that_comes_next(folder: Path, run_program: RunProgram) -> None:
     before = content(folder)
     assert_refused(run_program("train", "run=trained", "cycles=6", folder=folder), "selfplay")
-    changed = {name for name, data in content(folder).items() if before.get(name) != data}
-    changed = {name for name in changed if "/tensorboard/" not in name}  # a file was opened there for what did not come
-    assert changed <= {"checkpoints/trained/state.json", "checkpoints/trained/config.yaml"}  # the new cycles= is in force
+    assert content(folder) == before
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "remove", "foreign"])

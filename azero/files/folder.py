@@ -109,8 +109,10 @@ class Folder:
         """Create both outer folders and take them, so that no other run writes into either.
 
         Raises:
-            UserError: another process holds one of them.
+            UserError: another process holds one of them, or they are the same.
         """
+        if self.paths.folder.resolve() == self.paths.data.resolve():
+            raise UserError(f"checkpoints= and data= are one folder, {self.paths.folder.parent}; a run needs two.")
         for folder in (self.paths.folder, self.paths.data):
             make_folders(self._disk, folder)
             try:

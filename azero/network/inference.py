@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from azero.config import UserError
+from azero.config import UserError, check_choice
 
 
 class Inference(Protocol):
@@ -80,8 +80,9 @@ def resolve_device(device: str) -> str:
     """The device behind a wish: "auto" is the GPU if there is one.
 
     Raises:
-        UserError: a GPU is asked for and torch finds none.
+        UserError: it is no such wish, or a GPU is asked for and torch finds none.
     """
+    check_choice("device", device)
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from azero.config import UserError
+from azero.files.disk import Disk, write_atomically
 from azero.games.game import Game
 from azero.openings import read_moves
 from azero.truth.scores import ILLEGAL, best_scores
@@ -90,11 +91,9 @@ def write_positions(path: Path, text: str) -> None:
     Raises:
         UserError: it does, or the disk refused.
     """
-    try:
-        with path.open("xb") as file:
-            file.write(gzip.compress(text.encode(), mtime=0))
-    except OSError as failure:
-        raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
+    if path.exists():
+        raise UserError(f"out={path} is there already; name a new file.")
+    write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))
 
 
 def read_text(path: Path) -> str:

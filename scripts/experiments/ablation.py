@@ -158,7 +158,7 @@ def run_once(changes: Sequence[str], seed: int, minutes: float, core: int) -> di
         seconds = time.perf_counter() - begin
         asked = ("--run", "ablation", "--checkpoints", f"{folder}/checkpoints", "--simulations", "0,600", *POSITIONS)
         text = call(core, "scripts/strength.py", *asked, *SEARCH)
-        cycles = len((Path(folder) / "checkpoints" / "ablation" / "metrics.csv").read_text().splitlines()) - 1
+        cycles = json.loads((Path(folder) / "checkpoints" / "ablation" / "state.json").read_text())["cycle"]
     figures = {name: float(value) for name, _, value in (line.partition("=") for line in text.splitlines()) if value}
     return {"seconds": round(seconds, 1), "cycles": cycles, **figures}
 
@@ -196,8 +196,10 @@ def run_all(runs: Sequence[tuple[str, int]], minutes: float, records: Path) -> N
 
 
 def commit() -> str:
-    """Of the source."""
-    return subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    """Of the source, in short, "-dirty" behind it if that was changed; the record beside it changes with every run."""
+    name = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    same = ["git", "diff", "--quiet", "HEAD", "--", "azero", "conf", "scripts"]
+    return name + ("-dirty" if subprocess.run(same, cwd=ROOT).returncode else "")
 
 
 def student(freedom: int) -> float:
@@ -269,7 +271,10 @@ def main() -> None:
     if not arguments.minutes > 0:
         raise UserError(f"--minutes {arguments.minutes:g} must be above 0.")
     if not arguments.table:
-        runs = plan(arguments.questions, whole_numbers(arguments.seeds, "--seeds", "1,2,3"))
+        if not arguments.records.parent.is_dir():
+            raise UserError(f"--records {arguments.records}: there is no folder {arguments.records.parent}.")
+        seeds = list(dict.fromkeys(whole_numbers(arguments.seeds, "--seeds", "1,2,3")))
+        runs = plan(arguments.questions, seeds)
         recorded = [(each["answer"], each["seed"]) for each in read_records(arguments.records, arguments.minutes)]
         run_all([run for run in runs if run not in recorded], arguments.minutes, arguments.records)
     print(table(read_records(arguments.records, arguments.minutes)))
