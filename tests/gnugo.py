@@ -20,12 +20,13 @@ COLOURS = ("black", "white")
 
 
 class GnuGo:
-    """A running GNU Go that knows the rules and is never asked to think."""
+    """A running GNU Go that knows the rules."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, *options: str) -> None:
+        """options: of its command line, besides the rules."""
         assert PROGRAM is not None
         self.process = subprocess.Popen(
-            [PROGRAM, "--mode", "gtp", *RULES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [PROGRAM, "--mode", "gtp", *RULES, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self.ask(f"boardsize {size}")
 

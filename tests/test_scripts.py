@@ -11,7 +11,7 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_players.py", "bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
-    *("strength.py", "perfect_opponent.py", "hex_openings.py", "against_alpha_beta.py", "plot_strength.py"),
+    *("strength.py", "perfect_opponent.py", "hex_openings.py", "against_alpha_beta.py", "plot_strength.py", "against_gnugo.py"),
     *(
         "experiments/alphazero_tictactoe.py",
         "experiments/budgets.py",
@@ -46,6 +46,7 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
         (("strength.py", "--simulations", "many"), "many"),
         (("perfect_opponent.py", "--games", "0"), "--games"),
         (("against_alpha_beta.py", "--times", "0"), "--times"),
+        (("against_gnugo.py", "--games", "3"), "--games 3"),
         (("plot_strength.py", "run", "--smooth", "4"), "--smooth 4"),
         (("experiments/ablation.py", "--seeds", "x"), "--seeds x"),
         (("bench_players.py", "limits", "--moves", "0"), "--moves 0"),
