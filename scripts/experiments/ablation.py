@@ -78,7 +78,11 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     },
     "merging of equal positions": {"recipe": [], "none": ["train.merge_equal=false"]},
     "weight of values in Gumbel search": {"recipe": [], "0.3": ["search.value_scale=0.3"]},
-    "openings": {"recipe": [], "none": ["selfplay.opening_fraction=0"]},
+    "openings": {
+        "recipe": [],
+        "none": ["selfplay.opening_fraction=0"],
+        "of 40 % of the games": ["selfplay.opening_fraction=0.4"],
+    },
     "temperature": {
         "recipe": [],
         "4 plies, then falling over 8": ["selfplay.temperature_plies=4", "selfplay.temperature_decay_plies=8"],
