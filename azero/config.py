@@ -84,7 +84,9 @@ class SelfplayConfig:
     fork_fraction: float = 0.0  # share of games that leave a game of the cycle before with another move; KataGo 0.05
     resign_threshold: float = -1.0  # who finds its search worth less resigns; -1: nobody; AlphaGo Zero: below 5 % false positives
     resign_play_on: float = 0.1  # share of games in which nobody resigns, to measure false positives; AlphaGo Zero 0.1
-    opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on
+    opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on, in the first cycle
+    opening_fraction_cycles: int = 0  # it moves to opening_fraction_final in equal steps over so many cycles; 0: it stays
+    opening_fraction_final: float = 0.0
     opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
     concurrent_games: int = 0  # games in flight in one lane = rows of a batch; 0 chooses
 
@@ -247,6 +249,8 @@ RANGES = {
     "selfplay.resign_threshold": (-1.0, 0.0),
     "selfplay.resign_play_on": (0.0, 1.0),
     "selfplay.opening_fraction": (0.0, 1.0),
+    "selfplay.opening_fraction_cycles": (0, 1_000_000),
+    "selfplay.opening_fraction_final": (0.0, 1.0),
     "selfplay.opening_plies": (0, 10_000),
     "selfplay.concurrent_games": (0, 65_536),
     "train.window": (1, 10**10),
@@ -360,12 +364,10 @@ def check_together(config: Config) -> None:
         raise UserError("train.schedule=step never falls without train.milestones; set them, such as [0.5,0.75].")
     if any(not 0.0 <= share <= 1.0 for share in train.milestones) or train.milestones != sorted(train.milestones):
         raise UserError(f"train.milestones={train.milestones} must be rising shares of a cycle, each between 0 and 1.")
-    if not train.value_mix_cycles and train.value_mix_final not in (0.0, train.value_mix):
-        raise UserError(
-            f"train.value_mix_final={train.value_mix_final:g} is never reached with train.value_mix_cycles=0; set in how many "
-            "cycles it is, or train.value_mix alone for a share that stays."
-        )
-    if selfplay.opening_fraction > 0 and selfplay.opening_plies == 0:
+    check_share("train.value_mix", train.value_mix, train.value_mix_cycles, train.value_mix_final)
+    openings = (selfplay.opening_fraction, selfplay.opening_fraction_cycles, selfplay.opening_fraction_final)
+    check_share("selfplay.opening_fraction", *openings)
+    if max(selfplay.opening_fraction, selfplay.opening_fraction_final) > 0 and selfplay.opening_plies == 0:
         raise UserError(
             "selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening."
         )
@@ -387,6 +389,21 @@ def check_together(config: Config) -> None:
             f"evaluate.temperature={evaluate.temperature:g} for evaluate.temperature_plies={evaluate.temperature_plies} without "
             "evaluate.opening_plies plays one game over and over; set what is 0 above 0."
         )
+
+
+def check_share(key: str, first: float, cycles: int, final: float) -> None:
+    """Refuse a last share that is never reached; as in `share_in`."""
+    if not cycles and final not in (0.0, first):
+        raise UserError(
+            f"{key}_final={final:g} is never reached with {key}_cycles=0; set in how many cycles it is, or {key} alone for a "
+            "share that stays."
+        )
+
+
+def share_in(cycle: int, first: float, cycles: int, final: float) -> float:
+    """A share in a cycle, counted from 1: it moves from first to final in equal steps over so many cycles; 0: it stays."""
+    moved = min(1.0, (cycle - 1) / cycles) if cycles else 0.0
+    return first + moved * (final - first)
 
 
 def is_certain(evaluate: EvaluateConfig) -> bool:

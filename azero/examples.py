@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.config import TrainConfig
+from azero.config import TrainConfig, share_in
 from azero.games.game import Game
 from azero.games.inputs import write_inputs
 
@@ -160,8 +160,7 @@ def reply_targets(record: GameRecord, replies: bool) -> np.ndarray:
 
 def mix_in(train: TrainConfig, cycle: int) -> float:
     """Share of the search's own value in the value targets of a cycle, counted from 1."""
-    moved = min(1.0, (cycle - 1) / train.value_mix_cycles) if train.value_mix_cycles else 0.0
-    return train.value_mix + moved * (train.value_mix_final - train.value_mix)
+    return share_in(cycle, train.value_mix, train.value_mix_cycles, train.value_mix_final)
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

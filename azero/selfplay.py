@@ -14,7 +14,7 @@ import numpy as np
 
 from azero import compile_ahead
 from azero.command_line import program
-from azero.config import Config
+from azero.config import Config, share_in
 from azero.examples import GameRecord, outcome_for_mover
 from azero.forks import forks
 from azero.games import make_game
@@ -61,6 +61,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
+    config = settings_in(config, cycle)
     openings = openings_of(config, run, game, report)
     with report.stage("selfplay", cycle, config.cycles, len(numbers), "games") as progress, one_thread_a_lane():
         lanes = lane_count(config, len(numbers), choice)
@@ -85,6 +86,13 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
     new = write_games(run, cycle, records, game.name)
     examples = run.state.examples + sum(shard.examples for shard in new)
     run.commit(replace(run.state, stage="train", shards=[*run.state.shards, *new], partial=[], examples=examples))
+
+
+def settings_in(config: Config, cycle: int) -> Config:
+    """The settings with the share of random openings that a cycle has."""
+    selfplay = config.selfplay
+    shares = (selfplay.opening_fraction, selfplay.opening_fraction_cycles, selfplay.opening_fraction_final)
+    return replace(config, selfplay=replace(selfplay, opening_fraction=share_in(cycle, *shares)))
 
 
 def openings_of(config: Config, run: Run, game: Game, report: Reporter) -> dict[int, np.ndarray]:

@@ -81,6 +81,11 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(ch
         ({"train.milestones": [0.7, 0.5]}, ["train.milestones"]),
         ({"train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
+        ({"selfplay.opening_fraction_final": 0.5, "selfplay.opening_fraction_cycles": 9}, ["selfplay.opening_plies=0"]),
+        (
+            {"selfplay.opening_fraction": 0.5, "selfplay.opening_fraction_final": 0.2, "selfplay.opening_plies": 3},
+            ["selfplay.opening_fraction_final=0.2", "selfplay.opening_fraction_cycles=0"],
+        ),
         ({"train.value_mix": 0.1, "train.value_mix_final": 0.5}, ["train.value_mix_final=0.5", "train.value_mix_cycles=0"]),
         ({"selfplay.full_search_fraction": 0.25}, ["selfplay.fast_simulations between 1 and search.num_simulations=20"]),
         ({"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21}, ["selfplay.fast_simulations"]),

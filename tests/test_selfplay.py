@@ -80,6 +80,21 @@ def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.
     assert selfplay.lane_count(Config(lanes=0), 1000, replace(CHOICE, device="cuda")) == 2
 
 
+def test_the_share_of_random_openings_moves_from_cycle_to_cycle(tmp_path: Path) -> None:
+    """From 0.8 to 0.2 in four steps of 0.15; and in a run from none to all in one step, which the second cycle has made."""
+    falling = SelfplayConfig(opening_fraction=0.8, opening_fraction_cycles=4, opening_fraction_final=0.2, opening_plies=3)
+    shares = [selfplay.settings_in(Config(selfplay=falling), cycle).selfplay.opening_fraction for cycle in (1, 2, 3, 4, 5, 6)]
+    assert shares == pytest.approx([0.8, 0.65, 0.5, 0.35, 0.2, 0.2])
+    config = toy_config(tmp_path)
+    rising = replace(
+        config.selfplay, opening_fraction=0.0, opening_fraction_cycles=1, opening_fraction_final=1.0, opening_plies=3
+    )
+    advance(replace(config, selfplay=rising))
+    run = Run.read(config, NAME)
+    games = {shard.cycle: load_games(run.read_file(shard), shard.file) for shard in run.state.shards}
+    assert [{game.opening_plies > 0 for game in games[cycle]} for cycle in (1, 2)] == [{False}, {True}]
+
+
 def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Path, game: Game) -> None:
     config = toy_config(tmp_path)
     report = Told()
