@@ -242,6 +242,18 @@ def test_the_champion_of_a_run_on_the_same_board_is_the_opponent(tmp_path: Path)
     assert choose_opponent(asked, five, config) == asked
 
 
+def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path) -> None:
+    """The run keeps the file's path; the game calls itself double_move. Another file's game, and a shipped one, are not taken."""
+    path = Path(__file__).parent / "games" / "double_move.py"
+    config = toy_config(tmp_path, run="mine", game=GameConfig(str(path)))
+    with Run.open(config, "mine", "test") as run:
+        initialize.run_stage(config, run, NullReporter(), StopSignal())
+    auto = Entrant("opponent", "auto", {})
+    assert choose_opponent(auto, make_game(str(path)), config) == Entrant("opponent", "pv_mcts", {"run": "mine"})
+    assert choose_opponent(auto, make_game(str(path.with_name("ring.py"))), config).name == "uct"
+    assert choose_opponent(auto, make_game("hex", size=5), config).name == "uct"
+
+
 @pytest.mark.parametrize(
     "words, said",
     [

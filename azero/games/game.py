@@ -136,7 +136,7 @@ class Game:
     """Everything azero knows of a game.
 
     Attributes:
-        name: as given in `game.name`.
+        name: what it is called; of a shipped game as in `game.name`.
         num_actions: A, the same in every state.
         planes_shape: (C, H, W).
         state_words: S.
