@@ -49,7 +49,7 @@ class SearchConfig:
 
     kind: str = "puct"  # puct (AlphaZero) | gumbel (Gumbel AlphaZero, Danihelka et al. 2022)
     num_simulations: int = 20  # new simulations a move; AlphaZero 800
-    c_puct: float = 1.25  # exploration constant; AlphaZero 1.25
+    c_puct: float = 1.25  # puct, as all down to forced_simulations: exploration constant; AlphaZero 1.25
     c_puct_base: float = 19652.0  # grows c_puct by ln((1 + visits + base) / base); 0 keeps it constant; AlphaZero 19652
     c_puct_deviation: float = 0.0  # share of c_puct that follows the standard deviation of a node's values; KataGo 0.85
     puct_visits: str = "node"  # under the root sign: node (1 + children's visits) | children (first descent: first legal move)
@@ -74,19 +74,19 @@ class SelfplayConfig:
     """Games of the champion against itself, one stage of a cycle."""
 
     games: int = 500  # games a cycle; AlphaGo Zero 25,000 an iteration
-    temperature: float = 1.0  # exponent 1/temperature on visit counts while choosing a move
+    temperature: float = 1.0  # of a move. puct: exponent 1/temperature on visit counts; gumbel: scale of the root's noise
     temperature_plies: int = 1_000_000  # plies at full temperature; AlphaGo Zero 30
     temperature_decay_plies: int = 0  # then falls linearly to temperature_final over so many plies
     temperature_final: float = 0.0
     full_search_fraction: float = 1.0  # share of moves searched in full, the only ones trained on; KataGo 0.25
-    fast_simulations: int = 0  # simulations of the other moves, searched without noise (playout-cap randomization); KataGo 1/6
+    fast_simulations: int = 0  # simulations of the other moves, in puct without noise (playout-cap randomization); KataGo 1/6
     surprise_share: float = 0.0  # of the examples' weight, given to a game's plies by KL(target || prior); KataGo 0.5
     fork_fraction: float = 0.0  # share of games that leave a game of the cycle before with another move; KataGo 0.05
     resign_threshold: float = -1.0  # who finds its search worth less resigns; -1: nobody; AlphaGo Zero: below 5 % false positives
     resign_play_on: float = 0.1  # share of games in which nobody resigns, to measure false positives; AlphaGo Zero 0.1
     opening_fraction: float = 0.0  # share of games that start from random plies, which are not trained on, in the first cycle
     opening_fraction_cycles: int = 0  # it moves to opening_fraction_final in equal steps over so many cycles; 0: it stays
-    opening_fraction_final: float = 0.0
+    opening_fraction_final: float | None = None
     opening_plies: int = 0  # the most random plies of such an opening (uniform in 1..opening_plies)
     concurrent_games: int = 0  # games in flight in one lane = rows of a batch; 0 chooses
 
@@ -115,7 +115,7 @@ class TrainConfig:
     value_weight: float = 1.0  # weight of the value's loss; KataGo 1.5 with its cross-entropy
     value_mix: float = 0.0  # share of the search's root value in the value target, in the first cycle; AlphaZero 0, soft-Z 1
     value_mix_cycles: int = 0  # it moves to value_mix_final in equal steps over so many cycles; 0: it stays
-    value_mix_final: float = 0.0
+    value_mix_final: float | None = None
     soft_policy_weight: float = 8.0  # of that head's loss; KataGo 8
     soft_policy_temperature: float = 4.0  # its target is the policy target to the power 1/temperature, over the sum; KataGo 4
     opponent_reply_weight: float = 0.15  # of that head's loss; KataGo 0.15
@@ -320,7 +320,7 @@ def check(config: Config) -> None:
         check_choice(key, leaves[key])
     for key, (lowest, highest) in RANGES.items():
         value = leaves[key]
-        if not (math.isfinite(value) and lowest <= value <= highest):
+        if value is not None and not (math.isfinite(value) and lowest <= value <= highest):
             raise UserError(f"{key}={value} must lie between {lowest} and {highest}.")
     check_together(config)
 
@@ -362,19 +362,27 @@ def check_together(config: Config) -> None:
         raise UserError("network.policy_output=linear learns by squared error only; set train.policy_loss=mse.")
     if train.schedule == "step" and not train.milestones:
         raise UserError("train.schedule=step never falls without train.milestones; set them, such as [0.5,0.75].")
+    if train.milestones and train.schedule != "step":
+        raise UserError(
+            f"train.milestones={train.milestones} mean nothing to train.schedule={train.schedule}; set it to step, or them to []."
+        )
     if any(not 0.0 <= share <= 1.0 for share in train.milestones) or train.milestones != sorted(train.milestones):
         raise UserError(f"train.milestones={train.milestones} must be rising shares of a cycle, each between 0 and 1.")
-    check_share("train.value_mix", train.value_mix, train.value_mix_cycles, train.value_mix_final)
-    openings = (selfplay.opening_fraction, selfplay.opening_fraction_cycles, selfplay.opening_fraction_final)
-    check_share("selfplay.opening_fraction", *openings)
-    if max(selfplay.opening_fraction, selfplay.opening_fraction_final) > 0 and selfplay.opening_plies == 0:
-        raise UserError(
-            "selfplay.opening_fraction is above 0 but selfplay.opening_plies=0; set the most random plies of an opening."
-        )
+    check_share("train.value_mix", train.value_mix_cycles, train.value_mix_final)
+    check_share("selfplay.opening_fraction", selfplay.opening_fraction_cycles, selfplay.opening_fraction_final)
+    some = selfplay.opening_fraction, selfplay.opening_fraction_final or 0.0
+    if max(some) > 0 and selfplay.opening_plies == 0:
+        key = "selfplay.opening_fraction" if some[0] else "selfplay.opening_fraction_final"
+        raise UserError(f"{key} is above 0 but selfplay.opening_plies=0; set the most random plies of an opening.")
     if selfplay.full_search_fraction < 1 and not 1 <= selfplay.fast_simulations <= config.search.num_simulations:
         raise UserError(
             f"selfplay.full_search_fraction={selfplay.full_search_fraction} leaves moves to a small search; set "
             f"selfplay.fast_simulations between 1 and search.num_simulations={config.search.num_simulations}."
+        )
+    if selfplay.fast_simulations and selfplay.full_search_fraction == 1:
+        raise UserError(
+            f"selfplay.fast_simulations={selfplay.fast_simulations} is for no move with selfplay.full_search_fraction=1; set the "
+            "share of moves that are searched in full below 1."
         )
     if evaluate.games % 2:
         raise UserError(f"evaluate.games={evaluate.games} must be even, because games are played in pairs with colours swapped.")
@@ -391,19 +399,20 @@ def check_together(config: Config) -> None:
         )
 
 
-def check_share(key: str, first: float, cycles: int, final: float) -> None:
-    """Refuse a last share that is never reached; as in `share_in`."""
-    if not cycles and final not in (0.0, first):
+def check_share(key: str, cycles: int, final: float | None) -> None:
+    """Refuse half of what lets a share move; as in `share_in`."""
+    if (cycles > 0) != (final is not None):
         raise UserError(
-            f"{key}_final={final:g} is never reached with {key}_cycles=0; set in how many cycles it is, or {key} alone for a "
-            "share that stays."
+            f"{key}_cycles={cycles} does not go with {key}_final={'null' if final is None else final}; set both, in how many "
+            "cycles the share moves and where to, or neither."
         )
 
 
-def share_in(cycle: int, first: float, cycles: int, final: float) -> float:
-    """A share in a cycle, counted from 1: it moves from first to final in equal steps over so many cycles; 0: it stays."""
-    moved = min(1.0, (cycle - 1) / cycles) if cycles else 0.0
-    return first + moved * (final - first)
+def share_in(cycle: int, first: float, cycles: int, final: float | None) -> float:
+    """A share in a cycle, counted from 1: it moves from first to final in equal steps over so many cycles. None: it stays."""
+    if final is None:
+        return first
+    return first + min(1.0, (cycle - 1) / cycles) * (final - first)
 
 
 def is_certain(evaluate: EvaluateConfig) -> bool:

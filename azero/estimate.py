@@ -27,11 +27,11 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.gate import games_at_most
 from azero.inference_choice import batch_rows
-from azero.lanes import lane_bytes, most_bytes
+from azero.memory import lane_bytes, memory_in_use, most_bytes
 from azero.monitoring.console import Console, Progress, format_seconds, table_text
 from azero.run import Run
-from azero.selfplay import lane_count
-from azero.trials import MatchSpeed, Speed, Training, Trial, memory_in_use
+from azero.selfplay import lane_count, settings_in
+from azero.trials import MatchSpeed, Speed, Training, Trial
 from azero.window import window_size
 
 SELFPLAY_SECONDS, LANE_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 10.0, 2.0, 6.0, 6.0
@@ -122,6 +122,7 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
         UserError: the recipe cannot run here, or is too slow to finish one game.
     """
     begin = time.perf_counter()
+    config = settings_in(config, 1 + config.selfplay.opening_fraction_cycles // 2)  # a share that moves, half of the way
     progress.update(0, now="starting and compiling")
     trial = Trial(config, folder)
     games, rows = config.selfplay.games, batch_rows(config)
@@ -299,7 +300,8 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     window = examples * (8 * trial_game.state_words + planes + targets)
     match = match_bytes(config, trial_game)
     games = {f"lanes ({measured.lanes})": lanes} if lanes >= match else {"match": match}  # one after the other
-    parts = {"Python, torch and network": measured.base, **games, "replay window": window}
+    training = {"training": measured.training.memory}
+    parts = {"Python, torch and network": measured.base, **games, **training, "replay window": window}
     listed = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in parts.items())
     return f"memory about {sum(parts.values()) / MIB:,.0f} MiB: {listed}"
 

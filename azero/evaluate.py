@@ -18,9 +18,10 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.gate import Verdict, counted_games, counts_distinct, games_at_most, judge
 from azero.inference_choice import choice_for, ensure_choice
-from azero.lanes import check_memory, lanes_wished, tree_bytes
+from azero.lanes import lanes_wished
 from azero.match import MatchGame, MatchResult, Table, Tally, Watch, summarize
 from azero.match_report import game_text
+from azero.memory import check_memory, tree_bytes
 from azero.metrics import Reporter
 from azero.monitoring.console import Progress
 from azero.network.backends import make_inference
@@ -45,8 +46,20 @@ def match_search(config: Config) -> SearchConfig:
 
 
 def match_bytes(config: Config, game: Game) -> int:
-    """What the trees of a match take: all games of a round are under way together, and each side has a tree in each."""
-    return 2 * config.evaluate.games * tree_bytes(game, match_search(config))
+    """What the trees of the networks take: of the match, or of the games against fixed opponents if that is more.
+
+    All games of a round of the match are under way together, and each side has a tree in each; so are all games of a champion
+    against the fixed opponents, random and exact play among them, and the champion before it, which has a tree in its own.
+    """
+    evaluate = config.evaluate
+    rated = evaluate.anchor_games * (len(evaluate.anchors) + 4)
+    return max(2 * evaluate.games, rated) * tree_bytes(game, match_search(config))
+
+
+def check_match_memory(config: Config, game: Game) -> None:
+    """Refuse games that this machine's memory cannot hold. Raises UserError."""
+    settings = "evaluate.games, evaluate.anchor_games or evaluate.num_simulations"
+    check_memory(f"A match of {game.name}", match_bytes(config, game), settings)
 
 
 def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
@@ -68,7 +81,7 @@ def make_players(config: Config, networks: tuple[bytes, bytes], game: Game, choi
     Raises:
         UserError: a network does not fit the rules, or the games of a round do not fit into memory.
     """
-    check_memory(f"A match of {game.name}", match_bytes(config, game), "evaluate.games or evaluate.num_simulations")
+    check_match_memory(config, game)
     schedule = {name: getattr(config.evaluate, name) for name in TEMPERATURE}
     choice = match_choice(choice, config.evaluate.games)
     candidate = make_searcher(config, networks[0], "candidate", game, choice, **schedule)
@@ -90,7 +103,8 @@ def make_searcher(config: Config, data: bytes, name: str, game: Game, choice: In
 
 
 def make_openings(config: Config, game: Game, cycle: int) -> list[list[int]]:
-    """The opening of each pair of games that a match may have; different ones, as far as possible, where copies do not count."""
+    """The opening of each pair of games that a match may have; different ones, as far as possible, where copies do
+    not count or a sequential test asks for as much as the games can tell."""
     evaluate, source = config.evaluate, seeds.sequence(config.seed, cycle, seeds.OPENINGS)
     draw = draw_openings if counts_distinct(evaluate) or evaluate.gate == "sequential" else random_openings
     return draw(game, evaluate.opening_plies, games_at_most(evaluate) // 2, source)
@@ -131,10 +145,10 @@ def play_gate(
         Stopped: a stop was requested.
         UserError: a network does not fit the rules.
     """
-    tables, tally, games = list[Table](), Tally(), list[MatchGame]()
+    tables, tally, games = list[Table](), Tally(), list[MatchGame]()  # at most one table, of the round under way
 
     def watch(ended: list[MatchGame]) -> None:
-        for table in tables[-1:]:
+        for table in tables:
             figures = StageFigures([seat.figures for seat in table.seats])
             progress.update(len(games) + len(table.ended), **figures.live())
         if stop.requested:
@@ -144,8 +158,8 @@ def play_gate(
         players, openings = make_players(config, networks, game, choice), make_openings(config, game, cycle)
         while not games or not judge(games, config.evaluate).decided:
             tables.append(lay_table(config, players, game, cycle, openings, watch, len(games)))
-            tables[-1].play(match_lanes(config, choice))
-            played = tables[-1].result()
+            tables[0].play(match_lanes(config, choice))
+            played = tables.pop().result()
             tally.add(played)
             games += [game._replace(number=len(games) + game.number) for game in played.games]
             progress.update(len(games), **live_verdict(judge(games, config.evaluate)))
@@ -232,7 +246,11 @@ def rate_champion(
         networks: the champion's, and behind it, where it is new, that of the champion before it.
         anchors: the fixed opponents; those that have not met yet meet each other.
         watch: told of games that end; may raise.
+
+    Raises:
+        UserError: the games do not fit into memory.
     """
+    check_match_memory(config, anchors.game)
     assert run.state.champion is not None
     cycle, game = run.state.cycle + 1, anchors.game
     names = (champion_name(cycle), champion_name(run.state.champion.cycle))[-len(networks) :]

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from azero.config import Config, SearchConfig, SelfplayConfig, UserError
+from azero.config import Config, SearchConfig, SelfplayConfig
 from azero.examples import GameRecord, repeats_by_surprise
 from azero.games.game import Game
 from azero.machine import cores
+from azero.memory import check_memory, lane_bytes
 from azero.monitoring.console import Progress
 from azero.network.inference import Inference
 from azero.search.cache import EvaluationCache, make_cache
@@ -29,11 +29,10 @@ from azero.search.mcts import absorb, write_rows
 from azero.search.puct import node_type
 from azero.search.root import Fading, Temperature
 from azero.search.scores import make_score, sound_for
-from azero.search.tree import EDGE, make_tree, nodes_needed
+from azero.search.tree import make_tree, nodes_needed
 from azero.signals import StopSignal
 
 NO_OPENING = np.zeros(0, np.int32)
-MEMORY_SHARE = 0.8  # of the machine's memory that lanes may take
 BEGUN_TOGETHER = 16  # games that a lane takes at once when it begins, so that lanes share a few games evenly
 
 
@@ -47,7 +46,7 @@ class GameQueue:
             later if it took as long as the finished ones did on average, or `expected_seconds` if that is more.
         expected_seconds: what a game takes from its beginning to its end, as far as that is known beforehand.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
-        abandoned: a lane has failed; the others end after the wave in hand.
+        abandoned: something has gone wrong in a lane or beside them; lanes end after the wave in hand.
         records: the finished games.
         begun: when games in flight were handed out, by number, by `time.perf_counter()`.
         played_seconds: what the finished games took, added up.
@@ -70,7 +69,7 @@ class GameQueue:
         return self.played_seconds / max(1, len(self.records))
 
     def take(self, count: int) -> np.ndarray:
-        """The next numbers, [count] int64; fewer when all games are handed out, time is up, or a lane has failed."""
+        """The next numbers, [count] int64; fewer when all games are handed out, time is up, or something has gone wrong."""
         with self.lock:
             now = time.perf_counter()
             late = now + max(self.expected_seconds, self.game_seconds) >= self.deadline
@@ -259,37 +258,6 @@ def record_of(lane: Lane, place: int, number: int, surprise_share: float = 0.0, 
     )
 
 
-def lane_bytes(game: Game, rows: int, config: Config) -> int:
-    """What one lane with so many games in flight takes: their trees and records, and the remembered evaluations."""
-    record = game.max_plies * (8 * game.state_words + 4 * game.num_actions)
-    remembered = config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
-    return rows * (tree_bytes(game, config.search) + record) + remembered
-
-
-def tree_bytes(game: Game, search: SearchConfig) -> int:
-    """What the tree of one game takes, full."""
-    nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
-    return nodes * (node_type(search).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
-
-
-def most_bytes() -> float:
-    """How much of this machine's memory trees may take; infinite where it does not say how much it has, as on Windows."""
-    if not hasattr(os, "sysconf"):
-        return math.inf
-    return MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def check_memory(what: str, needed: float, lower: str) -> None:
-    """Refuse what this machine's memory cannot hold.
-
-    Raises:
-        UserError: it would take `needed` bytes; `lower` names the settings that make it smaller.
-    """
-    if needed > most_bytes():
-        has = most_bytes() / MEMORY_SHARE
-        raise UserError(f"{what} would take {needed / 2**30:.1f} GiB and this machine has {has / 2**30:.1f}; lower {lower}.")
-
-
 def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> list[SelfplayLane]:
     """A lane for each inference, with a cache of its own.
 
@@ -310,11 +278,16 @@ def make_lanes(game: Game, inferences: Sequence[Inference], config: Config) -> l
 
 
 class LaneThreads:
-    """Lanes that play games of a queue, each in a thread of its own; what goes wrong in one ends them all."""
+    """Lanes that play games of a queue, each in a thread of its own; what goes wrong in one ends them all.
+
+    A context: who leaves it has waited until all have ended. What goes wrong inside it ends them too, and what went wrong in one
+    of them is raised.
+    """
 
     def __init__(self, lanes: Sequence[SelfplayLane], queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
         """Begin to play; the arguments are those of `SelfplayLane.play`."""
         self.failures: list[BaseException] = []
+        self.queue = queue
 
         def run(lane: SelfplayLane) -> None:
             try:
@@ -327,6 +300,19 @@ class LaneThreads:
         for thread in self.threads:
             thread.start()
 
+    def __enter__(self) -> LaneThreads:
+        """They play already."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait until all have ended; raises what went wrong in one of them."""
+        if kind is not None:
+            self.queue.abandoned = True
+        for thread in self.threads:
+            thread.join()
+        if self.failures:
+            raise self.failures[0]
+
     def play_on(self, seconds: float) -> bool:
         """Wait so long, or until all have ended. Returns whether some still play."""
         until = time.perf_counter() + seconds
@@ -334,12 +320,11 @@ class LaneThreads:
             thread.join(max(0.0, until - time.perf_counter()))
         return any(thread.is_alive() for thread in self.threads)
 
-    def join(self) -> None:
-        """Wait until all have ended, and raise what went wrong in one of them."""
-        for thread in self.threads:
-            thread.join()
-        if self.failures:
-            raise self.failures[0]
+    def looks(self, seconds: float) -> Iterator[None]:
+        """Once about every so many seconds while some play, and once more when all have ended."""
+        while self.play_on(seconds):
+            yield
+        yield
 
 
 def play_games(
@@ -363,13 +348,13 @@ def play_games(
         config: `search`, `selfplay` and `inference.cache` are read.
         numbers: games to play; each is replayed exactly from `seeds[number]`.
         seeds: [games] uint64.
-        progress: told of every finished game.
+        progress: told every tenth of a second how many games have finished.
         stop: when requested, lanes end after the wave in hand and unfinished games are dropped.
         deadline: `time.perf_counter()` at which the stage should end: no game is begun that would probably end later; those in
             flight are finished, and at least one is played.
         expected_seconds: what a game takes beside others in flight, as far as that is known.
         openings: of some games, by number, the actions that they begin with, [plies] int32.
-        keep: is given the games that finished, by number, where a lane fails; what went wrong there is raised after that.
+        keep: is given the games that finished, by number, where something goes wrong, which is raised after that.
 
     Raises:
         UserError: the lanes do not fit into memory.
@@ -377,19 +362,22 @@ def play_games(
     lanes = make_lanes(game, inferences, config)
     queue = GameQueue(iter(numbers), deadline, expected_seconds, openings or {})
     begin = time.perf_counter()
-    threads = LaneThreads(lanes, queue, seeds, stop)
-    playing = True
-    while playing:  # once more when all have ended
-        playing = threads.play_on(0.1)
-        made = sum(lane.simulations_made() for lane in lanes)
-        progress.update(len(queue.records), **live_figures(stage_figures(lanes), made, time.perf_counter() - begin))
-    records = sorted(queue.records, key=lambda record: record.number)
-    if threads.failures:
-        keep(records)
-    threads.join()
+    try:
+        with LaneThreads(lanes, queue, seeds, stop) as threads:
+            for _ in threads.looks(0.1):
+                made = sum(lane.simulations_made() for lane in lanes)
+                progress.update(len(queue.records), **live_figures(stage_figures(lanes), made, time.perf_counter() - begin))
+    except BaseException:
+        keep(in_order(queue.records))
+        raise
     figures = stage_figures(lanes)
     figures.game_seconds = queue.game_seconds
-    return records, figures
+    return in_order(queue.records), figures
+
+
+def in_order(records: Iterable[GameRecord]) -> list[GameRecord]:
+    """The games by number."""
+    return sorted(records, key=lambda record: record.number)
 
 
 def stage_figures(lanes: Sequence[SelfplayLane]) -> StageFigures:

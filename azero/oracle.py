@@ -7,7 +7,6 @@ measuring how well a champion plays; training on it, or choosing settings by it 
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from azero.config import UserError
 from azero.games.game import Game
 from azero.truth.drawing import draw_set, key_of, kinds_of
 from azero.truth.oracles import make_oracle
-from azero.truth.positions import Origin, digest, read_positions, text_of, write_positions
+from azero.truth.positions import Origin, digest, read_positions, refuse_place, text_of, write_positions
 from azero.words import parse_words, refuse_rest, run_program, take_game, whole_number
 
 HELP = """
@@ -67,18 +66,6 @@ def take_path(settings: dict[str, Any], key: str) -> Path:
     if settings.get(key) in (None, ""):
         raise UserError(f"{key}= is missing; name a file, such as {key}=positions.gz.")
     return Path(str(settings.pop(key)))
-
-
-def refuse_place(out: Path) -> None:
-    """Refuse a file that is there, or that could not be written once the work is done.
-
-    Raises:
-        UserError: it says which.
-    """
-    if out.exists():
-        raise UserError(f"out={out} is there already; name a new file.")
-    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise UserError(f"out={out} cannot be written: {out.parent} is no folder that files can be put into.")
 
 
 def take_plies(settings: dict[str, Any], game: Game) -> range | None:

@@ -45,7 +45,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, dead
 
     Raises:
         Stopped: finished games are committed as a partial shard; the others are played again from their seeds. So it is where
-            anything goes wrong in a lane, which is raised then.
+            anything goes wrong in a lane or beside them, which is raised then.
         UserError: the champion does not fit the rules.
     """
     begin = time.perf_counter()

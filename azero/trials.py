@@ -7,7 +7,6 @@ a folder that is thrown away.
 from __future__ import annotations
 
 import contextlib
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from azero.inference_choice import ensure_choice
 from azero.lanes import GameQueue, LaneThreads, SelfplayLane, make_lanes
 from azero.learning.fit import fit
 from azero.match import Table
+from azero.memory import memory_in_use
 from azero.metrics import NullReporter
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice, resolve_device
@@ -36,8 +36,6 @@ from azero.train import forward_products, training_threads
 from azero.truth.known import told_last
 
 TRAIN_STEPS = 60  # the most that are timed
-
-
 MOMENTS = {"sgd": 1, "adam": 2, "adamw": 2}  # numbers that the optimizer keeps for each weight
 
 
@@ -88,12 +86,14 @@ class Training:
         window_example: seconds to merge and encode one example of the window.
         merging: how many examples merging leaves.
         candidate: bytes of the network's file as it is kept, with the optimizer's moments where those are kept.
+        memory: bytes that training adds beside the window; Python and torch do not give them back.
     """
 
     step: float
     window_example: float
     merging: Merging
     candidate: int
+    memory: int
 
 
 class Trial:
@@ -124,14 +124,11 @@ class Trial:
             playing = make_lanes(self.game, inferences, config)
             begin = time.perf_counter()
             counts = [self.counts(playing)]
-            threads = LaneThreads(playing, queue, game_seeds, stop)
-            playing_on = True
-            while playing_on:  # once more when all have ended
-                playing_on = threads.play_on(min(0.02, seconds / 50))
-                if all(lane.ended > counts[-1][0] for lane in playing):
-                    counts.append(self.counts(playing))
-                stop.requested = counts[-1][0] - begin > seconds
-            threads.join()
+            with LaneThreads(playing, queue, game_seeds, stop) as threads:
+                for _ in threads.looks(min(0.02, seconds / 50)):
+                    if all(lane.ended > counts[-1][0] for lane in playing):
+                        counts.append(self.counts(playing))
+                    stop.requested = time.perf_counter() - begin > seconds
             end = time.perf_counter()
         half = next(count for count in counts if count[0] >= (counts[0][0] + counts[-1][0]) / 2)
         if half is counts[-1] or len(queue.records) == games:
@@ -161,10 +158,11 @@ class Trial:
         merging_seconds = time.perf_counter() - begin
         merging = merging_by_halves(examples) if config.merge_equal else Merging()
         enough = Examples(*(np.resize(column, (max(len(column), config.batch_size), *column.shape[1:])) for column in left))
-        ticks: list[float] = []
+        ticks, held = list[float](), [memory_in_use()]
 
         def tick(done: int, steps: int, figures: dict[str, float]) -> None:
             ticks.append(time.perf_counter())
+            held.append(memory_in_use())
             if ticks[-1] - begin > seconds and done > 1:
                 raise Enough
 
@@ -193,6 +191,7 @@ class Trial:
             window_example=merging_seconds / len(examples.states) + max(0.0, ticks[0] - begin) / len(enough.states) / 2,
             merging=merging,
             candidate=len(candidate) + unseen,
+            memory=max(held) - held[0],
         )
 
     def match(self, seconds: float, games: int) -> MatchSpeed:
@@ -243,11 +242,3 @@ def merging_by_halves(examples: Examples) -> Merging:
     """How many examples merging leaves, from a quarter of them, half, and all."""
     parts = [Examples(*(column[: len(column) // share] for column in examples)) for share in (4, 2, 1)]
     return merging_of(*((float(len(part.states)), float(len(merge_equal(part).states))) for part in parts if len(part.states)))
-
-
-def memory_in_use() -> int:
-    """Bytes of memory that this process holds, 0 where the system does not say."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0

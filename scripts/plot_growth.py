@@ -86,10 +86,9 @@ def rate(point: Point, size: tuple[int, int], seconds: float) -> float:
     queue, stop = GameQueue(iter(itertools.cycle(range(len(seeds))))), StopSignal()
     with one_thread_a_lane():
         begin = time.perf_counter()
-        threads = lanes.LaneThreads(playing, queue, seeds, stop)
-        threads.play_on(seconds)
-        stop.requested = True  # lanes end after the wave in hand
-        threads.join()
+        with lanes.LaneThreads(playing, queue, seeds, stop) as threads:
+            threads.play_on(seconds)
+            stop.requested = True  # lanes end after the wave in hand
     return sum(lane.simulations_made() for lane in playing) / (time.perf_counter() - begin)
 
 

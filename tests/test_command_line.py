@@ -112,7 +112,8 @@ def test_a_file_is_known_by_its_whole_path(start: Start, tmp_path: Path) -> None
 
 
 def test_settings_reach_the_config(start: Start) -> None:
-    config = start("search.num_simulations=7", "train.milestones=[0.25,0.5]", "minutes=1.5", "device=cpu").runs[0][0]
+    words = "search.num_simulations=7", "train.schedule=step", "train.milestones=[0.25,0.5]", "minutes=1.5", "device=cpu"
+    config = start(*words).runs[0][0]
     assert (config.search.num_simulations, config.train.milestones, config.minutes, config.device) == (7, [0.25, 0.5], 1.5, "cpu")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +10,11 @@ import pytest
 from toy import NAME, toy_config
 
 from azero import estimate
-from azero.config import Config, EvaluateConfig
+from azero.config import Config, EvaluateConfig, InferenceConfig, SearchConfig, SelfplayConfig
 from azero.games import make_game
-from azero.lanes import lane_bytes, tree_bytes
+from azero.memory import lane_bytes, tree_bytes
 from azero.monitoring.console import SilentProgress
+from azero.trials import Trial
 
 
 @pytest.fixture(autouse=True)
@@ -72,7 +74,7 @@ def test_ways_of_playing_that_do_not_fit_into_memory_are_not_tried(
     assert set(told.tried) == {(1, 16), (1, 8), (1, 32), (2, 16)}
     config = replace(config, inference=replace(config.inference, cache=0))
     room = 1.5 * lane_bytes(make_game("tictactoe"), 16, config)
-    monkeypatch.setattr("azero.lanes.most_bytes", lambda: room)
+    monkeypatch.setattr("azero.memory.most_bytes", lambda: room)
     monkeypatch.setattr(estimate, "most_bytes", lambda: room)
     assert set(estimate.measure(config, NAME, tmp_path, SilentProgress()).tried) == {(1, 16), (1, 8)}
 
@@ -116,6 +118,30 @@ def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> Non
 )
 def test_lanes_and_batches_are_tried_that_the_games_can_fill(asked: tuple[int, int, int], tried: list[tuple[int, int]]) -> None:
     assert estimate.combinations(*asked) == tried
+
+
+def test_a_trial_ends_with_its_time_also_where_a_lane_has_nothing_to_do(tmp_path: Path) -> None:
+    """Two lanes take all 32 games, of half a million simulations each; the third ends at once."""
+    search = SearchConfig(num_simulations=100_000, tree_reuse=False)
+    config = toy_config(tmp_path, search=search, inference=InferenceConfig(backend="torch", precision="fp32", cache=0))
+    trial, begin = Trial(config, tmp_path / "trial"), time.perf_counter()
+    speed = trial.play(3, 16, 0.3, 32)
+    assert not speed.finished and time.perf_counter() - begin < 60
+
+
+def test_half_of_a_moving_share_of_openings_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    selfplay = SelfplayConfig(
+        games=40, opening_fraction=1.0, opening_fraction_cycles=8, opening_fraction_final=0.0, opening_plies=3
+    )
+    seen = list[float]()
+
+    def watched(config: Config, folder: Path) -> Trial:
+        seen.append(config.selfplay.opening_fraction)
+        return Trial(config, folder)
+
+    monkeypatch.setattr(estimate, "Trial", watched)
+    estimate.measure(toy_config(tmp_path, selfplay=selfplay), NAME, tmp_path / "trial", SilentProgress())
+    assert seen == [0.5]
 
 
 def test_games_against_fixed_opponents_take_time_where_there_is_no_match(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from toy import NAME, StopInside, Told, advance, toy_config
 from azero import evaluate, loop
 from azero.config import Config, EvaluateConfig, GameConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
-from azero.lanes import tree_bytes
+from azero.gate import Verdict
 from azero.match import MatchGame, MatchResult, summarize
+from azero.memory import tree_bytes
 from azero.metrics import Reporter
 from azero.monitoring.console import SilentProgress
 from azero.monitoring.event_files import read_events
@@ -60,13 +61,25 @@ def test_a_match_that_memory_cannot_hold_is_refused_before_it_begins(config: Con
     game = make_game("tictactoe")
     needed = evaluate.match_bytes(config, game)
     assert needed == 2 * config.evaluate.games * tree_bytes(game, evaluate.match_search(config))
-    monkeypatch.setattr("azero.lanes.most_bytes", lambda: needed - 1)
+    monkeypatch.setattr("azero.memory.most_bytes", lambda: needed - 1)
     with pytest.raises(
-        UserError, match=r"A match of tictactoe would take .* lower evaluate\.games or evaluate\.num_simulations\."
+        UserError,
+        match=r"A match of tictactoe would take .* lower evaluate\.games, evaluate\.anchor_games or evaluate\.num_simulations\.",
     ):
         evaluated(config)
-    monkeypatch.setattr("azero.lanes.most_bytes", lambda: needed)
+    monkeypatch.setattr("azero.memory.most_bytes", lambda: needed)
     assert evaluated(config).cycle == 1
+
+
+@pytest.mark.parametrize("games", [0, 8])
+def test_so_are_games_against_fixed_opponents(config: Config, monkeypatch: pytest.MonkeyPatch, games: int) -> None:
+    """Against random and exact play, UCT and the champion before: 4 x 100 trees of the new champion, and 100 of that one."""
+    rated = EvaluateConfig(games=games, gate="off", anchor_games=100, anchors=[5])
+    needed = evaluate.match_bytes(replace(config, evaluate=rated), make_game("tictactoe"))
+    assert needed == 500 * tree_bytes(make_game("tictactoe"), evaluate.match_search(config))
+    monkeypatch.setattr("azero.memory.most_bytes", lambda: needed - 1)
+    with pytest.raises(UserError, match=r"lower evaluate\.games, evaluate\.anchor_games"):
+        evaluated(replace(config, evaluate=rated))
 
 
 @pytest.mark.parametrize(
@@ -196,6 +209,16 @@ def test_a_sequential_match_is_played_in_rounds_and_the_same_in_any_lanes(config
     assert results[0] == results[1] and results[0].games[:8] == one_round.games
     assert [game.number for game in results[0].games] == list(range(20))  # rounds of 8, 8 and 4
     assert results[0].moves[0] + results[0].moves[1] == sum(len(game.actions) for game in results[0].games)
+
+
+def test_a_sequential_match_ends_with_the_round_that_decides_it(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "judge", lambda games, of: Verdict(len(games) >= 16, True, None))
+    sequential = replace(config, evaluate=EvaluateConfig(games=8, gate="sequential", most_games=40))
+    with Run.open(config, NAME, "test") as run:
+        networks = (run.read_candidate(), run.read_champion())
+        assert run.state.inference is not None
+        of = (networks, make_game("tictactoe"), 1, InferenceChoice(**run.state.inference), SilentProgress(), StopSignal())
+        assert len(evaluate.play_gate(sequential, *of).games) == 16
 
 
 def test_a_sequential_match_stopped_in_its_second_round_ends_like_an_undisturbed_one(config: Config, tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from azero.config import Config, InferenceConfig, SearchConfig, SelfplayConfig, 
 from azero.examples import GameRecord
 from azero.games import make_game
 from azero.games.game import Game
-from azero.lanes import GameQueue, lane_bytes, make_policy, play_games
+from azero.lanes import GameQueue, make_policy, play_games
+from azero.memory import lane_bytes
 from azero.monitoring.console import SilentProgress
 from azero.search.figures import StageFigures
 from azero.search.root import Fading, Temperature
@@ -202,6 +203,21 @@ def test_proofs_are_on_record_but_not_where_history_decides_what_is_legal(game: 
         assert all((record.proven is not None) == proves for record in played(go, range(2), config=proving)[0])
 
 
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+def test_behind_the_plies_with_a_temperature_a_position_has_one_move(game: Game, kind: str) -> None:
+    search = replace(SEARCH, kind=kind, tree_reuse=False, dirichlet_fraction=0.0)
+    records = played(
+        game, range(200), rows=64, config=replace(CONFIG, search=search, selfplay=SelfplayConfig(temperature_plies=2))
+    )[0]
+    seen: dict[bytes, int] = {}
+    repeated = 0
+    for record in records:
+        for state, action in zip(record.states[2:], record.actions[2:].tolist(), strict=True):
+            repeated += state.tobytes() in seen
+            assert seen.setdefault(state.tobytes(), action) == action
+    assert repeated > 50 and len({int(record.actions[0]) for record in records}) > 1
+
+
 CAPPED = SelfplayConfig(full_search_fraction=0.25, fast_simulations=4, opening_fraction=0.3, opening_plies=2)
 
 
@@ -310,6 +326,25 @@ def test_a_failing_lane_ends_the_others_after_the_wave_in_hand(game: Game) -> No
     with pytest.raises(MemoryError):
         play_games(game, [other, FailingAtOnce(game)], CONFIG, range(200), SEEDS, SilentProgress(), StopSignal())
     assert other.calls <= 2  # a game alone takes sixty waves and more
+
+
+def test_what_goes_wrong_beside_the_lanes_ends_them_and_the_finished_games_are_kept(game: Game) -> None:
+    class Interrupted(SilentProgress):
+        def update(self, done: float, **figures: float | str) -> None:
+            if done:
+                raise KeyboardInterrupt
+
+    class Slow(FakeInference):
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+            time.sleep(0.001)
+            return super().infer(planes, rows)
+
+    threads, kept = threading.active_count(), list[GameRecord]()
+    numbers = np.arange(100_000) % 200  # half an hour of games
+    with pytest.raises(KeyboardInterrupt):
+        play_games(game, [Slow(game)], CONFIG, numbers.tolist(), SEEDS, Interrupted(), StopSignal(), keep=kept.extend)
+    assert threading.active_count() == threads
+    assert 0 < len(kept) < 1000 and [record.number for record in kept] == sorted(record.number for record in kept)
 
 
 def test_a_deadline_lets_games_in_flight_end_and_begins_no_others(game: Game) -> None:

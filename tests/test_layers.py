@@ -25,7 +25,7 @@ LAYERS = [
     {"trained"},
     {"truth"},
     {"match"},
-    {"forks"},
+    {"forks", "memory"},
     {"examples", "replay", "metrics", "openings"},
     {"run", "rating", "elo_table", "forecast", "monitoring"},
     {"files"},

@@ -265,7 +265,7 @@ def test_evaluate_alone_tells_what_the_loop_tells(tmp_path: Path, monkeypatch: p
 
 
 def test_the_printed_command_goes_on(tmp_path: Path, run_program: RunProgram) -> None:
-    asked = ["experiment=smoke", "inference.precision=fp32", "train.milestones=[0.5,0.75]", "device=cpu"]
+    asked = ["experiment=smoke", "inference.precision=fp32", "train.schedule=step", "train.milestones=[0.5,0.75]", "device=cpu"]
     first = run_program("loop", *asked, folder=tmp_path)
     assert first.returncode == 0, first.stderr
     onward, anew = printed_commands(first.stdout)

@@ -119,7 +119,7 @@ def fit(
                 averaged.follow()
             figures = ledger.look(step + 1)
             if figures:
-                figures["train/lr"] = lr
+                figures["train/lr"] = ledger.latest["train/lr"] = lr
             if progress:
                 progress(step + 1, sampler.steps, figures)
         if averaged:
@@ -319,6 +319,8 @@ class Trainer:
         """Go on with earlier moments. Returns False, and starts afresh, where there are none or they are another optimizer's."""
         if optimizer_state is None or optimizer_state["optimizer"] != self.config.optimizer:
             return False
+        if self.config.optimizer == "sgd" and not self.config.momentum:
+            return True  # it keeps none
         moments = optimizer_state["state"]
         if moments.keys() != set(self.names.values()):
             return False

@@ -12,7 +12,6 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 MIX_ONE = np.uint64(0xBF58476D1CE4E5B9)
 MIX_TWO = np.uint64(0x94D049BB133111EB)
 ONE = np.uint64(1)
-LOW_32_BITS = np.uint64(0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import os
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -85,14 +86,25 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def refuse_place(out: Path) -> None:
+    """Refuse a file that is there, or that could not be written once the work is done.
+
+    Raises:
+        UserError: it says which.
+    """
+    if out.exists():
+        raise UserError(f"out={out} is there already; name a new file.")
+    if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
+        raise UserError(f"out={out} cannot be written: {out.parent} is no folder that files can be put into.")
+
+
 def write_positions(path: Path, text: str) -> None:
     """Write a file that does not exist yet.
 
     Raises:
-        UserError: it does, or the disk refused.
+        UserError: as `refuse_place`, or the disk refused.
     """
-    if path.exists():
-        raise UserError(f"out={path} is there already; name a new file.")
+    refuse_place(path)
     write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))
 
 
