@@ -44,8 +44,9 @@ def game_of(number: int, first_outcome: float, expected: float) -> GameRecord:
 
 
 def games_of(expect: float = 0.6, constant: float | None = None) -> list[GameRecord]:
-    """Forty games, won and lost in turn; the search expects `expect` times the outcome, or always the same."""
-    return [game_of(g, out := 1.0 - 2 * (g % 2), expect * out if constant is None else 0.0) for g in range(40)]
+    """Forty games, won and lost in turn; the search expects `expect` times the outcome, or `constant` for either by chance."""
+    sign = [1.0 - 2 * (g % 2) for g in range(40)]
+    return [game_of(g, out, expect * out if constant is None else constant * sign[g // 2]) for g, out in enumerate(sign)]
 
 
 def case(
@@ -104,6 +105,34 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
     assert set(re.findall(r"\b(?:search|selfplay|train|evaluate)\.\w+", examine(sick)[about])) == named
 
 
+@pytest.mark.parametrize(
+    "about, well, sick",
+    [
+        ("policy", case(selfplay__target_entropy=0.06), case(selfplay__target_entropy=0.04)),
+        ("lanes", case(selfplay__idle_share=0.29), case(selfplay__idle_share=0.31)),
+        ("lanes", case(selfplay__batch_fill=0.26), case(selfplay__batch_fill=0.24)),
+        ("draws", case(selfplay__draws=0.98), case(selfplay__draws=0.99)),
+        ("games", case(selfplay__distinct_games=3.0), case(selfplay__distinct_games=2.0)),  # of 40
+        ("window", case(settings={"train.epochs": 16.0}), case(settings={"train.epochs": 17.0})),  # 48 uses, and 51
+        ("value head", case(games=games_of(constant=0.021)), case(games=games_of(constant=0.019))),
+        (
+            "resignation",
+            case(selfplay__resign_measured=20.0, selfplay__resign_false_positives=0.05),
+            case(selfplay__resign_measured=20.0, selfplay__resign_false_positives=0.06),
+        ),
+    ],
+)
+def test_where_illness_begins(about: str, well: Case, sick: Case) -> None:
+    assert examine(well) == {} and list(examine(sick)) == [about]
+
+
+def test_values_may_be_weakly_wrong_but_not_clearly() -> None:
+    """Of 40 games 24 or 28 end against the value: with values of one size the correlation is (16 - 24) / 40 = -0.2, and -0.4."""
+    for against, found in ((24, []), (28, ["value sign"])):
+        games = [game_of(g, 1.0 - 2 * (g % 2), (1.0 - 2 * (g % 2)) * (-0.6 if g < against else 0.6)) for g in range(40)]
+        assert list(examine(case(games=games))) == found
+
+
 def test_a_bound_on_uses_keeps_the_window_from_being_overused() -> None:
     assert examine(case(settings={"train.epochs": 40.0, "train.max_uses": 8.0})) == {}
 
@@ -146,6 +175,7 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     toy = toy_config(tmp_path)
     loop.main(toy, NAME)
     assert "doctor" not in capsys.readouterr().out and examine(case_of(Run.read(toy, NAME))) == {}
+    assert HEALTHY.keys() <= case_of(Run.read(toy, NAME)).cycles[-1].keys()  # the checks look at what the stages tell
     assert "doctor" not in trained_run.output
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     with_files = case_of(Run.read(config, trained_run.name))

@@ -19,7 +19,7 @@ from azero.examples import Examples
 from azero.games import make_game
 from azero.games.game import Game
 from azero.learning.average import WeightAverage
-from azero.learning.batches import Batch
+from azero.learning.batches import Batch, draw_batch
 from azero.learning.fit import (
     Ledger,
     Trainer,
@@ -466,6 +466,52 @@ def test_average_and_training_weights_go_through_a_file_without_a_trace(game: Ga
     assert same(on[0].network, on[1].network) and on[0].training and on[1].training
     assert same(on[0].training, on[1].training)
     assert unpack_network(pack_network(first.network, **packed), "file").training is None
+
+
+def test_the_average_goes_on_where_it_was_and_keeps_what_its_steps_say(game: Game, examples: Examples) -> None:
+    """One step. After 1,000 steps it keeps 0.9 of the average that it was given, after none 1/10 of it."""
+    start, before = build_network(SMALL, game, 1), build_network(SMALL, game, 2)
+    config = TrainConfig(batch_size=64, epochs=1, ema_decay=0.9)
+    for steps_before, kept in ((1000, 0.9), (0, 0.1)):
+        result = fit(start, examples, game, config, 1, "cpu", steps_before=steps_before, average=before)
+        assert result.training is not None and result.steps == 1
+        expected = kept * before.stem.weight + (1 - kept) * result.training.stem.weight
+        assert torch.allclose(result.network.stem.weight, expected, atol=1e-6)
+
+
+def test_the_warm_up_goes_on_with_the_moments_and_begins_anew_without(game: Game, examples: Examples) -> None:
+    """Two steps behind a warm-up of four: the next has 3/4 of the rate, and the first one of new moments 1/4."""
+    config = TrainConfig(batch_size=64, epochs=1, warmup_steps=4, lr=0.1)
+    first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
+    assert first.scalars["train/lr"] == pytest.approx(0.025)
+    on = fit(first.network, examples, game, config, 1, "cpu", optimizer_state=first.optimizer_state, steps_before=2)
+    assert on.scalars["train/lr"] == pytest.approx(0.075)
+    anew = fit(first.network, examples, game, config, 1, "cpu", steps_before=2)
+    assert anew.scalars["train/lr"] == pytest.approx(0.025)
+    plain = replace(config, optimizer="sgd", momentum=0.0)  # keeps no moments, but knows that it has stepped
+    state = {"optimizer": "sgd", "state": {}}
+    on = fit(first.network, examples, game, plain, 1, "cpu", optimizer_state=state, steps_before=2)
+    assert on.scalars["train/lr"] == pytest.approx(0.075)
+
+
+def test_every_symmetry_is_drawn_for_every_example_unless_there_shall_be_none(
+    game: Game, examples: Examples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[torch.Tensor | None] = []
+
+    def watched(data: Any, of: Game, rows: torch.Tensor, which: torch.Tensor | None) -> Batch:
+        drawn.append(which)
+        return draw_batch(data, of, rows, which)
+
+    monkeypatch.setattr("azero.learning.fit.draw_batch", watched)
+    fit(build_network(SMALL, game, 1), examples, game, TrainConfig(batch_size=16, epochs=5), 1, "cpu")
+    batches = [which for which in drawn if which is not None]
+    assert len(batches) == len(drawn) == 20 and all(len(set(which.tolist())) > 1 for which in batches)
+    # 320 draws of eight: 40 each, give or take five standard deviations of sqrt(320 * 7 / 64) = 5.9
+    assert torch.bincount(torch.cat(batches), minlength=8).tolist() == pytest.approx([40] * 8, abs=30)
+    drawn.clear()
+    fit(build_network(SMALL, game, 1), examples, game, TrainConfig(batch_size=16, epochs=1, symmetries=False), 1, "cpu")
+    assert drawn == [None] * 4
 
 
 # --- what is not finite ---

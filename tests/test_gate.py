@@ -54,6 +54,7 @@ def test_a_sequential_match_goes_on_until_it_is_decided() -> None:
     assert verdict.decided and verdict.promoted
     verdict = judge_pairs([32, 0, 0, 0, 0], 64, SEQUENTIAL)
     assert verdict.decided and not verdict.promoted
+    assert not judge_pairs([0, 0, 0, 0, 32], 64, replace(SEQUENTIAL, error=0.01)).decided  # ln(0.99 / 0.01) = 4.60
 
 
 @pytest.mark.parametrize(("pairs", "promoted"), [([0, 3, 4, 7, 0], True), ([0, 5, 6, 5, 0], False), ([0] * 5, False)])

@@ -33,6 +33,7 @@ from azero.search.gumbel import (
     improved_value,
     make_gumbel,
     select_inner,
+    select_root,
     visit_sequence,
     write_advantages,
 )
@@ -81,6 +82,15 @@ def test_each_budget_has_its_own_halving() -> None:
     table = make_gumbel(SearchConfig(kind="gumbel", num_simulations=8), 1, 9, fast_simulations=3).considered_visits
     assert table.shape == (2, 10, 8)
     assert table[:, 2].tolist() == [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 0, 0, 0, 0, 0]]
+
+
+def test_a_fast_search_halves_by_its_own_budget() -> None:
+    """The seventh simulation of sixteen goes to any of four (0000 1111 ...), of eight to the better two (0000 11 22)."""
+    settings = make_gumbel(SearchConfig(kind="gumbel", num_simulations=16), 1, 4, fast_simulations=8)
+    tree = root_with([0.25] * 4, [2, 2, 1, 1], [0.0] * 4)
+    assert select_root(tree, 0, settings) in (2, 3)
+    tree.searches["fast"] = True
+    assert select_root(tree, 0, settings) in (0, 1)
 
 
 def test_advantages_by_hand() -> None:

@@ -146,6 +146,18 @@ def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> No
     assert lane.root_value[:, 0] == pytest.approx(-0.9, abs=1e-5)
 
 
+def test_the_second_player_resigns_too_and_by_its_search(game: Game) -> None:
+    """The network alone takes the empty board for lost, every later one of X for won: X's search knows better, O's agrees."""
+
+    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        o_to_move = planes[0].sum() != planes[1].sum()
+        return np.zeros(9, np.float32), np.float32(-0.9 if o_to_move or not planes[:2].any() else 0.9)
+
+    played = HandDriven(game, 20, PLAIN._replace(resign_threshold=-0.8), answer=answer)
+    played.play_out()
+    assert (played.lane.ply == 2).all() and (played.lane.first_outcome == 1.0).all()
+
+
 def test_a_move_that_ends_the_game_is_made_by_who_would_resign(game: Game) -> None:
     """X has all but cell 8 to choose from, the last one, and takes itself for lost: it plays on into the draw."""
     policy = PLAIN._replace(resign_threshold=0.5, opening_fraction=1.0, opening_plies=8)
@@ -286,6 +298,19 @@ def test_a_full_search_begins_with_the_root_s_temperature_and_a_fast_one_without
     assert np.abs(soft - clean).max() > 0.01
     for place, search in enumerate(played.tree.searches):
         np.testing.assert_allclose(played.tree.edges["prior"][place, ROOT], clean if search["fast"] else soft, atol=1e-6)
+
+
+def test_the_root_s_temperature_falls_with_the_plies(game: Game) -> None:
+    """From 4 to 1, half of the way each ply: 2.5 at ply 1, so the prior's power is 0.4."""
+    policy = PLAIN._replace(root_temperature=Fading(4.0, 1.0, 1.0), opening_fraction=1.0, opening_plies=1)
+    played = HandDriven(game, 1, policy, opening=np.array([4], np.int32))
+    for _ in range(2):
+        assert played.wave() == 0
+        played.evaluate()
+    state = after(game, 4)
+    legal = game.legal_mask(state)
+    soft = softmax(played.inference.answer(game.planes(state))[0][legal]) ** 0.4
+    np.testing.assert_allclose(played.tree.edges["prior"][0, ROOT][legal], soft / soft.sum(), atol=1e-6)
 
 
 def test_the_surprise_of_a_ply_is_how_far_its_target_is_from_the_prior_before_noise(game: Game) -> None:

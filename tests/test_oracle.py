@@ -400,15 +400,23 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Config:
 
 
 def test_a_cycle_tells_how_far_the_champion_is_from_the_truth(run: Config) -> None:
+    """The same as when each set is asked for itself, the network alone and a search of six simulations."""
     told = Told()
     report_cycle(run, NAME, 1, told)
     figures = dict(told.figures(1))
-    for player in ("policy", "search"):
-        shares = [figures.pop(f"oracle/mistakes_{player}_{kind.name.replace(' ', '_')}") for kind in CONNECT_FOUR]
-        assert all(4 * share in range(5) for share in shares)
-        assert figures.pop(f"oracle/keeps_value_{player}") == pytest.approx(1 - np.mean(shares))
-        assert 0.0 <= figures.pop(f"oracle/best_move_{player}") <= 1.0
-        assert 0.0 < figures.pop(f"oracle/value_error_{player}") < 2.0
+    game, inferences, search, _ = load_for_lanes(run, NAME, 1)
+    sets = read_positions(path_of("connect_four", DEVELOPMENT), game, 4)[1]
+    assert [each.name for each in sets] == [kind.name for kind in CONNECT_FOUR]
+    few = replace(search, num_simulations=6)
+    alone = [judge(each, ask_network(game, inferences[0], each.states)) for each in sets]
+    searched = [judge(each, ask_search(game, inferences, few, each.states, each.plies)) for each in sets]
+    assert alone != searched
+    for player, judged in (("policy", alone), ("search", searched)):
+        for each, its in zip(sets, judged, strict=True):
+            assert figures.pop(f"oracle/mistakes_{player}_{each.name.replace(' ', '_')}") == 1 - its.keeps_value
+        assert figures.pop(f"oracle/keeps_value_{player}") == pytest.approx(np.mean([its.keeps_value for its in judged]))
+        assert figures.pop(f"oracle/best_move_{player}") == pytest.approx(np.mean([its.best_move for its in judged]))
+        assert figures.pop(f"oracle/value_error_{player}") == pytest.approx(np.mean([its.value_error for its in judged]))
     assert not figures
 
 

@@ -226,6 +226,12 @@ def test_the_limits_are_walds() -> None:
     assert (round(found.lower, 3), round(found.upper, 3), found.llr, found.decision) == (-2.944, 2.944, 0.0, "go on")
 
 
+def test_each_error_has_its_own_limit() -> None:
+    # alpha bounds taking elo1 wrongly: upper ln((1 - 0.1) / 0.01) = 4.500; beta the other: lower ln(0.1 / (1 - 0.01)) = -2.293
+    found = sequential_test([0] * 5, 0, 5, alpha=0.01, beta=0.1)
+    assert (round(found.lower, 3), round(found.upper, 3)) == (-2.293, 4.500)
+
+
 def test_the_most_likely_distribution_by_hand() -> None:
     # Half of the pairs 0 points, half 2, and a mean of 0.6: only the ends can carry it, 0.4 and 0.6.
     likely = most_likely(np.array([0.5, 0.0, 0.0, 0.0, 0.5]), 0.6)

@@ -72,7 +72,7 @@ def test_games_that_ended_before_a_lane_failed_are_kept(
 
 
 def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.lanes.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
+    monkeypatch.setattr("azero.machine.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
     assert selfplay.lane_count(Config(lanes=4), 1000, CHOICE) == 4
     assert selfplay.lane_count(Config(lanes=4), 40, CHOICE) == 3  # 16 + 16 + 8
     assert selfplay.lane_count(Config(lanes=4), 0, CHOICE) == 1
@@ -211,7 +211,8 @@ def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> 
 
 
 def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Game) -> None:
-    """Threshold -0.9. O gave up after three plies; in two of the others somebody would have: X, who lost, and O, who won."""
+    """Threshold -0.9. O gave up after three plies; in three of the others somebody would have: X, who lost, O, who won, and X,
+    who drew."""
     over, won_by_second = [0, 3, 1, 4, 2], [0, 3, 1, 4, 8, 5]
 
     def game_with(actions: list[int], outcome: float, values: dict[int, float]) -> GameRecord:
@@ -229,11 +230,12 @@ def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Gam
         game_with(won_by_second, -1.0, {4: -0.95}),
         game_with(won_by_second, -1.0, {1: -0.95, 4: -0.99}),
         game_with(over, 1.0, {4: -0.95}),  # X ends the game by that move instead of resigning
+        game_with([0, 1, 2, 4, 3, 5, 7, 6, 8], 0.0, {2: -0.95}),
     ]
     assert selfplay.resignations(game, records, -0.9) == {
-        "selfplay/resigned": 0.2,
-        "selfplay/resign_measured": 2.0,
-        "selfplay/resign_false_positives": 0.5,
+        "selfplay/resigned": pytest.approx(1 / 6),
+        "selfplay/resign_measured": 3.0,
+        "selfplay/resign_false_positives": pytest.approx(2 / 3),
     }
     assert "selfplay/resign_false_positives" not in selfplay.resignations(game, records[:2], -0.9)
 

@@ -5,19 +5,23 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from toy import NAME, advance, toy_config
 
-from azero.config import GameConfig, SearchConfig, UserError
+from azero.config import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
-from azero.truth.judging import Figures
+from azero.trained import load_for_lanes
+from azero.truth.judging import Figures, ask_network, ask_search, judge, mean_of
 from azero.truth.oracles import SearchOracle
+from azero.truth.positions import read_positions
 from azero.truth.scores import worth
+from azero.truth.shipped import DEVELOPMENT, path_of
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
@@ -69,6 +73,7 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
         if played.outcome < 1:
             mistake = perfect_opponent.first_mistake(game, oracle, played.moves)
             assert chosen[mistake - 1] <= 0 and all(score > 0 for score in chosen[: mistake - 1 : 2])
+    assert any(played.outcome < 1 for played in games)  # so that a mistake was looked for
     lines = perfect_opponent.report(game, oracle, games)
     assert lines[3] == "games=12" and lines[0] == f"wins={sum(played.outcome == 1 for played in games)}"
 
@@ -93,7 +98,14 @@ def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
     sets = [float(figures[f"search4_{name}_percent"]) for name in ("late_easy", "middle_easy", "early_easy")]
     sets += [float(figures[f"search4_{name}_percent"]) for name in ("middle_medium", "early_medium", "early_hard")]
     assert float(figures["search4_mean_percent"]) == pytest.approx(np.mean(sets), abs=0.01)
-    assert {"policy_mean_percent", "policy_best_move_percent", "policy_value_error"} <= figures.keys()
+    game, inferences, search, _ = load_for_lanes(Config(checkpoints=checkpoints), NAME, 1)
+    own, few = read_positions(path_of("connect_four", DEVELOPMENT), game, 3)[1], replace(search, num_simulations=4, c_puct=2.0)
+    alone = [judge(each, ask_network(game, inferences[0], each.states)) for each in own]
+    searched = [judge(each, ask_search(game, inferences, few, each.states, each.plies)) for each in own]
+    for tag, judged in (("policy", alone), ("search4", searched)):
+        assert float(figures[f"{tag}_value_error"]) == pytest.approx(mean_of(judged).value_error, abs=1e-4)
+        assert float(figures[f"{tag}_best_move_percent"]) == pytest.approx(100 * mean_of(judged).best_move, abs=0.01)
+    assert figures["policy_value_error"] != figures["search4_value_error"]
 
 
 @pytest.mark.parametrize(

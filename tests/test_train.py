@@ -16,10 +16,11 @@ import torch
 
 from azero import initialize, train
 from azero.config import Config, NetworkConfig, TrainConfig, UserError
-from azero.examples import GameRecord
+from azero.examples import GameRecord, examples_of, merge_equal
 from azero.files.state import format_state, parse_state
 from azero.games import make_game
 from azero.games.game import Game
+from azero.learning.fit import fit
 from azero.metrics import NullReporter
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
@@ -188,8 +189,7 @@ def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_pat
     assert not torch.equal(averaged.network.stem.weight, averaged.training.stem.weight)
 
 
-def test_a_network_with_everything_trains_on_root_values_and_replies(tmp_path: Path, game: Game) -> None:
-    """All options together: the stage commits a candidate that reads back, and its value targets are mixed."""
+def test_a_network_with_everything_is_trained_and_reads_back(tmp_path: Path, game: Game) -> None:
     settings = replace(SETTINGS, value_mix=0.5, ema_decay=0.9, merge_equal=True, max_uses=1.0)
     heads: dict[str, Any] = {"value_output": "wdl", "soft_policy": True, "opponent_reply": True}
     everything = NetworkConfig(blocks=1, channels=8, pooling_every=1, squeeze_ratio=4, **heads)
@@ -202,6 +202,40 @@ def test_a_network_with_everything_trains_on_root_values_and_replies(tmp_path: P
         assert run.state.train_steps == round(sum(shard.examples for shard in run.state.shards) / 16)
     figures = told.train[run.state.train_steps]
     assert figures["loss/total"] > figures["loss/policy"] + figures["loss/value"] > 0
+
+
+def test_the_stage_fits_mixed_and_merged_targets_with_replies_and_goes_on_with_the_average(
+    tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What reaches `fit` in the second cycle: the share of the root value has moved from 0.1 a step of 0.1 towards 0.5."""
+    settings = replace(SETTINGS, window=10_000, value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4, merge_equal=True)
+    config = config_in(tmp_path, replace(settings, ema_decay=0.9))
+    config = replace(config, network=replace(config.network, opponent_reply=True))
+    records = [
+        game_record._replace(root_value=np.linspace(-0.5, 0.5, len(game_record.actions), dtype=np.float32))
+        for game_record in [*random_games(game, 20, seed=1), *random_games(game, 20, seed=2)]
+    ]
+    fitted: list[tuple[Any, dict[str, Any]]] = []
+
+    def watched(network: Any, examples: Any, *others: Any, **named: Any) -> Any:
+        fitted.append((examples, named))
+        return fit(network, examples, *others, **named)
+
+    monkeypatch.setattr(train, "fit", watched)
+    with Run.open(config, "toy", "test") as run:
+        begin(run, game, config, cycles=0)
+        for cycle in (1, 2):
+            shards = write_games(run, cycle, records[20 * cycle - 20 : 20 * cycle], game.name)
+            run.commit(replace(run.state, cycle=cycle - 1, stage="train", shards=[*run.state.shards, *shards]))
+            steps_before = run.state.train_steps
+            before = unpack_network(run.read_candidate(), "candidate").network
+            train.run_stage(config, run, NullReporter(), StopSignal())
+    (examples, named), expected = fitted[1], merge_equal(examples_of(records, 0.2, replies=True))
+    assert len(examples.states) < sum(len(each.actions) for each in records) and expected.reply_target.any()
+    for found, wanted in zip(examples, expected, strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-6)
+    assert named["steps_before"] == steps_before > 0
+    assert torch.equal(named["average"].stem.weight, before.stem.weight)
 
 
 def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(tmp_path: Path, game: Game) -> None:
