@@ -13,7 +13,8 @@ from dataclasses import dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from azero.config import OPENSPIEL, Config, GameConfig, UserError, check
+from azero.config import OPENSPIEL, Config, GameConfig, UserError
+from azero.config_checks import check
 from azero.plugins import installed_games
 
 WRONG_INPUT = 2  # exit status after a UserError

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from azero.config import CHOICES, Config, SearchConfig, UserError
+from azero.config import Config, SearchConfig, UserError
+from azero.config_checks import CHOICES
 from azero.games import make_game
 from azero.games.game import Game
 from azero.machine import cores

@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import Any
 
 from azero.command_line import WRONG_INPUT, compose, has_file
-from azero.config import Config, UserError, check_choice
+from azero.config import Config, UserError
+from azero.config_checks import check_choice
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, cast
 
 from omegaconf import OmegaConf, ValidationError
 
-from azero.config import Config, SearchConfig, UserError, check
+from azero.config import Config, SearchConfig, UserError
+from azero.config_checks import check
 from azero.rating import score_interval
 from azero.trained import TrainedLanes, load_for_lanes
 from azero.words import parse_words

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from azero.command_line import compose, conf_folder
-from azero.config import CHOICES, RANGES, Config, EvaluateConfig, UserError, check, flatten, is_certain
+from azero.config import Config, EvaluateConfig, UserError, flatten, is_certain
+from azero.config_checks import CHOICES, RANGES, check
 
 EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
 PARTS = ("game", "network", "search", "selfplay", "train", "evaluate", "inference")

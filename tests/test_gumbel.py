@@ -17,7 +17,8 @@ from plain_mcts import PlainGumbel, assert_same_tree
 from searching import FakeInference, after, planes_network, random_states
 from trees import root_with
 
-from azero.config import Config, SearchConfig, SelfplayConfig, UserError, check
+from azero.config import Config, SearchConfig, SelfplayConfig, UserError
+from azero.config_checks import check
 from azero.games import make_game
 from azero.games.game import Game
 from azero.lanes import play_games

@@ -33,7 +33,7 @@ LAYERS = [
     {"search", "network", "evaluations"},
     {"games"},
     {"command_line", "signals", "seeds", "window"},
-    {"config", "plugins", "machine"},
+    {"config", "config_checks", "plugins", "machine"},
 ]
 RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
 

@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol, TextIO
 
+from azero.forecast import RECENT_CYCLES
+
 CYCLE_STAGES = ("selfplay", "train", "evaluate")  # the stages of one cycle, in order
 TITLES = {"initialize": "initialize", "selfplay": "self-play", "train": "train", "evaluate": "evaluate"}
 PERCENT = ("batch_fill", "cache_hits", "score", "policy_agreement")  # figures between 0 and 1 that are shown in percent
 REDRAW_SECONDS = 0.1
-RECENT_CYCLES = 3  # a stage is expected to take as long as on average in so many cycles before
 
 
 class Progress(Protocol):

@@ -11,7 +11,8 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from azero.config import UserError, check_choice
+from azero.config import UserError
+from azero.config_checks import check_choice
 
 
 class Inference(Protocol):
