@@ -29,6 +29,7 @@ class Node:
         self.terminal = bool(rules.is_terminal(state))
         self.value = float(rules.outcome(state)) if self.terminal else 0.0
         self.proven = self.terminal
+        self.least, self.most = (self.value, self.value) if self.terminal else (-1.0, 1.0)
         self.priors: dict[int, float] = {}
         self.children: dict[int, Node] = {}
         self.visits = 0
@@ -73,9 +74,9 @@ class PlainSearch:
                 self.prove(path, actions)
 
     def choose(self, node: Node) -> int:
-        """The first forced action, or the one with the greatest score; proven losses only where there is nothing else."""
-        lost = {action for action in node.priors if self.config.solver and self.exact(node, action) == -1.0}
-        tried = [action for action in sorted(node.priors) if action not in lost] or [min(node.priors)]
+        """The first forced action, or the one with the greatest score, of those that may be worth more than the node's least."""
+        idle = {action for action in node.priors if self.config.solver and self.bounds(node, action)[1] <= node.least}
+        tried = [action for action in sorted(node.priors) if action not in idle] or [min(node.priors)]
         if node is self.root:
             total = sum(node.edge_visits.values())
             for action in tried:
@@ -84,26 +85,31 @@ class PlainSearch:
                     return action
         return max(tried, key=lambda a: (self.puct(node, a), -a))
 
-    def exact(self, node: Node, action: int) -> float | None:
-        """A proven action's value for the player to move at `node`."""
+    def bounds(self, node: Node, action: int) -> tuple[float, float]:
+        """What an action is worth at least and at most for the player to move at `node`."""
         child = node.children.get(action)
-        if child is None or not child.proven:
-            return None
-        return child.value if child.to_play == node.to_play else -child.value
+        if child is None:
+            return -1.0, 1.0
+        return (child.least, child.most) if child.to_play == node.to_play else (-child.most, -child.least)
 
     def prove(self, path: list[Node], actions: list[int]) -> None:
-        """From the end of the path upwards: one proven win, or all actions proven. What was backed up is put right."""
+        """From the end of the path upwards, while the best action's bounds tell more. What was backed up is put right."""
         for depth in range(len(path) - 2, -1, -1):
             node = path[depth]
-            values = [self.exact(node, action) for action in node.priors]
-            known = [value for value in values if value is not None]
-            if max(known) < 1.0 and len(known) < len(values):
+            all_bounds = [self.bounds(node, action) for action in node.priors]
+            found = max(least for least, _ in all_bounds), max(most for _, most in all_bounds)
+            if found == (node.least, node.most):
                 return
-            node.proven, node.value = True, max(known)
-            missing = node.value * node.visits - float(node.value_sum)
-            self.back_up(path[: depth + 1], actions[:depth], missing, visits=0)
-            node.value_sum = np.float32(node.value * node.visits)
-            node.square_sum = np.float32(node.value**2 * node.visits)
+            node.least, node.most = found
+            mean = float(node.value_sum) / node.visits
+            value = min(max(mean, node.least), node.most)
+            if value != mean:
+                missing = value * node.visits - float(node.value_sum)
+                self.back_up(path[: depth + 1], actions[:depth], missing, visits=0)
+                node.value_sum = np.float32(value * node.visits)
+            if node.least == node.most:
+                node.proven, node.value = True, value
+                node.square_sum = np.float32(value**2 * node.visits)
 
     def puct(self, node: Node, action: int) -> float:
         """q + c * P * sqrt(N) / (1 + n)."""
@@ -148,7 +154,8 @@ class PlainSearch:
         node.value = float(np.float32(value))
 
     def back_up(self, path: list[Node], actions: list[int], value: float, visits: int = 1) -> None:
-        """The sign turns where the mover differs."""
+        """The sign turns where the mover differs. The value of a visit is held within the bounds of each node."""
+        value = held(path[-1], value) if visits else value
         path[-1].visits += visits
         path[-1].value_sum = np.float32(path[-1].value_sum + np.float32(value))
         path[-1].square_sum = squares_with(path[-1], visits, value)
@@ -157,6 +164,7 @@ class PlainSearch:
                 value = -value
             parent.edge_visits[action] = parent.edge_visits.get(action, 0) + visits
             parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
+            value = held(parent, value) if visits else value
             parent.visits += visits
             parent.value_sum = np.float32(parent.value_sum + np.float32(value))
             parent.square_sum = squares_with(parent, visits, value)
@@ -208,12 +216,11 @@ class PlainGumbel(PlainSearch):
         legal = sorted(node.priors)
         if not self.config.solver:
             return legal
-        exact = {action: self.exact(node, action) for action in legal}
-        sure = max([value for value in exact.values() if value is not None], default=-1.0)
-        if sure == 1.0:
-            return [action for action in legal if exact[action] == 1.0]
-        lowest = sure if node.proven or sure > -1.0 else -0.5  # a loss is chosen only where all is lost
-        return [action for action in legal if (value := exact[action]) is None or value >= lowest] or legal
+        least, most = ({action: self.bounds(node, action)[which] for action in legal} for which in (0, 1))
+        sure = max(least.values())
+        if sure == -1.0 and not node.proven:  # a loss is chosen only where all is lost
+            return [action for action in legal if most[action] > -1.0] or legal
+        return [action for action in legal if most[action] > sure or least[action] == sure]
 
     def improved_policy(self, node: Node) -> dict[int, float]:
         """softmax(ln prior + advantage) over the open actions."""
@@ -240,6 +247,11 @@ class PlainGumbel(PlainSearch):
             action: math.log(max(prior, SMALLEST_PRIOR)) + scale * (completed[action] - low)
             for action, prior in node.priors.items()
         }
+
+
+def held(node: Node, value: float) -> float:
+    """The value, or the nearest that the node may have."""
+    return min(max(value, node.least), node.most)
 
 
 def squares_with(node: Node, visits: int, value: float) -> np.float32:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +18,8 @@ from azero.games.game import Game
 from azero.lanes import play_games
 from azero.monitoring.console import SilentProgress
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
-from azero.search.mcts import prove
-from azero.search.proof import find_proof, rule_out
+from azero.search.mcts import backup, prove
+from azero.search.proof import adds_nothing, is_open, rule_out, sure_value, tighten
 from azero.search.puct import make_puct
 from azero.search.repetition import ban
 from azero.search.root import mean_value
@@ -35,13 +36,20 @@ EITHER_KIND = pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
 
 def with_proven(root: Tree, values: dict[int, float]) -> Tree:
     """The tree with nodes behind those root actions, proven to be worth so much for the root's player, who is not theirs."""
+    tree = with_bounds(root, {action: (value, value) for action, value in values.items()})
+    tree.nodes["proven"][0, 1:] = True
+    return tree
+
+
+def with_bounds(root: Tree, bounds: dict[int, tuple[float, float]]) -> Tree:
+    """The tree with nodes behind those root actions, worth at least and at most so much for the root's player."""
     actions = root.edges.shape[2]
-    tree = make_tree(1, 1 + len(values), actions, 1)
+    tree = make_tree(1, 1 + len(bounds), actions, 1)
     tree.nodes[0, ROOT], tree.edges[0, ROOT] = root.nodes[0, ROOT], root.edges[0, ROOT]
     tree.edges["child"][0, ROOT] = -1
-    for place, (action, value) in enumerate(values.items(), 1):
+    for place, (action, (least, most)) in enumerate(bounds.items(), 1):
         tree.edges["child"][0, ROOT, action] = place
-        tree.nodes["raw_value"][0, place], tree.nodes["proven"][0, place] = -value, True
+        tree.nodes["least"][0, place], tree.nodes["most"][0, place] = -most, -least
         tree.nodes["to_play"][0, place] = 1
     return tree
 
@@ -80,12 +88,72 @@ def test_moves_that_are_proven_worse_are_no_part_of_what_the_search_is_worth() -
     assert mean_value(tree, 0, make_puct(SOLVER)) == 1.0
 
 
-def test_a_node_is_proven_by_one_win_or_by_all_its_actions() -> None:
-    prior = [0.5, 0.3, 0.2, None]  # the last is illegal
-    assert find_proof(with_proven(root_with(prior), {1: 1.0}), 0, ROOT, 1) == 1.0
-    assert np.isnan(find_proof(with_proven(root_with(prior), {0: 0.0, 1: -1.0}), 0, ROOT, 1))
-    assert find_proof(with_proven(root_with(prior), {0: 0.0, 1: -1.0, 2: -1.0}), 0, ROOT, 2) == 0.0
-    assert find_proof(with_proven(root_with(prior), {0: -1.0, 1: -1.0, 2: -1.0}), 0, ROOT, 0) == -1.0
+def test_the_search_is_worth_what_is_sure_at_least() -> None:
+    """The network says 0.1; one visit of a draw, 0, and eight of a move that brought -0.5 each: (0.1 + 0 - 4) / 10 = -0.39."""
+    tree = with_proven(root_with([0.5, 0.5], [1, 8], [0.0, -4.0], root_value=0.1), {0: 0.0})
+    assert mean_value(tree, 0, make_puct(SearchConfig())) == pytest.approx(-0.39)
+    assert mean_value(tree, 0, make_puct(SOLVER)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("visits", "sums", "bounds", "expected"),
+    [
+        ([2, 9, 5], [0.0, -3.0, -1.0], {0: (0.0, 0.0)}, [16, 0, 0]),  # nothing has turned out better than the draw
+        ([2, 9, 5], [0.0, -3.0, 1.0], {0: (0.0, 0.0)}, [11, 0, 5]),  # one has, on the average
+        ([2, 9, 5], [0.0, 3.0, -1.0], {0: (0.0, 0.0)}, [7, 9, 0]),
+        (
+            [2, 9, 5],
+            [0.4, -3.0, -1.0],
+            {0: (0.0, 1.0), 2: (0.0, 0.0)},
+            [2, 0, 14],
+        ),  # two are sure: the more visited one takes
+        ([2, 9, 5], [0.0, -3.0, -1.0], {0: (0.0, 0.0), 1: (-1.0, 0.0)}, [7, 0, 0]),  # 1 is no more than a draw: ruled out
+        ([2, 9, 5], [0.0, -3.0, -1.0], {0: (-1.0, 0.0)}, [2, 9, 5]),  # nothing is sure
+    ],
+)
+def test_what_is_sure_takes_the_visits_of_what_turned_out_worse(
+    visits: list[int], sums: list[float], bounds: dict[int, tuple[float, float]], expected: list[float]
+) -> None:
+    tree, weights = with_bounds(root_with([0.5, 0.3, 0.2], visits, sums), bounds), np.array(visits, float)
+    rule_out(tree, 0, weights)
+    assert weights.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("bounds", "least", "most"),
+    [
+        ({1: (1, 1)}, 1, 1),  # one win proves it
+        ({0: (0, 0), 1: (-1, -1)}, 0, 1),  # a sure draw; the third may be anything
+        ({0: (0, 0), 1: (-1, -1), 2: (-1, -1)}, 0, 0),
+        ({0: (0, 0), 1: (-1, 0), 2: (-1, 0)}, 0, 0),  # no more than draws: whether they lose need not be known
+        ({0: (-1, 0), 1: (-1, 0), 2: (-1, -1)}, -1, 0),
+        ({0: (-1, -1), 1: (-1, -1), 2: (-1, -1)}, -1, -1),
+        ({0: (0, 1), 1: (0.5, 0.5)}, 0.5, 1),  # some games end with halves
+    ],
+)
+def test_a_node_is_worth_what_its_best_action_is_at_least_and_at_most(
+    bounds: dict[int, tuple[float, float]], least: float, most: float
+) -> None:
+    tree = with_bounds(root_with([0.5, 0.3, 0.2, None]), bounds)  # the last is illegal
+    assert tighten(tree, 0, ROOT)
+    assert (tree.nodes["least"][0, ROOT], tree.nodes["most"][0, ROOT]) == (least, most) == (sure_value(tree, 0, ROOT), most)
+    assert not tighten(tree, 0, ROOT)  # nothing new
+
+
+def test_bounds_never_widen_though_a_kept_tree_has_forgotten_what_they_stood_on() -> None:
+    tree = with_bounds(root_with([0.5, 0.5]), {0: (-1, 0)})
+    tree.nodes["least"][0, ROOT], tree.nodes["most"][0, ROOT] = 0, 0.5
+    assert not tighten(tree, 0, ROOT)
+    assert (tree.nodes["least"][0, ROOT], tree.nodes["most"][0, ROOT]) == (0, 0.5)
+
+
+def test_only_what_may_be_better_is_searched_and_only_what_may_be_best_is_played() -> None:
+    """A draw, at most a draw, anything, a loss; and the fifth is illegal."""
+    tree = with_bounds(root_with([0.2, 0.2, 0.2, 0.4, None]), {0: (0, 0), 1: (-1, 0), 2: (-1, 1), 3: (-1, -1)})
+    assert [adds_nothing(tree, 0, ROOT, action) for action in range(4)] == [False, False, False, True]  # not carried up yet
+    tighten(tree, 0, ROOT)
+    assert [adds_nothing(tree, 0, ROOT, action) for action in range(4)] == [True, True, False, True]
+    assert [is_open(tree, 0, ROOT, action, 0.0) for action in range(5)] == [True, False, True, False, False]
 
 
 def test_a_proof_puts_right_what_was_backed_up_before() -> None:
@@ -98,7 +166,7 @@ def test_a_proof_puts_right_what_was_backed_up_before() -> None:
     tree.nodes["parent"][0], tree.nodes["parent_action"][0] = [NO_PARENT, ROOT, 1], [0, 0, 1]
     tree.nodes["to_play"][0], tree.nodes["node_visits"][0] = [0, 1, 0], [4, 3, 1]
     tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = [0.8, -0.9, -1.0], [0.1, -0.2, -1.0]
-    tree.nodes["proven"][0] = [False, False, True]
+    tree.nodes["proven"][0], tree.nodes["least"][0, 2], tree.nodes["most"][0, 2] = [False, False, True], -1.0, -1.0
     tree.edges["prior"] = 0.5
     tree.edges["child"][0] = [[1, -1], [-1, 2], [-1, -1]]
     tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
@@ -109,6 +177,39 @@ def test_a_proof_puts_right_what_was_backed_up_before() -> None:
     assert tree.nodes["value_sum"][0] == pytest.approx([-3.1, 3.0, -1.0])
     assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
     assert tree.nodes["node_visits"][0].tolist() == [4, 3, 1]
+    assert (tree.nodes["least"][0].tolist(), tree.nodes["most"][0].tolist()) == ([-1, 1, -1], [1, 1, -1])
+
+
+def test_a_bound_puts_right_what_was_backed_up_before() -> None:
+    """As above, but the reply draws: player 1 is sure of 0 where three visits brought -0.9, so 0.9 are missing.
+
+    For player 0 the move is worth at most 0: three visits, 0.9 - 0.9 = 0, and the root has 0.8 - 0.9 = -0.1.
+    """
+    tree = make_tree(1, 3, 2, 1)
+    tree.nodes["parent"][0], tree.nodes["parent_action"][0] = [NO_PARENT, ROOT, 1], [0, 0, 1]
+    tree.nodes["to_play"][0], tree.nodes["node_visits"][0] = [0, 1, 0], [4, 3, 1]
+    tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = [0.8, -0.9, 0.0], [0.1, -0.2, 0.0]
+    tree.nodes["proven"][0], tree.nodes["least"][0, 2], tree.nodes["most"][0, 2] = [False, False, True], 0.0, 0.0
+    tree.edges["prior"] = 0.5
+    tree.edges["child"][0] = [[1, -1], [-1, 2], [-1, -1]]
+    tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
+    tree.edges["child_value_sum"][0, ROOT, 0] = 0.9
+    prove(tree, 0, 2)
+    assert tree.nodes["proven"][0].tolist() == [False, False, True]
+    assert tree.nodes["raw_value"][0, 1] == np.float32(-0.2)  # its own evaluation stays
+    assert tree.nodes["value_sum"][0] == pytest.approx([-0.1, 0.0, 0.0])
+    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(0.0)
+    assert (tree.nodes["least"][0].tolist(), tree.nodes["most"][0].tolist()) == ([-1, 0, 0], [1, 1, 0])
+
+
+def test_values_are_backed_up_within_the_bounds_of_the_nodes_above() -> None:
+    """A leaf is worth 0.7 for player 1, whom player 0 faces above with a draw for sure: 0 there, and 0 for the move to it."""
+    tree = make_tree(1, 3, 1, 1)
+    tree.nodes["parent"][0], tree.nodes["to_play"][0] = [NO_PARENT, ROOT, 1], [1, 0, 1]
+    tree.nodes["least"][0, 1] = 0.0
+    backup(tree, 0, 2, 0.7)
+    assert tree.nodes["value_sum"][0] == pytest.approx([0.0, 0.0, 0.7])
+    assert tree.edges["child_value_sum"][0, :2, 0] == pytest.approx([0.0, -0.7])  # the action at 1 is what it is: bad
 
 
 def test_a_kept_root_forgets_its_proof_before_the_winning_move_is_banned() -> None:
@@ -146,8 +247,11 @@ def test_whatever_is_proven_is_true_and_decides_target_value_and_move(
     tree, proven_roots = player.tree, 0
     for b in range(len(states)):
         for node in range(tree.searches["num_nodes"][b]):
+            value = solution.value[rows[tuple(tree.states[b, node].tolist())]]
+            assert tree.nodes["least"][b, node] <= value <= tree.nodes["most"][b, node]
+            assert tree.nodes["proven"][b, node] == (tree.nodes["least"][b, node] == tree.nodes["most"][b, node])
             if tree.nodes["proven"][b, node]:
-                assert tree.nodes["raw_value"][b, node] == solution.value[rows[tuple(tree.states[b, node].tolist())]]
+                assert tree.nodes["raw_value"][b, node] == value
         root = tree.nodes[b, ROOT]
         if root["proven"]:
             proven_roots += 1
@@ -197,6 +301,25 @@ def test_a_loss_is_exactly_that(moves: tuple[int, ...]) -> None:
     game = make_game("tictactoe")
     player = searched(game, [after(game, *moves)], SOLVER)
     assert player.tree.nodes["proven"][0, ROOT] and player.root_values(ONLY_GAME)[0] == pytest.approx(-1.0)
+
+
+# X . X X . O O     X moves. Column 4 draws; column 1 wins, though only with the last stone but one. The network is sure of 4,
+# O . X O . O X     and once that is proven to draw it has nothing more to tell: the rest of the simulations go to 1.
+# O . O X . O X
+# X X X O O X O
+# O O X X O X O
+# X O O X O X X
+LATE_WIN = (5, 2, 0, 1, 6, 4, 5, 0, 3, 6, 2, 6, 2, 4, 5, 2, 3, 5, 6, 5, 2, 3, 3, 3, 3, 4, 0, 1, 6, 5, 1, 0, 2, 0, 0, 6)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_proven_draw_is_not_searched_on_while_something_better_may_be(kind: str) -> None:
+    game = make_game("connect_four")
+    logits = np.zeros(7, np.float32)
+    logits[4] = 9.0
+    player = PvMcts(game, FakeInference(game, lambda planes: (logits, np.float32(0))), replace(KINDS[kind], num_simulations=100))
+    assert player.choose(after(game, *LATE_WIN)[None], ONLY_GAME, ONLY_GAME)[0] == 1
+    assert player.tree.nodes["proven"][0, ROOT] and player.root_values(ONLY_GAME)[0] == 1.0
 
 
 def test_a_search_of_one_position_ends_with_the_proof_however_many_simulations_are_left() -> None:

@@ -35,5 +35,6 @@ def root_with(
     tree.searches["num_nodes"] = 1
     tree.nodes["expanded"] = True
     tree.nodes["node_visits"] = 1 + edges["child_visits"].sum()
+    tree.nodes["raw_value"] = root_value
     tree.nodes["value_sum"] = np.float32(root_value + edges["child_value_sum"].sum())
     return tree

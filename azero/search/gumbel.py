@@ -21,9 +21,9 @@ import numpy as np
 
 from azero.config import SearchConfig
 from azero.search.kernels import kernel, part
-from azero.search.proof import LOSS, is_open, sure_value
+from azero.search.proof import is_open, sure_value, within_bounds
 from azero.search.random_stream import next_float
-from azero.search.tree import ROOT, SMALLEST_PRIOR
+from azero.search.tree import LOSS, ROOT, SMALLEST_PRIOR
 
 ANY = -1  # number of visits
 SMALLEST_RANGE = 1e-6  # of completed_q; below it nothing is stretched, for sums in float32 are off by some 1e-7 (mctx 1e-8)
@@ -244,4 +244,4 @@ def improved_value(tree, b, gumbel):
     value = 0.0
     for action in range(gumbel.advantage.shape[0]):
         value += gumbel.improved[action] * gumbel.advantage[action]
-    return value
+    return within_bounds(tree, b, ROOT, value)

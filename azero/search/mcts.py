@@ -16,7 +16,7 @@ import numpy as np
 from azero.games.game import rules_at
 from azero.search.cache import find, remember
 from azero.search.kernels import borrowed, kernel, part
-from azero.search.proof import find_proof
+from azero.search.proof import tighten, within_bounds
 from azero.search.scores import next_child
 from azero.search.spread import set_square_sum, square_sum
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
@@ -52,8 +52,13 @@ def backup(tree, b, leaf, value):
 
 @part
 def add_above(tree, b, node, value, visits):
-    """Add a value, meant for the player to move at a node, and so many visits to it and to all on the way to the root."""
+    """Add a value, meant for the player to move at a node, and so many visits to it and to all on the way to the root.
+
+    With a visit it is the value of a simulation, which no node on the way takes to be beyond its bounds.
+    """
     while True:
+        if visits > 0:
+            value = within_bounds(tree, b, node, value)
         tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
         set_square_sum(tree.nodes, b, node, square_sum(tree.nodes, b, node) + visits * value * value)
@@ -70,19 +75,27 @@ def add_above(tree, b, node, value, visits):
 
 @kernel
 def prove(tree, b, node):
-    """Carry a node's proof up as far as it reaches. What a proven node has backed up until now is put right, as in lc0."""
+    """Carry a proven node's value up as far as it tells anything of the nodes above."""
     while tree.nodes[b, node].parent != NO_PARENT:
-        action = tree.nodes[b, node].parent_action
         node = tree.nodes[b, node].parent
-        value = find_proof(tree, b, node, action)
-        if math.isnan(value):
+        if not tighten(tree, b, node):
             return
+        put_right(tree, b, node)
+
+
+@kernel
+def put_right(tree, b, node):
+    """Move the mean of what a node has backed up until now to within its bounds, as lc0 does where it proves one."""
+    visits = tree.nodes[b, node].node_visits
+    mean = tree.nodes[b, node].value_sum / visits
+    value = np.float64(within_bounds(tree, b, node, mean))
+    if value != mean:
+        add_above(tree, b, node, np.float32(value * visits - tree.nodes[b, node].value_sum), 0)
+        tree.nodes[b, node].value_sum = value * visits  # to the last bit
+    if tree.nodes[b, node].least == tree.nodes[b, node].most:
         tree.nodes[b, node].raw_value = value
         tree.nodes[b, node].proven = True
-        missing = value * tree.nodes[b, node].node_visits - tree.nodes[b, node].value_sum
-        add_above(tree, b, node, np.float32(missing), 0)
-        tree.nodes[b, node].value_sum = value * tree.nodes[b, node].node_visits  # to the last bit
-        set_square_sum(tree.nodes, b, node, value * value * tree.nodes[b, node].node_visits)
+        set_square_sum(tree.nodes, b, node, value * value * visits)
 
 
 @part

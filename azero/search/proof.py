@@ -1,10 +1,15 @@
-"""Proven values: MCTS-solver (Winands, Björnsson and Saito 2008, "Monte-Carlo Tree Search Solver").
+"""Proven values: MCTS-solver (Winands, Björnsson and Saito 2008, "Monte-Carlo Tree Search Solver"), with bounds.
 
 Letters: B games, A actions.
 
-The end of a game has an exact value. A node is proven when one action is a proven win for its player, or when all its actions are
-proven: it is worth its best action, draws included (Cazenave and Saffidine 2010, "Score Bounded Monte-Carlo Tree Search"). Its
-`raw_value` is then that value, and nothing below it is searched any more. `mcts.prove` carries proofs towards the root.
+Of every node it is known what it is worth at least and at most for its player to move (Cazenave and Saffidine 2010, "Score
+Bounded Monte-Carlo Tree Search"): of the end of a game that is its value, of a new node nothing, LOSS to WIN, and above them
+
+    least(s) = max over actions of what each is worth at least,    most(s) = max of what each is worth at most.
+
+A node of which both are alike is proven: by one winning action, by a draw where no other action can win, or because all lose. Its
+`raw_value` is then that value, and nothing below it is searched any more. Nor is an action that is worth at most what its node is
+sure of: `mcts.prove` carries bounds towards the root, and values that are backed up stay within them.
 
 The tree knows no history: where a game forbids repetition a proof would be one for the game without that rule, so there are none
 (`scores.sound_for`).
@@ -12,56 +17,65 @@ The tree knows no history: where a game forbids repetition a proof would be one 
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from azero.search.kernels import kernel, part
-from azero.search.tree import ROOT, SMALLEST_PRIOR, UNVISITED
-
-WIN, LOSS = 1.0, -1.0  # nothing is better, nothing is worse
+from azero.search.tree import LOSS, ROOT, SMALLEST_PRIOR, UNVISITED, WIN, set_bounds
 
 
 @part
-def exact_value(tree, b, node, action):
-    """The proven value of an action for the player to move at `node`; nan where it is not proven."""
+def worth_at_least(tree, b, node, action):
+    """Of a legal action, for the player to move at `node`."""
     child = tree.edges[b, node, action].child
-    if child == UNVISITED or not tree.nodes[b, child].proven:
-        return math.nan
+    if child == UNVISITED:
+        return np.float32(LOSS)
     same = tree.nodes[b, child].to_play == tree.nodes[b, node].to_play
-    return np.float64(tree.nodes[b, child].raw_value if same else -tree.nodes[b, child].raw_value)
+    return tree.nodes[b, child].least if same else -tree.nodes[b, child].most
+
+
+@part
+def worth_at_most(tree, b, node, action):
+    """Of a legal action, for the player to move at `node`."""
+    child = tree.edges[b, node, action].child
+    if child == UNVISITED:
+        return np.float32(WIN)
+    same = tree.nodes[b, child].to_play == tree.nodes[b, node].to_play
+    return tree.nodes[b, child].most if same else -tree.nodes[b, child].least
 
 
 @kernel
-def is_lost(tree, b, node, action):
-    """Whether an action is a proven loss for the player to move at `node`."""
-    return exact_value(tree, b, node, action) <= LOSS
+def adds_nothing(tree, b, node, action):
+    """Whether an action is known to be worth no more than its node is sure of: nothing would be learnt from searching it."""
+    return worth_at_most(tree, b, node, action) <= tree.nodes[b, node].least
 
 
 @kernel
-def find_proof(tree, b, node, action):
-    """The value of a node now that `action` is proven, for its player to move; nan while it is not proven itself."""
-    best = exact_value(tree, b, node, action)
-    if best >= WIN:
-        return best
-    for other in range(tree.edges.shape[2]):
-        if tree.edges[b, node, other].prior < 0.0:
-            continue
-        value = exact_value(tree, b, node, other)
-        if math.isnan(value):
-            return value
-        best = max(best, value)
-    return best
+def tighten(tree, b, node):
+    """Read the bounds of an expanded node from its actions. Returns whether that told anything new."""
+    known_least, known_most = tree.nodes[b, node].least, tree.nodes[b, node].most
+    least, most = known_least, np.float32(LOSS)
+    for action in range(tree.edges.shape[2]):
+        if tree.edges[b, node, action].prior >= 0.0:
+            least = max(least, worth_at_least(tree, b, node, action))
+            most = max(most, worth_at_most(tree, b, node, action))
+    most = min(most, known_most)  # a kept tree may have forgotten what that stood on
+    set_bounds(tree, b, node, least, most)
+    return least > known_least or most < known_most
+
+
+@part
+def within_bounds(tree, b, node, value):
+    """The nearest value to `value` that a node may have."""
+    return min(max(value, tree.nodes[b, node].least), tree.nodes[b, node].most)
 
 
 @kernel
 def sure_value(tree, b, node):
-    """What the player to move at a node is sure of: the best of its proven actions, LOSS without any."""
-    sure = LOSS
+    """What the player to move at a node is sure of: the most that one of its actions is worth at least, LOSS without any."""
+    sure = np.float32(LOSS)
     for action in range(tree.edges.shape[2]):
-        value = exact_value(tree, b, node, action)
-        if value > sure and tree.edges[b, node, action].prior >= 0.0:
-            sure = value
+        if tree.edges[b, node, action].prior >= 0.0:
+            sure = max(sure, worth_at_least(tree, b, node, action))
     return sure
 
 
@@ -73,10 +87,9 @@ def is_open(tree, b, node, action, sure):
     """
     if tree.edges[b, node, action].prior < 0.0:
         return False
-    value = exact_value(tree, b, node, action)
-    if math.isnan(value):
-        return sure < WIN
-    return value >= sure and (value > LOSS or tree.nodes[b, node].proven)
+    if worth_at_most(tree, b, node, action) > sure:
+        return True
+    return worth_at_least(tree, b, node, action) >= sure and (sure > LOSS or tree.nodes[b, node].proven)
 
 
 @kernel
@@ -93,3 +106,24 @@ def rule_out(tree, b, weights):
             weights[action] = 0.0
         elif count > 0 and total == 0.0:
             weights[action] = max(tree.edges[b, ROOT, action].prior, SMALLEST_PRIOR)
+    if sure > LOSS:
+        prefer_sure(tree, b, weights, sure)
+
+
+@kernel
+def prefer_sure(tree, b, weights, sure):
+    """Give the weight of open root actions that have brought less than `sure` until now to the action that is sure of it.
+
+    PUCT does not search that one any more, only the others for something better: their visits say nothing against it. Of several
+    sure ones that with the greatest weight takes it, the first of equals.
+    """
+    taker = -1
+    for action in range(weights.shape[0]):
+        most = weights[taker] if taker >= 0 else 0.0
+        if weights[action] > most and worth_at_least(tree, b, ROOT, action) >= sure:
+            taker = action
+    for action in range(weights.shape[0]):
+        edge = tree.edges[b, ROOT, action]
+        if taker >= 0 and weights[action] > 0.0 and edge.child_value_sum < sure * edge.child_visits and action != taker:
+            weights[taker] += weights[action]
+            weights[action] = 0.0

@@ -21,7 +21,7 @@ import numpy as np
 
 from azero.config import SearchConfig
 from azero.search.kernels import kernel, part
-from azero.search.proof import is_lost
+from azero.search.proof import adds_nothing
 from azero.search.spread import square_sum
 from azero.search.tree import NODE, ROOT, SPREAD_NODE
 
@@ -101,7 +101,9 @@ def exploration_at(tree, b, node, puct):
 
 @part
 def select_child(tree, b, node, puct):
-    """The legal action with the greatest score at an expanded node that is not proven to lose; of equal ones the first."""
+    """The legal action with the greatest score at an expanded node; of equal ones the first. With the solver it is one that may
+    bring more than the node is sure of.
+    """
     if puct.forced > 0.0 and node == ROOT and not tree.searches[b].fast:
         forced = next_forced(tree, b, puct)
         if forced >= 0:
@@ -122,7 +124,7 @@ def select_child(tree, b, node, puct):
         count = tree.edges[b, node, action].child_visits
         q = tree.edges[b, node, action].child_value_sum / count if count > 0 else unvisited_q
         score = q + scale * prior / (1.0 + count)
-        if score > best_score and not (puct.solver and is_lost(tree, b, node, action)):
+        if score > best_score and not (puct.solver and adds_nothing(tree, b, node, action)):
             best_score = score
             best_action = action
     return best_action if best_action >= 0 else first_legal(tree, b, node)
@@ -148,10 +150,11 @@ def forced_visits(tree, b, action, puct):
 
 @kernel
 def next_forced(tree, b, puct):
-    """The first visited root action, no proven loss, that lacks forced visits; -1 if none does."""
+    """The first visited root action that lacks forced visits, and may bring more than the root is sure of; -1 if none does."""
     for action in range(tree.edges.shape[2]):
         count = tree.edges[b, ROOT, action].child_visits
-        if count > 0 and count < forced_visits(tree, b, action, puct) and not (puct.solver and is_lost(tree, b, ROOT, action)):
+        lacks = count > 0 and count < forced_visits(tree, b, action, puct)
+        if lacks and not (puct.solver and adds_nothing(tree, b, ROOT, action)):
             return action
     return -1
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.search.kernels import kernel
-from azero.search.proof import is_open, rule_out, sure_value
+from azero.search.proof import is_open, rule_out, sure_value, within_bounds
 from azero.search.puct import prune_forced
 from azero.search.random_stream import next_float
 from azero.search.tree import ROOT, SMALLEST_PRIOR
@@ -134,14 +134,15 @@ def mean_value(tree, b, puct):
 
     Those through actions that are proven to be worse than others do not count: nobody would play there.
     """
-    total, visits = np.float64(tree.nodes[b, ROOT].value_sum), tree.nodes[b, ROOT].node_visits
-    if puct.solver and not tree.nodes[b, ROOT].proven:
-        sure = sure_value(tree, b, ROOT)
-        for action in range(tree.edges.shape[2]):
-            if not is_open(tree, b, ROOT, action, sure):
-                total -= tree.edges[b, ROOT, action].child_value_sum
-                visits -= tree.edges[b, ROOT, action].child_visits
-    return total / visits
+    if not puct.solver or tree.nodes[b, ROOT].proven:
+        return np.float64(tree.nodes[b, ROOT].value_sum) / tree.nodes[b, ROOT].node_visits
+    sure = sure_value(tree, b, ROOT)
+    total, visits = np.float64(tree.nodes[b, ROOT].raw_value), 1
+    for action in range(tree.edges.shape[2]):
+        if is_open(tree, b, ROOT, action, sure):
+            total += tree.edges[b, ROOT, action].child_value_sum
+            visits += tree.edges[b, ROOT, action].child_visits
+    return max(within_bounds(tree, b, ROOT, total / visits), np.float64(sure))
 
 
 @kernel

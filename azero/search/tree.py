@@ -21,6 +21,7 @@ ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
 NO_PARENT = -1
 NO_LEAF = -1  # leaf: the game waits for no evaluation
+LOSS, WIN = -1.0, 1.0  # nothing is worse, nothing is better
 SMALLEST_PRIOR = 1e-38  # that counts where a logarithm is taken or a share: its logarithm is still a number in float32
 ILLEGAL = np.float32(-1.0)  # prior of an action that the rules forbid
 
@@ -30,9 +31,11 @@ FIELDS: list[tuple[str, type]] = [
     ("node_visits", np.int32),  # evaluation of the node itself included
     ("value_sum", np.float32),  # sum of backed-up values, for to_play
     ("raw_value", np.float32),  # the network's value or, where it is proven, the exact one, for to_play
+    ("least", np.float32),  # of what it may be worth for to_play: LOSS while nothing is known
+    ("most", np.float32),  # WIN while nothing is known
     ("to_play", np.int8),  # 0 or 1
     ("terminal", np.bool_),
-    ("proven", np.bool_),  # an end of the game, or with `search.solver` a node of which the value is certain
+    ("proven", np.bool_),  # an end of the game, or with `search.solver` a node of which the value is certain: least == most
     ("expanded", np.bool_),  # the priors are known
 ]
 NODE = np.dtype(FIELDS, align=True)
@@ -75,6 +78,7 @@ def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int
         searches=np.zeros(num_games, SEARCH),
     )
     tree.searches["leaf"] = NO_LEAF
+    tree.nodes["least"], tree.nodes["most"] = LOSS, WIN
     return tree
 
 
@@ -87,11 +91,19 @@ def nodes_needed(num_simulations: int, tree_reuse: bool) -> int:
 
 
 @part
+def set_bounds(tree, b, node, least, most):
+    """Tell what a node may be worth for its player to move."""
+    tree.nodes[b, node].least = least
+    tree.nodes[b, node].most = most
+
+
+@part
 def clear_node(tree, b, node):
     """Make a new node of row b: no statistics, no children, priors unknown."""
     tree.nodes[b, node].expanded = False
     tree.nodes[b, node].terminal = False
     tree.nodes[b, node].proven = False
+    set_bounds(tree, b, node, LOSS, WIN)
     tree.nodes[b, node].node_visits = 0
     tree.nodes[b, node].value_sum = 0.0
     set_square_sum(tree.nodes, b, node, 0.0)
@@ -110,7 +122,9 @@ def describe_node(rules, tree, b, node):
     if rules.is_terminal(state):
         tree.nodes[b, node].terminal = True
         tree.nodes[b, node].proven = True
-        tree.nodes[b, node].raw_value = rules.outcome(state)
+        value = rules.outcome(state)
+        tree.nodes[b, node].raw_value = value
+        set_bounds(tree, b, node, value, value)
 
 
 @part
@@ -148,6 +162,7 @@ def move_node(tree, b, source, target):
     tree.nodes[b, target].terminal = tree.nodes[b, source].terminal
     tree.nodes[b, target].proven = tree.nodes[b, source].proven
     tree.nodes[b, target].expanded = tree.nodes[b, source].expanded
+    set_bounds(tree, b, target, tree.nodes[b, source].least, tree.nodes[b, source].most)
     tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
     tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
     tree.nodes[b, target].value_sum = tree.nodes[b, source].value_sum
@@ -161,10 +176,14 @@ def move_node(tree, b, source, target):
 
 @kernel
 def forget_proof(tree, b):
-    """Make row b's proven root one that is not: what its proof stands on may be forgotten, or be banned here.
+    """Make row b's root one of which nothing is known: what its bounds stand on may be forgotten, or be banned here.
 
-    Its own evaluation is lost. Its children's mean takes the place of that, so that nothing of the proof stays in its sums.
+    The evaluation of a proven one is lost. Its children's mean takes the place of that, so that nothing of the proof stays in its
+    sums.
     """
+    set_bounds(tree, b, ROOT, LOSS, WIN)
+    if not tree.nodes[b, ROOT].proven:
+        return
     visits, values = 0, 0.0
     for action in range(tree.edges.shape[2]):
         visits += tree.edges[b, ROOT, action].child_visits
@@ -202,7 +221,7 @@ def reroot(tree, b, new_root, room, new_index):
             tree.edges[b, target, action].child = UNVISITED
         if node != new_root:
             tree.edges[b, new_index[parent], tree.nodes[b, target].parent_action].child = target
-    if tree.nodes[b, ROOT].proven and not tree.nodes[b, ROOT].terminal:
+    if not tree.nodes[b, ROOT].terminal:
         forget_proof(tree, b)
     tree.searches[b].num_nodes = kept
     tree.searches[b].leaf = NO_LEAF
