@@ -100,16 +100,15 @@ class PlainSearch:
             found = max(least for least, _ in all_bounds), max(most for _, most in all_bounds)
             if found == (node.least, node.most):
                 return
+            before = bounded_sum(node)
             node.least, node.most = found
-            mean = float(node.value_sum) / node.visits
-            value = min(max(mean, node.least), node.most)
-            if value != mean:
-                missing = value * node.visits - float(node.value_sum)
-                self.back_up(path[: depth + 1], actions[:depth], missing, visits=0)
-                node.value_sum = np.float32(value * node.visits)
+            change = bounded_sum(node) - before
             if node.least == node.most:
-                node.proven, node.value = True, value
-                node.square_sum = np.float32(value**2 * node.visits)
+                node.proven, node.value = True, node.least
+                node.value_sum = np.float32(node.value * node.visits)
+                node.square_sum = np.float32(node.value**2 * node.visits)
+            if change and depth:
+                self.back_up_edges(path[: depth + 1], actions[:depth], change, visits=0)
 
     def puct(self, node: Node, action: int) -> float:
         """q + c * P * sqrt(N) / (1 + n)."""
@@ -154,20 +153,25 @@ class PlainSearch:
         node.value = float(np.float32(value))
 
     def back_up(self, path: list[Node], actions: list[int], value: float, visits: int = 1) -> None:
-        """The sign turns where the mover differs. The value of a visit is held within the bounds of each node."""
-        value = held(path[-1], value) if visits else value
-        path[-1].visits += visits
-        path[-1].value_sum = np.float32(path[-1].value_sum + np.float32(value))
-        path[-1].square_sum = squares_with(path[-1], visits, value)
-        for parent, child, action in zip(path[-2::-1], path[:0:-1], actions[::-1], strict=True):
-            if parent.to_play != child.to_play:
-                value = -value
-            parent.edge_visits[action] = parent.edge_visits.get(action, 0) + visits
-            parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
-            value = held(parent, value) if visits else value
-            parent.visits += visits
-            parent.value_sum = np.float32(parent.value_sum + np.float32(value))
-            parent.square_sum = squares_with(parent, visits, value)
+        """The end of the path gets the value; what that changes in what it counts goes on to the edge above."""
+        node = path[-1]
+        before = bounded_sum(node)
+        node.visits += visits
+        node.value_sum = np.float32(node.value_sum + np.float32(value))
+        node.square_sum = squares_with(node, visits, value)
+        if (node.least, node.most) != (-1.0, 1.0):
+            value = bounded_sum(node) - before
+        if actions:
+            self.back_up_edges(path, actions, value, visits)
+
+    def back_up_edges(self, path: list[Node], actions: list[int], value: float, visits: int) -> None:
+        """From the edge to the end of the path upwards. The sign turns where the mover differs."""
+        parent, child, action = path[-2], path[-1], actions[-1]
+        if parent.to_play != child.to_play:
+            value = -value
+        parent.edge_visits[action] = parent.edge_visits.get(action, 0) + visits
+        parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
+        self.back_up(path[:-1], actions[:-1], value, visits)
 
     def step(self, state: np.ndarray, action: int) -> np.ndarray:
         successor = np.zeros_like(state)
@@ -249,9 +253,9 @@ class PlainGumbel(PlainSearch):
         }
 
 
-def held(node: Node, value: float) -> float:
-    """The value, or the nearest that the node may have."""
-    return min(max(value, node.least), node.most)
+def bounded_sum(node: Node) -> float:
+    """What the node's visits count: their sum, or as much of it as its bounds allow."""
+    return min(max(float(node.value_sum), node.least * node.visits), node.most * node.visits)
 
 
 def squares_with(node: Node, visits: int, value: float) -> np.float32:

@@ -18,11 +18,12 @@ from azero.games.game import Game
 from azero.lanes import play_games
 from azero.monitoring.console import SilentProgress
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
+from azero.search.gumbel import improved_value, make_gumbel
 from azero.search.mcts import backup, prove
-from azero.search.proof import adds_nothing, is_open, rule_out, sure_value, tighten
+from azero.search.proof import adds_nothing, bounded_sum, is_open, rule_out, sure_value, tighten
 from azero.search.puct import make_puct
 from azero.search.repetition import ban
-from azero.search.root import mean_value
+from azero.search.root import mean_value, move_weights
 from azero.search.solvers import Solution, solve
 from azero.search.tree import NO_PARENT, ROOT, Tree, make_tree, reroot
 from azero.seeds import SELFPLAY, game_seeds
@@ -95,28 +96,45 @@ def test_the_search_is_worth_what_is_sure_at_least() -> None:
     assert mean_value(tree, 0, make_puct(SOLVER)) == 0.0
 
 
+@pytest.mark.parametrize(("most", "expected"), [(1.0, 0.3), (0.25, 0.25)])
+def test_the_search_is_worth_what_is_possible_at_most(most: float, expected: float) -> None:
+    """The network says 0.3, and two visits brought 0.3 each; with Gumbel's search the one open move is worth its mean, 0.3."""
+    tree = root_with([1.0], [2], [0.6], root_value=0.3)
+    tree.nodes["most"][0, ROOT] = most
+    assert mean_value(tree, 0, make_puct(SOLVER)) == pytest.approx(expected)
+    assert improved_value(tree, 0, make_gumbel(KINDS["gumbel"], 1, 1)) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(
     ("visits", "sums", "bounds", "expected"),
     [
         ([2, 9, 5], [0.0, -3.0, -1.0], {0: (0.0, 0.0)}, [16, 0, 0]),  # nothing has turned out better than the draw
         ([2, 9, 5], [0.0, -3.0, 1.0], {0: (0.0, 0.0)}, [11, 0, 5]),  # one has, on the average
         ([2, 9, 5], [0.0, 3.0, -1.0], {0: (0.0, 0.0)}, [7, 9, 0]),
-        (
-            [2, 9, 5],
-            [0.4, -3.0, -1.0],
-            {0: (0.0, 1.0), 2: (0.0, 0.0)},
-            [2, 0, 14],
-        ),  # two are sure: the more visited one takes
+        ([2, 9, 5], [0.4, -3.0, 0.0], {0: (0.0, 1.0), 2: (0.0, 0.0)}, [11, 0, 5]),  # two are sure: the better one takes
         ([2, 9, 5], [0.0, -3.0, -1.0], {0: (0.0, 0.0), 1: (-1.0, 0.0)}, [7, 0, 0]),  # 1 is no more than a draw: ruled out
         ([2, 9, 5], [0.0, -3.0, -1.0], {0: (-1.0, 0.0)}, [2, 9, 5]),  # nothing is sure
+        ([2, 9, 5], [0.0, -3.0, -1.0], {0: (-1.0, -1.0)}, [0, 9, 5]),  # a loss is sure everywhere
+        ([2, 9, 0], [1.0, -3.0, 0.0], {0: (0.5, 0.5)}, [11, 0, 0]),  # some games end with halves; nobody looked at 2
     ],
 )
 def test_what_is_sure_takes_the_visits_of_what_turned_out_worse(
     visits: list[int], sums: list[float], bounds: dict[int, tuple[float, float]], expected: list[float]
 ) -> None:
-    tree, weights = with_bounds(root_with([0.5, 0.3, 0.2], visits, sums), bounds), np.array(visits, float)
-    rule_out(tree, 0, weights)
-    assert weights.tolist() == expected
+    tree = with_bounds(root_with([0.5, 0.3, 0.2], visits, sums), bounds)
+    assert move_weights(tree, 0, make_puct(SOLVER)).tolist() == expected
+
+
+def test_forced_visits_are_pruned_before_what_is_sure_takes_the_others() -> None:
+    """A draw with 2 visits, and two moves that turned out worse, -0.5 in 94 and -0.8 in 4.
+
+    With c * sqrt(100) = 12.5 the second, most visited one has the score -0.5 + 12.5 * 0.7 / 95 = -0.41. The third would have had
+    -0.8 + 12.5 * 0.1 / 4 = -0.49 with 3 visits, and with 2 -0.38: its fourth was forced. 94 + 3 go to the draw.
+    """
+    tree = with_bounds(root_with([0.2, 0.7, 0.1], [2, 94, 4], [0.0, -47.0, -3.2]), {0: (0.0, 0.0)})
+    forced = SearchConfig(solver=True, forced_simulations=2.0)
+    assert move_weights(tree, 0, make_puct(forced)).tolist() == [99, 0, 0]
+    assert move_weights(tree, 0, make_puct(SOLVER)).tolist() == [100, 0, 0]
 
 
 @pytest.mark.parametrize(
@@ -180,36 +198,84 @@ def test_a_proof_puts_right_what_was_backed_up_before() -> None:
     assert (tree.nodes["least"][0].tolist(), tree.nodes["most"][0].tolist()) == ([-1, 1, -1], [1, 1, -1])
 
 
-def test_a_bound_puts_right_what_was_backed_up_before() -> None:
-    """As above, but the reply draws: player 1 is sure of 0 where three visits brought -0.9, so 0.9 are missing.
+def line_of_three(values: tuple[float, float, float], leaf_value: float) -> Tree:
+    """Root, 4 visits, player 0 to move; behind its move 0 a node, 3 visits, player 1; behind that one's move 1 the game's end.
 
-    For player 0 the move is worth at most 0: three visits, 0.9 - 0.9 = 0, and the root has 0.8 - 0.9 = -0.1.
+    values: what root, node and end have brought, each for its player to move.
     """
     tree = make_tree(1, 3, 2, 1)
     tree.nodes["parent"][0], tree.nodes["parent_action"][0] = [NO_PARENT, ROOT, 1], [0, 0, 1]
     tree.nodes["to_play"][0], tree.nodes["node_visits"][0] = [0, 1, 0], [4, 3, 1]
-    tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = [0.8, -0.9, 0.0], [0.1, -0.2, 0.0]
-    tree.nodes["proven"][0], tree.nodes["least"][0, 2], tree.nodes["most"][0, 2] = [False, False, True], 0.0, 0.0
+    tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = values, [0.1, -0.2, leaf_value]
+    tree.nodes["proven"][0], tree.nodes["least"][0, 2], tree.nodes["most"][0, 2] = [False, False, True], leaf_value, leaf_value
     tree.edges["prior"] = 0.5
     tree.edges["child"][0] = [[1, -1], [-1, 2], [-1, -1]]
     tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
-    tree.edges["child_value_sum"][0, ROOT, 0] = 0.9
+    tree.edges["child_value_sum"][0, ROOT, 0] = -values[1]
+    return tree
+
+
+def test_a_bound_puts_right_what_was_backed_up_before() -> None:
+    """The reply draws: player 1 is sure of 0 where three visits brought -0.9. They count 0 from now on, 0.9 more than before.
+
+    For player 0 the move is worth at most 0: three visits, 0.9 - 0.9 = 0, and the root has 0.8 - 0.9 = -0.1.
+    """
+    tree = line_of_three((0.8, -0.9, 0.0), 0.0)
     prove(tree, 0, 2)
     assert tree.nodes["proven"][0].tolist() == [False, False, True]
     assert tree.nodes["raw_value"][0, 1] == np.float32(-0.2)  # its own evaluation stays
-    assert tree.nodes["value_sum"][0] == pytest.approx([-0.1, 0.0, 0.0])
+    assert tree.nodes["value_sum"][0] == pytest.approx([-0.1, -0.9, 0.0])
+    assert bounded_sum(tree, 0, 1) == 0.0
     assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(0.0)
     assert (tree.nodes["least"][0].tolist(), tree.nodes["most"][0].tolist()) == ([-1, 0, 0], [1, 1, 0])
 
 
-def test_values_are_backed_up_within_the_bounds_of_the_nodes_above() -> None:
-    """A leaf is worth 0.7 for player 1, whom player 0 faces above with a draw for sure: 0 there, and 0 for the move to it."""
+def test_what_did_not_count_above_is_not_taken_back_there() -> None:
+    """The same node, and later its player wins at once. Its three visits brought -0.9, counted 0, and count 3 now.
+
+    The root loses 3 for them: -0.1 - 3 = -3.1, its move is worth -3 in three visits.
+    """
+    tree = line_of_three((0.8, -0.9, 0.0), 0.0)
+    prove(tree, 0, 2)
+    tree.nodes["least"][0, 2] = tree.nodes["most"][0, 2] = -1.0
+    prove(tree, 0, 2)
+    assert tree.nodes["proven"][0].tolist() == [False, True, True] and tree.nodes["raw_value"][0, 1] == 1.0
+    assert tree.nodes["value_sum"][0, :2] == pytest.approx([-3.1, 3.0])
+    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
+
+
+def test_a_value_counts_above_as_far_as_bounds_allow() -> None:
+    """Player 0 moves at node 1 and is sure of a draw; player 1 moves above and below.
+
+    What the leaf is worth for player 1, in turn: 0.7, so that node 1 has -0.7 and counts 0; -0.3, so that it has -0.4 and
+    counts 0; -1, so that it has 0.6 and counts 0.6.
+    """
     tree = make_tree(1, 3, 1, 1)
     tree.nodes["parent"][0], tree.nodes["to_play"][0] = [NO_PARENT, ROOT, 1], [1, 0, 1]
     tree.nodes["least"][0, 1] = 0.0
-    backup(tree, 0, 2, 0.7)
-    assert tree.nodes["value_sum"][0] == pytest.approx([0.0, 0.0, 0.7])
-    assert tree.edges["child_value_sum"][0, :2, 0] == pytest.approx([0.0, -0.7])  # the action at 1 is what it is: bad
+    for value, root, node in ((0.7, 0.0, -0.7), (-0.3, 0.0, -0.4), (-1.0, -0.6, 0.6)):
+        backup(tree, 0, 2, np.float32(value))
+        assert tree.nodes["value_sum"][0, :2] == pytest.approx([root, node])
+        assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(root)
+    assert tree.nodes["node_visits"][0].tolist() == [3, 3, 3]
+    assert tree.edges["child_value_sum"][0, 1, 0] == pytest.approx(0.6)  # the leaf itself is not held by what is above
+
+
+@pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
+def test_sums_agree_and_lie_within_bounds(solved: tuple[Game, Solution], config: SearchConfig) -> None:
+    """In every tree, of 7 to 25 simulations: a node has its own value and what its edges have; an edge, what its node counts."""
+    game, _ = solved
+    for simulations in range(7, 26, 3):
+        tree = searched(game, random_states(game, 20, seed=simulations), replace(config, num_simulations=simulations)).tree
+        for b in range(20):
+            for index in range(tree.searches["num_nodes"][b]):
+                node, edges = tree.nodes[b, index], tree.edges[b, index]
+                if not node["proven"]:
+                    assert node["value_sum"] == pytest.approx(node["raw_value"] + edges["child_value_sum"].sum(), abs=1e-5)
+                for edge in edges[edges["child"] >= 0]:
+                    child = tree.nodes[b, edge["child"]]
+                    sign = 1 if child["to_play"] == node["to_play"] else -1
+                    assert edge["child_value_sum"] == pytest.approx(sign * bounded_sum(tree, b, edge["child"]), abs=1e-5)
 
 
 def test_a_kept_root_forgets_its_proof_before_the_winning_move_is_banned() -> None:

@@ -337,7 +337,7 @@ def make(
         kind: "puct" or "gumbel", instead of that in `search`; where `seconds` or `until_decided` may end a search early, "puct".
         num_simulations: new simulations before each move, instead of those in `search`; None with `seconds`: as many as these
             allow.
-        temperature: exponent 1/temperature on visit counts; 0 plays the most visited move.
+        temperature: exponent 1/temperature on visit counts; 0 plays the most visited move, but for what is proven.
         temperature_plies: plies at that temperature.
         temperature_decay_plies: then it falls linearly over so many plies,
         temperature_final: to this.

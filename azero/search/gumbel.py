@@ -37,7 +37,7 @@ class Gumbel(NamedTuple):
     maxvisit_init: float
     value_scale: float
     solver: bool
-    open: np.ndarray  # [A] bool, scratch: legal actions that are not known to be worse than others
+    open: np.ndarray  # [A] bool, scratch: legal actions that are not known to be no better than others
     advantage: np.ndarray  # [A] float64, scratch: the second term of the improved policy's logits
     improved: np.ndarray  # [A] float64, scratch
 
@@ -136,7 +136,7 @@ def log_prior(tree, b, node, action):
 
 @kernel
 def write_open(tree, b, node, gumbel):
-    """gumbel.open [A]: legal actions of an expanded node, without those that the solver has proven to be worse than others.
+    """gumbel.open [A]: legal actions of an expanded node, without those that the solver knows to be no better than others.
 
     Where all are ends of the game that lose, and nobody has carried that up, as among the guesses of `foresight`, it is all.
     """
@@ -202,7 +202,7 @@ def select_among(tree, b, gumbel, considered_visits):
 
 @kernel
 def select_root(tree, b, gumbel):
-    """At the root: the next action of sequential halving. The best of the others takes the place of one that is proven worse."""
+    """At the root: the next action of sequential halving. The best of the others takes the place of one that is not open."""
     legal, visits = 0, 0
     for action in range(gumbel.advantage.shape[0]):
         legal += tree.edges[b, ROOT, action].prior >= 0.0

@@ -16,10 +16,10 @@ import numpy as np
 from azero.games.game import rules_at
 from azero.search.cache import find, remember
 from azero.search.kernels import borrowed, kernel, part
-from azero.search.proof import tighten, within_bounds
+from azero.search.proof import bounded_sum, tighten
 from azero.search.scores import next_child
 from azero.search.spread import set_square_sum, square_sum
-from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, add_child
+from azero.search.tree import LOSS, NO_LEAF, NO_PARENT, ROOT, UNVISITED, WIN, add_child
 
 
 @part
@@ -52,50 +52,57 @@ def backup(tree, b, leaf, value):
 
 @part
 def add_above(tree, b, node, value, visits):
-    """Add a value, meant for the player to move at a node, and so many visits to it and to all on the way to the root.
-
-    With a visit it is the value of a simulation, which no node on the way takes to be beyond its bounds.
-    """
+    """Add a value, meant for the player to move at a node, and so many visits to it and to all on the way to the root."""
     while True:
-        if visits > 0:
-            value = within_bounds(tree, b, node, value)
+        bounded = tree.nodes[b, node].least > LOSS or tree.nodes[b, node].most < WIN
+        before = bounded_sum(tree, b, node) if bounded else 0.0
         tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
         set_square_sum(tree.nodes, b, node, square_sum(tree.nodes, b, node) + visits * value * value)
+        if bounded:
+            value = np.float32(bounded_sum(tree, b, node) - before)  # as much of it as the bounds allow to count above
         parent = tree.nodes[b, node].parent
         if parent == NO_PARENT:
             return
-        if tree.nodes[b, parent].to_play != tree.nodes[b, node].to_play:
-            value = -value  # the one place where a value changes its perspective
-        action = tree.nodes[b, node].parent_action
-        tree.edges[b, parent, action].child_visits += visits
-        tree.edges[b, parent, action].child_value_sum += value
+        value = add_to_edge(tree, b, node, value, visits)
         node = parent
+
+
+@part
+def add_to_edge(tree, b, node, value, visits):
+    """Add a value for the player to move at a node, and visits, to the edge above; return it for the player to move there."""
+    parent, action = tree.nodes[b, node].parent, tree.nodes[b, node].parent_action
+    if tree.nodes[b, parent].to_play != tree.nodes[b, node].to_play:
+        value = -value  # the one place where a value changes its perspective
+    tree.edges[b, parent, action].child_visits += visits
+    tree.edges[b, parent, action].child_value_sum += value
+    return value
 
 
 @kernel
 def prove(tree, b, node):
-    """Carry a proven node's value up as far as it tells anything of the nodes above."""
+    """Carry a proven node's value up as far as it tells anything of the nodes above, and put right what they count, as in lc0."""
     while tree.nodes[b, node].parent != NO_PARENT:
         node = tree.nodes[b, node].parent
+        before = bounded_sum(tree, b, node)
         if not tighten(tree, b, node):
             return
-        put_right(tree, b, node)
+        change = np.float32(bounded_sum(tree, b, node) - before)
+        if tree.nodes[b, node].least == tree.nodes[b, node].most:
+            write_proof(tree, b, node)
+        if change != 0.0 and tree.nodes[b, node].parent != NO_PARENT:
+            value = add_to_edge(tree, b, node, change, 0)
+            add_above(tree, b, tree.nodes[b, node].parent, value, 0)
 
 
 @kernel
-def put_right(tree, b, node):
-    """Move the mean of what a node has backed up until now to within its bounds, as lc0 does where it proves one."""
-    visits = tree.nodes[b, node].node_visits
-    mean = tree.nodes[b, node].value_sum / visits
-    value = np.float64(within_bounds(tree, b, node, mean))
-    if value != mean:
-        add_above(tree, b, node, np.float32(value * visits - tree.nodes[b, node].value_sum), 0)
-        tree.nodes[b, node].value_sum = value * visits  # to the last bit
-    if tree.nodes[b, node].least == tree.nodes[b, node].most:
-        tree.nodes[b, node].raw_value = value
-        tree.nodes[b, node].proven = True
-        set_square_sum(tree.nodes, b, node, value * value * visits)
+def write_proof(tree, b, node):
+    """Make a node whose bounds have met a proven one: its value is what every visit brought, to the last bit."""
+    value, visits = np.float64(tree.nodes[b, node].least), tree.nodes[b, node].node_visits
+    tree.nodes[b, node].raw_value = value
+    tree.nodes[b, node].proven = True
+    tree.nodes[b, node].value_sum = value * visits
+    set_square_sum(tree.nodes, b, node, value * value * visits)
 
 
 @part

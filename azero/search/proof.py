@@ -7,9 +7,10 @@ Bounded Monte-Carlo Tree Search"): of the end of a game that is its value, of a 
 
     least(s) = max over actions of what each is worth at least,    most(s) = max of what each is worth at most.
 
-A node of which both are alike is proven: by one winning action, by a draw where no other action can win, or because all lose. Its
-`raw_value` is then that value, and nothing below it is searched any more. Nor is an action that is worth at most what its node is
-sure of: `mcts.prove` carries bounds towards the root, and values that are backed up stay within them.
+A node of which both are alike is proven: by one winning action, by a draw where no other action can win, or because all lose.
+Its `raw_value` is then that value, and nothing below it is searched any more. Nor does PUCT search an action that is worth at
+most what its node is sure of, or Gumbel one that is besides not sure of as much itself. `mcts.prove` carries bounds towards the
+root, and what a node has brought counts above it only as far as its bounds allow (`bounded_sum`).
 
 The tree knows no history: where a game forbids repetition a proof would be one for the game without that rule, so there are none
 (`scores.sound_for`).
@@ -69,6 +70,13 @@ def within_bounds(tree, b, node, value):
     return min(max(value, tree.nodes[b, node].least), tree.nodes[b, node].most)
 
 
+@part
+def bounded_sum(tree, b, node):
+    """What a node's visits count for its player to move: the sum of their values, but no mean beyond its bounds."""
+    total, visits = np.float64(tree.nodes[b, node].value_sum), np.float64(tree.nodes[b, node].node_visits)
+    return min(max(total, visits * tree.nodes[b, node].least), visits * tree.nodes[b, node].most)
+
+
 @kernel
 def sure_value(tree, b, node):
     """What the player to move at a node is sure of: the most that one of its actions is worth at least, LOSS without any."""
@@ -81,9 +89,9 @@ def sure_value(tree, b, node):
 
 @kernel
 def is_open(tree, b, node, action, sure):
-    """Whether a legal action may be the best one of a node whose player is sure of `sure`: worse ones are known not to be.
+    """Whether an action may be the best one of a node whose player is sure of `sure`.
 
-    A proven loss is the best only where everything is lost.
+    It is legal and may be worth more, or is sure of as much itself. A proven loss is the best only where everything is lost.
     """
     if tree.edges[b, node, action].prior < 0.0:
         return False
@@ -94,7 +102,7 @@ def is_open(tree, b, node, action, sure):
 
 @kernel
 def rule_out(tree, b, weights):
-    """Take root actions that are proven not to be best out of weights [A]; if no other was visited, the others' priors count."""
+    """Take root actions that are known to be no better than others out of weights [A]; if no other was visited, priors count."""
     sure = sure_value(tree, b, ROOT)
     total, count = 0.0, 0
     for action in range(weights.shape[0]):
@@ -106,24 +114,33 @@ def rule_out(tree, b, weights):
             weights[action] = 0.0
         elif count > 0 and total == 0.0:
             weights[action] = max(tree.edges[b, ROOT, action].prior, SMALLEST_PRIOR)
-    if sure > LOSS:
-        prefer_sure(tree, b, weights, sure)
 
 
 @kernel
-def prefer_sure(tree, b, weights, sure):
-    """Give the weight of open root actions that have brought less than `sure` until now to the action that is sure of it.
+def prefer_sure(tree, b, weights):
+    """Give weights [A] of root actions that have brought less until now than is sure to the best action that is sure of it.
 
-    PUCT does not search that one any more, only the others for something better: their visits say nothing against it. Of several
-    sure ones that with the greatest weight takes it, the first of equals.
+    PUCT does not search a proven draw any more, only the others for something better: their visits say nothing against it. Of
+    several sure actions that with the greatest mean takes the weights, of equal ones the first.
     """
-    taker = -1
+    sure, taker, highest = sure_value(tree, b, ROOT), -1, LOSS
     for action in range(weights.shape[0]):
-        most = weights[taker] if taker >= 0 else 0.0
-        if weights[action] > most and worth_at_least(tree, b, ROOT, action) >= sure:
-            taker = action
+        if sure > LOSS and is_sure_of(tree, b, action, sure) and mean_of(tree, b, action) > highest:
+            taker, highest = action, mean_of(tree, b, action)
     for action in range(weights.shape[0]):
-        edge = tree.edges[b, ROOT, action]
-        if taker >= 0 and weights[action] > 0.0 and edge.child_value_sum < sure * edge.child_visits and action != taker:
+        if taker >= 0 and weights[action] > 0.0 and not is_sure_of(tree, b, action, sure) and mean_of(tree, b, action) < sure:
             weights[taker] += weights[action]
             weights[action] = 0.0
+
+
+@part
+def is_sure_of(tree, b, action, sure):
+    """Whether a root action is worth that much at least."""
+    return tree.edges[b, ROOT, action].prior >= 0.0 and worth_at_least(tree, b, ROOT, action) >= sure
+
+
+@part
+def mean_of(tree, b, action):
+    """The mean value of a root action, for the player to move; WIN, which may be, before it is visited."""
+    count = tree.edges[b, ROOT, action].child_visits
+    return tree.edges[b, ROOT, action].child_value_sum / count if count > 0 else WIN

@@ -170,8 +170,8 @@ def prune_forced(tree, b, puct, weights):
     for action in range(weights.shape[0]):
         if action == best or weights[action] == 0.0 or tree.edges[b, ROOT, action].child_visits == 0:
             continue
-        least = weights[action] - forced_visits(tree, b, action, puct)
-        while weights[action] - 1 >= least and visited_score(tree, b, action, scale, weights[action] - 1) < highest:
+        fewest = weights[action] - forced_visits(tree, b, action, puct)
+        while weights[action] - 1 >= fewest and visited_score(tree, b, action, scale, weights[action] - 1) < highest:
             weights[action] -= 1
         if weights[action] <= 1.0:
             weights[action] = 0.0
@@ -186,7 +186,7 @@ def visited_score(tree, b, action, scale, count):
 
 @kernel
 def first_legal(tree, b, node):
-    """The first legal action of an expanded node: where all are lost, any one proves it."""
+    """The first legal action of an expanded node: where none may bring more, any one proves it, or is a guess of `foresight`."""
     action = 0
     while tree.edges[b, node, action].prior < 0.0:
         action += 1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.search.kernels import kernel
-from azero.search.proof import is_open, rule_out, sure_value, within_bounds
+from azero.search.proof import is_open, prefer_sure, rule_out, sure_value, within_bounds
 from azero.search.puct import prune_forced
 from azero.search.random_stream import next_float
 from azero.search.tree import ROOT, SMALLEST_PRIOR
@@ -125,6 +125,8 @@ def move_weights(tree, b, puct):
         rule_out(tree, b, weights)
     if puct.forced > 0.0 and not tree.searches[b].fast:
         prune_forced(tree, b, puct, weights)
+    if puct.solver:
+        prefer_sure(tree, b, weights)
     return weights
 
 
@@ -132,7 +134,7 @@ def move_weights(tree, b, puct):
 def mean_value(tree, b, puct):
     """The mean value of the simulations of game b's search, its root's own evaluation among them; exact where it is proven.
 
-    Those through actions that are proven to be worse than others do not count: nobody would play there.
+    Those through actions that are known to be no better than others do not count: nobody need play there.
     """
     if not puct.solver or tree.nodes[b, ROOT].proven:
         return np.float64(tree.nodes[b, ROOT].value_sum) / tree.nodes[b, ROOT].node_visits

@@ -203,13 +203,13 @@ def reroot(tree, b, new_root, room, new_index):
     them again. The new root must be proven anew, see `forget_proof`.
     new_index: scratch, [N] int32. In-place moving is safe because a child's index is above its parent's.
     """
-    most = tree.states.shape[1] - room
+    places = tree.states.shape[1] - room
     kept = 0
     for node in range(new_root, tree.searches[b].num_nodes):
         parent = tree.nodes[b, node].parent
         inside = node == new_root or (parent >= new_root and new_index[parent] != UNVISITED)
         new_index[node] = UNVISITED
-        if not inside or kept >= most:
+        if not inside or kept >= places:
             continue
         target = kept
         kept += 1
