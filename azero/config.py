@@ -61,7 +61,7 @@ class SearchConfig:
     root_temperature_final: float = 1.0  # to which it falls; KataGo 1.1
     root_temperature_halflife: float = 8.0  # plies that take it half of the way; KataGo the width of the board
     forced_simulations: float = 0.0  # of a visited root action: sqrt(this * prior * visits), then pruned from targets; KataGo 2
-    solver: bool = False  # proofs end searches, decide moves, are targets (MCTS-solver with bounds, `search/proof.py`); not in Go
+    solver: bool = False  # proofs end searches, decide moves, are targets (MCTS-solver, Winands et al. 2008); none under superko
     tree_reuse: bool = True  # keep the subtree of the move played
     max_considered_actions: int = 16  # gumbel: root actions that share the simulations; Gumbel AlphaZero 16
     maxvisit_init: float = 50.0  # gumbel: weight of values against the prior, and with value_scale; Gumbel AlphaZero 50

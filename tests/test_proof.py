@@ -174,30 +174,6 @@ def test_only_what_may_be_better_is_searched_and_only_what_may_be_best_is_played
     assert [is_open(tree, 0, ROOT, action, 0.0) for action in range(5)] == [True, False, True, False, False]
 
 
-def test_a_proof_puts_right_what_was_backed_up_before() -> None:
-    """Root, player 0: 4 visits. One move was visited 3 times with the sum 0.9; the reply now found wins for player 1.
-
-    For player 1 the node is worth 3 * 1 instead of -0.9: 3.9 are missing. For player 0 the move has 0.9 - 3.9 = -3, a loss in
-    each of three visits, and the root 0.8 - 3.9 = -3.1. The root's other move is not known, so the proof ends there.
-    """
-    tree = make_tree(1, 3, 2, 1)
-    tree.nodes["parent"][0], tree.nodes["parent_action"][0] = [NO_PARENT, ROOT, 1], [0, 0, 1]
-    tree.nodes["to_play"][0], tree.nodes["node_visits"][0] = [0, 1, 0], [4, 3, 1]
-    tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = [0.8, -0.9, -1.0], [0.1, -0.2, -1.0]
-    tree.nodes["proven"][0], tree.nodes["least"][0, 2], tree.nodes["most"][0, 2] = [False, False, True], -1.0, -1.0
-    tree.edges["prior"] = 0.5
-    tree.edges["child"][0] = [[1, -1], [-1, 2], [-1, -1]]
-    tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
-    tree.edges["child_value_sum"][0, ROOT, 0] = 0.9
-    prove(tree, 0, 2)
-    assert tree.nodes["proven"][0].tolist() == [False, True, True]
-    assert tree.nodes["raw_value"][0, 1] == 1.0
-    assert tree.nodes["value_sum"][0] == pytest.approx([-3.1, 3.0, -1.0])
-    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
-    assert tree.nodes["node_visits"][0].tolist() == [4, 3, 1]
-    assert (tree.nodes["least"][0].tolist(), tree.nodes["most"][0].tolist()) == ([-1, 1, -1], [1, 1, -1])
-
-
 def line_of_three(values: tuple[float, float, float], leaf_value: float) -> Tree:
     """Root, 4 visits, player 0 to move; behind its move 0 a node, 3 visits, player 1; behind that one's move 1 the game's end.
 
@@ -213,6 +189,22 @@ def line_of_three(values: tuple[float, float, float], leaf_value: float) -> Tree
     tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
     tree.edges["child_value_sum"][0, ROOT, 0] = -values[1]
     return tree
+
+
+def test_a_proof_puts_right_what_was_backed_up_before() -> None:
+    """Root, player 0: 4 visits. One move was visited 3 times with the sum 0.9; the reply now found wins for player 1.
+
+    For player 1 the node is worth 3 * 1 instead of -0.9: 3.9 are missing. For player 0 the move has 0.9 - 3.9 = -3, a loss in
+    each of three visits, and the root 0.8 - 3.9 = -3.1. The root's other move is not known, so the proof ends there.
+    """
+    tree = line_of_three((0.8, -0.9, -1.0), -1.0)
+    prove(tree, 0, 2)
+    assert tree.nodes["proven"][0].tolist() == [False, True, True]
+    assert tree.nodes["raw_value"][0, 1] == 1.0
+    assert tree.nodes["value_sum"][0] == pytest.approx([-3.1, 3.0, -1.0])
+    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
+    assert tree.nodes["node_visits"][0].tolist() == [4, 3, 1]
+    assert (tree.nodes["least"][0].tolist(), tree.nodes["most"][0].tolist()) == ([-1, 1, -1], [1, 1, -1])
 
 
 def test_a_bound_puts_right_what_was_backed_up_before() -> None:

@@ -25,29 +25,20 @@ from azero.search.tree import LOSS, ROOT, SMALLEST_PRIOR, UNVISITED, WIN, set_bo
 
 
 @part
-def worth_at_least(tree, b, node, action):
-    """Of a legal action, for the player to move at `node`."""
+def bounds_of(tree, b, node, action):
+    """What a legal action is worth at least and at most for the player to move at `node`."""
     child = tree.edges[b, node, action].child
     if child == UNVISITED:
-        return np.float32(LOSS)
+        return np.float32(LOSS), np.float32(WIN)
+    least, most = tree.nodes[b, child].least, tree.nodes[b, child].most
     same = tree.nodes[b, child].to_play == tree.nodes[b, node].to_play
-    return tree.nodes[b, child].least if same else -tree.nodes[b, child].most
-
-
-@part
-def worth_at_most(tree, b, node, action):
-    """Of a legal action, for the player to move at `node`."""
-    child = tree.edges[b, node, action].child
-    if child == UNVISITED:
-        return np.float32(WIN)
-    same = tree.nodes[b, child].to_play == tree.nodes[b, node].to_play
-    return tree.nodes[b, child].most if same else -tree.nodes[b, child].least
+    return (least, most) if same else (-most, -least)
 
 
 @kernel
 def adds_nothing(tree, b, node, action):
     """Whether an action is known to be worth no more than its node is sure of: nothing would be learnt from searching it."""
-    return worth_at_most(tree, b, node, action) <= tree.nodes[b, node].least
+    return bounds_of(tree, b, node, action)[1] <= tree.nodes[b, node].least
 
 
 @kernel
@@ -57,8 +48,8 @@ def tighten(tree, b, node):
     least, most = known_least, np.float32(LOSS)
     for action in range(tree.edges.shape[2]):
         if tree.edges[b, node, action].prior >= 0.0:
-            least = max(least, worth_at_least(tree, b, node, action))
-            most = max(most, worth_at_most(tree, b, node, action))
+            action_least, action_most = bounds_of(tree, b, node, action)
+            least, most = max(least, action_least), max(most, action_most)
     most = min(most, known_most)  # a kept tree may have forgotten what that stood on
     set_bounds(tree, b, node, least, most)
     return least > known_least or most < known_most
@@ -83,7 +74,7 @@ def sure_value(tree, b, node):
     sure = np.float32(LOSS)
     for action in range(tree.edges.shape[2]):
         if tree.edges[b, node, action].prior >= 0.0:
-            sure = max(sure, worth_at_least(tree, b, node, action))
+            sure = max(sure, bounds_of(tree, b, node, action)[0])
     return sure
 
 
@@ -95,9 +86,8 @@ def is_open(tree, b, node, action, sure):
     """
     if tree.edges[b, node, action].prior < 0.0:
         return False
-    if worth_at_most(tree, b, node, action) > sure:
-        return True
-    return worth_at_least(tree, b, node, action) >= sure and (sure > LOSS or tree.nodes[b, node].proven)
+    least, most = bounds_of(tree, b, node, action)
+    return most > sure or (least >= sure and (sure > LOSS or tree.nodes[b, node].proven))
 
 
 @kernel
@@ -136,7 +126,7 @@ def prefer_sure(tree, b, weights):
 @part
 def is_sure_of(tree, b, action, sure):
     """Whether a root action is worth that much at least."""
-    return tree.edges[b, ROOT, action].prior >= 0.0 and worth_at_least(tree, b, ROOT, action) >= sure
+    return tree.edges[b, ROOT, action].prior >= 0.0 and bounds_of(tree, b, ROOT, action)[0] >= sure
 
 
 @part
