@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from azero.process import ending
+
+if ending.is_program():
+    ending.prepare()  # before all other imports, which take seconds
+
 import contextlib
 import hashlib
 import os
@@ -11,18 +16,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from azero.process.old_modules import OldModules
+
 if TYPE_CHECKING:
-    from azero.champion import Champion
+    from azero.champion.champion import Champion
 
 __version__ = "0.1.0"
 
 CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
-CACHE_DAYS = 14.0  # an unused one is removed after so many days
-BUSY_DAYS = 1.0  # a process that began so lately may be at work and compile more
+CACHE_DAYS = 14.0  # after which an unused folder is removed
+BUSY_DAYS = 1.0  # a folder used this recently may belong to a running process
 
 
 def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "auto") -> Champion:
-    """The champion of a run, ready to judge positions and to play: see `azero.champion.Champion`.
+    """Return the champion of a run, ready to judge positions and to play; see `champion.champion.Champion`.
 
     Args:
         run: the run's name, such as ``"tictactoe"``.
@@ -30,17 +37,20 @@ def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "aut
         device: where the network is computed: auto, cpu or cuda.
 
     Raises:
-        azero.config.UserError: there is no such run, or its champion cannot be read.
+        azero.config.schema.UserError: there is no such run, or its champion cannot be read.
     """
-    from azero import champion
+    from azero.champion.champion import Champion
+    from azero.champion.load import load_for_one_game
+    from azero.config.schema import Config
 
-    return champion.load_champion(run, checkpoints, device)
+    return Champion(*load_for_one_game(Config(checkpoints=checkpoints, device=device), run))
 
 
 def _sources_digest() -> str:
-    """One digest of every Python file of this package.
+    """Return one digest of all Python files of this package.
 
-    Numba's disk cache looks only at the file of the function it loads, so a change in a helper of another file would go unseen.
+    Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
+    of another file.
     """
     package = Path(__file__).parent
     digest = hashlib.blake2b(digest_size=8)
@@ -50,7 +60,7 @@ def _sources_digest() -> str:
 
 
 def _cache_parents() -> Iterator[Path]:
-    """Where compiled kernels may be kept, best first."""
+    """Yield folders that may keep compiled kernels, best first."""
     with contextlib.suppress(RuntimeError):  # this user has no home folder
         yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azero" / "numba"
     import tempfile  # here, because it is slow to import and seldom needed
@@ -60,7 +70,7 @@ def _cache_parents() -> Iterator[Path]:
 
 
 def _private(folder: Path) -> bool:
-    """Whether nobody else can write there: the cache holds machine code, which is run."""
+    """Check that nobody else can write there, because the cache holds machine code."""
     if not hasattr(os, "getuid"):
         return True
     status = folder.lstat()
@@ -68,7 +78,7 @@ def _private(folder: Path) -> bool:
 
 
 def _make_cache(parent: Path, digest: str) -> Path | None:
-    """The folder for this version's kernels, marked as used now; None where it cannot be written or is not this user's own."""
+    """Return the folder of this version's kernels, marked as used now; None if not writable or private."""
     folder = parent / digest
     try:
         parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -80,9 +90,13 @@ def _make_cache(parent: Path, digest: str) -> Path | None:
 
 
 def _prune_caches(parent: Path, keep: Path) -> None:
-    """Remove other versions' kernels that have gone unused for long, or for a while and are beyond the newest few."""
+    """Remove other versions' kernels if unused for CACHE_DAYS, or BUSY_DAYS beyond the newest few."""
     try:
-        used = {Path(entry.path): entry.stat().st_mtime for entry in os.scandir(parent) if entry.is_dir(follow_symlinks=False)}
+        used = {
+            Path(entry.path): entry.stat().st_mtime
+            for entry in os.scandir(parent)
+            if entry.is_dir(follow_symlinks=False)
+        }
     except OSError:
         return
     used.pop(keep, None)
@@ -97,10 +111,12 @@ def _prune_caches(parent: Path, keep: Path) -> None:
 
 
 def _set_cache_folder() -> None:
-    """Tell Numba where this version's compiled kernels are kept, unless the user has said so with NUMBA_CACHE_DIR."""
+    """Set Numba's cache folder for this version, unless the user has set NUMBA_CACHE_DIR."""
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen and chosen != os.environ.get("AZERO_NUMBA_CACHE_DIR"):
-        return  # the user's own; one of ours came from the process that started this one, perhaps another version of azero
+        # Set by the user. A folder of azero's comes from the parent process, which may be another version of
+        # azero.
+        return
     digest = _sources_digest()
     for parent in _cache_parents():
         folder = _make_cache(parent, digest)
@@ -114,3 +130,4 @@ def _set_cache_folder() -> None:
 
 
 _set_cache_folder()
+sys.meta_path.append(OldModules())

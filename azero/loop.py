@@ -1,73 +1,71 @@
-"""The whole run: self-play, train, evaluate, promote, again. `python -m azero.loop` starts it, or goes on where it stopped.
+"""Run all stages, cycle after cycle: `azero loop` starts a run, or goes on where it stopped.
 
     initialize ──▶ selfplay ──▶ train ──▶ evaluate ──┐
                       ▲                              │
                       └────────── next cycle ────────┘
 
-The loop decides which stage is next, runs it, and tells how it went. It holds no learning code and no tensors.
+The loop decides which stage is next, runs it, and reports. It holds no learning code and no tensors.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
 import shlex
-from typing import Any
+from textwrap import indent
 
-from azero.command_line import Asked, program
-from azero.config import Config
-from azero.forecast import seconds_left
-from azero.metrics import Reporter
-from azero.monitoring.console import format_seconds
-from azero.run import Run, Stopped, StopSignal
-from azero.stage import mend_report, run_next, start_clock, tell_changes
+from azero.cli.hydra_program import Asked, program
+from azero.config.schema import Config
+from azero.report.console import format_count, format_seconds
+from azero.report.forecast import seconds_left
+from azero.report.reporter import Reporter
+from azero.run.run import Run, Stopped, StopSignal
+from azero.run.state import StageName
+from azero.stages.clock import start_clock
+from azero.stages.preflight import check_run
+from azero.stages.run_stage import complete_report, report_changes, run_next
 from azero.truth.known import has_table
-from azero.truth.shipped import check_file
-
-
-def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal, **limits: Any) -> None:
-    """Import the stage that comes next and run it: torch and the compiled search are loaded only now."""
-    importlib.import_module(f"azero.{run.state.stage}").run_stage(config, run, report, stop, **limits)
 
 
 def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> bool:
-    """Run stages until the cycles or the minutes are used up. Returns whether all cycles are finished.
+    """Run stages until the cycles or the minutes are used up. Return whether all cycles are finished.
 
     Raises:
         Stopped: a signal came; all that is finished is committed.
     """
     clock = start_clock(config.minutes, run, report)
-    mend_report(config, run, report, clock)
+    complete_report(config, run, report, clock)
     warned = set[str]()
-    while run.state.cycle < config.cycles or run.state.stage == "initialize":
+    while run.state.cycle < config.cycles or run.state.stage == StageName.INITIALIZE:
         if not clock.has_time_for(run.state.stage):
-            report.message(
-                f"minutes={config.minutes:g} are used up after {run.state.cycle} cycles; set a higher minutes= to go on."
+            used_up = (
+                f"minutes={config.minutes:g} are used up after {format_count(run.state.cycle, 'cycles')}"
             )
+            report.message(f"{used_up}; set a higher minutes= to go on.")
             return False
         cycle = run.state.cycle
-        run_next(run_stage, config, run, report, stop, clock)
+        run_next(config, run, report, stop, clock)
         if run.state.cycle > cycle:
-            tell_time_left(config, run, report)
+            report_time_left(config, run, report)
             warn(run, report, warned)
         if stop.requested:
             raise Stopped
     return True
 
 
-def tell_time_left(config: Config, run: Run, report: Reporter) -> None:
-    """After a cycle: how long the others will take, going by those that are finished."""
-    figures = [report.figures(cycle) for cycle in range(1, run.state.cycle + 1)]
-    left, cycles = seconds_left(figures, config, run.state.elapsed_seconds), config.cycles - run.state.cycle
+def report_time_left(config: Config, run: Run, report: Reporter) -> None:
+    """Report after a cycle how long the others will take, going by those that are finished."""
+    stats = [report.stats(cycle) for cycle in range(1, run.state.cycle + 1)]
+    left, cycles = seconds_left(stats, config, run.state.elapsed_seconds), config.cycles - run.state.cycle
     if left and cycles > 0:
         bounded = config.minutes and left >= 60 * config.minutes - run.state.elapsed_seconds
-        rest = f"until minutes={config.minutes:g}" if bounded else f"{cycles} more {'cycle' if cycles == 1 else 'cycles'}"
+        more = f"{cycles} more {'cycle' if cycles == 1 else 'cycles'}"
+        rest = f"until minutes={config.minutes:g}" if bounded else more
         report.message(f"{rest}: about {format_seconds(left)}")
 
 
 def warn(run: Run, report: Reporter, warned: set[str]) -> None:
-    """After a cycle: what is in the way of learning, once for each kind; `warned` has the kinds that were told."""
-    from azero.doctor import case_of, examine
+    """Report what is in the way of learning, each kind once; `warned` holds the kinds reported so far."""
+    from azero.stages.diagnosis import case_of, examine
 
     for about, sentence in examine(case_of(run)).items():
         if about not in warned:
@@ -78,43 +76,43 @@ def warn(run: Run, report: Reporter, warned: set[str]) -> None:
 def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     """Show the correctness table, where things are, and what to try next (`again`, see `next_commands`)."""
     if has_table(config.game.name):
-        from azero.cycle_report import report_run
+        from azero.stages.measure import report_run
 
         report_run(config, run.name)
+    from azero.truth.summary import closing_text
+
     assert run.state.champion is not None
     rated = f" Ratings: {run.paths.ratings_csv}." if run.paths.ratings_csv.exists() else ""
     report.message(
-        f"{run.state.cycle} cycles in {run.state.elapsed_seconds:.0f} s. "
-        f"Champion: {run.paths.of(run.state.champion.file)}. Games: {run.paths.data}. Figures: {run.paths.metrics_csv}.{rated}\n"
-        f"See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{again}"
+        f"{format_count(run.state.cycle, 'cycles')} in {format_seconds(run.state.elapsed_seconds)}. "
+        f"Champion: {run.paths.of(run.state.champion.file)}. Games: {run.paths.data}. Stats: "
+        f"{run.paths.metrics_csv}.{rated}\n"
+        f"{closing_text(config, run.name, report.stats(run.state.cycle))}\n"
+        f"  See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{indent(again, '  ')}"
     )
 
 
 def next_commands(config: Config, run: Run, asked: Asked, all_cycles: bool) -> str:
-    """The command that goes on with the run beyond its bound, and one for a run like it."""
-    if all_cycles:
-        onward = asked.again(run.name, cycles=run.state.cycle + 10)
-    else:
-        onward = asked.again(run.name, minutes=2 * math.ceil(max(config.minutes, run.state.elapsed_seconds / 60)))
+    """Return the command that goes on with the run beyond its bound, and one for a run like it."""
+    minutes = 2 * math.ceil(max(config.minutes, run.state.elapsed_seconds / 60))
+    further: dict[str, float] = {"cycles": run.state.cycle + 10} if all_cycles else {"minutes": minutes}
+    onward = asked.again(run.name, **further)
     anew = asked.again(f"{run.name}-2", seed=config.seed + 1)
-    return f"Go on: python -m azero.loop {onward}\nStart anew: python -m azero.loop {anew}"
+    return f"Go on: azero loop {onward}\nStart anew: azero loop {anew}"
 
 
 def main(config: Config, name: str, asked: Asked | None = None) -> int:
-    """Run or resume the run of that name. Returns the exit status.
+    """Run or resume the run of that name. Return the exit status.
 
-    Args:
-        config: of the run.
-        name: the run's.
-        asked: what the command line said, for the commands that are told at the end.
+    asked: the command line, for the commands that the report ends with.
     """
-    check_file(config)
+    check_run(config, name)
     with StopSignal() as stop, Run.open(config, name, "azero.loop") as run, Reporter.open(run) as report:
-        if run.state.cycle >= config.cycles and run.state.stage != "initialize":
-            report.message(f"Run {name} has finished its {run.state.cycle} cycles already.")
-        elif run.state.stage != "initialize":
+        if run.state.cycle >= config.cycles and run.state.stage != StageName.INITIALIZE:
+            report.message(f"Run {name} has finished its {format_count(run.state.cycle, 'cycles')} already.")
+        elif run.state.stage != StageName.INITIALIZE:
             report.message(f"Run {name} goes on with {run.state.stage} of cycle {run.state.cycle + 1}.")
-        tell_changes(run, report)
+        report_changes(run, report)
         try:
             all_cycles = run_cycles(config, run, report, stop)
         except Stopped:
@@ -126,4 +124,4 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
 
 
 if __name__ == "__main__":
-    program(main, tell_asked=True)
+    program("loop", main, pass_arguments=True)

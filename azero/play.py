@@ -1,66 +1,78 @@
-"""`python -m azero.play game=connect_four opponent=uct`: play against any player, in the terminal.
+"""`azero play game=connect_four opponent=uct`: play against any player, in the terminal.
 
-Besides moves a person may type `hint` (what a search thinks of the moves), `undo`, `moves`, `help` and `quit`. Every game is kept
-as one JSON line.
+You may also type `hint` (what a search thinks of the moves), `undo`, `moves`, `help` and `quit`. Every game
+is kept as one JSON line.
 """
 
 from __future__ import annotations
 
 import math
+import shutil
 import sys
+import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
-from azero.config import Config, UserError
-from azero.entrants import Entrant, make_entrant, run_of, take_entrant
+from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
+from azero.cli.player_spec import PlayerSpec, make_from_spec, run_of, take_player_spec
+from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
-from azero.match_report import record_line
-from azero.monitoring.console import is_terminal, table_text
-from azero.players import MODULES, Advice, Adviser, Player, Prover, Watched
+from azero.match.text import record_line
+from azero.players import Advice, Adviser, Player, Prover, Watched
+from azero.process.ending import raise_interrupts
+from azero.report.console import format_count, is_terminal, table_text
+from azero.run.run import Run
 from azero.search.repetition import History
-from azero.words import parse_words, refuse_rest, run_program, take_config, take_game, whole_number
 
-HELP = """
-settings:
-  opponent=auto        a player by name: {players};
-                       auto is the champion of a run on this board if there is one, else uct
-  opponent.OPTION=VALUE        such as opponent.seconds=2, or opponent.run=NAME, the run whose champion it is; if none is named,
-                               that called as the rules are (connect_four, hex, go …), else the one that ran last
-  adviser=auto         who gives hints: pv_mcts or uct; auto is the champion if it is your opponent, else uct
-  side=first           yours: first or second
-  game=tictactoe       a shipped game, a file of conf/game, the path of a Python file, or such as openspiel:breakthrough
-  game.options.*       options of the game
-  seed=1
-  record=data/play.jsonl       games are added to it, one JSON line each
-  checkpoints=checkpoints device=auto      where runs lie, and what computes their networks
+EXAMPLES = """
+game=connect_four
+game=hex5 opponent.run=hex5 opponent.seconds=2 side=second
+game=othello opponent=alpha_beta opponent.depth=6
 """
-COMMANDS = "hint = what a search thinks, undo = take your last move back, moves = all legal moves, quit = leave"
+LABELS = {
+    "opponent=auto": "A player by name; auto: the champion of a run on this board, or uct without one.",
+    "opponent.OPTION=VALUE": "Such as opponent.seconds=2, or opponent.run=NAME for the run of the champion.",
+    "adviser=auto": "Who gives hints, uct or pv_mcts; auto: the opponent if it is a champion, else uct.",
+}
+
+
+@dataclass(frozen=True)
+class PlaySettings(RunSettings):
+    """Settings of the program."""
+
+    side: str = setting("first", "Your side.", choices=("first", "second"))
+    record: str = setting("", "File to add the game to, as a JSON line. Default: data/play.jsonl.")
+
+
+COMMANDS = """hint   what a search thinks
+undo   take your last move back
+moves  all legal moves
+quit   leave"""
+T = TypeVar("T")
 ONLY_GAME = np.zeros(1, np.int64)
 HINTS = 5  # moves shown
-HINT_SIMULATIONS = 10_000  # of uct as an adviser
-OPPONENT_SIMULATIONS = 1_000  # of uct as an opponent that nobody asked for
-
-
-class Left(Exception):
-    """The person has left the game."""
+HINT_SIMULATIONS = 10_000  # of uct as the adviser
+OPPONENT_SIMULATIONS = 1_000  # of uct as the opponent
 
 
 @dataclass
 class Session:
-    """One game between a person and a player.
+    """A game between a person and a player.
 
     Attributes:
         game: the rules.
         opponent: the player.
         adviser: who gives hints.
-        side: the person's, 0 for who moves first in the game.
-        ask: shows a prompt and returns what the person types; EOFError where there is nobody.
-        tell: shows text.
-        show: shows a line that the next one replaces, while a player thinks; None where that is impossible.
+        side: the person's; 0 moves first in the game.
+        ask: shows a prompt and returns what the person types; EOFError at the end of the input.
+        say: prints text.
+        show: shows a line that the next one replaces, while a player thinks.
+        against: who the opponent is, in words.
     """
 
     game: Game
@@ -68,8 +80,9 @@ class Session:
     adviser: Adviser
     side: int
     ask: Callable[[str], str] = input
-    tell: Callable[[str], None] = print
-    show: Callable[[str], None] | None = None
+    say: Callable[[str], None] = print
+    show: Callable[[str], None] = lambda text: None
+    against: str = ""
 
     def __post_init__(self) -> None:
         self.actions: list[int] = []
@@ -79,20 +92,19 @@ class Session:
                 player.watch = self.see
 
     def see(self, advice: Advice) -> bool:
-        """Keep what a search thinks so far, and show it; never enough."""
+        """Keep and show what a search thinks so far; return False, which lets it go on."""
         self.thought = advice
-        if self.show is not None:
-            self.show(f"thinks … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
+        self.show(f"thinking … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
         return False
 
     def visits_text(self, action: int) -> str:
-        """How the latest search sees an action."""
+        """Return how the latest search sees an action."""
         assert self.thought is not None
         visits, values = self.thought.visits, self.thought.values
         return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])}"
 
     def replay(self) -> tuple[np.ndarray, History]:
-        """The state after the moves so far, and its history."""
+        """Return the state after the moves so far, and its history."""
         state, past = self.game.initial_state(), History(self.game, 1)
         for action in self.actions:
             past.add(ONLY_GAME, state[None])
@@ -100,49 +112,49 @@ class Session:
         return state, past
 
     def play(self) -> None:
-        """Play until the game is over.
-
-        Raises:
-            Left: the person wants no more.
-        """
-        self.tell(f"You move {'first' if self.side == 0 else 'second'}, against {self.opponent.name}. help explains.")
+        """Play until the game is over; EOFError: the person leaves."""
+        self.say(self.greeting())
         while True:
             state, past = self.replay()
             if self.game.is_terminal(state):
-                self.tell(f"\n{self.game.format_state(state)}\n{self.result_text(state)}")
+                self.say(f"\n{self.game.format_state(state)}\n{self.result_text(state)}")
                 return
             if self.game.to_play(state) == self.side:
                 self.persons_move(state, past)
             else:
                 self.opponents_move(state, past)
 
+    def greeting(self) -> str:
+        """Return who the person and the opponent are."""
+        order, board = ("first", "second")[self.side], self.game.board
+        you = f"You play {board.symbols[1 + self.side]} and move {order}" if board else f"You move {order}"
+        goal = f" You {board.goals[self.side]}." if board and board.goals[self.side] else ""
+        against = self.against or self.opponent.name
+        return f"{you}.{goal}\nYou play against {against}.\nType help for the commands."
+
     def opponents_move(self, state: np.ndarray, past: History) -> None:
-        """Let the opponent move, and say what it thought where that is known."""
+        """Let the opponent move, and show what it thought where that is known."""
         self.thought = None
-        ply = np.array([len(self.actions)])
-        action = int(self.opponent.choose(state[None], ONLY_GAME, ply, past.banned(ONLY_GAME, state[None]))[0])
+        if not self.actions:
+            self.say(f"\n{self.game.format_state(state)}")
+        self.show("thinking …")
+        ply, banned = np.array([len(self.actions)]), past.banned(ONLY_GAME, state[None])
+        chosen = in_background(lambda: self.opponent.choose(state[None], ONLY_GAME, ply, banned))
+        action = int(chosen[0])
         self.actions.append(action)
         doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
         seen = "" if self.thought is None else f" ({self.visits_text(action)})"
-        self.clear_line()
-        self.tell(f"{self.opponent.name} plays {self.game.action_name(action)}{doubt}{seen}")
-
-    def clear_line(self) -> None:
-        """Remove what was shown of a player's thinking."""
-        if self.show is not None:
-            self.show("")
+        self.show("")
+        self.say(f"{self.opponent.name} plays {self.game.action_name(action)}{doubt}{seen}")
 
     def persons_move(self, state: np.ndarray, past: History) -> None:
         """Ask until there is a move or one is taken back."""
-        self.tell(f"\n{self.game.format_state(state)}")
+        self.say(f"\n{self.game.format_state(state)}")
         legal = past.legal_mask(0, state)
         while True:
-            try:
-                text = self.ask("your move: ").strip().lower()
-            except (EOFError, KeyboardInterrupt) as end:
-                raise Left from end
+            text = self.ask("your move: ").strip().lower()
             if text in ("quit", "exit"):
-                raise Left
+                raise EOFError
             if text == "undo" and self.take_back():
                 return
             action = self.action_of(text, state, legal)
@@ -151,26 +163,26 @@ class Session:
                 return
 
     def action_of(self, text: str, state: np.ndarray, legal: np.ndarray) -> int | None:
-        """The legal action that a person typed, or None after an answer to anything else."""
+        """Return the legal action that a person typed, or answer anything else and return None."""
         if answer := self.answer_to(text, state, legal):
-            self.tell(answer)
+            self.say(answer)
             return None
         try:
             action = self.game.parse_action(text)
         except ValueError as mistake:
-            self.tell(f"{mistake} {COMMANDS}.")
+            self.say(f"{mistake} Type help for the commands.")
             return None
         if legal[action]:
             return action
-        self.tell(f"{text} is not legal here; moves shows what is.")
+        self.say(f"{text} is not legal here; moves shows what is.")
         return None
 
     def answer_to(self, text: str, state: np.ndarray, legal: np.ndarray) -> str:
-        """What is said to one of the commands; nothing to a move."""
+        """Return the answer to a command; "" for a move."""
         match text:
             case "" | "help":
                 names = [self.game.action_name(action) for action in (0, self.game.num_actions - 1)]
-                return f"A move is written {names[0]} … {names[1]}. {COMMANDS}."
+                return f"A move is written {names[0]} … {names[1]}.\n{COMMANDS}"
             case "hint":
                 return self.hint_text(state, ~legal & self.game.legal_mask(state))
             case "moves":
@@ -191,21 +203,28 @@ class Session:
         return bool(turns)
 
     def hint_text(self, state: np.ndarray, banned: np.ndarray) -> str:
-        """The move that the adviser would play and then the most visited ones, with visits and values for the person."""
-        visits, values, best = self.adviser.advise(state, banned if banned.any() else None)
-        self.clear_line()
-        others = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action] and action != best]
-        shown = [best, *others][:HINTS]
-        rows = [[self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])] for action in shown]
-        return table_text([["move", "visits", "value"], *rows]) + "\nvalue: +1 you win, 0 draw, -1 you lose"
+        """Return the adviser's move and the most visited others, with visits and values for the person."""
+        self.show("thinking …")
+        visits, values, best = in_background(
+            lambda: self.adviser.advise(state, banned if banned.any() else None)
+        )
+        self.show("")
+        visited = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action]]
+        rows = [["move", "visits", "value"]]
+        for action in [best, *(action for action in visited if action != best)][:HINTS]:
+            rows.append([self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])])
+        return table_text(rows) + "\nvalue: +1 you win, 0 draw, -1 you lose"
 
     def result_text(self, state: np.ndarray) -> str:
-        """Who has won."""
+        """Return who has won."""
         outcome = self.game.outcome(state) * (1 if self.game.to_play(state) == self.side else -1)
         return "You win." if outcome > 0 else f"{self.opponent.name} wins." if outcome < 0 else "A draw."
 
     def line(self, opponent: str, seed: int) -> str:
-        """The game so far as a JSON line, like the arena's; the outcome, for who moved first, is null in an unfinished game."""
+        """Return the game so far as a JSON line, like the arena's.
+
+        The outcome is that of the first player; it is null in an unfinished game.
+        """
         state, _ = self.replay()
         over = self.game.is_terminal(state)
         outcome = self.game.first_outcome(state) if over else None
@@ -214,26 +233,27 @@ class Session:
 
 
 def value_text(value: float) -> str:
-    """Such as "+0.50", or "?" of a move that was not tried; it is best where all tried ones are known to lose."""
+    """Return such as "+0.50", or "?" for an untried move: the best one when all tried ones lose."""
     return "?" if math.isnan(value) else f"{value:+.2f}"
 
 
-def choose_opponent(asked: Entrant, game: Game, config: Config) -> Entrant:
-    """The opponent asked for; for `auto` the champion of the run that is named or that `run_of` finds, or uct."""
+def choose_opponent(asked: PlayerSpec, game: Game, config: Config) -> PlayerSpec:
+    """Return the opponent; for `auto` the champion of the run that is named or found by `run_of`, or uct."""
     if asked.name != "auto":
         return asked
     if run := asked.options.get("run") or run_of(game, config):
         return replace(asked, name="pv_mcts", options={**asked.options, "run": run})
-    return Entrant(asked.label, "uct", with_limit(asked.options, OPPONENT_SIMULATIONS))
+    return PlayerSpec(asked.label, "uct", with_limit(asked.options, OPPONENT_SIMULATIONS))
 
 
 def with_limit(options: dict[str, Any], num_simulations: int) -> dict[str, Any]:
-    """Options of uct, with so many simulations if they set no limit."""
-    return options if {"num_simulations", "seconds"} & set(options) else {"num_simulations": num_simulations, **options}
+    """Return options of uct; without a limit they get this number of simulations."""
+    is_limited = {"num_simulations", "seconds"} & set(options)
+    return options if is_limited else {"num_simulations": num_simulations, **options}
 
 
-def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config) -> Adviser:
-    """Who gives hints: the adviser asked for; for `auto` one like the opponent if that has a network, or else uct.
+def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: Config) -> Adviser:
+    """Return the adviser asked for; for `auto` one like the opponent if that has a network, else uct.
 
     Raises:
         UserError: the adviser asked for gives no hints.
@@ -243,43 +263,73 @@ def choose_adviser(asked: Entrant, opponent: Entrant, game: Game, config: Config
             asked = replace(opponent, options={**opponent.options, **asked.options})
         else:
             asked = replace(asked, name="uct", options=with_limit(asked.options, HINT_SIMULATIONS))
-    player = make_entrant(asked, game, config, one_game=True)
+    player = make_from_spec(asked, game, config, one_game=True)
     if not isinstance(player, Adviser):
-        raise UserError(f"adviser={asked.name} gives no hints; uct does, and pv_mcts.")
+        raise UserError(f"adviser={asked.name} gives no hints; choose uct or pv_mcts.")
     player.new_games(np.zeros(1, np.uint64))
     return player
 
 
 def run_session(
-    words: Sequence[str], ask: Callable[[str], str], tell: Callable[[str], None], show: Callable[[str], None] | None = None
+    words: Sequence[str],
+    ask: Callable[[str], str],
+    say: Callable[[str], None],
+    show: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Play the game that the words ask for, and keep it; `ask`, `tell` and `show` as in `Session`.
+    """Play the game that the command line asks for, and keep it; `ask`, `say` and `show` as in `Session`.
 
     Raises:
-        UserError: a word that means nothing, or a value that cannot be.
+        UserError: an unknown setting, or a value that is not allowed.
+        KeyboardInterrupt: Ctrl-C; the game so far is kept.
     """
-    settings = parse_words(words, "opponent=uct")
-    game = take_game(settings)
-    side, seed = settings.pop("side", "first"), whole_number(settings, "seed", 1, 0)
-    if side not in ("first", "second"):
-        raise UserError(f"side={side} must be first or second.")
-    named, config = settings.pop("record", None), take_config(settings)
-    record = Path(str(named)) if named else Path(config.data) / "play.jsonl"
-    opponent = choose_opponent(take_entrant(settings, "opponent", "auto"), game, config)
-    asked = take_entrant(settings, "adviser", "auto")
-    refuse_rest(settings)
-    player = make_entrant(opponent, game, config, one_game=True)
-    player.new_games(np.array([seed % 2**64], np.uint64))
-    session = Session(game, player, choose_adviser(asked, opponent, game, config), int(side == "second"), ask, tell, show)
+    texts = split_words(words)
+    asked = take_settings(texts, PlaySettings)
+    game, config = take_game(texts, asked), asked.config
+    opponent = choose_opponent(take_player_spec(texts, "opponent", "auto"), game, config)
+    adviser = take_player_spec(texts, "adviser", "auto")
+    refuse_rest(texts, PlaySettings, ("opponent", "adviser"))
+    record = Path(asked.record or Path(config.data) / "play.jsonl")
+    player = make_from_spec(opponent, game, config, one_game=True)
+    player.new_games(np.array([asked.seed % 2**64], np.uint64))
+    advising = choose_adviser(adviser, opponent, game, config)
+    against = describe(opponent, player, config)
+    session = Session(game, player, advising, int(asked.side == "second"), ask, say, show, against)
     with open_record(record) as file:
         try:
+            raise_interrupts()
             session.play()
-        except (Left, KeyboardInterrupt):
-            tell("")
+        except (EOFError, KeyboardInterrupt) as end:
+            say("")
+            if isinstance(end, KeyboardInterrupt):
+                raise
         finally:
             if session.actions:
-                file.write(session.line(str(opponent), seed) + "\n")
-                tell(f"The game is in {record}.")
+                file.write(session.line(str(opponent), asked.seed) + "\n")
+                say(f"The game is in {record}.")
+
+
+def describe(spec: PlayerSpec, player: Player, config: Config) -> str:
+    """Return who a player is: its name, and the run and cycle of a champion."""
+    run = spec.options.get("run")
+    if not run:
+        return player.name
+    champion = Run.read(config, str(run)).state.champion
+    assert champion is not None
+    return f"the champion of run {run} after {format_count(champion.cycle, 'cycles')} ({player.name})"
+
+
+def in_background(work: Callable[[], T]) -> T:
+    """Return what `work` returns, computed in a thread, so that Ctrl-C ends this program at once."""
+    outcome: Future[T] = Future()
+
+    def compute() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as failure:
+            outcome.set_exception(failure)
+
+    threading.Thread(target=compute, daemon=True).start()
+    return outcome.result()
 
 
 def open_record(path: Path) -> TextIO:
@@ -296,20 +346,23 @@ def open_record(path: Path) -> TextIO:
 
 
 def show_line(text: str) -> None:
-    """Write a line of the terminal anew."""
-    print(f"\r\x1b[K{text}", end="", flush=True)
+    """Write a line of the terminal anew, cut to its width."""
+    width = shutil.get_terminal_size().columns
+    print(f"\r\x1b[K{text[: width - 1]}", end="", flush=True)
 
 
 def play_asked(words: Sequence[str]) -> int:
     """Let the person at this terminal play; return the exit status."""
-    run_session(words, input, print, show_line if is_terminal(sys.stdout) else None)
+    if is_terminal(sys.stdout):
+        run_session(words, input, print, show_line)
+    else:
+        run_session(words, input, print)
     return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    does = "Play against any player, in the terminal."
-    return run_program(play_asked, "play", does, HELP.format(players=", ".join(MODULES)), arguments)
+    return run_program("play", play_asked, PlaySettings, EXAMPLES, arguments, LABELS)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""`python -m azero.trace game=tictactoe player=uct`: watch a search grow its tree, one simulation after another.
+"""`azero trace game=tictactoe player=uct`: watch a search grow its tree, one simulation after another.
 
-Each simulation is shown as teaching slides do: the path that was chosen with the table that decided every choice, the expansion,
-the rollout and the update. In the terminal, and with `out=trace.html` as a page with buttons.
+Each simulation is shown step by step: the path with the table that decided every choice, the expansion, the
+rollout and the update. It is printed to the terminal; with `out=trace.html` it is a page with buttons.
 """
 
 from __future__ import annotations
@@ -9,53 +9,77 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from azero.config import UserError
-from azero.trace_text import Trace, choice_title, head_text, path_text, rollout_text, rows, tree_text, update_text
-from azero.words import parse_words, refuse_rest, run_program, take_game, whole_number
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
-HELP = """
-settings:
-  game=tictactoe       a shipped game, a file of conf/game, the path of a Python file, or such as openspiel:breakthrough
-  game.options.*       options of the game
-  player=uct           the search; player.num_simulations=100, player.expansion_threshold=10, player.exploration=1.4142
-  moves='0 4'          played before the search
-  seed=1
-  out=trace.html       a page instead of the terminal
+from azero.cli.arguments import GameSettings, refuse_rest, run_program, split_words, take_game, take_settings
+from azero.cli.player_spec import take_player_spec
+from azero.config.schema import UserError, setting
+from azero.match.openings import read_opening
+from azero.players import check_number
+from azero.tracing.page import page
+from azero.tracing.text import (
+    Trace,
+    choice_title,
+    head_text,
+    path_text,
+    rollout_text,
+    rows,
+    tree_text,
+    update_text,
+)
+from azero.tracing.watched_uct import WatchedUct
+
+EXAMPLES = """
+game=tictactoe
+game=connect_four player.num_simulations=50 out=trace.html
+moves='0 4' player.exploration=1 player.expansion_threshold=2
 """
+HELP = {
+    "player=uct": "The search. Only uct can be traced.",
+    "player.OPTION=VALUE": "num_simulations=100, exploration=1.4142 or expansion_threshold=10.",
+}
 PLAYER_OPTIONS = {"num_simulations": 100, "exploration": math.sqrt(2.0), "expansion_threshold": 10}
 
 
+@dataclass(frozen=True)
+class TraceSettings(GameSettings):
+    """Settings of the program."""
+
+    moves: str = setting("", "Moves to play before the search, with spaces between.")
+    out: str = setting(
+        "", "File for a page with buttons, such as trace.html. Default: print to the terminal."
+    )
+
+
 def read_trace(words: Sequence[str]) -> tuple[Trace, str]:
-    """Run the search that the words of the command line ask for; returns it, and the file for the page, "" for none.
+    """Run the search that the command line asks for; return it and the file of the page, "" for none.
 
     Raises:
-        UserError: a word that means nothing, another player than uct, a number out of range, or moves that cannot be played.
+        UserError: an unknown setting or player, a value that is not allowed, or moves that cannot be played.
     """
-    from azero.entrants import take_entrant
-    from azero.openings import read_opening
-    from azero.search.watched_uct import WatchedUct
-
-    settings = parse_words(words, "player.num_simulations=50")
-    game, asked = take_game(settings), take_entrant(settings, "player", "uct")
-    seed, out, text = whole_number(settings, "seed", 1, 0), settings.pop("out", ""), str(settings.pop("moves", ""))
-    refuse_rest(settings)
-    options = check_player(asked.name, asked.options)
-    moves, start = read_opening(game, text.split(), "moves")
-    search = WatchedUct(game, start, seed, options["exploration"], options["expansion_threshold"])
-    return Trace(game, start, moves, options, [search.simulate() for _ in range(options["num_simulations"])]), str(out)
+    texts = split_words(words)
+    asked = take_settings(texts, TraceSettings)
+    game, player = take_game(texts, asked), take_player_spec(texts, "player", "uct")
+    refuse_rest(texts, TraceSettings, ["player"])
+    options = check_player(player.name, player.options)
+    moves, start = read_opening(game, asked.moves.split(), "moves")
+    search = WatchedUct(game, start, asked.seed, options["exploration"], options["expansion_threshold"])
+    simulations = [search.simulate() for _ in range(options["num_simulations"])]
+    return Trace(game, start, moves, options, simulations), asked.out
 
 
 def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """The options of the search, with those asked for.
+    """Return the options of the search, with those asked for.
 
     Raises:
         UserError: a player or an option that cannot be traced, or a number out of range.
     """
-    from azero.players import check_number
-
     if name != "uct":
         raise UserError(f"player={name} cannot be traced; there is uct.")
     for option in asked:
@@ -70,10 +94,6 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
 
 def print_trace(trace: Trace) -> None:
     """Print every simulation to the terminal."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-
     console = Console(highlight=False)
     console.print(trace.game.format_state(trace.start), markup=False)
     console.print(head_text(trace), markup=False)
@@ -93,13 +113,7 @@ def print_trace(trace: Trace) -> None:
 
 
 def write_page(trace: Trace, path: Path) -> None:
-    """Write the page.
-
-    Raises:
-        UserError: the file cannot be written.
-    """
-    from azero.trace_page import page
-
+    """Write the page; UserError: the file cannot be written."""
     try:
         path.write_text(page(trace), encoding="utf-8")
     except OSError as failure:
@@ -119,7 +133,7 @@ def trace_asked(words: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program(trace_asked, "trace", "Watch a search grow its tree, one simulation after another.", HELP, arguments)
+    return run_program("trace", trace_asked, TraceSettings, EXAMPLES, arguments, HELP)
 
 
 if __name__ == "__main__":

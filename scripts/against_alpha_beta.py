@@ -1,12 +1,13 @@
-"""Does a champion hold its ground as second player? It plays games against alpha-beta, which gets a multiple of its time.
+"""Measure a champion as second player against alpha-beta, which gets a multiple of its time.
 
-    python scripts/against_alpha_beta.py --run othello6                     200 games, 400 simulations a move, ten times the time
+    python scripts/against_alpha_beta.py --run othello6  # 200 games, ten times the time
     python scripts/against_alpha_beta.py --run othello6 --simulations 100 --times 20
 
-The first player's first moves are random, the champion answering; then alpha-beta by iterative deepening moves for it, with a
-transposition table and the game's own evaluation. Its time for a move is so many times what the champion has taken for one on
-average until then, at first in a game that does not count. The champion searches on one core and plays the move of its search,
-without noise, one game after another; games that are equal move by move count once among the distinct ones.
+The first player's first moves are random, and the champion answers them. Then alpha-beta by iterative
+deepening moves for it, with a transposition table and the game's own heuristic. Its time for a move is a
+multiple of the champion's mean time so far, which begins with a game that does not count. The champion
+searches on one core and plays the move of its search, without noise, one game after another. Games that are
+equal move by move count once among the distinct ones.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from champions import Played, add_champion, add_search, count, load_champion, tell, title
+from champions import Played, add_champion, add_search, count, load_champion, print_results, title
 
-from azero.command_line import one_sentence
-from azero.config import UserError
+from azero.champion.load import FEW_ROWS
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.monitoring.console import Console
-from azero.network.torch_inference import one_thread_a_lane
+from azero.network.torch_inference import one_thread_per_worker
 from azero.players import Player
 from azero.players.iterative_deepening import IterativeDeepening, make
 from azero.players.pv_mcts import PvMcts
-from azero.trained import FEW_ROWS
+from azero.report.console import Console
 
 SHORTEST = 0.001  # seconds that alpha-beta gets at least
 
 
 @dataclass
 class Pace:
-    """What a player's moves took."""
+    """The time of a player's moves."""
 
     seconds: float = 0.0
     moves: int = 0
 
     @property
     def mean(self) -> float:
-        """Seconds a move."""
+        """Return the seconds of a move."""
         return self.seconds / max(1, self.moves)
 
 
@@ -63,7 +64,7 @@ class Duel:
     other: Pace = field(default_factory=Pace)
 
     def play(self, random_moves: int, source: np.random.SeedSequence) -> Played:
-        """A game, in which the first `random_moves` of the first player are drawn from `source`, each legal one as likely."""
+        """Play a game; the first player's first `random_moves` moves are random, drawn from `source`."""
         game, rng, moves = self.game, np.random.default_rng(source), list[int]()
         state, drawn = game.initial_state(), 0
         for player in (self.champion, self.opponent):
@@ -81,7 +82,7 @@ class Duel:
         return Played(tuple(moves), -game.first_outcome(state))
 
     def warm_up(self, random_moves: int) -> None:
-        """Two games that do not count: in the first all is compiled, the second tells what the champion's moves take."""
+        """Play two games that do not count: the first compiles, the second times the champion's moves."""
         for seed in range(2):
             self.own, self.other = Pace(), Pace()
             self.play(random_moves, np.random.SeedSequence(seed))
@@ -89,7 +90,7 @@ class Duel:
 
 
 def ask(player: Player, pace: Pace, state: np.ndarray, ply: int) -> int:
-    """A player's move, its time being noted."""
+    """Return a player's move and note its time."""
     begin = time.perf_counter()
     action = int(player.choose(state[None], np.zeros(1, np.int64), np.array([ply]))[0])
     pace.seconds, pace.moves = pace.seconds + time.perf_counter() - begin, pace.moves + 1
@@ -97,43 +98,62 @@ def ask(player: Player, pace: Pace, state: np.ndarray, ply: int) -> int:
 
 
 def report(duel: Duel, games: Sequence[Played]) -> list[str]:
-    """Print what happened; returns the lines that a program reads."""
-    figures = count(games)
-    tell(figures, "losses")
+    """Print the results; return the lines that a program reads."""
+    stats = count(games)
+    print_results(stats, "losses")
     own, other = duel.own.mean, duel.other.mean
     print(f"{1000 * own:.1f} ms a move, alpha-beta {1000 * other:.1f} ms")
     for each in dict.fromkeys(each for each in games if each.outcome < 0):
         print("lost:", " ".join(map(duel.game.action_name, each.moves)))
-    lost = f"losses_percent={100 * figures['losses'] / len(games):.2f}"
-    return [*(f"{name}={value}" for name, value in figures.items()), lost, f"time_ratio={other / max(own, 1e-9):.2f}"]
+    lost = f"losses_percent={100 * stats['losses'] / len(games):.2f}"
+    return [
+        *(f"{name}={value}" for name, value in stats.items()),
+        lost,
+        f"time_ratio={other / max(own, 1e-9):.2f}",
+    ]
 
 
 def parse() -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_champion(parser, "othello6")
     parser.add_argument("--games", type=int, default=200)
-    parser.add_argument("--simulations", type=int, default=400, help="of the champion, for each move")
-    parser.add_argument("--random-moves", type=int, default=4, help="of the first player, at the beginning of each game")
     parser.add_argument(
-        "--times", type=float, default=10.0, help="how many times the champion's mean time alpha-beta gets for a move"
+        "--simulations", type=int, default=400, help="simulations of the champion before each move"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of the random moves")
+    parser.add_argument(
+        "--random-moves",
+        type=int,
+        default=4,
+        help="random moves of the first player at the start of each game",
+    )
+    parser.add_argument(
+        "--times",
+        type=float,
+        default=10.0,
+        help="time of alpha-beta as a multiple of the champion's mean time for a move",
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random moves")
     add_search(parser)
     arguments = parser.parse_args()
     if arguments.games < 1 or arguments.simulations < 1 or arguments.random_moves < 0 or arguments.times <= 0:
-        raise UserError("--games and --simulations must be at least 1, --random-moves at least 0 and --times above 0.")
+        raise UserError(
+            "--games and --simulations must be at least 1, --random-moves at least 0 and --times above 0."
+        )
     return arguments
 
 
 def main() -> None:
-    """Play, tell, then a line for each figure."""
+    """Play and print the results, one line for each number."""
     arguments, games = parse(), list[Played]()
-    with one_thread_a_lane():
+    with one_thread_per_worker():
         trained = load_champion(arguments, 1, num_simulations=arguments.simulations)
         if trained.game.repetition_words:
             raise UserError(
-                f"{arguments.run} plays {trained.game.name}, whose history forbids moves; alpha-beta knows no history."
+                f"{arguments.run} plays {trained.game.name}, whose history forbids moves; alpha-beta knows "
+                "no history."
             )
         champion = PvMcts(trained.game, trained.inferences[0], trained.search, leaves=FEW_ROWS)
         duel = Duel(trained.game, champion, make(trained.game), arguments.times)

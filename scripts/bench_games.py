@@ -1,11 +1,12 @@
-"""How fast are the rules? Plies a second of random play on one core, and OpenSpiel's beside it.
+"""How fast are the rules? Plies a second of random play on one core, compared with OpenSpiel.
 
-    python scripts/bench_games.py                 every shipped game
-    python scripts/bench_games.py go9 othello     some of them, by the names of conf/game
+    python scripts/bench_games.py  # every shipped game
+    python scripts/bench_games.py go9 othello  # some of them, by the names of conf/game
 
-A ply is: legal mask, a uniformly random choice, step, test for the end. Where a game forbids repetition, the chosen move is
-compared with every earlier position of the game and drawn again if it repeats one, which is the uniform choice among what is
-allowed. OpenSpiel is asked through its Python interface, the only one a user of pip has.
+A ply is: legal mask, a uniformly random choice, step, test for the end. Where a game forbids repetition, the
+chosen move is compared with every earlier position of the game and drawn again if it repeats one, which is
+the uniform choice among what is allowed. OpenSpiel is asked through its Python interface, the only one a user
+of pip has.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import time
 
 import numpy as np
 
-from azero.command_line import compose, one_sentence
+from azero.cli.hydra_program import compose, one_sentence
 from azero.games import make_game
 from azero.games.game import Game, rules_at
-from azero.search.kernels import borrowed, kernel
-from azero.search.random_moves import mask_words, pick_legal
+from azero.kernels.compiled import borrowed, kernel
+from azero.kernels.random_moves import mask_words, pick_legal
 from azero.search.repetition import same_key
 from azero.search.tree import EDGE, NODE
 
@@ -43,10 +44,17 @@ GAMES = {
 def random_play(addresses, plies, words, legal, buffers, keys, stream):
     """Play whole games until at least `plies` plies are played; returns (plies, games).
 
-    words, legal: a mask as `mask_words` makes it. buffers: scratch, [2, S]. keys: scratch, [max_plies + 2, R].
+    words, legal: a mask as `mask_words` makes it. buffers: scratch, [2, S]. keys: scratch, [max_plies + 2,
+    R].
     """
     rules = rules_at(addresses)
-    words, legal, buffers, keys, stream = borrowed(words), borrowed(legal), borrowed(buffers), borrowed(keys), borrowed(stream)
+    words, legal, buffers, keys, stream = (
+        borrowed(words),
+        borrowed(legal),
+        borrowed(buffers),
+        borrowed(keys),
+        borrowed(stream),
+    )
     here, there = buffers[0], buffers[1]
     played, games = 0, 0
     while played < plies:
@@ -68,7 +76,7 @@ def random_play(addresses, plies, words, legal, buffers, keys, stream):
 
 @kernel
 def repeats(rules, state, keys, ply):
-    """Whether a state repeats one before the present one, whose key is keys[ply]."""
+    """Return whether a state repeats one before the present one, whose key is keys[ply]."""
     key = keys[ply + 1]
     rules.repetition_key(state, key)
     found = False
@@ -79,7 +87,7 @@ def repeats(rules, state, keys, ply):
 
 
 def measure(game: Game, seconds: float, rounds: int) -> tuple[float, float]:
-    """Median plies a second over some rounds, and plies a game."""
+    """Return the median plies a second over some rounds, and plies a game."""
     words = mask_words(game.num_actions)
     legal = words.view(np.bool_)[: game.num_actions]
     buffers = np.zeros((2, game.state_words), np.uint64)
@@ -98,7 +106,7 @@ def measure(game: Game, seconds: float, rounds: int) -> tuple[float, float]:
 
 
 def measure_openspiel(name: str, seconds: float) -> float:
-    """Plies a second of random play through OpenSpiel's Python interface."""
+    """Return plies a second of random play through OpenSpiel's Python interface."""
     import pyspiel
 
     game = pyspiel.load_game(name)
@@ -114,9 +122,11 @@ def measure_openspiel(name: str, seconds: float) -> float:
 
 def main() -> None:
     """Print a table, one game a line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("games", nargs="*", metavar="game", choices=[*GAMES, []], help=", ".join(GAMES))
-    parser.add_argument("--seconds", type=float, default=0.5, help="of a round")
+    parser.add_argument("--seconds", type=float, default=0.5, help="seconds of a round")
     parser.add_argument("--rounds", type=int, default=7)
     arguments = parser.parse_args()
     try:
@@ -132,10 +142,13 @@ def main() -> None:
         game = make_game(config.game.name, **config.game.options)
         rate, length = measure(game, arguments.seconds, arguments.rounds)
         theirs = GAMES.get(name)
-        other = f"{measure_openspiel(theirs, arguments.seconds) / 1e6:19.3f}" if beside and theirs else " " * 19
+        other = (
+            f"{measure_openspiel(theirs, arguments.seconds) / 1e6:19.3f}" if beside and theirs else " " * 19
+        )
         node = NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
         print(
-            f"{name:13s} {rate / 1e6:10.2f} {1e9 / rate:7.1f} {length:11.1f} {other} {game.state_words:12d} {node:16d}",
+            f"{name:13s} {rate / 1e6:10.2f} {1e9 / rate:7.1f} {length:11.1f} {other} "
+            f"{game.state_words:12d} {node:16d}",
             flush=True,
         )
 

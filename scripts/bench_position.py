@@ -1,15 +1,15 @@
 """How long does one position take, and is its move the one of the plain search?
 
-    python scripts/bench_position.py                                Connect Four, 6 blocks of 64 channels, random weights
-    python scripts/bench_position.py --run connect_four             the champion of a run
+    python scripts/bench_position.py  # Connect Four, 6 blocks of 64 channels, random weights
+    python scripts/bench_position.py --run connect_four  # the champion of a run
     python scripts/bench_position.py --inference torch:fp32 --leaves 8,16 --threads 2
 
-Positions are from random play, each searched from nothing: no tree, no remembered evaluation. Every setting searches the same
-positions, in turn, so that each compares times of the same minutes; medians are printed. "plain" evaluates one leaf after
-another, in batches of one. The leaves of a wave are split over the threads. "same moves" and "same visits" compare with the
-first line, the plain search of the first backend and precision. "evaluated" counts what went through the network for a
-position, leaves that were foreseen and never wanted among them. "decided" ends a search when no simulation left could change
-its move.
+Positions are from random play, each searched from nothing: no tree, no remembered evaluation. Every setting
+searches the same positions, in turn, so that each compares times of the same minutes; medians are printed.
+"plain" evaluates one leaf after another, in batches of one. The leaves of a wave are split over the threads.
+"same moves" and "same visits" compare with the first line, the plain search of the first backend and
+precision. "evaluated" counts what went through the network for a position, leaves that were prefetched and
+never wanted among them. "decided" ends a search when no simulation left could change its move.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from bench_search import random_positions
 
-from azero.command_line import one_sentence
-from azero.config import Config, NetworkConfig, SearchConfig
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import Config, NetworkConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network, unpack_network
 from azero.network.side_by_side import SideBySide
-from azero.network.torch_inference import one_thread_a_lane
+from azero.network.torch_inference import one_thread_per_worker
 from azero.players.pv_mcts import PvMcts
-from azero.run import Run, search_of
+from azero.run.run import Run, search_of
 
 ONLY_GAME = np.zeros(1, np.int64)
 
@@ -54,19 +54,21 @@ class Setting:
         begin = time.perf_counter()
         self.player.choose(state[None], ONLY_GAME, ONLY_GAME)
         self.seconds.append(time.perf_counter() - begin)
-        self.evaluations += self.player.figures.evaluations
+        self.evaluations += self.player.stats.evaluations
         self.visits.append(self.player.visit_counts(ONLY_GAME)[0].copy())
 
     def line(self, first: Setting) -> str:
         """What it did, as a row of the table, beside the first one."""
         count, median = len(self.seconds), statistics.median(self.seconds)
         rate = statistics.mean(visits.sum() for visits in self.visits) / statistics.mean(self.seconds)
-        text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{self.evaluations / count:7.0f} evaluated"
+        evaluated = f"{self.evaluations / count:7.0f} evaluated"
+        text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{evaluated}"
         pairs = list(zip(self.visits, first.visits, strict=True))
         moves = float(np.mean([mine.argmax() == other.argmax() for mine, other in pairs]))
         equal = float(np.mean([np.array_equal(mine, other) for mine, other in pairs]))
         faster = statistics.median(first.seconds) / median
-        return f"{text}  {faster:5.1f} times as fast, same moves {100 * moves:.1f} %, same visits {100 * equal:.1f} %"
+        same = f"same moves {100 * moves:.1f} %, same visits {100 * equal:.1f} %"
+        return f"{text}  {faster:5.1f} times as fast, {same}"
 
 
 def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
@@ -74,17 +76,26 @@ def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
     if not arguments.run:
         game = make_game(arguments.game)
         config = NetworkConfig(blocks=arguments.blocks, channels=arguments.channels)
-        return game, build_network(config, game, arguments.seed), SearchConfig(num_simulations=arguments.simulations)
+        return (
+            game,
+            build_network(config, game, arguments.seed),
+            SearchConfig(num_simulations=arguments.simulations),
+        )
     run = Run.read(Config(checkpoints=arguments.checkpoints), arguments.run)
     settings = run.state.config
     game = make_game(settings["game.name"], **settings["game.options"])
     network = unpack_network(run.read_champion(), f"{arguments.run}'s champion").network
-    constants = {name: getattr(search_of(run), name) for name in ("c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu")}
+    constants = {
+        name: getattr(search_of(run), name)
+        for name in ("c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu")
+    }
     return game, network, SearchConfig(num_simulations=arguments.simulations, **constants)
 
 
-def make_settings(game: Game, network: Network, search: SearchConfig, arguments: argparse.Namespace) -> list[Setting]:
-    """The plain search and searches with foresight, for every backend and precision asked for."""
+def make_settings(
+    game: Game, network: Network, search: SearchConfig, arguments: argparse.Namespace
+) -> list[Setting]:
+    """The plain search and searches with prefetch, for every backend and precision asked for."""
     settings = []
     for words in arguments.inference.split(","):
         backend, precision = words.split(":")
@@ -107,22 +118,26 @@ def make_settings(game: Game, network: Network, search: SearchConfig, arguments:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--run", default="", help="a run whose champion is searched with, instead of random weights")
-    parser.add_argument("--checkpoints", default="checkpoints", help="where runs lie")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--run", default="", help="use the champion of this run instead of random weights")
+    parser.add_argument("--checkpoints", default="checkpoints", help="folder of the runs")
     parser.add_argument("--game", default="connect_four")
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--positions", type=int, default=200)
     parser.add_argument("--simulations", type=int, default=800)
-    parser.add_argument("--inference", default="torch:bf16", help="backend:precision, several with commas")
-    parser.add_argument("--leaves", default="8,16", help="of a wave, several with commas")
-    parser.add_argument("--threads", default="2", help="that a wave is split over, several with commas")
-    parser.add_argument("--decided", action="store_true", help="also searches that end when their move is decided")
+    parser.add_argument("--inference", default="torch:bf16", help="backend:precision, comma-separated")
+    parser.add_argument("--leaves", default="8,16", help="leaves of a wave, comma-separated")
+    parser.add_argument("--threads", default="2", help="threads of a wave, comma-separated")
+    parser.add_argument(
+        "--decided", action="store_true", help="add searches that end when their move is decided"
+    )
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     game, network, search = load(arguments)
-    with one_thread_a_lane():
+    with one_thread_per_worker():
         settings = make_settings(game, network, search, arguments)
         for setting in settings:  # compiles, and lets threads and networks prepare
             setting.player.choose(game.initial_state()[None], ONLY_GAME, ONLY_GAME)

@@ -1,10 +1,10 @@
-"""How fast is the search alone? A fake network answers, so only select, expand, backup and the rules are timed.
+"""How fast is the search alone? A fake network answers: only select, expand, backup and rules are timed.
 
-    python scripts/bench_search.py                 nanoseconds a simulation, one core
-    python scripts/bench_search.py --signature     an integer over visit counts at fixed positions
+    python scripts/bench_search.py  # nanoseconds a simulation, one core
+    python scripts/bench_search.py --signature  # an integer over visit counts at fixed positions
 
-The fake network's answer is a hash of the position, the same on every machine. The signature changes exactly when the search
-does something else; a change that only makes it faster or tidier leaves it as it is.
+The fake network's answer is a hash of the position, the same on every machine. The signature changes exactly
+when the search does something else; a change that only makes it faster or tidier leaves it as it is.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ import time
 import numpy as np
 from numba import njit
 
-from azero.command_line import one_sentence
-from azero.config import SearchConfig
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players.pv_mcts import start_searches
 from azero.search.cache import make_cache
-from azero.search.lane import make_scratch
-from azero.search.mcts import absorb, search_wave, write_rows
+from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.puct import make_puct
+from azero.search.scratch import make_scratch
+from azero.search.searches import start_searches
 from azero.search.tree import NO_LEAF, ROOT, make_tree, nodes_needed
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -33,7 +33,7 @@ TO_UNIT = 1.0 / 2**16
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def fake_network(tree, row_games, rows, logits, values):
-    """logits [R, A] in [0, 1) and values [R] in [-0.5, 0.5), multiples of 2**-16 that hash the state of each waiting leaf."""
+    """Write logits [R, A] in [0, 1) and values [R] in [-0.5, 0.5), hashes of each leaf's state over 2**16."""
     for row in range(rows):
         b = row_games[row]
         mixed = np.uint64(1)
@@ -79,12 +79,14 @@ class Bench:
     def run(self, states: np.ndarray) -> int:
         """Search every position to the end. Returns the evaluations used."""
         rules, tree, scratch, evaluations = self.game.rule_addresses, self.tree, self.scratch, 0
-        start_searches(rules, tree, states, self.games, self.started, self.num_simulations, False, scratch.new_index)
+        start_searches(
+            rules, tree, states, self.games, self.started, self.num_simulations, False, scratch.new_index
+        )
         while search_wave(rules, tree, self.cache, self.games, self.puct, scratch.key):
             rows = write_rows(rules, tree, self.planes, self.row_games)
             fake_network(tree, self.row_games, rows, self.logits, self.values)
-            buffers = (scratch.legal, scratch.key, scratch.prior)
-            absorb(rules, tree, self.cache, self.row_games, rows, self.logits, self.values, *buffers)
+            answers = self.logits, self.values
+            receive_evaluations(rules, tree, self.cache, self.row_games, rows, *answers, scratch)
             evaluations += rows
         assert (tree.searches["leaf"] == NO_LEAF).all()
         return evaluations
@@ -95,7 +97,11 @@ def signature(game: Game) -> int:
     bench = Bench(game, 256, 64)
     bench.run(random_positions(game, 256, seed=7))
     counts = bench.tree.edges["child_visits"][:, ROOT].astype(np.uint64)
-    values = np.round(bench.tree.nodes["value_sum"][:, ROOT].astype(np.float64) * 2**10).astype(np.int64).astype(np.uint64)
+    values = (
+        np.round(bench.tree.nodes["value_sum"][:, ROOT].astype(np.float64) * 2**10)
+        .astype(np.int64)
+        .astype(np.uint64)
+    )
     mixed = 0
     for number in np.concatenate([counts.ravel(), values]).tolist():
         mixed = ((mixed ^ int(number)) * int(MIX) + 1) % 2**64
@@ -104,12 +110,14 @@ def signature(game: Game) -> int:
 
 def main() -> None:
     """Print the figure asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--game", default="tictactoe")
     parser.add_argument("--games", type=int, default=256, help="searches at once")
     parser.add_argument("--simulations", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--signature", action="store_true", help="print the integer and nothing else")
+    parser.add_argument("--signature", action="store_true", help="print only the integer")
     arguments = parser.parse_args()
     game = make_game(arguments.game)
     if arguments.signature:
@@ -128,7 +136,8 @@ def main() -> None:
             cpu.append(time.thread_time() - begin_cpu)
         total = arguments.games * arguments.simulations
         print(
-            f"{name}: {statistics.median(wall) / total * 1e9:.0f} ns a simulation (wall, median of {arguments.rounds}; "
+            f"{name}: {statistics.median(wall) / total * 1e9:.0f} ns a simulation (wall, median of "
+            f"{arguments.rounds}; "
             f"min {min(wall) / total * 1e9:.0f}, processor time {statistics.median(cpu) / total * 1e9:.0f}), "
             f"{evaluations / total:.2f} evaluations a simulation"
         )

@@ -1,9 +1,10 @@
-"""Does the default run learn perfect tic-tac-toe, and how long does it take? One run a seed, each in a folder of its own.
+"""Does the default run learn perfect tic-tac-toe, and in what time? One run for each seed.
 
-    python scripts/bench_tictactoe.py                 ten seeds with a warm kernel cache
-    python scripts/bench_tictactoe.py --cold          each with an empty kernel cache, as on a fresh machine
+    python scripts/bench_tictactoe.py  # ten seeds with a warm kernel cache
+    python scripts/bench_tictactoe.py --cold  # each with an empty kernel cache, as on a fresh machine
 
-Wall time is the whole process: start, compilation, every stage, the correctness table. The check never chooses or ends a run.
+Wall time is the whole process: start, compilation, every stage, the correctness table. The check never
+chooses or ends a run.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from azero.command_line import compose, one_sentence
-from azero.correctness import PlayerFigures, Questions, check_champion, load_players
+from azero.champion.load import load_players
+from azero.cli.hydra_program import compose, one_sentence
 from azero.games import make_game
+from azero.truth.tictactoe import PlayerStats, Questions, check_champion
 
 UNFINISHED = 4520
 
@@ -32,9 +34,11 @@ class Outcome(NamedTuple):
     seed: int
     seconds: float
     cycles: int
-    search: PlayerFigures
-    policy: PlayerFigures
-    perfect_policy_seconds: float  # from the start to the end of the first cycle after which the raw policy stays perfect
+    search: PlayerStats
+    policy: PlayerStats
+    perfect_policy_seconds: (
+        float  # from the start to the end of the first cycle after which the raw policy stays perfect
+    )
 
 
 def run_once(seed: int, folder: Path, cold: bool, overrides: list[str]) -> Outcome:
@@ -44,22 +48,28 @@ def run_once(seed: int, folder: Path, cold: bool, overrides: list[str]) -> Outco
         environment["NUMBA_CACHE_DIR"] = str(folder / "kernels")
     arguments = [f"seed={seed}", f"checkpoints={folder}/checkpoints", f"data={folder}/data", *overrides]
     begin = time.perf_counter()
-    done = subprocess.run([sys.executable, "-m", "azero.loop", *arguments], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "azero.loop", *arguments], env=environment, capture_output=True, text=True
+    )
     seconds = time.perf_counter() - begin
     if done.returncode:
         raise SystemExit(done.stderr)
     game = make_game("tictactoe")
-    figures = check_champion(*load_players(compose(*arguments), "tictactoe", game), game, Questions(game))
+    stats = check_champion(*load_players(compose(*arguments), "tictactoe", game), game, Questions(game))
     with open(folder / "checkpoints" / "tictactoe" / "metrics.csv") as file:
         rows = list(csv.DictReader(file))
-    return Outcome(seed, seconds, len(rows), figures.search, figures.policy, perfect_after(rows, seconds))
+    return Outcome(seed, seconds, len(rows), stats.search, stats.policy, perfect_after(rows, seconds))
 
 
 def perfect_after(rows: list[dict[str, str]], seconds: float) -> float:
     """Seconds until the raw policy was perfect for good; infinite if it is not."""
-    of_cycle = [sum(float(row[f"time/{stage}"] or 0) for stage in ("selfplay", "train", "evaluate")) for row in rows]
+    of_cycle = [
+        sum(float(row[f"time/{stage}"] or 0) for stage in ("selfplay", "train", "evaluate")) for row in rows
+    ]
     outside = seconds - sum(of_cycle)  # start and end; counted before the first cycle
-    last_fault = max((k for k, row in enumerate(rows) if float(row["correctness/keeps_value_policy"]) < 1.0), default=-1)
+    last_fault = max(
+        (k for k, row in enumerate(rows) if float(row["correctness/keeps_value_policy"]) < 1.0), default=-1
+    )
     return float("inf") if last_fault == len(rows) - 1 else outside + sum(of_cycle[: last_fault + 2])
 
 
@@ -69,18 +79,24 @@ def line(outcome: Outcome) -> str:
     return (
         f"| {outcome.seed} | {outcome.seconds:.1f} | {outcome.cycles} | {search.fixed:.0f}/11 "
         f"| {search.keeps_value * UNFINISHED:.0f} | {search.losses_first:.0f} + {search.losses_second:.0f} "
-        f"| {policy.fixed:.0f}/11 | {policy.keeps_value * UNFINISHED:.0f} | {outcome.perfect_policy_seconds:.1f} |"
+        f"| {policy.fixed:.0f}/11 | {policy.keeps_value * UNFINISHED:.0f} | "
+        f"{outcome.perfect_policy_seconds:.1f} |"
     )
 
 
 def main() -> None:
     """Print a row a seed, then the summary."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seeds", type=int, default=10, help="seeds 1 .. N")
     parser.add_argument("--cold", action="store_true", help="an empty kernel cache for every run")
     parser.add_argument("overrides", nargs="*", help="settings of the loop, such as cycles=4")
     arguments = parser.parse_args()
-    print("| seed | seconds | cycles | search | of 4,520 | lost first + second | raw policy | of 4,520 | perfect policy after |")
+    print(
+        "| seed | seconds | cycles | search | of 4,520 | lost first + second | raw policy | of 4,520 | "
+        "perfect policy after |"
+    )
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     outcomes = []
     for seed in range(1, arguments.seeds + 1):

@@ -1,12 +1,13 @@
 """How fast is training? Examples a second of a whole fit, and where its time goes.
 
-    python scripts/bench_train.py                            Connect Four, 6 blocks x 64 channels, batches of 256
-    python scripts/bench_train.py --network 5x64 --batch 512 train.optimizer=sgd         any setting may stand behind
+    python scripts/bench_train.py  # Connect Four, 6 blocks x 64 channels, batches of 256
+    python scripts/bench_train.py --network 5x64 --batch 512 train.optimizer=sgd  # any setting
 
-Steps are timed in fp32 and bf16, on one thread and on all cores, with channels last and first, interleaved, medians. Beside them
-stands the share of the machine's peak: three multiply-adds for each one of the forward pass (the gradient needs as many again for
-the inputs and for the weights of a layer), over those of a large matrix product in the same precision on the same threads. The
-last line is a whole fit, encoding and loader included, as azero.train would run it here.
+Steps are timed in fp32 and bf16, on one thread and on all cores, with channels last and first, interleaved,
+medians. Beside them stands the share of the machine's peak: three multiply-adds for each one of the forward
+pass (the gradient needs as many again for the inputs and for the weights of a layer), over those of a large
+matrix product in the same precision on the same threads. The last line is a whole fit, encoding and loader
+included, as azero.train would run it here.
 """
 
 from __future__ import annotations
@@ -27,23 +28,26 @@ from bench_selfplay import network_size
 from standard import standard
 from torch import nn
 
-from azero.command_line import compose, one_sentence
-from azero.config import Config
-from azero.examples import Examples
+from azero.cli.hydra_program import compose, one_sentence
+from azero.config.schema import Config
 from azero.games import make_game
 from azero.games.game import Game
-from azero.learning.batches import Batch, draw_batch, load_data
-from azero.learning.fit import Ledger, Trainer, fit
-from azero.machine import cores
-from azero.metrics import NullReporter
 from azero.network.inference import resolve_device
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import DTYPES, torch_threads
-from azero.train import forward_products, training_threads
+from azero.process.machine import cores
+from azero.replay.examples import Examples
+from azero.report.reporter import NullReporter
+from azero.training.batches import Batch, draw_batch, load_data
+from azero.training.fit import fit
+from azero.training.threads import forward_products, training_threads
+from azero.training.trainer import Ledger, Trainer
 
 STEPS = 3  # timed in a row
 MATRIX = 2048  # rows and columns of the product that measures the peak
-BACKWARD = 2  # gradients of a layer's inputs and of its weights cost as many multiply-adds as its output, each
+BACKWARD = (
+    2  # gradients of a layer's inputs and of its weights cost as many multiply-adds as its output, each
+)
 
 
 class Way(NamedTuple):
@@ -65,10 +69,12 @@ def plural(threads: int) -> str:
 
 
 def multiply_adds(network: Network) -> int:
-    """Of one position's forward pass: each weight of a convolution once a cell, each of a dense layer once."""
+    """Count multiply-adds of one position: a convolution's weights once a cell, a dense layer's once."""
     cells = network.planes_shape[1] * network.planes_shape[2]
     convolutions = sum(layer.weight.numel() for layer in network.modules() if isinstance(layer, nn.Conv2d))
-    return convolutions * cells + sum(layer.weight.numel() for layer in network.modules() if isinstance(layer, nn.Linear))
+    return convolutions * cells + sum(
+        layer.weight.numel() for layer in network.modules() if isinstance(layer, nn.Linear)
+    )
 
 
 def seconds_of(call: Callable[[], object], device: str) -> float:
@@ -92,7 +98,8 @@ def examples_for(game: Game, count: int) -> Examples:
     rng = np.random.default_rng(1)
     policy = rng.dirichlet(np.ones(game.num_actions), count).astype(np.float32)
     value = rng.choice([-1, 0, 1], count).astype(np.float32)
-    return Examples(random_positions(game, count, seed=1), policy, value, (value == 0).astype(np.float32), policy)
+    states, draw = random_positions(game, count, seed=1), (value == 0).astype(np.float32)
+    return Examples(states, policy, value, draw, {"opponent_reply": policy})
 
 
 class Bench:
@@ -108,7 +115,7 @@ class Bench:
             self.batch = batch._replace(planes=batch.planes.contiguous())
 
     def seconds(self) -> list[float]:
-        """Of each of STEPS steps in a row, behind one that is not timed: another way's thread count was in force before."""
+        """Return seconds of each of STEPS steps, after one untimed step that follows another thread count."""
         with torch_threads(self.way.threads):
             return [seconds_of(self.step, self.device) for _ in range(STEPS + 1)][1:]
 
@@ -127,7 +134,7 @@ def time_steps(benches: list[Bench], rounds: int) -> dict[Way, float]:
 
 def time_loader(examples: Examples, game: Game, size: int, rounds: int, device: str) -> tuple[float, float]:
     """Seconds to encode an example once, and median seconds to draw one batch with symmetries."""
-    load_data(Examples(*(column[:1] for column in examples)), game, device)  # compiles
+    load_data(examples.each(lambda column: column[:1]), game, device)  # compiles
     begin = time.perf_counter()
     data = load_data(examples, game, device)
     encoding = (time.perf_counter() - begin) / len(examples.states)
@@ -156,18 +163,27 @@ def whole_fit(
 def row(way: Way, seconds: float, size: int, products: int, peak: float) -> str:
     """A line of the table."""
     rate = size / seconds
-    return f"| {way} | {seconds * 1e3:.1f} | {rate:,.0f} | {rate * products / peak:.0%} | {peak / products:,.0f} |"
+    share, most = rate * products / peak, peak / products
+    return f"| {way} | {seconds * 1e3:.1f} | {rate:,.0f} | {share:.0%} | {most:,.0f} |"
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--game", default="connect_four", help="one of conf/game, with the settings of scripts/standard.py")
-    parser.add_argument("--network", type=network_size, default=(6, 64), help="blocks x channels", metavar="6x64")
-    parser.add_argument("--batch", type=int, help="by default the recipe's")
-    parser.add_argument("--examples", type=int, default=8192, help="of the whole fit")
-    parser.add_argument("--rounds", type=int, default=5, help="whole fits; of steps three times as many are timed")
-    parser.add_argument("--fit-only", action="store_true", help="the last line alone")
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--game", default="connect_four", help="one of conf/game, with the settings of scripts/standard.py"
+    )
+    parser.add_argument(
+        "--network", type=network_size, default=(6, 64), help="blocks x channels", metavar="6x64"
+    )
+    parser.add_argument("--batch", type=int, help="default: the recipe's")
+    parser.add_argument("--examples", type=int, default=8192, help="examples of the whole fit")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="whole fits; three times as many steps are timed"
+    )
+    parser.add_argument("--fit-only", action="store_true", help="print only the last line")
     parser.add_argument("overrides", nargs="*", help="further settings, such as train.precision=fp32")
     return parser.parse_intermixed_args(words)
 
@@ -180,7 +196,9 @@ def config_of(arguments: argparse.Namespace) -> Config:
     return compose(f"game={arguments.game}", *standard(arguments.game), *words, *arguments.overrides)
 
 
-def print_steps(network: Network, examples: Examples, game: Game, config: Config, device: str, rounds: int) -> None:
+def print_steps(
+    network: Network, examples: Examples, game: Game, config: Config, device: str, rounds: int
+) -> None:
     """Every way's step, and the loader beside it."""
     size, products = config.train.batch_size, (1 + BACKWARD) * multiply_adds(network)
     encoding, drawing = time_loader(examples, game, size, rounds, device)

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Is the estimate right? A recipe is estimated and then run, and the times are printed beside each other.
+"""Check the estimate: estimate a recipe, run it, and print both times beside each other.
 
 usage: python scripts/check_estimate.py [--experiment NAME] [key=value ...]
 
-The run is made in a folder that is thrown away. By default it is tic-tac-toe with eight cycles of 1,000 games. Printed are the
-whole run as `python -m azero.estimate` told it beforehand, the time left as the loop told it after three cycles, what they really
-took, and the most memory that either program held. The last line is `estimate_error_percent=N`: how far the loop's own estimate
-was off.
+The run is made in a folder that is thrown away. By default it is tic-tac-toe with eight cycles of 1,000
+games. It prints the time of the whole run as `azero estimate` reports it beforehand, the time left as the
+loop reports it after three cycles, what both really took, and the peak memory of either program. The last
+line is `estimate_error_percent=N`: the error of the loop's own estimate.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from azero.command_line import compose, one_sentence
-from azero.forecast import seconds_left
-from azero.monitoring.console import format_seconds
-from azero.monitoring.metrics_csv import read_rows
+from azero.cli.hydra_program import compose, one_sentence
+from azero.report.console import format_seconds
+from azero.report.forecast import seconds_left
+from azero.report.metrics_csv import read_rows
 
 AFTER = 3  # cycles
 PARTS = ("selfplay", "train", "evaluate", "correctness")
@@ -41,8 +41,10 @@ def error(estimate: float, actual: float) -> float:
 
 
 def main() -> int:
-    """Print estimates and times. Returns the exit status: 1 where the loop's own estimate was off by more than 20 %."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Print estimates and times; return 1 if the loop's own estimate was off by more than 20 %, else 0."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--experiment", default="tictactoe")
     parser.add_argument("overrides", nargs="*")
     asked = parser.parse_args()
@@ -52,22 +54,32 @@ def main() -> int:
         words = [f"experiment={asked.experiment}", *default, *asked.overrides, *where]
         config = compose(*words)
         if config.cycles <= AFTER:
-            parser.error(f"cycles={config.cycles} leaves nothing to tell after {AFTER} cycles")
+            parser.error(f"cycles={config.cycles} leaves nothing to estimate after {AFTER} cycles")
         beforehand = told_by("estimate", words)
-        low, high = (float(number) for number in re.findall(r"estimate_seconds=(\d+)\.\.(\d+)", beforehand)[0])
+        low, high = (
+            float(number) for number in re.findall(r"estimate_seconds=(\d+)\.\.(\d+)", beforehand)[0]
+        )
         begin = time.perf_counter()
         told_by("loop", words)
         actual = time.perf_counter() - begin
         rows = read_rows(Path(folder) / "checked" / "metrics.csv")
     cycles = [{tag: float(text) for tag, text in row.items() if text} for _, row in sorted(rows)]
     left = seconds_left(cycles[:AFTER], config)
-    took = sum(figures.get(f"time/{part}", 0.0) for figures in cycles[AFTER:] for part in PARTS)
+    took = sum(stats.get(f"time/{part}", 0.0) for stats in cycles[AFTER:] for part in PARTS)
     assert left is not None
     print(beforehand)
-    print(f"beforehand: {format_seconds(low)} to {format_seconds(high)}; the run took {format_seconds(actual)}", end=" ")
+    print(
+        f"beforehand: {format_seconds(low)} to {format_seconds(high)}; the run took {format_seconds(actual)}",
+        end=" ",
+    )
     print(f"({error(low, actual):+.0f} % to {error(high, actual):+.0f} %)")
-    print(f"after {AFTER} cycles: {format_seconds(left)} left; the other {len(cycles) - AFTER} took {format_seconds(took)}")
-    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    print(
+        f"after {AFTER} cycles: {format_seconds(left)} left; the other {len(cycles) - AFTER} took "
+        f"{format_seconds(took)}"
+    )
+    memory = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )
     print(f"most memory {memory / 2**30:.2f} GiB")
     print(f"estimate_error_percent={error(left, took):+.1f}")
     return int(abs(error(left, took)) > 20)

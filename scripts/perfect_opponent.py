@@ -1,11 +1,12 @@
-"""Does a champion hold the first player's win of Connect Four? It plays games as first player against a perfect opponent.
+"""Does a champion win Connect Four as first player against a perfect opponent?
 
-    python scripts/perfect_opponent.py                            the run connect_four, 100 games, 100 simulations a move
+    python scripts/perfect_opponent.py  # the run connect_four, 100 games, 100 simulations a move
     python scripts/perfect_opponent.py --games 1000 --network champion.pt kind=puct
 
-The opponent replies with a move of the best exact score, so that it loses as late as it can; where several are equally good it
-draws one of them, each as likely, from the seed. It asks the solver BitBully (extra `oracle`). The champion plays the move of its
-search, without noise; the games differ by the replies alone, so not all of them are distinct. All games are searched at once.
+The opponent replies with a move of the best exact score, so that it loses as late as it can; where several
+are equally good it draws one of them, each as likely, from the seed. It asks the solver BitBully (extra
+`oracle`). The champion plays the move of its search, without noise; the games differ by the replies alone, so
+not all of them are distinct. All games are searched at once.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ from collections.abc import Sequence
 from functools import reduce
 
 import numpy as np
-from champions import Played, add_champion, add_search, count, load_champion, tell, title
+from champions import Played, add_champion, add_search, count, load_champion, print_results, title
 
-from azero.command_line import one_sentence
-from azero.config import UserError
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.network.torch_inference import one_thread_a_lane
+from azero.network.torch_inference import one_thread_per_worker
 from azero.players.pv_mcts import PvMcts
-from azero.truth.oracles import Oracle, make_oracle
-from azero.truth.scores import worth
-from azero.truth.shipped import is_connect_four
+from azero.truth.known import is_connect_four
+from azero.truth.positions import worth
+from azero.truth.solvers import Oracle, make_oracle
 
 
 class Opponent:
@@ -57,7 +58,10 @@ def play(game: Game, champion: PvMcts, opponent: Opponent, count: int) -> list[P
         for place, action in zip(playing.tolist(), actions.tolist(), strict=True):
             moves[place].append(action)
             states[place] = game.step(states[place], action)
-        playing, ply = np.array([place for place in playing if not game.is_terminal(states[place])], np.int64), ply + 1
+        playing, ply = (
+            np.array([place for place in playing if not game.is_terminal(states[place])], np.int64),
+            ply + 1,
+        )
     return [Played(tuple(line), game.first_outcome(state)) for line, state in zip(moves, states, strict=True)]
 
 
@@ -71,38 +75,46 @@ def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:
 
 
 def report(game: Game, oracle: Oracle, games: Sequence[Played]) -> list[str]:
-    """Print what happened; returns the lines that a program reads."""
-    figures = count(games)
-    tell(figures, "wins")
+    """Print what happened; return the lines that a program reads."""
+    stats = count(games)
+    print_results(stats, "wins")
     for each in dict.fromkeys(each for each in games if each.outcome < 1):
         line = " ".join(map(game.action_name, each.moves))
         print(
-            f"{'drawn' if each.outcome == 0 else 'lost'}, first mistake at ply {first_mistake(game, oracle, each.moves)}: {line}"
+            f"{'drawn' if each.outcome == 0 else 'lost'}, first mistake at ply "
+            f"{first_mistake(game, oracle, each.moves)}: {line}"
         )
-    return [f"{name}={value}" for name, value in figures.items()]
+    return [f"{name}={value}" for name, value in stats.items()]
 
 
 def main() -> None:
-    """Play, tell, then a line for each figure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Play and print the results, one line for each number."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     add_champion(parser, "connect_four")
     parser.add_argument("--games", type=int, default=100)
-    parser.add_argument("--simulations", type=int, default=100, help="for each move")
-    parser.add_argument("--seed", type=int, default=1, help="of the replies")
+    parser.add_argument("--simulations", type=int, default=100, help="simulations of a move")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the replies")
     add_search(parser)
     arguments = parser.parse_args()
     if arguments.games < 1 or arguments.simulations < 1:
         raise UserError("--games and --simulations must be at least 1.")
-    with one_thread_a_lane():
+    with one_thread_per_worker():
         trained = load_champion(arguments, 1, num_simulations=arguments.simulations)
         game = trained.game
         if not is_connect_four(game.name, game.options):
-            raise UserError(f"The opponent knows Connect Four on 6 x 7 only; {arguments.run} plays {game.name}.")
+            raise UserError(
+                f"The opponent knows Connect Four on 6 x 7 only; {arguments.run} plays {game.name}."
+            )
         oracle = make_oracle(game)
         begin = time.perf_counter()
         opponent = Opponent(oracle, np.random.default_rng(arguments.seed))
         games = play(game, PvMcts(game, trained.inferences[0], trained.search), opponent, arguments.games)
-        print(f"{title(arguments, trained)}, {arguments.simulations} simulations a move, {time.perf_counter() - begin:.1f} s")
+        print(
+            f"{title(arguments, trained)}, {arguments.simulations} simulations a move, "
+            f"{time.perf_counter() - begin:.1f} s"
+        )
         lines = report(game, oracle, games)
     print(*lines, sep="\n")
 

@@ -1,11 +1,12 @@
-"""How does a run of Connect Four come closer to perfect play? Mistakes against minutes, games and evaluations, as a picture.
+"""Plot a Connect Four run's mistakes against perfect play, by minutes, games and evaluations.
 
-    python scripts/plot_strength.py connect_four                          strength.png
+    python scripts/plot_strength.py connect_four  # strength.png
     python scripts/plot_strength.py seed1 seed2 --checkpoints checkpoints --picture curve.png
 
 Mistakes are those that each cycle measured (oracle.positions of each of the six development sets, search at
-oracle.num_simulations), averaged over as many cycles as --smooth says, because a single cycle asks few positions. Minutes are all
-stages of the run and the measuring, added up. Evaluations are positions that the network computed for self-play.
+oracle.num_simulations), averaged over as many cycles as --smooth says, because a single cycle asks few
+positions. Minutes are all stages of the run and the measuring, added up. Evaluations are positions that the
+network computed for self-play.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.command_line import one_sentence
-from azero.config import UserError
-from azero.monitoring.metrics_csv import read_rows
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import UserError
+from azero.report.metrics_csv import read_rows
 
 STAGES = ("time/initialize", "time/selfplay", "time/train", "time/evaluate", "time/correctness")
 COUNTS = ("selfplay/games", "selfplay/evaluations")
@@ -34,7 +35,8 @@ class Curve(NamedTuple):
     """One run, cycle by cycle.
 
     Attributes:
-        along: by axis, [C] of the cycles that measured: minutes, games and evaluations until the end of each cycle.
+        along: by axis, [C] of the cycles that measured: minutes, games and evaluations until the end of each
+            cycle.
         mistakes: by curve, [C], in percent.
     """
 
@@ -53,16 +55,27 @@ def read_curve(path: Path) -> Curve:
     rows = [{tag: float(text) for tag, text in row.items() if text} for _, row in read_rows(path)]
     asked = np.array(["oracle/keeps_value_search" in row for row in rows], np.bool_)
     if not asked.any():
-        raise UserError(f"{path} holds no mistakes of a search; run with oracle.positions and oracle.num_simulations above 0.")
+        raise UserError(
+            f"{path} holds no mistakes of a search; run with oracle.positions and oracle.num_simulations "
+            "above 0."
+        )
     if missing := next((tag for tag in COUNTS if not all(tag in row for row in rows)), None):
-        raise UserError(f"{path} has no {missing} for each cycle; an earlier version of azero made it, draw a newer run.")
+        raise UserError(
+            f"{path} has no {missing} for each cycle; an earlier version of azero made it, draw a newer run."
+        )
     of_cycles = {
         "minutes": [sum(row.get(stage, 0.0) for stage in STAGES) / 60 for row in rows],
-        **{axis: [row[tag] for row in rows] for axis, tag in zip(("games", "evaluations"), COUNTS, strict=True)},
+        **{
+            axis: [row[tag] for row in rows]
+            for axis, tag in zip(("games", "evaluations"), COUNTS, strict=True)
+        },
     }
     along = {axis: np.cumsum(each)[asked] for axis, each in of_cycles.items()}
     of_asked = [row for row, measured in zip(rows, asked, strict=True) if measured]
-    return Curve(along, {name: 100 * np.array([share(row, column) for row in of_asked]) for name, column in CURVES.items()})
+    return Curve(
+        along,
+        {name: 100 * np.array([share(row, column) for row in of_asked]) for name, column in CURVES.items()},
+    )
 
 
 def share(row: dict[str, float], column: str) -> float:
@@ -73,7 +86,9 @@ def share(row: dict[str, float], column: str) -> float:
 def smoothed(values: np.ndarray, width: int) -> np.ndarray:
     """Each value [C] averaged with its neighbours, `width` in all and fewer at both ends."""
     reach = width // 2
-    return np.array([values[max(0, place - reach) : place + reach + 1].mean() for place in range(len(values))])
+    return np.array(
+        [values[max(0, place - reach) : place + reach + 1].mean() for place in range(len(values))]
+    )
 
 
 def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
@@ -81,7 +96,9 @@ def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
     try:
         import matplotlib
     except ImportError as missing:
-        raise UserError('The picture is drawn by matplotlib; pip install "azero[plots]" installs it.') from missing
+        raise UserError(
+            'The picture is drawn by matplotlib; pip install "azero[plots]" installs it.'
+        ) from missing
     matplotlib.use("Agg")
     from matplotlib import pyplot, ticker
 
@@ -91,11 +108,20 @@ def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
         for style, (run, curve) in zip(np.resize(styles, len(curves)), curves.items(), strict=True):
             for number, (name, mistakes) in enumerate(curve.mistakes.items()):
                 label = f"{name}, {run}" if len(curves) > 1 else name
-                axes.plot(curve.along[axis], smoothed(mistakes, width), style, color=f"C{number}", linewidth=1.2, label=label)
+                axes.plot(
+                    curve.along[axis],
+                    smoothed(mistakes, width),
+                    style,
+                    color=f"C{number}",
+                    linewidth=1.2,
+                    label=label,
+                )
         axes.set_xscale("log")
         axes.xaxis.set_minor_formatter(ticker.NullFormatter())
         axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:g}") if axis == "minutes" else ticker.EngFormatter(sep=""))
+        axes.xaxis.set_major_formatter(
+            ticker.StrMethodFormatter("{x:g}") if axis == "minutes" else ticker.EngFormatter(sep="")
+        )
         axes.set_yscale("log")
         axes.set_xlabel(axis)
         axes.grid(visible=True, which="both", alpha=0.25)
@@ -107,26 +133,35 @@ def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
 
 
 def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("runs", nargs="+", help="folders of --checkpoints")
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("runs", nargs="+", help="runs, folders of --checkpoints")
     parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
-    parser.add_argument("--smooth", type=int, default=5, help="cycles that are averaged, an odd number; 1 for none")
+    parser.add_argument("--smooth", type=int, default=5, help="cycles to average, an odd number; 1 for none")
     parser.add_argument("--picture", type=Path, default=Path("strength.png"))
     arguments = parser.parse_args(words)
     if arguments.smooth < 1 or arguments.smooth % 2 == 0:
-        raise UserError(f"--smooth {arguments.smooth} must be odd and at least 1: as many cycles before as behind.")
+        raise UserError(
+            f"--smooth {arguments.smooth} must be odd and at least 1: as many cycles before as behind."
+        )
     return arguments
 
 
 def main() -> None:
-    """Draw, and tell the last values."""
+    """Draw the curves and print the last values."""
     arguments = parse()
     curves = {run: read_curve(arguments.checkpoints / run / "metrics.csv") for run in arguments.runs}
     draw(curves, arguments.smooth, arguments.picture)
     for run, curve in curves.items():
-        told = ", ".join(f"{name} {smoothed(values, arguments.smooth)[-1]:.1f} %" for name, values in curve.mistakes.items())
-        print(f"{run}: {curve.along['minutes'][-1]:.1f} minutes, {curve.along['games'][-1]:,.0f} games; {told}")
+        last = ", ".join(
+            f"{name} {smoothed(values, arguments.smooth)[-1]:.1f} %"
+            for name, values in curve.mistakes.items()
+        )
+        print(
+            f"{run}: {curve.along['minutes'][-1]:.1f} minutes, {curve.along['games'][-1]:,.0f} games; {last}"
+        )
     print(f"Drawn: {arguments.picture}")
 
 

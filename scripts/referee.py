@@ -1,13 +1,13 @@
-"""The rules beside independent referees, the long form: random games against OpenSpiel and GNU Go, and published counts.
+"""Compare the rules with OpenSpiel and GNU Go in many random games, and with published counts.
 
-    python scripts/referee.py                    everything, about ten minutes
+    python scripts/referee.py  # everything, about ten minutes
     python scripts/referee.py openspiel --games 1000
     python scripts/referee.py gnugo counts hex
 
-openspiel  legal moves, boards and results at every ply of random games, all games that OpenSpiel has too
-gnugo      Go with positional superko: legal points and stones at every ply (needs GNU Go: apt-get install gnugo)
-counts     sequences of moves by ply against published counts, deeper than in the tests
-hex        winning first moves on 4 x 4 by search
+openspiel legal moves, boards and results at every ply of random games, all games that OpenSpiel has too gnugo
+Go with positional superko: legal points and stones at every ply (needs GNU Go: apt-get install gnugo) counts
+sequences of moves by ply against published counts, deeper than in the tests hex winning first moves on 4 x 4
+by search
 
 The last line is `mismatches=N`; the exit status is 1 unless N is 0.
 """
@@ -27,10 +27,10 @@ from gnugo import PROGRAM, compare_with_gnugo
 from playing import perft
 from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel
 
-from azero.command_line import one_sentence
-from azero.config import UserError
+from azero.classic.deepening import Searcher
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import UserError
 from azero.games import make_game
-from azero.search.deepening import Searcher
 
 COUNTS: list[tuple[str, dict[str, int], list[int]]] = [
     (
@@ -49,13 +49,15 @@ def against_openspiel(games: int, seed: int) -> Iterator[int]:
     for name in OPENSPIEL:
         begin = time.perf_counter()
         result = compare_with_openspiel(name, games, seed)
-        told(f"OpenSpiel {name}", result.games, result.plies, len(result.mismatches), begin)
+        print_result(f"OpenSpiel {name}", result.games, result.plies, len(result.mismatches), begin)
         print("\n".join(result.mismatches[:1]), end="")
         yield len(result.mismatches)
     for size in (9, 5):
         begin = time.perf_counter()
         result = compare_go_with_openspiel(games, seed, size)
-        told(f"OpenSpiel go {size}, simple ko", result.games, result.plies, len(result.mismatches), begin)
+        print_result(
+            f"OpenSpiel go {size}, simple ko", result.games, result.plies, len(result.mismatches), begin
+        )
         print("\n".join(result.mismatches[:1]), end="")
         yield len(result.mismatches)
 
@@ -65,7 +67,7 @@ def against_gnugo(games: int, seed: int) -> Iterator[int]:
     for size in (9, 5, 3):
         begin = time.perf_counter()
         played, plies, mismatches = compare_with_gnugo(max(1, games // 10), seed, size=size)
-        told(f"GNU Go, {size} x {size}, positional superko", played, plies, mismatches, begin)
+        print_result(f"GNU Go, {size} x {size}, positional superko", played, plies, mismatches, begin)
         yield mismatches
 
 
@@ -75,7 +77,9 @@ def against_counts(_games: int, _seed: int) -> Iterator[int]:
         begin = time.perf_counter()
         counts, _ = perft(make_game(name, **options), len(published) - 1)
         wrong = sum(ours != theirs for ours, theirs in zip(counts, published, strict=True))
-        told(f"counts to ply {len(published) - 1}, {name} {options or ''}", 0, sum(counts), wrong, begin)
+        print_result(
+            f"counts to ply {len(published) - 1}, {name} {options or ''}", 0, sum(counts), wrong, begin
+        )
         yield wrong
 
 
@@ -85,15 +89,24 @@ def against_solved_hex(_games: int, _seed: int) -> Iterator[int]:
     game = make_game("hex", size=4)
     searcher = Searcher(game)
     values = [searcher.search(game.step(game.initial_state(), action)).value for action in range(16)]
-    winning = [game.action_name(action) for action in range(16) if values[action] < 0]  # for the second player, to move there
-    told(f"Hex 4 x 4: first moves that win: {' '.join(winning)}", 0, 0, int(len(winning) != WINNING_FIRST_MOVES_4X4), begin)
+    winning = [
+        game.action_name(action) for action in range(16) if values[action] < 0
+    ]  # for the second player, to move there
+    print_result(
+        f"Hex 4 x 4: first moves that win: {' '.join(winning)}",
+        0,
+        0,
+        int(len(winning) != WINNING_FIRST_MOVES_4X4),
+        begin,
+    )
     yield int(len(winning) != WINNING_FIRST_MOVES_4X4)
 
 
-def told(what: str, games: int, plies: int, mismatches: int, begin: float) -> None:
+def print_result(what: str, games: int, plies: int, mismatches: int, begin: float) -> None:
     """Print one line of the table."""
     print(
-        f"{what:45s} {games:7,} games {plies:13,} plies {mismatches:5} mismatches {time.perf_counter() - begin:8.1f} s",
+        f"{what:45s} {games:7,} games {plies:13,} plies {mismatches:5} mismatches "
+        f"{time.perf_counter() - begin:8.1f} s",
         flush=True,
     )
 
@@ -120,10 +133,17 @@ def refuse_absent(referees: Sequence[str]) -> None:
 
 def main() -> int:
     """Ask the referees; return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("referees", nargs="*", metavar="referee", choices=[*REFEREES, []], help=", ".join(REFEREES))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--games", type=int, default=1000, help="random games each against OpenSpiel, a tenth of it against GNU Go"
+        "referees", nargs="*", metavar="referee", choices=[*REFEREES, []], help=", ".join(REFEREES)
+    )
+    parser.add_argument(
+        "--games",
+        type=int,
+        default=1000,
+        help="random games of each game against OpenSpiel; a tenth of it against GNU Go",
     )
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()

@@ -1,4 +1,4 @@
-"""A picture of TensorBoard's "start here" page, taken by a browser without a window.
+"""Take a picture of TensorBoard's "start here" page with a headless browser.
 
     python scripts/screenshot.py checkpoints/tictactoe start_here.png
 
@@ -23,32 +23,44 @@ from pathlib import Path
 from typing import Any
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-PAGE = "#custom_scalars&_smoothingWeight=0"  # few points, so each as it is
+PAGE = "#custom_scalars&_smoothingWeight=0"  # no smoothing: there are few points
 START_SECONDS = 60.0
-DRAW_MILLISECONDS = 15_000  # of the page's own clock, which stands still while it waits for data
+DRAW_MILLISECONDS = 15_000  # of the page's own clock, which stops while the page waits for data
 BROWSER_SECONDS = 120.0
 
 
 class Missing(Exception):
-    """What is missing, in one sentence."""
+    """Something is missing; the message says what, in one sentence."""
 
 
 def find_browser() -> str:
-    """The path of the browser.
+    """Return the path of the browser.
 
     Raises:
-        Missing: there is none.
+        Missing: no browser was found.
     """
     for name in BROWSERS:
         if path := shutil.which(name):
             return path
-    raise Missing("There is no Chromium on the PATH; install it (Debian and Ubuntu: apt-get install chromium) and try again.")
+    raise Missing(
+        "There is no Chromium on the PATH; install it (Debian and Ubuntu: apt-get install chromium)."
+    )
 
 
 @contextmanager
 def serve(logdir: Path) -> Iterator[str]:
-    """TensorBoard on a free port of this machine while the block runs. Yields its address."""
-    command = [sys.executable, "-m", "tensorboard.main", "--logdir", str(logdir), "--host", "127.0.0.1", "--port", "0"]
+    """Run TensorBoard on a free port of this machine while the block runs; yield its address."""
+    command = [
+        sys.executable,
+        "-m",
+        "tensorboard.main",
+        "--logdir",
+        str(logdir),
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "0",
+    ]
     with tempfile.TemporaryFile("w+") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, text=True)
         try:
@@ -59,7 +71,7 @@ def serve(logdir: Path) -> Iterator[str]:
 
 
 def wait_for_address(server: subprocess.Popen[str], log: Any) -> str:
-    """The address that TensorBoard prints once it listens."""
+    """Return the address that TensorBoard prints when it is ready."""
     until = time.monotonic() + START_SECONDS
     while time.monotonic() < until and server.poll() is None:
         log.seek(0)
@@ -72,17 +84,17 @@ def wait_for_address(server: subprocess.Popen[str], log: Any) -> str:
 
 
 def get(address: str) -> Any:
-    """The JSON at an address of this machine, past any proxy."""
+    """Return the JSON at an address of this machine, without a proxy."""
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
     with opener.open(address, timeout=10) as answer:
         return json.load(answer)
 
 
-def wait_for_figures(address: str, logdir: Path) -> tuple[int, int]:
-    """Wait until TensorBoard has read the folder. Returns the number of charts and of figures.
+def wait_for_stats(address: str, logdir: Path) -> tuple[int, int]:
+    """Wait until TensorBoard has read the folder; return the number of charts and of stats.
 
     Raises:
-        Missing: the folder holds no run.
+        Missing: the folder has no run.
     """
     until, before = time.monotonic() + START_SECONDS, None
     while time.monotonic() < until:
@@ -92,25 +104,30 @@ def wait_for_figures(address: str, logdir: Path) -> tuple[int, int]:
         except (urllib.error.URLError, OSError):
             layout, tags = {}, {}
         if layout and tags and tags == before:
-            return sum(len(category["chart"]) for category in layout["category"]), sum(len(names) for names in tags.values())
+            return sum(len(category["chart"]) for category in layout["category"]), sum(
+                len(names) for names in tags.values()
+            )
         before = tags
         time.sleep(1.0)
-    raise Missing(f"{logdir} holds no figures with a start-here page; give the folder of a run, such as checkpoints/tictactoe.")
+    raise Missing(
+        f"{logdir} has no start-here page; name the folder of a run, such as checkpoints/tictactoe."
+    )
 
 
 def take_picture(browser: str, address: str, picture: Path, width: int, height: int) -> None:
-    """Draw the page and write it as PNG.
+    """Write the page as a PNG file.
 
     Raises:
         Missing: the browser wrote no picture.
     """
     with tempfile.TemporaryDirectory() as profile:
         command = [
-            browser, "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server", "--hide-scrollbars",
-            "--disable-background-networking", "--disable-component-update", "--disable-sync", f"--user-data-dir={profile}",
+            browser, "--headless", "--disable-gpu", "--disable-quic", "--no-first-run", "--no-proxy-server",
+            "--hide-scrollbars", "--disable-background-networking", "--disable-component-update",
+            "--disable-sync", f"--user-data-dir={profile}",
             *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else []),
-            f"--window-size={width},{height}", f"--virtual-time-budget={DRAW_MILLISECONDS}", f"--screenshot={picture.resolve()}",
-            address + PAGE,
+            f"--window-size={width},{height}", f"--virtual-time-budget={DRAW_MILLISECONDS}",
+            f"--screenshot={picture.resolve()}", address + PAGE,
         ]  # fmt: skip
         picture.unlink(missing_ok=True)
         try:
@@ -118,11 +135,13 @@ def take_picture(browser: str, address: str, picture: Path, width: int, height: 
         except subprocess.TimeoutExpired as error:
             raise Missing(f"{browser} drew nothing within {BROWSER_SECONDS:.0f} s.") from error
         if not picture.is_file():
-            raise Missing(f"{browser} wrote no picture; it said: {' '.join(done.stderr.split())[-500:] or 'nothing'}.")
+            raise Missing(
+                f"{browser} wrote no picture; it said: {' '.join(done.stderr.split())[-500:] or 'nothing'}."
+            )
 
 
 def main() -> int:
-    """Take the picture that the command line asks for. Returns the exit status."""
+    """Take the picture that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("logdir", type=Path, help="folder of a run, such as checkpoints/tictactoe")
     parser.add_argument("picture", type=Path, help="PNG file to write")
@@ -132,15 +151,17 @@ def main() -> int:
     try:
         browser = find_browser()
         if not arguments.logdir.is_dir():
-            raise Missing(f"There is no folder {arguments.logdir}; give the folder of a run, such as checkpoints/tictactoe.")
+            raise Missing(
+                f"There is no folder {arguments.logdir}; name one of a run, such as checkpoints/tictactoe."
+            )
         arguments.picture.parent.mkdir(parents=True, exist_ok=True)
         with serve(arguments.logdir) as address:
-            charts, figures = wait_for_figures(address, arguments.logdir)
+            charts, stats = wait_for_stats(address, arguments.logdir)
             take_picture(browser, address, arguments.picture, arguments.width, arguments.height)
     except Missing as missing:
         print(f"screenshot: {missing}", file=sys.stderr)
         return 2
-    print(f"{arguments.picture}: a page of {charts} charts; TensorBoard read {figures} figures from {arguments.logdir}.")
+    print(f"{arguments.picture}: {charts} charts; TensorBoard read {stats} stats from {arguments.logdir}.")
     return 0
 
 

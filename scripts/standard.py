@@ -1,4 +1,4 @@
-"""The settings that speed is measured with: those that the recipes of two games had when the first figures were taken.
+"""The settings that speed is measured with: the recipes of two games at the first measurements.
 
 Recipes change with what is learned about strength; a figure of speed is to be compared with older ones.
 """

@@ -3,9 +3,10 @@
 
 usage: torture.py [--rounds 20] [--seed 1] [--sigterm 0] [--folder FOLDER] [key=value ...]
 
-One run of toy size is left in peace. Another, with the same seed, is killed with SIGKILL in each round and resumed by the same
-command; when it ends before the rounds do, another begins. Every run that ends must have the digest of the undisturbed one: the
-same games, weights and champion history. Exit status 0 if so, 1 if not.
+One run of toy size is left in peace. Another, with the same seed, is killed with SIGKILL in each round and
+resumed by the same command; when it ends before the rounds do, another begins. Every run that ends must have
+the digest of the undisturbed one: the same games, weights and champion history. Exit status 0 if so, 1 if
+not.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from azero.config import Config  # noqa: E402
-from azero.run import Run, State, run_digest  # noqa: E402
+from azero.config.schema import Config  # noqa: E402
+from azero.run.run import Run, State, run_digest  # noqa: E402
 
 # Computed everywhere in fp32, because 'auto' times what is fastest, and two runs may find different answers.
 TOY = [
@@ -34,15 +35,24 @@ TOY = [
         "run=toy",
         "cycles=4",
         "device=cpu",
-        "lanes=2",
+        "workers=2",
         "inference.backend=torch",
         "inference.precision=fp32",
         "train.precision=fp32",
     ),
-    *("network.blocks=1", "network.channels=8", "search.num_simulations=12", "selfplay.games=96", "selfplay.concurrent_games=16"),
+    *(
+        "network.blocks=1",
+        "network.channels=8",
+        "search.num_simulations=12",
+        "selfplay.games=96",
+        "selfplay.concurrent_games=16",
+    ),
     *("train.epochs=2", "train.batch_size=32", "train.window=1000", "evaluate.games=16", "keep=1"),
 ]
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}  # training with more threads crawls on a machine that is busy
+ENVIRONMENT = {
+    **os.environ,
+    "OMP_NUM_THREADS": "1",
+}  # training with more threads crawls on a machine that is busy
 END_SECONDS = 10.0  # a run that got SIGTERM has so long to save what is finished
 
 
@@ -56,12 +66,16 @@ class Process:
         with (folder / "output.txt").open("a") as output:
             command = [sys.executable, "-m", "azero.loop", *TOY, *overrides]
             command += [f"checkpoints={folder / 'checkpoints'}", f"data={folder / 'data'}"]
-            self.child = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=ENVIRONMENT)
+            self.child = subprocess.Popen(
+                command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT, env=ENVIRONMENT
+            )
 
     def has_begun(self) -> bool:
         """Whether it holds the lock."""
         try:
-            return bool(json.loads((self.folder / "data/toy/run.lock.json").read_bytes())["pid"] == self.child.pid)
+            return bool(
+                json.loads((self.folder / "data/toy/run.lock.json").read_bytes())["pid"] == self.child.pid
+            )
         except (OSError, ValueError):
             return False
 
@@ -71,7 +85,7 @@ class Process:
             time.sleep(0.01)
 
     def kill(self, number: int) -> int:
-        """Send a signal and wait for the end. Returns the exit status, negative for a signal that was not handled.
+        """Send a signal and wait for the end; return the exit status, negative for an unhandled signal.
 
         Raises:
             subprocess.TimeoutExpired: it did not end in time, and was killed.
@@ -97,14 +111,18 @@ def finish(folder: Path, overrides: list[str]) -> tuple[str, float]:
     process.wait_until_begun()
     begin = time.time()
     if status := process.child.wait():
-        raise SystemExit(f"The run ended with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
+        raise SystemExit(
+            f"The run ended with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}"
+        )
     state = state_of(folder)
     assert state is not None
     return run_digest(state), (folder / "checkpoints/toy/state.json").stat().st_mtime - begin
 
 
-def disturb(folder: Path, overrides: list[str], seconds: float, number: signal.Signals, choice: random.Random) -> str | None:
-    """Run and kill at a random moment, mostly in the first `seconds` after it held the lock: what happened; None if it ended."""
+def disturb(
+    folder: Path, overrides: list[str], seconds: float, number: signal.Signals, choice: random.Random
+) -> str | None:
+    """Run and kill at a random moment, mostly within `seconds` of the lock; None if the run ended before."""
     process = Process(folder, overrides)
     if choice.random() < 0.9:
         process.wait_until_begun()
@@ -116,7 +134,10 @@ def disturb(folder: Path, overrides: list[str], seconds: float, number: signal.S
     except subprocess.TimeoutExpired:
         status = process.kill(number)
     if status not in (0, -number, 128 + number):
-        raise SystemExit(f"{number.name} ended the run with status {status}:\n{(folder / 'output.txt').read_text()[-4000:]}")
+        raise SystemExit(
+            f"{number.name} ended the run with status "
+            f"{status}:\n{(folder / 'output.txt').read_text()[-4000:]}"
+        )
     return f"{number.name} after {moment:.2f} s" if status else None
 
 
@@ -135,7 +156,9 @@ def torture(folder: Path, rounds: int, seed: int, overrides: list[str], sigterm:
         overrides: settings of all runs.
         sigterm: share of the rounds that use SIGTERM instead of SIGKILL.
     """
-    finish(folder / "warm-up", [*overrides, "cycles=1"])  # compiles; the moments are drawn from a run that need not
+    finish(
+        folder / "warm-up", [*overrides, "cycles=1"]
+    )  # compiles; the moments are drawn from a run that need not
     expected, seconds = finish(folder / "undisturbed", overrides)
     last = where(state_of(folder / "undisturbed"))
     print(f"undisturbed  {expected}  {last} after {seconds:.1f} s", flush=True)
@@ -157,15 +180,23 @@ def torture(folder: Path, rounds: int, seed: int, overrides: list[str], sigterm:
 
 def main() -> int:
     """Parse the arguments and go."""
-    parser = argparse.ArgumentParser(description="Kill a real run at random moments and compare its end with an undisturbed one.")
-    parser.add_argument("--rounds", type=int, default=20, help="how often it is killed")
-    parser.add_argument("--seed", type=int, default=1, help="of the random moments")
-    parser.add_argument("--sigterm", type=float, default=0.0, help="share of the rounds that use SIGTERM instead of SIGKILL")
-    parser.add_argument("--folder", type=Path, help="where the runs are made and kept; by default a temporary folder")
+    parser = argparse.ArgumentParser(
+        description="Kill a real run at random moments and compare its end with an undisturbed one."
+    )
+    parser.add_argument("--rounds", type=int, default=20, help="how often to kill a run")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random moments")
+    parser.add_argument(
+        "--sigterm", type=float, default=0.0, help="share of the rounds that use SIGTERM instead of SIGKILL"
+    )
+    parser.add_argument("--folder", type=Path, help="folder to keep the runs in; default: a temporary folder")
     parser.add_argument("overrides", nargs="*", help="settings of all runs, key=value")
     given = parser.parse_args()
     with contextlib.ExitStack() as stack:
-        folder = given.folder.resolve() if given.folder else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder = (
+            given.folder.resolve()
+            if given.folder
+            else Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        )
         return 0 if torture(folder, given.rounds, given.seed, given.overrides, given.sigterm) else 1
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 import torch
 
-from azero.config import NetworkConfig
+from azero.config.schema import NetworkConfig
 from azero.games.game import Game
-from azero.inference_choice import positions_to_time
 from azero.network import backends
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network
+from azero.stages.backend import positions_to_time
 
 BATCH = 64
 KINDS = [
@@ -23,13 +23,21 @@ KINDS = [
     for head in ("convolutional", "pooled")
     for output in ("logits", "linear")
 ]
-KINDS += [replace(kind, value_output="wdl") for kind in KINDS if kind.block == "residual" and kind.policy_output == "logits"]
-KINDS += [replace(KINDS[0], block=block, pooling_every=2, squeeze_ratio=4) for block in ("residual", "pyramid")]
+KINDS += [
+    replace(kind, value_output="wdl")
+    for kind in KINDS
+    if kind.block == "residual" and kind.policy_output == "logits"
+]
+KINDS += [
+    replace(KINDS[0], block=block, pooling_every=2, squeeze_ratio=4) for block in ("residual", "pyramid")
+]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
 EVERY_WAY = [*WAYS, ("openvino", "int8")]  # int8 is taken only when it is asked for
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO, the extra cpu")
-every_kind = pytest.mark.parametrize("config", KINDS, ids=lambda config: "-".join(str(choice) for choice in astuple(config)[2:]))
+every_kind = pytest.mark.parametrize(
+    "config", KINDS, ids=lambda config: "-".join(str(choice) for choice in astuple(config)[2:])
+)
 every_way = pytest.mark.parametrize("way", EVERY_WAY, ids="-".join)
 
 
@@ -46,13 +54,17 @@ def positions(game: Game, count: int = BATCH) -> np.ndarray:
 
 
 def lived_in(config: NetworkConfig, game: Game) -> Network:
-    """A network whose batch norms have seen something: no scale is 1, no shift and no statistic is what it was at first."""
+    """Return a network whose batch norms differ from the identity in scale, shift and statistics."""
     network = build_network(config, game, 3)
     generator = torch.Generator().manual_seed(4)
     for layer in network.modules():
         if isinstance(layer, torch.nn.BatchNorm2d):
             assert layer.running_mean is not None and layer.running_var is not None
-            for tensor, low, high in ((layer.weight, 0.5, 1.5), (layer.bias, -1, 1), (layer.running_mean, -1, 1)):
+            for tensor, low, high in (
+                (layer.weight, 0.5, 1.5),
+                (layer.bias, -1, 1),
+                (layer.running_mean, -1, 1),
+            ):
                 tensor.data.uniform_(low, high, generator=generator)
             layer.running_var.uniform_(0.3, 2, generator=generator)
     return network

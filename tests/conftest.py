@@ -1,4 +1,4 @@
-"""What several test files share: azero for subprocesses, programs started as a user starts them, and one small trained run."""
+"""Shared fixtures: azero for subprocesses, programs as a user starts them, and one small trained run."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class TrainedRun(NamedTuple):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let subprocesses import azero from this checkout, from any folder, and compute on one thread: others work beside them."""
+    """Let subprocesses import azero from this checkout, from any folder, and use one thread each."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -48,7 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def run_program() -> RunProgram:
     """Start `python -m azero.<name>` with arguments, in a folder, and wait for it."""
 
-    def run(name: str, *arguments: str, folder: Path, timeout: float = 120) -> subprocess.CompletedProcess[str]:
+    def run(
+        name: str, *arguments: str, folder: Path, timeout: float = 120
+    ) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", f"azero.{name}", *arguments]
         return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=timeout)
 

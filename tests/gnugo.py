@@ -1,6 +1,7 @@
 """GNU Go as a referee of the rules of Go: a small client of its text protocol (GTP).
 
-`compare_with_gnugo` plays random games here and there and compares all legal moves and all stones after every ply.
+`compare_with_gnugo` plays random games here and there and compares all legal moves and all stones after every
+ply.
 """
 
 from __future__ import annotations
@@ -26,14 +27,19 @@ class GnuGo:
         """options: of its command line, besides the rules."""
         assert PROGRAM is not None
         self.process = subprocess.Popen(
-            [PROGRAM, "--mode", "gtp", *RULES, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [PROGRAM, "--mode", "gtp", *RULES, *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self.ask(f"boardsize {size}")
 
     def __enter__(self) -> GnuGo:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.process.communicate("quit\n", timeout=10)
 
     def ask(self, command: str) -> str:
@@ -92,10 +98,13 @@ class PlayedGo:
     def stones(self, colour: int) -> set[str]:
         """The names of the cells of one colour."""
         assert self.game.board is not None
-        return {self.game.action_name(int(cell)) for cell in np.flatnonzero(self.game.board.marks(self.state) == colour + 1)}
+        return {
+            self.game.action_name(int(cell))
+            for cell in np.flatnonzero(self.game.board.marks(self.state) == colour + 1)
+        }
 
     def captures(self, action: int) -> bool:
-        """Whether an action takes stones: a board then has no more stones than before, though one was played."""
+        """Return whether an action captures: the board then has no more stones than before it."""
         before, after = self.state, self.game.step(self.state, action)
         placed = action != self.game.num_actions - 1
         return placed and len(self.cells(after)) <= len(self.cells(before))
@@ -107,7 +116,10 @@ class PlayedGo:
 
 
 def choose(played: PlayedGo, actions: list[int], rng: np.random.Generator) -> int:
-    """A random action; half of all times a capture if a few tries find one, for captures make positions that can come back."""
+    """A random action.
+
+    Half of all times a capture if a few tries find one, for captures make positions that can come back.
+    """
     tries = rng.choice(actions, 20 if rng.random() < 0.5 else 1).tolist()
     return next((action for action in tries if played.captures(action)), tries[0])
 
@@ -128,7 +140,9 @@ def compare_with_gnugo(games: int, seed: int, size: int = 9) -> tuple[int, int, 
             while not game.is_terminal(played.state):
                 mover, actions = game.to_play(played.state), played.legal_actions()
                 names = {game.action_name(action) for action in actions} - {"pass"}
-                agreed = names == gnugo.legal_moves(mover) and all(played.stones(k) == gnugo.stones(k) for k in (0, 1))
+                agreed = names == gnugo.legal_moves(mover) and all(
+                    played.stones(k) == gnugo.stones(k) for k in (0, 1)
+                )
                 action = choose(played, actions, rng)
                 gnugo.ask(f"play {COLOURS[mover]} {game.action_name(action)}")
                 played.play(action)

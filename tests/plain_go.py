@@ -1,6 +1,7 @@
-"""Go once more in plain Python: sets of points instead of words, every move tried out, the whole history kept.
+"""Go in plain Python: sets of points instead of words, every move tried out, the whole history kept.
 
-A point is (column, row), counted from 1 at the bottom left. `test_go.py` holds the compiled rules to this twin.
+A point is (column, row), counted from 1 at the bottom left. `test_go.py` holds the compiled rules to this
+twin.
 """
 
 from __future__ import annotations
@@ -60,8 +61,15 @@ class PlainGo:
         points = {(column, row) for column in range(1, self.size + 1) for row in range(1, self.size + 1)}
         while points := points - self.stones.keys():
             region = self.chain(self.stones, next(iter(points)))
-            owners = {self.stones[beside] for point in region for beside in self.beside(point) if beside in self.stones}
-            lead += {frozenset({"black"}): 1, frozenset({"white"}): -1}.get(frozenset(owners), 0) * len(region)
+            owners = {
+                self.stones[beside]
+                for point in region
+                for beside in self.beside(point)
+                if beside in self.stones
+            }
+            lead += {frozenset({"black"}): 1, frozenset({"white"}): -1}.get(frozenset(owners), 0) * len(
+                region
+            )
             points -= region
         return lead
 
@@ -91,4 +99,9 @@ class PlainGo:
 
     def liberties(self, stones: Stones, start: Point) -> set[Point]:
         """The empty points beside the chain of `start`."""
-        return {beside for point in self.chain(stones, start) for beside in self.beside(point) if beside not in stones}
+        return {
+            beside
+            for point in self.chain(stones, start)
+            for beside in self.beside(point)
+            if beside not in stones
+        }

@@ -1,7 +1,8 @@
-"""The searches once more in plain Python: nodes are objects, rules are the plain twins, the arithmetic is that of the papers.
+"""The searches once more in plain Python: nodes are objects, rules are the plain twins, the arithmetic is
+that of the papers.
 
-`test_mcts.py` and `test_gumbel.py` hold the compiled ones to them, visit for visit. Numbers that the tree stores as float32 are
-rounded here too.
+`test_mcts.py` and `test_gumbel.py` hold the compiled ones to them, visit for visit. Numbers that the tree
+stores as float32 are rounded here too.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games.game import Game
 from azero.search.gumbel import SMALLEST_RANGE
 from azero.search.tree import SMALLEST_PRIOR, SPREAD_NODE, Tree
 
-Network = Callable[[np.ndarray], tuple[np.ndarray, np.float32]]  # state -> logits [A], value for the player to move
+Network = Callable[
+    [np.ndarray], tuple[np.ndarray, np.float32]
+]  # state -> logits [A], value for the player to move
 
 
 class Node:
@@ -29,7 +32,7 @@ class Node:
         self.terminal = bool(rules.is_terminal(state))
         self.value = float(rules.outcome(state)) if self.terminal else 0.0
         self.proven = self.terminal
-        self.least, self.most = (self.value, self.value) if self.terminal else (-1.0, 1.0)
+        self.lower, self.upper = (self.value, self.value) if self.terminal else (-1.0, 1.0)
         self.priors: dict[int, float] = {}
         self.children: dict[int, Node] = {}
         self.visits = 0
@@ -74,14 +77,20 @@ class PlainSearch:
                 self.prove(path, actions)
 
     def choose(self, node: Node) -> int:
-        """The first forced action, or the one with the greatest score, of those that may be worth more than the node's least."""
-        idle = {action for action in node.priors if self.config.solver and self.bounds(node, action)[1] <= node.least}
+        """The first forced action, or the one with the greatest score, of those that may be worth more than
+        the node's least.
+        """
+        idle = {
+            action
+            for action in node.priors
+            if self.config.solver and self.bounds(node, action)[1] <= node.lower
+        }
         tried = [action for action in sorted(node.priors) if action not in idle] or [min(node.priors)]
         if node is self.root:
             total = sum(node.edge_visits.values())
             for action in tried:
-                least = math.sqrt(self.config.forced_simulations * node.priors[action] * total)
-                if 0 < node.edge_visits.get(action, 0) < least:
+                lower = math.sqrt(self.config.forced_simulations * node.priors[action] * total)
+                if 0 < node.edge_visits.get(action, 0) < lower:
                     return action
         return max(tried, key=lambda a: (self.puct(node, a), -a))
 
@@ -90,21 +99,23 @@ class PlainSearch:
         child = node.children.get(action)
         if child is None:
             return -1.0, 1.0
-        return (child.least, child.most) if child.to_play == node.to_play else (-child.most, -child.least)
+        return (child.lower, child.upper) if child.to_play == node.to_play else (-child.upper, -child.lower)
 
     def prove(self, path: list[Node], actions: list[int]) -> None:
-        """From the end of the path upwards, while the best action's bounds tell more. What was backed up is put right."""
+        """From the end of the path upwards, while the best action's bounds tell more. What was backed up is
+        put right.
+        """
         for depth in range(len(path) - 2, -1, -1):
             node = path[depth]
             all_bounds = [self.bounds(node, action) for action in node.priors]
-            found = max(least for least, _ in all_bounds), max(most for _, most in all_bounds)
-            if found == (node.least, node.most):
+            found = max(lower for lower, _ in all_bounds), max(upper for _, upper in all_bounds)
+            if found == (node.lower, node.upper):
                 return
             before = bounded_sum(node)
-            node.least, node.most = found
+            node.lower, node.upper = found
             change = bounded_sum(node) - before
-            if node.least == node.most:
-                node.proven, node.value = True, node.least
+            if node.lower == node.upper:
+                node.proven, node.value = True, node.lower
                 node.value_sum = np.float32(node.value * node.visits)
                 node.square_sum = np.float32(node.value**2 * node.visits)
             if change and depth:
@@ -153,13 +164,13 @@ class PlainSearch:
         node.value = float(np.float32(value))
 
     def back_up(self, path: list[Node], actions: list[int], value: float, visits: int = 1) -> None:
-        """The end of the path gets the value; what that changes in what it counts goes on to the edge above."""
+        """Give the path's end the value; what that changes in what it counts goes on to the edge above."""
         node = path[-1]
         before = bounded_sum(node)
         node.visits += visits
         node.value_sum = np.float32(node.value_sum + np.float32(value))
         node.square_sum = squares_with(node, visits, value)
-        if (node.least, node.most) != (-1.0, 1.0):
+        if (node.lower, node.upper) != (-1.0, 1.0):
             value = bounded_sum(node) - before
         if actions:
             self.back_up_edges(path, actions, value, visits)
@@ -170,7 +181,9 @@ class PlainSearch:
         if parent.to_play != child.to_play:
             value = -value
         parent.edge_visits[action] = parent.edge_visits.get(action, 0) + visits
-        parent.edge_value_sum[action] = np.float32(parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value))
+        parent.edge_value_sum[action] = np.float32(
+            parent.edge_value_sum.get(action, np.float32(0)) + np.float32(value)
+        )
         self.back_up(path[:-1], actions[:-1], value, visits)
 
     def step(self, state: np.ndarray, action: int) -> np.ndarray:
@@ -180,7 +193,9 @@ class PlainSearch:
 
 
 class PlainGumbel(PlainSearch):
-    """Gumbel AlphaZero (Danihelka et al. 2022) as mctx has it: sequential halving at the root, improved policies below."""
+    """Gumbel AlphaZero (Danihelka et al. 2022) as mctx has it: sequential halving at the root, improved
+    policies below.
+    """
 
     def __init__(self, game: Game, network: Network, config: SearchConfig, noise: Sequence[float]) -> None:
         super().__init__(game, network, config)
@@ -195,7 +210,7 @@ class PlainGumbel(PlainSearch):
         return max(visits, key=lambda action: (improved[action] - visits[action] / node.visits, -action))
 
     def wanted_visits(self, root: Node) -> int:
-        """Round by round: whoever is still in gets the same number of visits, then the better half goes on."""
+        """Round by round: all that are left get the same number of visits, then the better half goes on."""
         considered = min(len(root.priors), self.config.max_considered_actions)
         phases, visits, alive, sequence = max(1, math.ceil(math.log2(considered))), 0, considered, list[int]()
         while len(sequence) < self.config.num_simulations:
@@ -211,7 +226,7 @@ class PlainGumbel(PlainSearch):
         return self.best([action for action in visits if visits[action] == max(visits.values())])
 
     def best(self, actions: Sequence[int]) -> int:
-        """Of some root actions that with the greatest noise + ln prior + advantage; of equal ones the first."""
+        """The root action with the greatest noise + ln prior + advantage; of equal ones the first."""
         logits = self.logits(self.root)
         return max(actions, key=lambda action: (self.noise[action] + logits[action], -action))
 
@@ -220,11 +235,11 @@ class PlainGumbel(PlainSearch):
         legal = sorted(node.priors)
         if not self.config.solver:
             return legal
-        least, most = ({action: self.bounds(node, action)[which] for action in legal} for which in (0, 1))
-        sure = max(least.values())
+        lower, upper = ({action: self.bounds(node, action)[which] for action in legal} for which in (0, 1))
+        sure = max(lower.values())
         if sure == -1.0 and not node.proven:  # a loss is chosen only where all is lost
-            return [action for action in legal if most[action] > -1.0] or legal
-        return [action for action in legal if most[action] > sure or least[action] == sure]
+            return [action for action in legal if upper[action] > -1.0] or legal
+        return [action for action in legal if upper[action] > sure or lower[action] == sure]
 
     def improved_policy(self, node: Node) -> dict[int, float]:
         """softmax(ln prior + advantage) over the open actions."""
@@ -236,17 +251,23 @@ class PlainGumbel(PlainSearch):
         return {action: weight / total for action, weight in weights.items()}
 
     def logits(self, node: Node) -> dict[int, float]:
-        """ln prior + (maxvisit_init + most visits) * value_scale * completed q, which is stretched to [0, 1]."""
+        """ln prior + (maxvisit_init + most visits) * value_scale * completed q, stretched to [0, 1]."""
         tried = sorted(action for action, count in node.edge_visits.items() if count)
         q = {action: float(node.edge_value_sum[action]) / node.edge_visits[action] for action in tried}
         mixed, visits = node.value, sum(node.edge_visits.values())
         if tried:
             prior = {action: max(node.priors[action], SMALLEST_PRIOR) for action in tried}
-            mixed = (mixed + visits * sum(prior[action] * q[action] for action in tried) / sum(prior.values())) / (1 + visits)
-        completed = [q.get(action, mixed) for action in range(self.game.num_actions)]  # illegal ones are untried ones
+            mixed = (
+                mixed + visits * sum(prior[action] * q[action] for action in tried) / sum(prior.values())
+            ) / (1 + visits)
+        completed = [
+            q.get(action, mixed) for action in range(self.game.num_actions)
+        ]  # illegal ones are untried ones
         low, high = min(completed), max(completed)
-        most = max(node.edge_visits.values(), default=0)
-        scale = (self.config.maxvisit_init + most) * self.config.value_scale / max(high - low, SMALLEST_RANGE)
+        upper = max(node.edge_visits.values(), default=0)
+        scale = (
+            (self.config.maxvisit_init + upper) * self.config.value_scale / max(high - low, SMALLEST_RANGE)
+        )
         return {
             action: math.log(max(prior, SMALLEST_PRIOR)) + scale * (completed[action] - low)
             for action, prior in node.priors.items()
@@ -255,7 +276,7 @@ class PlainGumbel(PlainSearch):
 
 def bounded_sum(node: Node) -> float:
     """What the node's visits count: their sum, or as much of it as its bounds allow."""
-    return min(max(float(node.value_sum), node.least * node.visits), node.most * node.visits)
+    return min(max(float(node.value_sum), node.lower * node.visits), node.upper * node.visits)
 
 
 def squares_with(node: Node, visits: int, value: float) -> np.float32:

@@ -1,4 +1,4 @@
-"""Independent solvers of small boards, in plain Python: rules of their own, memoised negamax, no pruning but at a win."""
+"""Independent solvers of small boards: plain Python, their own rules, memoised negamax."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 
 
 class PlainConnectFour:
-    """A position is (stones of the mover, stones of the other), bit = row * columns + column, row 0 at the bottom."""
+    """Solve Connect Four; a position is (own stones, other stones), bit = row * columns + column."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns

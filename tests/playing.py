@@ -9,12 +9,17 @@ from azero.games.game import Game, rules_at
 
 
 def play(game: Game, moves: str) -> np.ndarray:
-    """The state after some moves, named and separated by spaces; each must be legal and none may follow the end."""
+    """The state after some moves, named and separated by spaces.
+
+    Each must be legal and none may follow the end.
+    """
     state = game.initial_state()
     for ply, name in enumerate(moves.split()):
         assert not game.is_terminal(state), f"the game was over before ply {ply}, {name}"
         action = game.parse_action(name)
-        assert game.legal_mask(state)[action], f"ply {ply}, {name}, is not legal in\n{game.format_state(state)}"
+        assert game.legal_mask(state)[action], (
+            f"ply {ply}, {name}, is not legal in\n{game.format_state(state)}"
+        )
         state = game.step(state, action)
     return state
 
@@ -48,10 +53,21 @@ def count_from(addresses, states, masks, tried, counts, finished):
 
 
 def perft(game: Game, plies: int) -> tuple[list[int], list[int]]:
-    """Sequences of 0, 1, ..., `plies` moves, and how many of each length end the game. Sequences stop at the end of the game."""
+    """Sequences of 0, 1, ..., `plies` moves, and how many of each length end the game.
+
+    Sequences stop at the end of the game.
+    """
     states = np.zeros((plies + 1, game.state_words), np.uint64)
     states[0] = game.initial_state()
     counts, finished = np.zeros(plies + 1, np.int64), np.zeros(plies + 1, np.int64)
     masks, tried = np.zeros((plies + 1, game.num_actions), np.bool_), np.zeros(plies + 1, np.int64)
     count_from(game.rule_addresses, states, masks, tried, counts, finished)
     return counts.tolist(), finished.tolist()
+
+
+def printed_score(game: Game, state: np.ndarray) -> tuple[int, int]:
+    """Return the final score of Othello's first and second player; empty squares count for the winner."""
+    assert game.board
+    marks = game.board.marks(state)
+    first, second, empty = (int((marks == mark).sum()) for mark in (1, 2, 0))
+    return first + empty * (first > second), second + empty * (second > first)

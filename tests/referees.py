@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from azero.check_game import look_compiled, step_compiled
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.laws.check import look_compiled, step_compiled
 
 # azero's game and its options: OpenSpiel's game
 OPENSPIEL: dict[str, tuple[str, dict[str, int], str]] = {
@@ -24,7 +24,11 @@ OPENSPIEL: dict[str, tuple[str, dict[str, int], str]] = {
     "hex 5": ("hex", {"size": 5}, "hex(board_size=5)"),
     "hex 11": ("hex", {"size": 11}, "hex(board_size=11)"),
 }
-FIRST, SECOND, EMPTY = "xyzX", "opqO", ".-"  # OpenSpiel's signs for pieces; Hex has several, by the edges they are joined to
+FIRST, SECOND, EMPTY = (
+    "xyzX",
+    "opqO",
+    ".-",
+)  # OpenSpiel's signs for pieces; Hex has several, by the edges they are joined to
 
 
 @dataclass
@@ -51,7 +55,9 @@ class Compiled:
     def look(self) -> None:
         """Ask the rules about the state."""
         addresses = self.game.rule_addresses
-        self.to_play, self.terminal, self.outcome = look_compiled(addresses, self.state, self.mask, self.planes, self.key)
+        self.to_play, self.terminal, self.outcome = look_compiled(
+            addresses, self.state, self.mask, self.planes, self.key
+        )
 
     def step(self, action: int) -> None:
         """Play."""
@@ -97,7 +103,10 @@ def go_marks(text: str, size: int) -> np.ndarray:
 
 
 def go_difference(ours: Compiled, theirs: Any, names: list[str]) -> str:
-    """As `difference`, for Go, whose actions OpenSpiel numbers from the bottom row; `names` of its actions."""
+    """As `difference`, for Go, whose actions OpenSpiel numbers from the bottom row.
+
+    `names` of its actions.
+    """
     assert ours.game.board
     if ours.terminal != theirs.is_terminal():
         return f"over: {ours.terminal} and {theirs.is_terminal()}"
@@ -113,7 +122,7 @@ def go_difference(ours: Compiled, theirs: Any, names: list[str]) -> str:
 
 
 def compare_go_with_openspiel(games: int, seed: int, size: int = 9) -> Comparison:
-    """Go with simple ko, each game up to the first whole-board repetition, which OpenSpiel calls a draw at once."""
+    """Compare Go with simple ko up to the first repetition of the board, a draw in OpenSpiel."""
     import pyspiel
 
     game = make_game("go", size=size, superko="simple")

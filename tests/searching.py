@@ -1,4 +1,6 @@
-"""What the tests of the search share: a fake network and one way to search a position with the compiled kernels."""
+"""What the tests of the search share: a fake network and one way to search a position with the compiled
+kernels.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +8,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
-from azero.search.scores import make_score
+from azero.search.algorithm import make_algorithm
 
 
 def hashed(state: np.ndarray, num_actions: int, sharpness: float = 3.0) -> tuple[np.ndarray, np.float32]:
@@ -26,21 +28,31 @@ class FakeInference:
 
     def __init__(self, game: Game, answer: Answer | None = None, batch_size: int = 8) -> None:
         self.game, self.batch_size, self.calls = game, batch_size, 0
-        self.answer = answer or (lambda planes: hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions))
+        self.answer = answer or (
+            lambda planes: hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions)
+        )
 
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         self.calls += 1
         answers = [self.answer(row) for row in planes]
-        return np.stack([logits for logits, _ in answers]), np.array([value for _, value in answers], np.float32)
+        return np.stack([logits for logits, _ in answers]), np.array(
+            [value for _, value in answers], np.float32
+        )
 
 
 def searched(
-    game: Game, states: list[np.ndarray], config: SearchConfig, inference: FakeInference | None = None, cache: int = 0
+    game: Game,
+    states: list[np.ndarray],
+    config: SearchConfig,
+    inference: FakeInference | None = None,
+    cache: int = 0,
 ) -> PvMcts:
-    """A player that has just searched these states, one in each of its games, forcing simulations as self-play does."""
+    """A player that has just searched these states, one in each of its games, forcing simulations as
+    self-play does.
+    """
     player = PvMcts(game, inference or FakeInference(game), config, cache=cache)
     player.new_games(np.arange(len(states), dtype=np.uint64))
-    player.score = make_score(config, len(states), game.num_actions)
+    player.searches.algorithm = make_algorithm(config, len(states), game.num_actions)
     player.think(np.stack(states), np.arange(len(states)))
     return player
 

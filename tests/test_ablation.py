@@ -1,19 +1,16 @@
-"""The ablation: its runs are recipes that can run, its table is arithmetic, and what is on record is not run again."""
+"""The ablation: its runs are valid recipes, its table is arithmetic, and records are not run again."""
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
+import ablation
 import pytest
 
-from azero.command_line import compose
-from azero.config import UserError
-from azero.words import whole_numbers
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts" / "experiments"))
-import ablation
+from azero.cli.arguments import whole_numbers
+from azero.cli.hydra_program import compose
+from azero.config.schema import UserError
 
 
 @pytest.mark.parametrize("answer", ablation.answers())
@@ -34,14 +31,18 @@ def test_a_name_means_one_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "freedom, quantile", [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (14, 2.145)]
+    "freedom, quantile",
+    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (14, 2.145)],
 )
 def test_quantiles_are_student_s(freedom: int, quantile: float) -> None:
     assert ablation.student(freedom) == pytest.approx(quantile, abs=0.005)
 
 
 def test_seeds_of_all_answers_tell_of_the_deviation_of_one() -> None:
-    """Squares around the means 2, 6, 7: 1 + 0 + 1, 1 + 1, 0. Together 4, with 2 + 1 + 0 = 3 degrees of freedom, so t is 3.182."""
+    """Squares around the means 2, 6, 7: 1 + 0 + 1, 1 + 1, 0.
+
+    Together 4, with 2 + 1 + 0 = 3 degrees of freedom, so t is 3.182.
+    """
     half = ablation.half_width([[1.0, 2.0, 3.0], [5.0, 7.0], [7.0]])
     assert half == pytest.approx(3.182 * (4 / 3) ** 0.5, abs=0.003)
     assert ablation.interval([1.0, 2.0, 3.0], 3.0) == "2.00 ± 1.73"  # 3 / sqrt(3)
@@ -86,7 +87,8 @@ def test_the_table_has_a_row_for_each_answer_on_record() -> None:
     rows = [row for row in table[2:] if "not measured" not in row]
     assert [row for row in rows if row.startswith("| gate |")] == [
         "| gate | recipe | 1 | 8 | 4.00 ± 17.97 | 4.00 ± 17.97 | 4.00 ± 17.97 | 4.00 ± 17.97 |",
-        "| gate | 60 games | 2 | 8 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 |",  # 12.706 * sqrt(2) / sqrt(2)
+        # 12.706 * sqrt(2) / sqrt(2)
+        "| gate | 60 games | 2 | 8 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 | 4.00 ± 12.71 |",
     ]
     assert len(rows) == sum("recipe" in named for named in ablation.QUESTIONS.values()) + 1
 
@@ -99,8 +101,13 @@ def test_what_is_on_record_is_not_run_again(tmp_path: Path, monkeypatch: pytest.
         return {"seconds": 1.0, "cycles": 2, **dict.fromkeys(ablation.FIGURES, 1.0)}
 
     monkeypatch.setattr(ablation, "run_once", run_once)
-    monkeypatch.setattr("sys.argv", ["ablation.py", "--seeds", "1,2", "--questions", "gate", "--records", str(path)])
-    shorter, older = record("gate: 60 games", 1, 3.0, 5.0), record("gate: 60 games", 1, 3.0) | {"changes": ["evaluate.games=40"]}
+    monkeypatch.setattr(
+        "sys.argv", ["ablation.py", "--seeds", "1,2", "--questions", "gate", "--records", str(path)]
+    )
+    shorter, older = (
+        record("gate: 60 games", 1, 3.0, 5.0),
+        record("gate: 60 games", 1, 3.0) | {"changes": ["evaluate.games=40"]},
+    )
     path.write_text("".join(json.dumps(each) + "\n" for each in (record("recipe", 2, 4.0), shorter, older)))
     ablation.main()
     gated = ablation.QUESTIONS["gate"]["60 games"]

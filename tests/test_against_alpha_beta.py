@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from searching import FakeInference
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.players.iterative_deepening import make
 from azero.players.pv_mcts import PvMcts
@@ -40,14 +40,25 @@ def test_the_champion_moves_second_and_alpha_beta_gets_a_multiple_of_its_time() 
 
 
 def test_games_are_counted_and_equal_ones_once(capsys: pytest.CaptureFixture[str]) -> None:
-    """Four games, of which two are equal: 2 of 4 lost, 1 of 3 distinct; Wilson's interval of 1 in 3 is 6.1 to 79.2 %."""
+    """Four games, of which two are equal: 2 of 4 lost, 1 of 3 distinct.
+
+    Wilson's interval of 1 in 3 is 6.1 to 79.2 %.
+    """
     games = [
         champions.Played((1, 2), -1.0),
         champions.Played((1, 2), -1.0),
         champions.Played((3,), 1.0),
         champions.Played((4,), 0.0),
     ]
-    figures = champions.count(games)
-    assert figures == {"wins": 1, "draws": 1, "losses": 2, "games": 4, "distinct": 3, "distinct_wins": 1, "distinct_losses": 1}
-    champions.tell(figures, "losses")
+    stats = champions.count(games)
+    assert stats == {
+        "wins": 1,
+        "draws": 1,
+        "losses": 2,
+        "games": 4,
+        "distinct": 3,
+        "distinct_wins": 1,
+        "distinct_losses": 1,
+    }
+    champions.print_results(stats, "losses")
     assert "losses 50.0 %; of the distinct games, 95 % interval 6.1 to 79.2 %" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""Games of a champion against GNU Go: both keep one board, by the same rules, and the outcome is the champion's."""
+"""Games of a champion against GNU Go: one board, the same rules, and the champion's outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from gnugo import PROGRAM, GnuGo
 from searching import FakeInference
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.players.pv_mcts import PvMcts
 

@@ -1,4 +1,4 @@
-"""Alpha-beta against plain negamax, with and without what makes it fast, and the tic-tac-toe game that is published."""
+"""Alpha-beta against plain negamax, with each speed-up on and off, and a published game."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_solvers import PlainConnectFour
+from playing import printed_score
 
-from azero.evaluations import Evaluation, make_evaluation
+from azero.classic.deepening import Searcher
+from azero.classic.solve import solve
 from azero.games import make_game
 from azero.games.game import Game
-from azero.games.othello import printed_score
-from azero.search.deepening import Searcher
-from azero.search.solvers import solve
+from azero.heuristics import Heuristic, make_heuristic
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
@@ -28,9 +28,11 @@ def the_game(name: str, **options: Any) -> Game:
     return make_game(name, **options)
 
 
-def negamax(game: Game, state: np.ndarray, depth: int, evaluation: Evaluation | None = None) -> tuple[int, float]:
+def negamax(
+    game: Game, state: np.ndarray, depth: int, heuristic: Heuristic | None = None
+) -> tuple[int, float]:
     """The plain twin: no pruning, no table but Python's, first of equal moves."""
-    guess = evaluation.function.__wrapped__ if evaluation else lambda _state: 0.0
+    guess = heuristic.function.__wrapped__ if heuristic else lambda _state: 0.0
 
     @cache
     def best(words: bytes, left: int) -> tuple[int, float]:
@@ -103,7 +105,9 @@ def test_every_position_has_its_exact_value_and_the_first_move_that_keeps_it(nam
     assert all(each.exact for each in found)
 
 
-GAMES: dict[str, tuple[str, dict[str, Any], str, int]] = {  # name, options, evaluation, most plies that the twin can search
+GAMES: dict[
+    str, tuple[str, dict[str, Any], str, int]
+] = {  # name, options, heuristic, most plies that the twin can search
     "tictactoe": ("tictactoe", {}, "", 6),
     "double_move": (DOUBLE_MOVE, {}, "", 6),
     "connect_four": ("connect_four", {"rows": 4, "columns": 5}, "lines", 5),
@@ -115,12 +119,12 @@ GAMES: dict[str, tuple[str, dict[str, Any], str, int]] = {  # name, options, eva
 
 
 @cache
-def searchers(name: str, depth: int) -> tuple[Game, Evaluation | None, list[Searcher]]:
+def searchers(name: str, depth: int) -> tuple[Game, Heuristic | None, list[Searcher]]:
     """A game and one searcher of each kind, whose tables go on from position to position."""
-    game_name, options, evaluation_name, _ = GAMES[name]
+    game_name, options, heuristic_name, _ = GAMES[name]
     game = the_game(game_name, **options)
-    evaluation = make_evaluation(evaluation_name, game) if evaluation_name else None
-    return game, evaluation, [Searcher(game, depth, evaluation=evaluation, **kind) for kind in KINDS.values()]
+    heuristic = make_heuristic(heuristic_name, game) if heuristic_name else None
+    return game, heuristic, [Searcher(game, depth, heuristic=heuristic, **kind) for kind in KINDS.values()]
 
 
 @pytest.mark.parametrize("name", GAMES)
@@ -128,9 +132,11 @@ def searchers(name: str, depth: int) -> tuple[Game, Evaluation | None, list[Sear
 @given(data=st.data())
 def test_value_and_move_are_those_of_plain_negamax_at_any_depth(name: str, data: st.DataObject) -> None:
     depth = data.draw(st.integers(1, GAMES[name][3]), "depth")
-    game, evaluation, kinds = searchers(name, depth)
-    state = random_state(game, data.draw(st.integers(0, 12), "plies"), data.draw(st.integers(0, 1000), "seed"))
-    expected = negamax(game, state, depth, evaluation)
+    game, heuristic, kinds = searchers(name, depth)
+    state = random_state(
+        game, data.draw(st.integers(0, 12), "plies"), data.draw(st.integers(0, 1000), "seed")
+    )
+    expected = negamax(game, state, depth, heuristic)
     for searcher in kinds:
         found = searcher.search(state)
         assert (found.action, found.value) == expected
@@ -139,12 +145,12 @@ def test_value_and_move_are_those_of_plain_negamax_at_any_depth(name: str, data:
 @pytest.mark.parametrize("name", GAMES)
 def test_growing_depth_finds_what_its_last_depth_finds(name: str) -> None:
     depth = GAMES[name][3]
-    game, evaluation, kinds = searchers(name, depth)
+    game, heuristic, kinds = searchers(name, depth)
     for seed in range(6):
         state = random_state(game, 2 + seed, seed)
         found = kinds[2].deepen(state, seconds=60.0)
         if found.value > -1.0 and len(game.legal_actions(state)) > 1:
-            assert (found.action, found.value) == negamax(game, state, found.depth, evaluation)
+            assert (found.action, found.value) == negamax(game, state, found.depth, heuristic)
         assert found.depth == depth or found.exact or len(game.legal_actions(state)) == 1
 
 
@@ -153,7 +159,9 @@ def test_growing_depth_takes_the_fastest_win_and_the_slowest_loss() -> None:
     win = play(game, 0, 3, 1, 4)  # X 0 1, O 3 4: 2 wins at once; so do others, later
     found = Searcher(game).deepen(win, seconds=60.0)
     assert (found.action, found.value, found.depth, found.exact) == (2, 1.0, 1, True)
-    lost = play(game, 0, 1, 3)  # X threatens 6; O at 6 loses to 4, which threatens 5 and 8; every other move loses at once
+    lost = play(
+        game, 0, 1, 3
+    )  # X threatens 6; O at 6 loses to 4, which threatens 5 and 8; every other move loses at once
     found = Searcher(game).deepen(lost, seconds=60.0)
     assert (found.action, found.value, found.depth, found.exact) == (6, -1.0, 4, True)
 
@@ -179,7 +187,9 @@ def test_a_forced_win_is_seen_at_its_depth_and_not_before(winner: str, depth: in
 
 def test_a_side_that_moves_twice_sees_the_win_of_two_stones_at_depth_2() -> None:
     game = the_game(DOUBLE_MOVE)
-    state = play(game, 3, 0, 8, 4, 7)  # X 3 4 7, O 0 8; O places two stones: 1 and 2 complete a line, as do 2 and 5
+    state = play(
+        game, 3, 0, 8, 4, 7
+    )  # X 3 4 7, O 0 8; O places two stones: 1 and 2 complete a line, as do 2 and 5
     assert game.to_play(state) == 1
     assert Searcher(game, 1).search(state).value == 0.0
     found = Searcher(game, 2).search(state)
@@ -200,7 +210,10 @@ def test_banned_moves_are_left_out_at_the_root_and_the_table_forgets_them() -> N
 
 
 def test_nodes_are_counted_by_hand() -> None:
-    """Two empty cells: without pruning two moves and one reply to each; a look for a win at once counts no node."""
+    """Two empty cells: without pruning two moves and one reply to each.
+
+    A look for a win at once counts no node.
+    """
     game = the_game("tictactoe")
     state = play(game, 0, 1, 2, 4, 3, 5, 7)  # empty: 6 and 8, O to move
     assert Searcher(game, table=0, prune=False, ordered=False).search(state).nodes == 4
@@ -236,9 +249,12 @@ def test_connect_four_on_twenty_cells_is_a_draw(rows: int, columns: int) -> None
 
 
 def test_othello_4x4_is_won_by_the_second_player_by_8_discs() -> None:
-    """As published. Discs count instead of the outcome, over one more than there are cells; the two empties are the winner's."""
+    """As published.
+
+    Discs count instead of the outcome, over one more than there are cells; the two empties are the winner's.
+    """
     game = the_game("othello", size=4)
-    discs = make_evaluation("discs", game)
+    discs = make_heuristic("discs", game)
     searcher = Searcher(game, final=discs)
     found = searcher.search(game.initial_state())
     assert (found.value, found.exact) == (-8 / 17, True)

@@ -10,19 +10,23 @@ import pytest
 from plain_mcts import Node, PlainSearch
 from searching import FakeInference, after
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.kernels.random_stream import new_stream, next_below, next_float
 from azero.players import make_player
 from azero.players.alphago import AlphaGoPlayer
-from azero.search.random_stream import new_stream, next_below, next_float
 from azero.search.tree import ROOT, make_tree
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
 
 def searched(
-    game: Game, states: list[np.ndarray], inference: FakeInference, banned: np.ndarray | None = None, **options: Any
+    game: Game,
+    states: list[np.ndarray],
+    inference: FakeInference,
+    banned: np.ndarray | None = None,
+    **options: Any,
 ) -> tuple[AlphaGoPlayer, np.ndarray]:
     """A player that has just searched these states, seeds 0, 1, 2 ..., and the visit counts [B, A]."""
     player = make_player("alphago", game, inference=inference, **options)
@@ -53,7 +57,11 @@ class PlainAlphaGo(PlainSearch):
                     self.evaluate(leaf)
                     if not (self.sampled and leaf.to_play != root.to_play):
                         break
-            value = leaf.value if leaf.terminal else (1 - self.mixing) * leaf.value + self.mixing * self.rollout(leaf)
+            value = (
+                leaf.value
+                if leaf.terminal
+                else (1 - self.mixing) * leaf.value + self.mixing * self.rollout(leaf)
+            )
             self.back_up(path, actions, value)
         return root
 
@@ -70,7 +78,9 @@ class PlainAlphaGo(PlainSearch):
 
     def score(self, node: Node, action: int) -> float:
         n = node.edge_visits.get(action, 0)
-        return (float(node.edge_value_sum[action]) / n if n else 0.0) + self.eta * node.priors[action] / (1 + n)
+        return (float(node.edge_value_sum[action]) / n if n else 0.0) + self.eta * node.priors[action] / (
+            1 + n
+        )
 
     def draw(self, priors: dict[int, float]) -> int:
         left = next_float(self.stream)
@@ -87,7 +97,9 @@ class PlainAlphaGo(PlainSearch):
             if not node.priors:
                 self.evaluate(node)
             legal = list(node.priors)
-            action = self.draw(node.priors) if self.policy_rollouts else legal[next_below(self.stream, len(legal))]
+            action = (
+                self.draw(node.priors) if self.policy_rollouts else legal[next_below(self.stream, len(legal))]
+            )
             node = Node(self.game, self.step(node.state, action))
         return node.value if node.to_play == leaf.to_play else -node.value
 
@@ -102,7 +114,9 @@ OPTIONS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda options: ",".join(f"{k}={v}" for k, v in options.items()) or "default")
+@pytest.mark.parametrize(
+    "options", OPTIONS, ids=lambda options: ",".join(f"{k}={v}" for k, v in options.items()) or "default"
+)
 def test_it_agrees_with_the_plain_twin_visit_for_visit(name: str, options: dict[str, Any]) -> None:
     game = make_game(name)
     states = [after(game, *opening) for opening in [(), (4,), (0, 8, 4), (0, 1, 2, 4, 3), (8,)]]
@@ -111,9 +125,13 @@ def test_it_agrees_with_the_plain_twin_visit_for_visit(name: str, options: dict[
     assert (counts.sum(axis=1) == 60).all()
     for seed, state in enumerate(states):
         root = PlainAlphaGo(game, inference, seed, options).run(state, 60)
-        assert counts[seed].tolist() == [root.edge_visits.get(action, 0) for action in range(game.num_actions)]
+        assert counts[seed].tolist() == [
+            root.edge_visits.get(action, 0) for action in range(game.num_actions)
+        ]
     expected = [float(root.edge_value_sum.get(action, 0.0)) for action in range(game.num_actions)]
-    np.testing.assert_allclose(player.tree.edges["child_value_sum"][1, ROOT], expected, atol=1e-6)  # row 1 had the last state
+    np.testing.assert_allclose(
+        player.tree.edges["child_value_sum"][1, ROOT], expected, atol=1e-6
+    )  # row 1 had the last state
 
 
 def test_a_tree_without_room_for_replies_judges_them_and_goes_on() -> None:
@@ -133,11 +151,27 @@ def test_the_first_simulations_by_hand() -> None:
     # Nine equal priors and eta = 0.9: an unvisited move scores 0 + 0.9 / 9 = 0.1, one visited once q + 0.05.
     game = make_game("tictactoe")
     start = [game.initial_state()]
-    good, counts = searched(game, start, favours(game, [0.0] * 9, 0.2), num_simulations=12, eta=0.9, lambda_=0.0)
+    good, counts = searched(
+        game, start, favours(game, [0.0] * 9, 0.2), num_simulations=12, eta=0.9, lambda_=0.0
+    )
     assert counts[0].tolist() == [12, 0, 0, 0, 0, 0, 0, 0, 0]  # 0.2 + 0.05 is more than 0.1
-    assert good.tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(12 * 0.2)  # leaves lie behind a reply, so are X's own
-    _, counts = searched(game, start, favours(game, [0.0] * 9, -0.2), num_simulations=12, eta=0.9, lambda_=0.0)
-    assert counts[0].tolist() == [2, 2, 2, 1, 1, 1, 1, 1, 1]  # -0.2 + 0.05 is less than 0.1; of equals the first
+    assert good.tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(
+        12 * 0.2
+    )  # leaves lie behind a reply, so are X's own
+    _, counts = searched(
+        game, start, favours(game, [0.0] * 9, -0.2), num_simulations=12, eta=0.9, lambda_=0.0
+    )
+    assert counts[0].tolist() == [
+        2,
+        2,
+        2,
+        1,
+        1,
+        1,
+        1,
+        1,
+        1,
+    ]  # -0.2 + 0.05 is less than 0.1; of equals the first
 
 
 def test_a_leaf_is_worth_its_value_and_its_rollout_by_lambda() -> None:
@@ -168,9 +202,8 @@ def test_one_move_has_several_successors_whose_records_are_averaged() -> None:
 
 
 def test_a_reply_that_the_policy_hardly_plays_is_not_feared_unless_the_tree_has_two_sides() -> None:
-    # X O .    X to play. O threatens 5, which only 5 stops, but O's policy hardly sees it. X's own 8 would win.
-    # O O .
-    # X X .
+    # X O . X to play. O threatens 5, which only 5 stops, but O's policy hardly sees it. X's own 8 would win.
+    # O O . X X .
     game = make_game("tictactoe")
     state = after(game, 0, 1, 6, 4, 7, 3)
 
@@ -180,10 +213,16 @@ def test_a_reply_that_the_policy_hardly_plays_is_not_feared_unless_the_tree_has_
         return logits, np.float32(0.0)
 
     banned = np.eye(9, dtype=np.bool_)[[8]]
-    sampled, counts = searched(game, [state], FakeInference(game, blind), banned, num_simulations=400, lambda_=0.0)
-    assert counts[0, 8] == 0 and -0.1 * counts[0, 2] < sampled.tree.edges["child_value_sum"][0, ROOT, 2] <= 0.0
+    sampled, counts = searched(
+        game, [state], FakeInference(game, blind), banned, num_simulations=400, lambda_=0.0
+    )
+    assert (
+        counts[0, 8] == 0 and -0.1 * counts[0, 2] < sampled.tree.edges["child_value_sum"][0, ROOT, 2] <= 0.0
+    )
     options = {"lambda_": 0.0, "tree": "two_sided"}
-    two_sided, counts = searched(game, [state], FakeInference(game, blind), banned, num_simulations=400, **options)
+    two_sided, counts = searched(
+        game, [state], FakeInference(game, blind), banned, num_simulations=400, **options
+    )
     assert counts[0].argmax() == 5 and two_sided.tree.edges["child_value_sum"][0, ROOT, 2] < -1.0
 
 
@@ -194,7 +233,9 @@ def test_rollouts_of_the_policy_cost_evaluations_and_random_ones_none() -> None:
         inference = FakeInference(game, batch_size=1)
         searched(game, [game.initial_state()], inference, num_simulations=20, **options)
         calls[options.get("rollout_policy", "none")] = inference.calls
-    assert calls["random"] <= 41 and calls["none"] <= 41  # the root, and at most a reply and a leaf for each simulation
+    assert (
+        calls["random"] <= 41 and calls["none"] <= 41
+    )  # the root, and at most a reply and a leaf for each simulation
     assert calls["policy"] > 2 * calls["random"]
 
 

@@ -1,4 +1,6 @@
-"""Fixed opponents: who they are, that a field of them plays as each alone would, and that runs share their scale."""
+"""Fixed opponents: who they are, that a field of them plays as each alone would, and that runs share their
+scale.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +12,13 @@ import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop
-from azero.anchors import LINK_GAMES, LINKS, Anchors, Field, add_up, make_anchor, meet, plays_exactly
-from azero.config import EvaluateConfig
-from azero.elo_table import Result, results_of
+from azero.config.schema import EvaluateConfig
 from azero.games import make_game
-from azero.match import MatchGame
+from azero.match.anchors import LINK_GAMES, LINKS, Anchors, Field, add_up, make_anchor, meet, plays_exactly
+from azero.match.elo_table import Result, results_of
+from azero.match.lockstep import MatchGame
 from azero.players import make_player
-from azero.run import Run, Stopped
+from azero.run.run import Run, Stopped
 
 RATED = EvaluateConfig(games=8, anchor_games=4, anchors=[5, 20])
 NAMES = ["random", "uct 5", "uct 20", "perfect"]
@@ -48,7 +50,9 @@ def test_a_field_answers_each_game_with_its_own_player() -> None:
 
 
 def test_meeting_a_field_gives_the_results_of_meeting_each_alone() -> None:
-    """Of the same games: those against the second opponent have other seeds when it stands alone, so the first is compared."""
+    """Of the same games: those against the second opponent have other seeds when it stands alone, so the
+    first is compared.
+    """
     game = make_game("tictactoe")
 
     def results(*names: str) -> list[Result]:
@@ -61,22 +65,29 @@ def test_meeting_a_field_gives_the_results_of_meeting_each_alone() -> None:
 
 
 def test_games_between_fixed_players_with_one_opening_count_once() -> None:
-    """Two in a row on 2 x 2: who moves first wins with its second stone. Two plies begin in 12 ways, so 12 of 20 pairs differ."""
+    """Two in a row on 2 x 2: who moves first wins with its second stone. Two plies begin in 12 ways, so 12 of
+    20 pairs differ.
+    """
     game = make_game("gomoku", rows=2, columns=2, connect=2)
     one, other = make_anchor(game, "perfect"), make_anchor(game, "perfect")
     (result,) = meet(game, "one", one, {"other": other}, 40, np.random.SeedSequence(1), no_watch)
     assert result[2:] == (12, 0, 12)
 
 
-def test_neighbours_meet_once_and_the_same_in_every_run_and_in_any_lanes() -> None:
+def test_neighbours_meet_once_and_the_same_in_every_run_and_in_any_workers() -> None:
     game = make_game("tictactoe")
     anchors = Anchors(game, RATED, [])
     assert anchors.missing == [("random", "uct 5"), ("uct 5", "uct 20"), ("uct 20", "perfect")]
     assert anchors.most_games == 4 * 5 + 3 * LINKS * LINK_GAMES
-    links = anchors.meet_each_other(no_watch, lanes=1)
-    assert [result[:2] for result in links] == anchors.missing and links == anchors.meet_each_other(no_watch, lanes=2)
+    links = anchors.meet_each_other(no_watch, workers=1)
+    assert [result[:2] for result in links] == anchors.missing and links == anchors.meet_each_other(
+        no_watch, workers=2
+    )
     assert all(result.wins < result.losses or result.other == "perfect" for result in links)
-    assert Anchors(game, RATED, links).missing == [] and Anchors(game, RATED, links[:2]).missing == anchors.missing[2:]
+    assert (
+        Anchors(game, RATED, links).missing == []
+        and Anchors(game, RATED, links[:2]).missing == anchors.missing[2:]
+    )
 
 
 def test_results_add_up() -> None:
@@ -85,8 +96,8 @@ def test_results_add_up() -> None:
 
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
-    monkeypatch.setattr("azero.cycle_report.report_run", lambda *of: None)
+    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
+    monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -124,8 +135,11 @@ def test_an_interrupted_rating_ends_like_an_undisturbed_one(tmp_path: Path) -> N
 @pytest.mark.usefixtures("_quick")
 def test_champions_are_rated_without_a_match_too(tmp_path: Path) -> None:
     report = Told()
-    state = advance(toy_config(tmp_path, cycles=1, evaluate=EvaluateConfig(games=0, anchor_games=2, anchors=[5])), report=report)
-    assert state.history[0]["promoted"] and {"champion 1", "champion 0"} <= {name for result in results_of(state.history)
-                                                                             for name in result[:2]}  # fmt: skip
+    state = advance(
+        toy_config(tmp_path, cycles=1, evaluate=EvaluateConfig(games=0, anchor_games=2, anchors=[5])),
+        report=report,
+    )
+    rated = {name for result in results_of(state.history) for name in result[:2]}
+    assert state.history[0]["promoted"] and {"champion 1", "champion 0"} <= rated
     told = report.scalars[1]
     assert told["rating/elo_low"] < told["rating/elo"] < told["rating/elo_high"]

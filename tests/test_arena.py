@@ -9,11 +9,11 @@ import pytest
 from toy import NAME, advance, toy_config
 
 from azero.arena import Arena, hold_match, main, read_arena
-from azero.config import Config
-from azero.entrants import Entrant
+from azero.cli.player_spec import PlayerSpec
+from azero.config.schema import Config
 from azero.games import make_game
-from azero.match import MatchGame, MatchResult, summarize
-from azero.match_report import Pairing, match_text, tournament_text
+from azero.match.lockstep import MatchGame, MatchResult, summarize
+from azero.match.text import Pairing, match_text, tournament_text
 
 
 @pytest.fixture(autouse=True)
@@ -50,11 +50,22 @@ def test_a_match_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_game_is_a_line_that_can_be_played_again() -> None:
     game = make_game("connect_four", rows=4, columns=5)
-    lines = play("game=connect_four", "game.options.rows=4", "game.options.columns=5", "first=random", "games=10", "second=uct")
-    assert [line["number"] for line in sorted(lines, key=lambda line: int(str(line["number"])))] == list(range(10))
+    lines = play(
+        "game=connect_four",
+        "game.options.rows=4",
+        "game.options.columns=5",
+        "first=random",
+        "games=10",
+        "second=uct",
+    )
+    assert [line["number"] for line in sorted(lines, key=lambda line: int(str(line["number"])))] == list(
+        range(10)
+    )
     for line in lines:
         assert line["options"] == {"rows": 4, "columns": 5, "connect": 4}
-        assert line["players"] == (["random", "uct"] if int(str(line["number"])) % 2 == 0 else ["uct", "random"])
+        assert line["players"] == (
+            ["random", "uct"] if int(str(line["number"])) % 2 == 0 else ["uct", "random"]
+        )
         state = game.initial_state()
         for move in line["moves"]:  # type: ignore[attr-defined]
             state = game.step(state, game.parse_action(move))
@@ -62,9 +73,9 @@ def test_every_game_is_a_line_that_can_be_played_again() -> None:
         assert line["outcome"] == game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
 
 
-def test_the_games_do_not_depend_on_the_lanes_and_do_on_the_seed() -> None:
+def test_the_games_do_not_depend_on_the_workers_and_do_on_the_seed() -> None:
     words = ("first=uct", "first.num_simulations=10", "second=random", "games=30")
-    assert play(*words, "lanes=1") == play(*words, "lanes=3")
+    assert play(*words, "workers=1") == play(*words, "workers=3")
     assert [line["moves"] for line in play(*words, "seed=2")] != [line["moves"] for line in play(*words)]
 
 
@@ -73,7 +84,10 @@ def test_players_that_never_vary_get_openings_of_their_own() -> None:
     openings = [tuple(line["moves"][: line["opening_plies"]]) for line in lines]  # type: ignore[index]
     assert len(set(openings)) == 10  # one a pair
     assert all(line["opening_plies"] == 0 for line in play("first=alpha_beta", "second=random", "games=4"))
-    assert all(line["opening_plies"] == 3 for line in play("first=alpha_beta", "second=random", "games=4", "opening_plies=3"))
+    assert all(
+        line["opening_plies"] == 3
+        for line in play("first=alpha_beta", "second=random", "games=4", "opening_plies=3")
+    )
 
 
 def test_a_book_gives_the_openings_in_turn() -> None:
@@ -84,7 +98,13 @@ def test_a_book_gives_the_openings_in_turn() -> None:
 
 
 def test_a_tournament_ends_with_ratings_and_a_cross_table(capsys: pytest.CaptureFixture[str]) -> None:
-    play("players=[random,weak,alpha_beta]", "weak=uct", "weak.num_simulations=20", "games=20", "opening_plies=1")
+    play(
+        "players=[random,weak,alpha_beta]",
+        "weak=uct",
+        "weak.num_simulations=20",
+        "games=20",
+        "opening_plies=1",
+    )
     table = capsys.readouterr().out.split("\n\n")[-1].splitlines()
     assert table[0].split()[:4] == ["player", "Elo", "±", "95"]
     assert (
@@ -99,7 +119,13 @@ def test_a_trained_player_comes_from_its_run(tmp_path: Path) -> None:
     advance(toy_config(tmp_path))
     folder = f"checkpoints={tmp_path}/checkpoints"
     lines = play(
-        "first=policy", f"first.run={NAME}", "second=pv_mcts", f"second.run={NAME}", "games=4", "opening_plies=2", folder
+        "first=policy",
+        f"first.run={NAME}",
+        "second=pv_mcts",
+        f"second.run={NAME}",
+        "games=4",
+        "opening_plies=2",
+        folder,
     )
     assert {str(line["players"]) for line in lines} == {
         f"['policy run={NAME}', 'pv_mcts run={NAME}']",
@@ -121,24 +147,25 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["first=nobody"], "player nobody is unknown; there are random"),
+        (["first=nobody"], "unknown player nobody; choose one of: random"),
         (["first=uct", "first.depth=3"], "player uct has no option depth"),
         (["first=uct", "first.num_simulations=0"], "num_simulations=0 must be a whole number"),
         (["games=3"], "games=3 must be even"),
         (["games=none"], "games=none must be a whole number"),
-        (["thirst=uct"], "thirst is no setting"),
+        (["thirst=uct"], "unknown setting 'thirst'; did you mean first?"),
         (["players=[uct]"], "players= must be a list of two or more different names"),
         (["players=[uct,uct]"], "players= must be a list of two or more different names"),
-        (["players=uct"], "players= must be a list of two or more different names"),
+        (["players=uct"], "players=uct must be a list, such as [a,b]."),
         (["opening_plies=50"], "opening_plies=50 must be auto or a whole number from 0 to 9"),
         (["opening_plies=2", "book=b"], "cannot both be set"),
-        (["first=uct", "first.rollout_depth=3", "first.evaluation=network"], "evaluation=network is for alpha_beta"),
-        (["first=alpha_beta", "first.run=x"], "first.run: player alpha_beta asks no network without evaluation=network"),
+        (["first=uct", "first.rollout_depth=3", "first.evaluation=network"],
+         "player uct does not take heuristic=network"),
+        (["first=alpha_beta", "first.run=x"], "alpha_beta uses a network only with heuristic=network"),
         (["first=pv_mcts", "first.search=5"], "first.search: the search is the run's own"),
-        (["first=alpha_beta", "first.evaluation=[a]"], "evaluation=['a'] is unknown"),
+        (["first=alpha_beta", "first.evaluation=[a]"], "unknown heuristic=['a']"),
         (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
-        (["game=chess"], "game.name=chess is unknown"),
-        (["lanes=0"], "lanes=0 must be"),
+        (["game=chess"], "unknown game.name=chess"),
+        (["workers=-1"], "workers=-1 must be a whole number between 0 and 1,024"),
         (["device=gpu"], "device=gpu is not one of: auto, cpu, cuda"),
     ],
 )  # fmt: skip
@@ -151,14 +178,16 @@ def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.C
 
 def test_nothing_at_all_asks_for_uct_against_random() -> None:
     arena, record = read_arena([])
-    assert [entrant.name for entrant in arena.entrants] == ["uct", "random"]
+    assert [spec.name for spec in arena.specs] == ["uct", "random"]
     assert (arena.games, arena.game.name, record) == (100, "tictactoe", None)
 
 
 def result_of(wins: int, draws: int, losses: int) -> MatchResult:
     """A match in which every game is its own; the one asked about moves first in the even ones."""
     outcomes = [1.0] * wins + [0.0] * draws + [-1.0] * losses
-    return summarize([MatchGame(number, number % 2, 0, [number], outcome) for number, outcome in enumerate(outcomes)])
+    return summarize(
+        [MatchGame(number, number % 2, 0, [number], outcome) for number, outcome in enumerate(outcomes)]
+    )
 
 
 def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> None:
@@ -166,7 +195,10 @@ def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> No
     copies = [MatchGame(number, number % 2, 0, [1], 1.0 - number % 2) for number in range(10)]
     text = match_text(["a", "b"], Pairing(0, 1, summarize(copies, fixed=True)))
     assert "1 wins, 1 draws, 0 losses" in text
-    assert "2 distinct games of 10; 8 repeat others and are not counted: more different openings would help\n" in text
+    assert (
+        "2 distinct games of 10; 8 repeat others and are not counted: more different openings would help\n"
+        in text
+    )
     assert "moving first 100.0%, second 50.0%" in text
     varied = match_text(["a", "b"], Pairing(0, 1, summarize(copies)))
     assert "5 wins, 5 draws, 0 losses" in varied and "2 distinct games of 10\n" in varied
@@ -176,7 +208,14 @@ def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> No
 
 def test_two_players_that_never_vary_and_begin_alike_have_one_pair_of_games() -> None:
     arena = Arena(
-        make_game("tictactoe"), (Entrant("one", "negamax", {}), Entrant("other", "alpha_beta", {})), 8, 1, 0, (), 2, Config()
+        make_game("tictactoe"),
+        (PlayerSpec("one", "negamax", {}), PlayerSpec("other", "alpha_beta", {})),
+        8,
+        1,
+        0,
+        (),
+        2,
+        Config(),
     )
     result = hold_match(arena, 0, 1, lambda places, ended: None)
     assert (len(result.games), result.repeats) == (2, 6)
@@ -190,7 +229,14 @@ def test_the_cross_table_turns_each_match_around() -> None:
 
 
 def test_a_player_of_exact_values_says_how_often_it_did_not_know(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["game=connect_four", "first=perfect", "first.seconds=0.002", "first.table=1000", "second=random", "games=2"]
+    words = [
+        "game=connect_four",
+        "first=perfect",
+        "first.seconds=0.002",
+        "first.table=1000",
+        "second=random",
+        "games=2",
+    ]
     play(*words)
     assert "perfect seconds=0.002 table=1000 did not know " in capsys.readouterr().out
     play("first=perfect", "second=random", "games=2")
@@ -203,14 +249,14 @@ def test_a_draw_is_plain_zero_whoever_moved_first() -> None:
     assert "-0.0" not in Path("games.jsonl").read_text()
 
 
-def test_an_error_in_one_lane_ends_the_match() -> None:
-    arena, _ = read_arena(["first=random", "second=random", "games=4000", "lanes=2"])
-    told: list[int] = []
+def test_an_error_in_one_worker_ends_the_match() -> None:
+    arena, _ = read_arena(["first=random", "second=random", "games=4000", "workers=2"])
+    ended_games: list[int] = []
 
     def watch(_places: tuple[int, int], ended: list[MatchGame]) -> None:
-        told.append(len(ended))
+        ended_games.append(len(ended))
         raise RuntimeError("no more")
 
     with pytest.raises(RuntimeError, match="no more"):
         hold_match(arena, 0, 1, watch)
-    assert len(told) <= 2  # each lane was at its first games
+    assert len(ended_games) <= 2  # each worker was at its first games

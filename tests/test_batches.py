@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import torch
 
-from azero.examples import Examples, encode
 from azero.games import make_game
 from azero.games.game import Game
-from azero.learning import batches
-from azero.learning.batches import draw_batch, load_data, to_device
+from azero.games.inputs import encode
+from azero.replay.examples import Examples
+from azero.training import batches
+from azero.training.batches import draw_batch, load_data, to_device
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +30,7 @@ def examples(game: Game) -> Examples:
         state = game.step(state, int(rng.choice(game.legal_actions(state))))
         state = game.initial_state() if game.is_terminal(state) else state
     policy, value, draw, reply = (rng.random(shape, np.float32) for shape in ((30, 9), 30, 30, (30, 9)))
-    return Examples(np.array(states), policy, value, draw, reply)
+    return Examples(np.array(states), policy, value, draw, {"reply": reply, "length": value})
 
 
 def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> None:
@@ -44,7 +45,9 @@ def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> Non
     assert np.array_equal(batch.draw_target.numpy(), examples.draw_target[rows])
 
 
-def turned_by_hand(game: Game, planes: np.ndarray, target: np.ndarray, mask: np.ndarray, which: np.ndarray) -> list[np.ndarray]:
+def turned_by_hand(
+    game: Game, planes: np.ndarray, target: np.ndarray, mask: np.ndarray, which: np.ndarray
+) -> list[np.ndarray]:
     """Planes, targets and masks with every row turned: what stands in place i goes to place table[i]."""
     turned = [np.empty_like(planes), np.empty_like(target), np.empty_like(mask)]
     for row, number in enumerate(which):
@@ -68,7 +71,7 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
     moves = [1, 4, 0, 2, 6]
     eye = np.eye(9, dtype=np.float32)
     states, value = np.array([after(game, moves[:ply]) for ply in range(5)]), np.zeros(5, np.float32)
-    data = load_data(Examples(states, eye[moves], value, value, eye[moves][:, :0]), game, "cpu")
+    data = load_data(Examples(states, eye[moves], value, value), game, "cpu")
     for number, actions in enumerate(game.action_symmetries):
         turned = draw_batch(data, game, torch.arange(5), torch.full((5,), number))
         mirrored = actions[moves].tolist()
@@ -81,13 +84,22 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
 def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
     """Quarter turns and mirrors, by hand: X on 0 and O on 1 of the top row, the target on 2."""
     states, target = after(game, [0, 1])[None], np.eye(9, dtype=np.float32)[[2]]
-    data = load_data(Examples(states, target, np.zeros(1, np.float32), np.ones(1, np.float32), target), game, "cpu")
+    data = load_data(Examples(states, target, np.zeros(1, np.float32), np.ones(1, np.float32)), game, "cpu")
     turned = draw_batch(data, game, torch.zeros(8, dtype=torch.int64), torch.arange(8))
     corners = [
         (int(planes[0].argmax()), int(planes[1].argmax()), int(target.argmax()))
         for planes, target in zip(turned.planes, turned.policy_target, strict=True)
     ]
-    assert set(corners) == {(0, 1, 2), (2, 1, 0), (2, 5, 8), (8, 5, 2), (8, 7, 6), (6, 7, 8), (6, 3, 0), (0, 3, 6)}
+    assert set(corners) == {
+        (0, 1, 2),
+        (2, 1, 0),
+        (2, 5, 8),
+        (8, 5, 2),
+        (8, 7, 6),
+        (6, 7, 8),
+        (6, 3, 0),
+        (0, 3, 6),
+    }
     assert corners[0] == (0, 1, 2)
     for (mine, other, _), mask in zip(corners, turned.legal_mask.numpy(), strict=True):
         assert np.flatnonzero(~mask).tolist() == sorted((mine, other))
@@ -96,20 +108,31 @@ def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
 def test_a_batch_is_turned_row_by_row(game: Game, examples: Examples) -> None:
     rng = np.random.default_rng(2)
     rows, which = rng.integers(30, size=64), rng.integers(8, size=64)
-    batch = draw_batch(load_data(examples, game, "cpu"), game, to_device(rows, "cpu"), to_device(which, "cpu"))
+    batch = draw_batch(
+        load_data(examples, game, "cpu"), game, to_device(rows, "cpu"), to_device(which, "cpu")
+    )
     planes, legal_mask = encode(game, examples.states[rows])
-    replies = turned_by_hand(game, planes, examples.reply_target[rows], legal_mask, which)[1]
-    assert np.array_equal(batch.reply_target.numpy(), replies)
+    replies = turned_by_hand(game, planes, examples.extra["reply"][rows], legal_mask, which)[1]
+    assert np.array_equal(batch.extra["reply"].numpy(), replies)
+    assert np.array_equal(
+        batch.extra["length"].numpy(), examples.extra["length"][rows]
+    )  # one number a row: not turned
     expected = turned_by_hand(game, planes, examples.policy_target[rows], legal_mask, which)
     for own, right in zip((batch.planes, batch.policy_target, batch.legal_mask), expected, strict=True):
         assert np.array_equal(own.numpy(), right)
     assert np.array_equal(batch.value_target.numpy(), examples.value_target[rows])
 
 
+def test_an_extra_target_of_another_shape_is_refused(game: Game, examples: Examples) -> None:
+    odd = examples._replace(extra={"cells": np.zeros((30, 4), np.float32)})
+    with pytest.raises(ValueError, match=r"target cells is \[30, 4\]; make it \[N\] or \[N, actions\]"):
+        load_data(odd, game, "cpu")
+
+
 def test_planes_are_kept_as_bytes_only_where_nothing_is_lost(
     game: Game, examples: Examples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert load_data(examples, game, "cpu").planes.dtype == torch.uint8
+    assert load_data(examples, game, "cpu").rows.planes.dtype == torch.uint8
     monkeypatch.setattr(batches, "ENCODE_ROWS", 10)
     expected, _ = encode(game, examples.states)
     for odd in (0.5, -1.0, 300.0):
@@ -125,7 +148,7 @@ def test_planes_are_kept_as_bytes_only_where_nothing_is_lost(
             return planes, mask
 
         monkeypatch.setattr(batches, "encode", encode_with_odd)
-        planes = load_data(examples, game, "cpu").planes.view(30, 2, 3, 3).numpy()
+        planes = load_data(examples, game, "cpu").rows.planes.view(30, 2, 3, 3).numpy()
         assert planes.dtype == np.float32
         changed = expected.copy()
         changed[14, 1, 2, 0] = odd

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from azero.search.figures import LaneFigures
+from azero.search.counters import WorkerStats
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPTS = ROOT / "scripts"
 sys.path.insert(0, str(SCRIPTS))
 import bench_selfplay  # noqa: E402
 
-FIGURES = LaneFigures(
+STATS = WorkerStats(
     games=10,
     plies=300,
     simulations=8000,
@@ -30,21 +30,23 @@ FIGURES = LaneFigures(
     full_seconds=10.0,
     full_evaluations=5000,
 )
-ROUND = bench_selfplay.Round(10.0, 1.5, 0.5, FIGURES, lanes=2, pure=1200.0, inference="torch fp32 on cpu, batches of 64")
+ROUND = bench_selfplay.Round(
+    10.0, 1.5, 0.5, STATS, workers=2, pure=1200.0, inference="torch fp32 on cpu, batches of 64"
+)
 
 
 def test_rates_are_over_the_whole_stage() -> None:
     assert (ROUND.simulations, ROUND.evaluations, ROUND.positions, ROUND.games) == (800.0, 600.0, 30.0, 1.0)
 
 
-def test_the_steady_state_is_that_of_all_lanes_in_full_waves() -> None:
-    """5,000 evaluations in 10 s of lanes' time are 500 a second in each of 2 lanes."""
+def test_the_steady_state_is_that_of_all_workers_in_full_waves() -> None:
+    """5,000 evaluations in 10 s of workers' time are 500 a second in each of 2 workers."""
     assert ROUND.steady == 1000.0
-    assert replace(ROUND, figures=LaneFigures(evaluations=3)).steady == 0.0
+    assert replace(ROUND, stats=WorkerStats(evaluations=3)).steady == 0.0
 
 
-def test_shares_are_of_the_lanes_time_and_sum_to_one() -> None:
-    """Two lanes for 10 s are 20 s: 12 in the network, 3 in the tree, 5 before, after and idle."""
+def test_shares_are_of_the_workers_time_and_sum_to_one() -> None:
+    """Two workers for 10 s are 20 s: 12 in the network, 3 in the tree, 5 before, after and idle."""
     assert ROUND.inference_share == pytest.approx(0.6)
     assert ROUND.search_share == pytest.approx(0.15)
     assert ROUND.rest_share == pytest.approx(0.25)
@@ -57,7 +59,9 @@ def test_the_table_has_medians_and_ends_with_the_figure() -> None:
     assert "stage: 10.00 s, of them 1.50 before the first game and 0.50 after the last" in lines
     assert lines[-1] == "simulations_per_second=800"
     assert lines[-2] == "evaluations_over_pure_inference=0.500"
-    assert "| simulations | 800 | 1,333 | |" in lines  # 1000 evaluations/s in full waves, 8 simulations to 6 evaluations
+    assert (
+        "| simulations | 800 | 1,333 | |" in lines
+    )  # 1000 evaluations/s in full waves, 8 simulations to 6 evaluations
 
 
 def test_a_network_s_size_is_blocks_by_channels() -> None:
@@ -74,16 +78,36 @@ def test_the_defaults_are_connect_four_without_a_cache() -> None:
 
 
 def test_options_and_settings_reach_the_config() -> None:
-    words = "--game tictactoe --network 4x32 --games 7 --lanes 1 --concurrent 8 --precision fp32 seed=5 search.fpu=0.5"
-    config = bench_selfplay.config_of(bench_selfplay.parse(words.split()))
-    assert (config.game.name, config.network.blocks, config.selfplay.games, config.lanes) == ("tictactoe", 4, 7, 1)
-    assert (config.selfplay.concurrent_games, config.inference.precision, config.search.fpu) == (8, "fp32", 0.5)
+    words = "--game tictactoe --network 4x32 --games 7 --workers 1 --concurrent 8 --precision fp32"
+    config = bench_selfplay.config_of(bench_selfplay.parse([*words.split(), "seed=5", "search.fpu=0.5"]))
+    assert (config.game.name, config.network.blocks, config.selfplay.games, config.workers) == (
+        "tictactoe",
+        4,
+        7,
+        1,
+    )
+    assert (config.selfplay.concurrent_games, config.inference.precision, config.search.fpu) == (
+        8,
+        "fp32",
+        0.5,
+    )
     assert config.seed == 5
 
 
 def test_a_stage_at_toy_size(tmp_path: Path) -> None:
     """One small stage of tic-tac-toe in a process of its own; nothing of it stays."""
-    words = ["--game", "tictactoe", "--network", "1x4", "--simulations", "3", "--games", "20", "--rounds", "1"]
+    words = [
+        "--game",
+        "tictactoe",
+        "--network",
+        "1x4",
+        "--simulations",
+        "3",
+        "--games",
+        "20",
+        "--rounds",
+        "1",
+    ]
     command = [sys.executable, str(SCRIPTS / "bench_selfplay.py"), *words]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=280)
     assert done.returncode == 0, done.stderr

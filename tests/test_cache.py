@@ -39,10 +39,16 @@ def places(cache: EvaluationCache, key: tuple[int, ...]) -> list[int]:
     return [(int(first_entry(cache, words(key))) + probe) % size for probe in range(PROBES)]
 
 
-@pytest.mark.parametrize(("asked", "size"), [(0, 0), (1, 1), (2, 2), (5, 8), (8, 8), (9, 16), (65_536, 65_536)])
+@pytest.mark.parametrize(
+    ("asked", "size"), [(0, 0), (1, 1), (2, 2), (5, 8), (8, 8), (9, 16), (65_536, 65_536)]
+)
 def test_the_size_is_the_next_power_of_two(asked: int, size: int) -> None:
     cache = make_cache(asked, 2, 9)
-    assert cache.keys.shape == (size, 2) and cache.prior.shape == (size, 9) and cache.value.shape == cache.used.shape == (size,)
+    assert (
+        cache.keys.shape == (size, 2)
+        and cache.prior.shape == (size, 9)
+        and cache.value.shape == cache.used.shape == (size,)
+    )
 
 
 def test_a_cache_of_no_entries_never_finds_and_never_stores() -> None:
@@ -88,8 +94,12 @@ def test_as_many_positions_as_are_looked_at_fit_and_the_next_replaces_the_first_
 
 @settings(max_examples=200)
 @given(st.sampled_from([1, 2, 4, 8, 16]), st.lists(st.tuples(KEYS, ANSWERS), max_size=60))
-def test_an_answer_is_always_the_last_one_stored_for_that_key(entries: int, stored: list[tuple[tuple[int, int], int]]) -> None:
-    """Against a dict: the cache may forget, but never be wrong, never grow, and never forget what was stored last."""
+def test_an_answer_is_always_the_last_one_stored_for_that_key(
+    entries: int, stored: list[tuple[tuple[int, int], int]]
+) -> None:
+    """Against a dict: the cache may forget, but never be wrong, never grow, and never forget what was stored
+    last.
+    """
     cache, truth = make_cache(entries, 2, 2), dict[tuple[int, int], int]()
     for key, answer in stored:
         store(cache, key, answer)
@@ -103,7 +113,9 @@ def test_an_answer_is_always_the_last_one_stored_for_that_key(entries: int, stor
 @settings(max_examples=200)
 @given(st.lists(st.tuples(KEYS, ANSWERS), max_size=60))
 def test_entries_are_those_of_a_plain_table(stored: list[tuple[tuple[int, int], int]]) -> None:
-    """The table once more in plain Python: the first place that is free or holds the key, else the first of all."""
+    """The table once more in plain Python: the first place that is free or holds the key, else the first of
+    all.
+    """
     cache = make_cache(8, 2, 2)
     table: dict[int, tuple[tuple[int, int], int]] = {}
     for key, answer in stored:

@@ -1,4 +1,4 @@
-"""Importing azero tells Numba where compiled kernels are kept: a folder of this version's own, safe from other users."""
+"""Importing azero sets the folder of compiled kernels: one for this version, safe from other users."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def test_a_folder_the_user_chose_is_left_alone(home: Path, monkeypatch: pytest.M
     assert not home.exists()
 
 
-def test_a_folder_inherited_from_another_version_is_not_taken_over(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_inherited_from_another_version_is_not_taken_over(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("NUMBA_CACHE_DIR", "AZERO_NUMBA_CACHE_DIR"):
         monkeypatch.setenv(name, "/of/another/version")
     assert chosen_folder() == home / "azero" / "numba" / azero._sources_digest()
@@ -61,7 +63,9 @@ def test_any_change_in_any_source_gives_another_folder(home: Path, tmp_path: Pat
     command = [sys.executable, "-c", "import azero, os; print(os.environ['NUMBA_CACHE_DIR'])"]
 
     def folder() -> str:
-        return subprocess.run(command, cwd=copy.parent, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(
+            command, cwd=copy.parent, capture_output=True, text=True, check=True, timeout=60
+        ).stdout
 
     before = folder()
     assert folder() == before
@@ -112,5 +116,9 @@ def test_nowhere_to_write_does_no_harm(home: Path, tmp_path: Path) -> None:
 
 
 def test_importing_azero_does_not_import_numba() -> None:
-    command = [sys.executable, "-c", "import azero, sys; assert not {'numba', 'torch', 'numpy'} & sys.modules.keys()"]
+    command = [
+        sys.executable,
+        "-c",
+        "import azero, sys; assert not {'numba', 'torch', 'numpy'} & sys.modules.keys()",
+    ]
     subprocess.run(command, check=True, timeout=60, cwd=PACKAGE.parent)

@@ -11,11 +11,11 @@ import pytest
 from searching import FakeInference
 
 import azero
-from azero.champion import Champion
-from azero.config import Config, NetworkConfig, SearchConfig, UserError
+from azero.champion.champion import Champion
+from azero.config.schema import Config, NetworkConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.players import make_player
-from azero.run import Run
+from azero.run.run import Run
 from azero.search.repetition import History
 
 SMALL = NetworkConfig(blocks=1, channels=4, value_hidden=4)
@@ -29,7 +29,7 @@ def champion(tmp_path_factory: pytest.TempPathFactory) -> Champion:
     folder = tmp_path_factory.mktemp("champion")
     config = Config(network=SMALL, checkpoints=str(folder / "checkpoints"), data=str(folder / "data"))
     game = make_game("tictactoe")
-    data = pack_network(build_network(SMALL, game, 3), game=game, config=SMALL, cycle=0, train_steps=0, optimizer_state=None)
+    data = pack_network(build_network(SMALL, game, 3), game=game)
     with Run.open(config, "random", "test") as run:
         run.commit(replace(run.state, champion=run.write_network("champion", 0, data), stage="selfplay"))
     return azero.load_champion("random", str(folder / "checkpoints"), device="cpu")
@@ -46,11 +46,15 @@ def test_a_policy_is_a_distribution_over_legal_moves(champion: Champion) -> None
 def test_a_value_is_the_networks_for_the_player_to_move(champion: Champion) -> None:
     state = champion.position("4 0")
     planes = np.repeat(champion.game.planes(state)[None], champion.network.inference.batch_size, axis=0)
-    assert champion.value(state) == pytest.approx(float(champion.network.inference.infer(planes)[1][0]), abs=1e-6)
+    assert champion.value(state) == pytest.approx(
+        float(champion.network.inference.infer(planes)[1][0]), abs=1e-6
+    )
 
 
 def test_the_value_of_a_finished_game_is_its_outcome(champion: Champion) -> None:
-    assert champion.value(champion.position("0 3 1 4 2")) == -1.0  # the first player has three in a row; the second is to play
+    assert (
+        champion.value(champion.position("0 3 1 4 2")) == -1.0
+    )  # the first player has three in a row; the second is to play
     assert champion.value(champion.position("0 1 2 4 3 5 7 6 8")) == 0.0
 
 
@@ -90,7 +94,9 @@ def test_the_outcome_is_told_for_the_first_player(champion: Champion, moves_firs
     state = champion.position(" ".join(game.moves))
     winner = (len(game.moves) - 1) % 2 if champion.game.outcome(state) else None
     assert game.outcome == {0: 1.0, 1: -1.0, None: 0.0}[winner]
-    assert ("first" if game.outcome > 0 else "second" if game.outcome < 0 else "draw") in str(game).splitlines()[-1]
+    assert ("first" if game.outcome > 0 else "second" if game.outcome < 0 else "draw") in str(
+        game
+    ).splitlines()[-1]
 
 
 def test_any_player_can_be_the_opponent(champion: Champion) -> None:
@@ -127,7 +133,9 @@ def test_a_move_that_repeats_a_position_is_not_legal_where_superko_holds() -> No
 
 
 @pytest.mark.parametrize("ask", [Champion.best_move, Champion.policy])
-def test_a_finished_game_has_no_move(champion: Champion, ask: Callable[[Champion, np.ndarray], object]) -> None:
+def test_a_finished_game_has_no_move(
+    champion: Champion, ask: Callable[[Champion, np.ndarray], object]
+) -> None:
     with pytest.raises(UserError, match="over"):
         ask(champion, champion.position("0 3 1 4 2"))
 

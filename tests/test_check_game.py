@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from azero.check_game import check_game, main, report
+from azero.check_game import main, report
 from azero.games import make_game
+from azero.games.laws.check import check_game
 
 # A game file of a user who starts from tic-tac-toe and changes one thing.
 HEAD = """
@@ -46,7 +47,7 @@ FAULTS = {
         """,
     ),
     "a mask that is not symmetric": (
-        "the legal mask of the mirror image is not the mirror image",
+        "the legal mask of a mirrored game is not the mirrored legal mask",
         """
         @cfunc(interface.LEGAL_MASK)
         def legal_mask(state, mask):
@@ -57,7 +58,7 @@ FAULTS = {
         """,
     ),
     "planes of fixed sides instead of the mover's view": (
-        "planes do not turn with the mover",
+        "planes do not switch with the player to move",
         """
         @cfunc(interface.WRITE_PLANES)
         def planes(state, out):
@@ -68,7 +69,7 @@ FAULTS = {
         """,
     ),
     "a draw scored as a loss": (
-        "a final board is lost for whichever side is to play",
+        "a final board is lost for both sides",
         """
         @cfunc(interface.OUTCOME)
         def outcome(state):
@@ -76,7 +77,7 @@ FAULTS = {
         """,
     ),
     "a draw scored as a win": (
-        "a final board is won for whichever side is to play",
+        "a final board is won for both sides",
         """
         @cfunc(interface.OUTCOME)
         def outcome(state):
@@ -84,7 +85,7 @@ FAULTS = {
         """,
     ),
     "a draw scored as a loss where both sides' lines are looked at": (
-        "a final board is lost for whichever side is to play",
+        "a final board is lost for both sides",
         """
         @cfunc(interface.OUTCOME)
         def outcome(state):
@@ -100,7 +101,7 @@ FAULTS = {
         """,
     ),
     "an outcome that depends on where the line is": (
-        "the outcome differs between a game and its mirror image",
+        "outcome differs between a game and its mirror image",
         """
         @cfunc(interface.OUTCOME)
         def outcome(state):
@@ -108,7 +109,7 @@ FAULTS = {
         """,
     ),
     "an empty mask before the end": (
-        "the legal mask is empty before the end",
+        "the legal mask is empty although the game is not over",
         """
         @cfunc(interface.LEGAL_MASK)
         def legal_mask(state, mask):
@@ -119,9 +120,12 @@ FAULTS = {
                 mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
         """,
     ),
-    "a game longer than it says": ("the game is not over after max_plies = 7 plies", "CHANGES = {'max_plies': 7}"),
+    "a game longer than it says": (
+        "the game is not over after max_plies = 7 plies",
+        "CHANGES = {'max_plies': 7}",
+    ),
     "compiled rules that differ from plain ones": (
-        "compiled and in plain Python differ: outcome",
+        "compiled and plain Python results differ: outcome",
         """
         LOSS = 1.0
 
@@ -133,7 +137,7 @@ FAULTS = {
         """,
     ),
     "planes that are not written everywhere": (
-        "planes leaves elements as they were",
+        "planes leaves elements unwritten",
         """
         @cfunc(interface.WRITE_PLANES)
         def planes(state, out):
@@ -185,7 +189,7 @@ FAULTS = {
         """,
     ),
     "one side that always moves": (
-        "player 1 never moves",
+        "to_play is never 1 in any game",
         """
         @cfunc(interface.TO_PLAY)
         def to_play(state):
@@ -201,7 +205,7 @@ FAULTS = {
         """,
     ),
     "a mover who does not fit the planes": (
-        "planes turn to the other side's view although to_play says",
+        "planes switch to the opponent's view although to_play says",
         """
         @cfunc(interface.TO_PLAY)
         def to_play(state):
@@ -209,7 +213,7 @@ FAULTS = {
         """,
     ),
     "a third player": (
-        "to_play is 2, neither 0 nor 1",
+        "to_play is 2; it must be 0 or 1",
         """
         @cfunc(interface.TO_PLAY)
         def to_play(state):
@@ -217,11 +221,11 @@ FAULTS = {
         """,
     ),
     "a symmetry of the actions that is none of the board": (
-        "mirror image",
+        "mirror",
         "CHANGES = {'action_symmetries': tictactoe.square_symmetries(3)[[0, 2, 1, 3, 4, 5, 6, 7]]}",
     ),
     "a symmetry that is no permutation": (
-        "each row must be a permutation",
+        "each row of action_symmetries must be a permutation of 0 .. 8",
         "CHANGES = {'action_symmetries': np.zeros((8, 9), np.int64)}",
     ),
     "a rule without a decorator": (
@@ -232,7 +236,7 @@ FAULTS = {
         """,
     ),
     "a rule of another signature": (
-        "to_play is compiled with another signature than interface.TO_PLAY",
+        "to_play is compiled with the wrong signature; it needs interface.TO_PLAY",
         """
         @cfunc(interface.IS_TERMINAL)
         def to_play(state):
@@ -240,7 +244,7 @@ FAULTS = {
         """,
     ),
     "a repetition key that comes back after every move": (
-        "every legal action would repeat an earlier position",
+        "every legal action repeats an earlier position",
         """
         @cfunc(interface.REPETITION_KEY)
         def repetition_key(state, key):
@@ -250,7 +254,7 @@ FAULTS = {
         """,
     ),
     "a repetition key that is not written": (
-        "repetition_key leaves elements as they were",
+        "repetition_key leaves elements unwritten",
         """
         @cfunc(interface.REPETITION_KEY)
         def repetition_key(state, key):
@@ -259,8 +263,11 @@ FAULTS = {
         CHANGES = {"repetition_words": 2}
         """,
     ),
-    "two actions of one name": ("are both written 'x'", "CHANGES = {'action_name': lambda action: 'x'}"),
-    "names that cannot be read back": ("cannot be read back", "CHANGES = {'action_name': lambda action: 'ABCDEFGHI'[action]}"),
+    "two actions of one name": ("have the same name, 'x'", "CHANGES = {'action_name': lambda action: 'x'}"),
+    "names that cannot be read back": (
+        "parse_action cannot read action_name(",
+        "CHANGES = {'action_name': lambda action: 'ABCDEFGHI'[action]}",
+    ),
 }
 
 SOUND = {
@@ -374,7 +381,9 @@ def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixt
     assert "Nothing wrong found." in output
 
 
-def test_a_file_of_settings_is_checked_with_its_options_and_others_beside(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_settings_is_checked_with_its_options_and_others_beside(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     assert main(["gomoku9", "rows=3", "connect=3", "games=5"]) == 0
     assert "(max_plies 27)" in capsys.readouterr().out  # 3 rows of the file's 9 columns
 
@@ -385,15 +394,21 @@ def test_the_same_seed_gives_the_same_report() -> None:
     assert report(check_game(game, 20, seed=5)) != report(check_game(game, 20, seed=6))
 
 
-@pytest.mark.parametrize("arguments", [["chess"], ["tictactoe", "size=4"], ["tictactoe", "games=0"], ["tictactoe", "games"]])
-def test_a_wrong_command_line_gets_one_sentence(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "arguments", [["chess"], ["tictactoe", "size=4"], ["tictactoe", "games=0"], ["tictactoe", "games"]]
+)
+def test_a_wrong_command_line_gets_one_sentence(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("azero: ") and captured.err.count("\n") == 1
 
 
-@pytest.mark.parametrize("text, said", [("x = (", "SyntaxError"), ("def make_game():\n    return 3\n", "must return a Game")])
+@pytest.mark.parametrize(
+    "text, said", [("x = (", "SyntaxError"), ("def make_game():\n    return 3\n", "must return a Game")]
+)
 def test_a_file_that_is_no_game_gets_one_sentence(
     text: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

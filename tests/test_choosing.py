@@ -1,4 +1,4 @@
-"""Which backend computes: wishes are obeyed, the rest is measured, and what strays or depends on its place is avoided."""
+"""Which backend computes: settings are obeyed, the rest is measured, wrong or uneven answers are avoided."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from answering import BATCH, WAYS, choice_of, positions
 
-from azero.config import InferenceConfig, NetworkConfig, UserError
+from azero.config.schema import InferenceConfig, NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network import backends, openvino_inference
@@ -47,7 +47,9 @@ class Measured(NamedTuple):
 def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """Chooses among ways of which everything is known; those not named are slow."""
 
-    def choose(known: dict[tuple[str, str], Measured], backend: str = "auto", precision: str = "auto") -> tuple[str, str]:
+    def choose(
+        known: dict[tuple[str, str], Measured], backend: str = "auto", precision: str = "auto"
+    ) -> tuple[str, str]:
         class Known:
             batch_size = 32
 
@@ -61,7 +63,9 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
         monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Known(choice))
         monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
         monkeypatch.setattr(module, "distance", lambda answers, stray: stray)
-        monkeypatch.setattr(module, "rows_are_independent", lambda inference, batch: inference.told.independent)
+        monkeypatch.setattr(
+            module, "rows_are_independent", lambda inference, batch: inference.told.independent
+        )
         monkeypatch.setattr(module, "with_smaller_batches", lambda network, game, choice, batch: choice)
         found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes)
         return found.backend, found.precision
@@ -69,13 +73,19 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
     return choose
 
 
-def test_explicit_settings_are_obeyed_and_auto_measures(game: Game, planes: np.ndarray, network: Network) -> None:
+def test_explicit_settings_are_obeyed_and_auto_measures(
+    game: Game, planes: np.ndarray, network: Network
+) -> None:
     for way in WAYS:
         if backends.obstacle(*way, "cpu") is None:
             found = choose_inference(network, game, InferenceConfig(*way), "cpu", 32, planes)
             assert (found.backend, found.precision, found.batch_size, found.device) == (*way, 32, "cpu")
     found = choose_inference(network, game, InferenceConfig(), "cpu", 32, planes[:5])
-    assert (found.backend, found.precision) in WAYS and found.evaluations_per_second > 0 and found.rows_independent
+    assert (
+        (found.backend, found.precision) in WAYS
+        and found.evaluations_per_second > 0
+        and found.rows_independent
+    )
     assert InferenceChoice(**dataclasses.asdict(found)) == found
 
 
@@ -95,7 +105,9 @@ def test_what_strays_is_not_chosen(chosen) -> None:  # type: ignore[no-untyped-d
 
 def test_rows_that_depend_on_their_place_are_avoided(chosen) -> None:  # type: ignore[no-untyped-def]
     assert chosen({way: Measured(9.0, independent=way == WAYS[0]) for way in WAYS}) == WAYS[0]
-    assert chosen({way: Measured(9.0 if way == WAYS[3] else 1.0, independent=False) for way in WAYS}) == WAYS[3]
+    assert (
+        chosen({way: Measured(9.0 if way == WAYS[3] else 1.0, independent=False) for way in WAYS}) == WAYS[3]
+    )
 
 
 def test_noise_in_the_timing_does_not_choose_bf16(chosen) -> None:  # type: ignore[no-untyped-def]
@@ -107,7 +119,9 @@ def test_rows_that_depend_on_their_place_are_found(game: Game, planes: np.ndarra
         batch_size = BATCH
 
         def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-            return planes.reshape(BATCH, -1) + np.arange(BATCH, dtype=np.float32)[:, None] * 1e-7, planes[:, 0, 0, 0]
+            return planes.reshape(BATCH, -1) + np.arange(BATCH, dtype=np.float32)[:, None] * 1e-7, planes[
+                :, 0, 0, 0
+            ]
 
     uneven: Inference = Uneven()
     assert not module.rows_are_independent(uneven, planes)
@@ -142,7 +156,10 @@ def test_smaller_batches_are_those_that_give_equal_bits(
         dataclasses.replace(choice, rows_independent=False),
         InferenceChoice("torch", "fp32", 15, "cpu", 0.0),
     ):
-        assert module.with_smaller_batches(network, game, other, planes[: other.batch_size]).batches == other.batches
+        assert (
+            module.with_smaller_batches(network, game, other, planes[: other.batch_size]).batches
+            == other.batches
+        )
 
 
 def test_the_smallest_batch_with_room_is_taken() -> None:
@@ -160,7 +177,9 @@ def test_a_smaller_batch_gives_the_same_bits_in_fewer_rows(
     for rows in (1, 20, 33, 20):
         fewer_logits, fewer_value = answers.infer(planes, rows)
         assert rows <= len(fewer_logits) == len(fewer_value)
-        assert np.array_equal(fewer_logits[:rows], logits[:rows]) and np.array_equal(fewer_value[:rows], value[:rows])
+        assert np.array_equal(fewer_logits[:rows], logits[:rows]) and np.array_equal(
+            fewer_value[:rows], value[:rows]
+        )
     for size in choice.batches:
         fewer_logits, fewer_value = answers.infer(planes[:size])
         assert np.array_equal(fewer_logits, logits[:size]) and np.array_equal(fewer_value, value[:size])

@@ -30,7 +30,10 @@ def asked_for(monkeypatch: pytest.MonkeyPatch, seconds: float, each: float) -> t
 
 
 def test_slices_grow_to_two_milliseconds_and_end_with_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A unit takes 9.98 µs, so 2 ms hold 200 and 50 ms 5,010; 1 + 8 + 64 + 24 * 200 = 4,873 of them leave 137."""
+    """A unit takes 9.98 µs, so 2 ms hold 200 and 50 ms 5,010.
+
+    1 + 8 + 64 + 24 * 200 = 4,873 of them leave 137.
+    """
     units, taken = asked_for(monkeypatch, 0.05, 9.98e-6)
     assert units == [1, 8, 64, *[200] * 24, 137]
     assert taken == pytest.approx(5010 * 9.98e-6)
@@ -42,7 +45,11 @@ def test_work_that_takes_longer_than_all_the_time_is_done_once(monkeypatch: pyte
 
 
 @given(st.floats(1e-3, 10.0), st.floats(1e-7, 1.0))
-def test_the_time_is_used_but_for_less_than_one_unit_and_never_exceeded_after_the_first(seconds: float, each: float) -> None:
+def test_the_time_is_used_but_for_less_than_one_unit_and_never_exceeded_after_the_first(
+    seconds: float, each: float
+) -> None:
     with pytest.MonkeyPatch.context() as patched:
         _, taken = asked_for(patched, seconds, each)
-    assert taken <= max(seconds, each) * (1 + 1e-6) and (taken > seconds - each * (1 + 1e-6) or taken == pytest.approx(each))
+    assert taken <= max(seconds, each) * (1 + 1e-6) and (
+        taken > seconds - each * (1 + 1e-6) or taken == pytest.approx(each)
+    )

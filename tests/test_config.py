@@ -1,4 +1,4 @@
-"""Every setting is typed, has a range or a list of choices, and what cannot work is refused in one sentence."""
+"""Every setting has a type and a range or choices, and impossible values are refused in one sentence."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from azero.command_line import compose, conf_folder
-from azero.config import Config, EvaluateConfig, UserError, flatten, is_certain
-from azero.config_checks import CHOICES, RANGES, check
+from azero.cli.hydra_program import compose
+from azero.cli.overrides import conf_folder
+from azero.config.checks import CHOICES, RANGES, check
+from azero.config.schema import Config, EvaluateConfig, UserError, flatten, is_certain
 
 EXPERIMENTS = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
 PARTS = ("game", "network", "search", "selfplay", "train", "evaluate", "inference")
@@ -20,7 +21,9 @@ def with_value(key: str, value: Any) -> Config:
     """The default config with one setting changed."""
     part, _, name = key.rpartition(".")
     config = Config()
-    return replace(config, **{part: replace(getattr(config, part), **{name: value})} if part else {name: value})
+    return replace(
+        config, **{part: replace(getattr(config, part), **{name: value})} if part else {name: value}
+    )
 
 
 def refusal(config: Config) -> str:
@@ -36,8 +39,12 @@ def test_defaults_are_possible() -> None:
 
 def test_every_number_has_a_range_and_every_listed_key_exists() -> None:
     leaves = flatten(Config())
-    numbers = {key for key, value in leaves.items() if isinstance(value, int | float) and not isinstance(value, bool)}
-    assert numbers | {"train.value_mix_final", "selfplay.opening_fraction_final"} == RANGES.keys()  # None by default
+    numbers = {
+        key for key, value in leaves.items() if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+    assert (
+        numbers | {"train.value_mix_final", "selfplay.opening_fraction_final"} == RANGES.keys()
+    )  # None by default
     assert CHOICES.keys() <= leaves.keys()
     assert all(leaves[key] in allowed for key, allowed in CHOICES.items())
 
@@ -67,10 +74,15 @@ def test_an_unknown_choice_is_refused_with_those_that_exist(key: str) -> None:
         ({"temperature": 0.0, "temperature_final": 0.5}, False),
         # temperature 1 while random plies are played, 0 behind them; then for one ply more
         ({"temperature": 1.0, "temperature_plies": 4, "opening_plies": 4}, True),
-        ({"temperature": 1.0, "temperature_plies": 2, "temperature_decay_plies": 3, "opening_plies": 4}, False),
+        (
+            {"temperature": 1.0, "temperature_plies": 2, "temperature_decay_plies": 3, "opening_plies": 4},
+            False,
+        ),
     ],
 )
-def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(changes: dict[str, Any], certain: bool) -> None:
+def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
+    changes: dict[str, Any], certain: bool
+) -> None:
     assert is_certain(EvaluateConfig(**changes)) == certain
 
 
@@ -87,24 +99,55 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(ch
             ["_final is above 0", "opening_plies=0"],
         ),
         (
-            {"selfplay.opening_fraction": 0.5, "selfplay.opening_fraction_final": 0.2, "selfplay.opening_plies": 3},
+            {
+                "selfplay.opening_fraction": 0.5,
+                "selfplay.opening_fraction_final": 0.2,
+                "selfplay.opening_plies": 3,
+            },
             ["selfplay.opening_fraction_final=0.2", "selfplay.opening_fraction_cycles=0"],
         ),
-        ({"selfplay.opening_fraction_cycles": 9}, ["selfplay.opening_fraction_final=null", "selfplay.opening_fraction_cycles=9"]),
-        ({"train.value_mix": 0.1, "train.value_mix_final": 0.0}, ["train.value_mix_final=0.0", "train.value_mix_cycles=0"]),
+        (
+            {"selfplay.opening_fraction_cycles": 9},
+            ["selfplay.opening_fraction_final=null", "selfplay.opening_fraction_cycles=9"],
+        ),
+        (
+            {"train.value_mix": 0.1, "train.value_mix_final": 0.0},
+            ["train.value_mix_final=0.0", "train.value_mix_cycles=0"],
+        ),
         ({"train.milestones": [0.5]}, ["train.milestones=[0.5]", "train.schedule=constant"]),
-        ({"selfplay.fast_simulations": 4}, ["selfplay.fast_simulations=4", "selfplay.full_search_fraction=1"]),
-        ({"selfplay.full_search_fraction": 0.25}, ["selfplay.fast_simulations between 1 and search.num_simulations=20"]),
-        ({"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21}, ["selfplay.fast_simulations"]),
-        ({"selfplay.surprise_share": 0.5, "train.merge_equal": True}, ["selfplay.surprise_share", "train.merge_equal"]),
+        (
+            {"selfplay.fast_simulations": 4},
+            ["selfplay.fast_simulations=4", "selfplay.full_search_fraction=1"],
+        ),
+        (
+            {"selfplay.full_search_fraction": 0.25},
+            ["selfplay.fast_simulations between 1 and search.num_simulations=20"],
+        ),
+        (
+            {"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21},
+            ["selfplay.fast_simulations"],
+        ),
+        (
+            {"selfplay.surprise_share": 0.5, "train.merge_equal": True},
+            ["selfplay.surprise_share", "train.merge_equal"],
+        ),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
-        ({"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40}, ["evaluate.temperature=0"]),
+        (
+            {"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40},
+            ["evaluate.temperature=0"],
+        ),
         ({"evaluate.anchor_games": 3}, ["evaluate.anchor_games=3", "even"]),
         ({"evaluate.anchors": [100, 10]}, ["evaluate.anchors=[100, 10]", "rising"]),
         ({"evaluate.gate": "sequential", "evaluate.games": 0}, ["evaluate.gate=sequential", "the gate off"]),
-        ({"evaluate.gate": "sequential", "evaluate.elo0": 35.0}, ["evaluate.elo0=35.0", "below evaluate.elo1=35.0"]),
+        (
+            {"evaluate.gate": "sequential", "evaluate.elo0": 35.0},
+            ["evaluate.elo0=35.0", "below evaluate.elo1=35.0"],
+        ),
         ({"evaluate.gate": "sequential", "evaluate.most_games": 401}, ["evaluate.most_games=401", "even"]),
-        ({"evaluate.gate": "sequential", "evaluate.most_games": 38}, ["evaluate.most_games=38", "evaluate.games=40"]),
+        (
+            {"evaluate.gate": "sequential", "evaluate.most_games": 38},
+            ["evaluate.most_games=38", "evaluate.games=40"],
+        ),
     ],
 )
 def test_values_that_cannot_stand_together_are_refused(settings: dict[str, Any], named: list[str]) -> None:
@@ -116,7 +159,9 @@ def test_values_that_cannot_stand_together_are_refused(settings: dict[str, Any],
     assert all(name in text for name in named)
 
 
-@pytest.mark.parametrize("config", [Config(), *(getattr(Config(), part) for part in PARTS)], ids=("whole", *PARTS))
+@pytest.mark.parametrize(
+    "config", [Config(), *(getattr(Config(), part) for part in PARTS)], ids=("whole", *PARTS)
+)
 def test_a_config_cannot_be_changed(config: Any) -> None:
     first = next(iter(vars(config)))
     with pytest.raises(FrozenInstanceError):
@@ -134,7 +179,7 @@ def test_flatten_names_every_leaf_by_its_dotted_key() -> None:
 def test_every_recipe_is_possible_and_says_how_to_run_it(experiment: str) -> None:
     assert isinstance(compose(f"experiment={experiment}"), Config)
     text = (conf_folder() / "experiment" / f"{experiment}.yaml").read_text()
-    assert f"# python -m azero.loop experiment={experiment}" in text
+    assert f"# azero loop {experiment}\n" in text
 
 
 def test_the_default_is_the_tictactoe_recipe() -> None:
@@ -154,12 +199,34 @@ def test_the_published_recipe_is_the_published_one() -> None:
         "pyramid",
         "pooled",
     )
-    assert (config.network.policy_output, config.train.policy_loss, config.train.mask_illegal) == ("linear", "mse", False)
+    assert (config.network.policy_output, config.train.policy_loss, config.train.mask_illegal) == (
+        "linear",
+        "mse",
+        False,
+    )
     assert (config.search.num_simulations, config.search.c_puct, config.search.c_puct_base) == (19, 1.0, 0.0)
     assert (config.search.dirichlet_fraction, config.search.puct_visits) == (0.0, "children")
     assert (config.selfplay.games, config.selfplay.temperature, config.train.window) == (500, 1.0, 5000)
-    assert (config.train.epochs, config.train.batch_size, config.train.optimizer, config.train.lr) == (100, 100, "adam", 0.001)
-    assert (config.train.milestones, config.train.decay_factor, config.train.weight_decay) == ([0.5, 0.75], 0.5, 0.001)
-    assert (config.train.start_from, config.train.keep_optimizer, config.train.decay_biases) == ("candidate", False, False)
-    assert (config.evaluate.games, config.evaluate.threshold, config.evaluate.temperature, config.cycles) == (100, 0.5, 1.0, 10)
+    assert (config.train.epochs, config.train.batch_size, config.train.optimizer, config.train.lr) == (
+        100,
+        100,
+        "adam",
+        0.001,
+    )
+    assert (config.train.milestones, config.train.decay_factor, config.train.weight_decay) == (
+        [0.5, 0.75],
+        0.5,
+        0.001,
+    )
+    assert (config.train.start_from, config.train.keep_optimizer, config.train.decay_biases) == (
+        "candidate",
+        False,
+        False,
+    )
+    assert (config.evaluate.games, config.evaluate.threshold, config.evaluate.temperature, config.cycles) == (
+        100,
+        0.5,
+        1.0,
+        10,
+    )
     assert (config.train.precision, config.inference.precision) == ("fp32", "fp32")

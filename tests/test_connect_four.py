@@ -7,10 +7,10 @@ import pytest
 from playing import legal_names, perft, play
 from referees import Compiled
 
-from azero.config import UserError
+from azero.classic.solve import solve
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.solvers import solve
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,9 @@ def test_distinct_positions_by_ply_are_the_published_ones(game: Game) -> None:
     sizes = [1]
     for _ in range(5):
         states = [np.frombuffer(words, np.uint64) for words in level]
-        level = {game.step(state, action).tobytes() for state in states for action in game.legal_actions(state)}
+        level = {
+            game.step(state, action).tobytes() for state in states for action in game.legal_actions(state)
+        }
         sizes.append(len(level))
     assert sizes == [1, 7, 49, 238, 1120, 4263]
 
@@ -49,10 +51,14 @@ def test_four_in_a_row_win(game: Game, moves: str, line: str) -> None:
 
 
 def test_stones_at_the_end_of_one_column_and_the_start_of_the_next_are_no_line(game: Game) -> None:
-    # The second player owns the two upper cells of column 1, bits 4 and 5, and the two lowest of column 2, bits 7 and 8. Bit 6,
-    # between them, is always empty.
+    # The second player owns the two upper cells of column 1, bits 4 and 5, and the two lowest of column 2,
+    # bits 7 and 8. Bit 6, between them, is always empty.
     state = play(game, "1 1 1 7 1 1 7 1 6 2 6 2")
-    assert game.format_state(state).splitlines()[:3] == ["6 O . . . . . .", "5 O . . . . . .", "4 X . . . . . ."]
+    assert game.format_state(state).splitlines()[:3] == [
+        "6 O . . . . . .",
+        "5 O . . . . . .",
+        "4 X . . . . . .",
+    ]
     assert not game.is_terminal(state)
 
 
@@ -76,7 +82,8 @@ FULL_DRAW = "1 2 1 2 1 2 2 1 2 1 2 1 3 4 3 4 3 4 4 3 4 3 4 3 5 6 5 6 5 6 6 5 6 5
 def test_a_full_board_without_a_line_is_a_draw(game: Game) -> None:
     state = play(game, FULL_DRAW)
     assert game.format_state(state) == (
-        "6 O X O X O X O\n5 O X O X O X X\n4 O X O X O X O\n3 X O X O X O X\n2 X O X O X O O\n1 X O X O X O X\n  1 2 3 4 5 6 7"
+        "6 O X O X O X O\n5 O X O X O X X\n4 O X O X O X O\n"
+        "3 X O X O X O X\n2 X O X O X O O\n1 X O X O X O X\n  1 2 3 4 5 6 7"
     )
     assert game.is_terminal(state)
     assert game.outcome(state) == 0.0
@@ -88,7 +95,10 @@ def test_the_last_ply_may_win() -> None:
     full = small.max_plies
     stones = np.bitwise_count(solution.states).sum(axis=1)
     last = solution.terminal & (stones == full)
-    assert set(solution.value[last].tolist()) == {0.0, -1.0}  # draws, and wins by the stone that fills the board
+    assert set(solution.value[last].tolist()) == {
+        0.0,
+        -1.0,
+    }  # draws, and wins by the stone that fills the board
 
 
 def test_a_full_column_is_closed(game: Game) -> None:
@@ -101,7 +111,9 @@ def test_small_boards_are_draws_as_published(rows: int, columns: int) -> None:
 
 
 def test_planes_are_the_mover_s_view_with_the_top_row_first(game: Game) -> None:
-    planes = game.planes(play(game, "4 4 1"))  # the second player is to move and owns the upper stone of column 4
+    planes = game.planes(
+        play(game, "4 4 1")
+    )  # the second player is to move and owns the upper stone of column 4
     assert np.argwhere(planes).tolist() == [[0, 4, 3], [1, 5, 0], [1, 5, 3]]
 
 
@@ -114,7 +126,7 @@ def test_a_dropped_stone_is_drawn_where_it_comes_to_rest(game: Game) -> None:
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"rows": 0}, "game.options.rows=0 must be a whole number from 1 to 31"),
     ({"columns": "7"}, "game.options.columns=7 must be a whole number"),
-    ({"rows": 9, "columns": 7}, r"may be 64 at most"),
+    ({"rows": 9, "columns": 7}, r"must be at most 64"),
     ({"connect": 8}, "game.options.connect=8 must be a whole number from 2 to 7"),
 ])  # fmt: skip
 def test_wrong_options_are_refused_in_a_sentence(options: dict[str, int], sentence: str) -> None:

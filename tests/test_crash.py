@@ -53,12 +53,16 @@ def kill_in(folder: Path, stage: str, number: signal.Signals, cycle: int) -> int
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_a_run_killed_in_every_stage_ends_as_if_nobody_had(tmp_path: Path, undisturbed: str, number: signal.Signals) -> None:
+def test_a_run_killed_in_every_stage_ends_as_if_nobody_had(
+    tmp_path: Path, undisturbed: str, number: signal.Signals
+) -> None:
     for cycle, stage in enumerate(STAGES):
         status = kill_in(tmp_path, stage, number, max(0, cycle - 1))
         assert status in ({-9} if number == signal.SIGKILL else {128 + number})
         state = torture.state_of(tmp_path)
-        assert state.stage in STAGES[STAGES.index(stage) :] or state.cycle > cycle - 1  # a fast stage may have ended meanwhile
+        assert (
+            state.stage in STAGES[STAGES.index(stage) :] or state.cycle > cycle - 1
+        )  # a fast stage may have ended meanwhile
     assert torture.finish(tmp_path, [])[0] == undisturbed
     assert "Traceback" not in (tmp_path / "output.txt").read_text()
 
@@ -83,7 +87,9 @@ def test_games_that_were_finished_before_sigterm_are_kept_and_the_end_is_the_sam
 
 
 @pytest.mark.parametrize("what", ["candidate", "shards"])
-def test_a_file_damaged_between_two_starts_is_named_and_the_run_goes_on(tmp_path: Path, undisturbed: str, what: str) -> None:
+def test_a_file_damaged_between_two_starts_is_named_and_the_run_goes_on(
+    tmp_path: Path, undisturbed: str, what: str
+) -> None:
     kill_in(tmp_path, "evaluate" if what == "candidate" else "train", signal.SIGKILL, 1)
     state = torture.state_of(tmp_path)
     path = (
@@ -95,7 +101,9 @@ def test_a_file_damaged_between_two_starts_is_named_and_the_run_goes_on(tmp_path
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     digest = torture.finish(tmp_path, [])[0]
-    assert (digest == undisturbed) == (what == "candidate")  # a candidate is made again; games that are lost are lost
+    assert (digest == undisturbed) == (
+        what == "candidate"
+    )  # a candidate is made again; games that are lost are lost
     assert [entry.file for entry in torture.state_of(tmp_path).quarantine] == [
         path.name if what == "shards" else f"candidate/{path.name}"
     ]
@@ -110,7 +118,9 @@ def test_a_damaged_champion_stops_the_run_with_one_sentence(tmp_path: Path) -> N
     process = torture.Process(tmp_path, [])
     assert process.child.wait(120) == 2
     told = (tmp_path / "output.txt").read_text().strip().splitlines()
-    assert re.fullmatch(rf"azero: The champion .*{champion.file} is damaged .* with accept_previous=true\.", told[-1])
+    assert re.fullmatch(
+        rf"azero: The champion .*{champion.file} is damaged .* with accept_previous=true\.", told[-1]
+    )
     assert "Traceback" not in "".join(told)
     torture.finish(tmp_path, ["accept_previous=true"])
     assert torture.state_of(tmp_path).cycle == 4
@@ -121,7 +131,9 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_pa
     first.wait_until_begun()
     again = subprocess.run(first.child.args, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert again.returncode == 2 and again.stdout == ""
-    assert re.fullmatch(rf"azero: .* is in use by process {first.child.pid} on \S+ \(azero\.loop, since .*\n", again.stderr)
+    assert re.fullmatch(
+        rf"azero: .* is in use by process {first.child.pid} on \S+ \(azero\.loop, since .*\n", again.stderr
+    )
     assert first.child.poll() is None
     assert first.kill(signal.SIGTERM) == 143  # it ends in good order
     torture.finish(tmp_path / "run", ["selfplay.games=40"])

@@ -13,10 +13,10 @@ from conftest import TrainedRun
 from toy import NAME, Told, toy_config
 
 from azero import doctor, loop
-from azero.config import Config, flatten
-from azero.doctor import CHECKS, Case, case_of, examine
-from azero.examples import GameRecord
-from azero.run import Run
+from azero.config.schema import Config, flatten
+from azero.replay.examples import GameRecord
+from azero.run.run import Run
+from azero.stages.diagnosis import CHECKS, Case, case_of, examine
 
 HEALTHY = {
     **{"selfplay/target_entropy": 1.1, "selfplay/games": 40.0, "selfplay/distinct_games": 38.0},
@@ -28,7 +28,7 @@ HEALTHY = {
 
 
 def game_of(number: int, first_outcome: float, expected: float) -> GameRecord:
-    """A game of four plies, the first of them an opening, whose search expects so much for the first player."""
+    """A game of four plies, the first an opening; the search expects this value for the first player."""
     to_play = np.array([0, 1, 0, 1], np.int8)
     sign = 1 - 2 * to_play.astype(np.float32)
     return GameRecord(
@@ -44,16 +44,22 @@ def game_of(number: int, first_outcome: float, expected: float) -> GameRecord:
 
 
 def games_of(expect: float = 0.6, constant: float | None = None) -> list[GameRecord]:
-    """Forty games, won and lost in turn; the search expects `expect` times the outcome, or `constant` for either by chance."""
+    """Forty games, won and lost in turn; the search expects `expect` times the outcome, or ±`constant`."""
     sign = [1.0 - 2 * (g % 2) for g in range(40)]
-    return [game_of(g, out, expect * out if constant is None else constant * sign[g // 2]) for g, out in enumerate(sign)]
+    return [
+        game_of(g, out, expect * out if constant is None else constant * sign[g // 2])
+        for g, out in enumerate(sign)
+    ]
 
 
 def case(
-    cycles: int = 8, games: list[GameRecord] | None = None, settings: dict[str, Any] | None = None, **figures: float
+    cycles: int = 8,
+    games: list[GameRecord] | None = None,
+    settings: dict[str, Any] | None = None,
+    **stats: float,
 ) -> Case:
-    """A run that is healthy but for its games, its settings, or some figures of all its cycles (two underscores for a slash)."""
-    row = HEALTHY | {tag.replace("__", "/"): value for tag, value in figures.items()}
+    """A run, healthy but for its games, its settings, or stats of all its cycles (`__` for a slash)."""
+    row = HEALTHY | {tag.replace("__", "/"): value for tag, value in stats.items()}
     return Case(flatten(Config()) | (settings or {}), [row] * cycles, games_of() if games is None else games)
 
 
@@ -66,7 +72,7 @@ SICK = {
     "window": [case(settings={"train.epochs": 40.0}), case(replay__new_share=0.005)],  # 120, and 300 uses
     "gate": [case(evaluate__promoted=0.0)],
     "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
-    "lanes": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
+    "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
 }
 
 
@@ -84,7 +90,7 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
         after = sentence.split(": ")[1]
         settings = re.findall(r"\b(?:search|selfplay|train|evaluate)\.\w+", sentence)
         assert set(settings) <= flatten(Config()).keys()
-        assert settings or "azero.check_game" in after or "lanes" in after
+        assert settings or "azero check_game" in after or "workers" in after
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,11 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
             {"selfplay.temperature", "selfplay.opening_fraction", "search.value_scale", "train.lr"},
         ),
         ("policy", {"search.kind": "puct"}, {"search.dirichlet_fraction", "search.c_puct", "train.lr"}),
-        ("gate", {"evaluate.gate": "sequential"}, {"evaluate.most_games", "evaluate.elo1", "evaluate.gate", "train.lr"}),
+        (
+            "gate",
+            {"evaluate.gate": "sequential"},
+            {"evaluate.most_games", "evaluate.elo1", "evaluate.gate", "train.lr"},
+        ),
     ],
 )
 def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any], named: set[str]) -> None:
@@ -109,11 +119,15 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
     "about, well, sick",
     [
         ("policy", case(selfplay__target_entropy=0.06), case(selfplay__target_entropy=0.04)),
-        ("lanes", case(selfplay__idle_share=0.29), case(selfplay__idle_share=0.31)),
-        ("lanes", case(selfplay__batch_fill=0.26), case(selfplay__batch_fill=0.24)),
+        ("workers", case(selfplay__idle_share=0.29), case(selfplay__idle_share=0.31)),
+        ("workers", case(selfplay__batch_fill=0.26), case(selfplay__batch_fill=0.24)),
         ("draws", case(selfplay__draws=0.98), case(selfplay__draws=0.99)),
         ("games", case(selfplay__distinct_games=3.0), case(selfplay__distinct_games=2.0)),  # of 40
-        ("window", case(settings={"train.epochs": 16.0}), case(settings={"train.epochs": 17.0})),  # 48 uses, and 51
+        (
+            "window",
+            case(settings={"train.epochs": 16.0}),
+            case(settings={"train.epochs": 17.0}),
+        ),  # 48 uses, and 51
         ("value head", case(games=games_of(constant=0.021)), case(games=games_of(constant=0.019))),
         (
             "resignation",
@@ -127,9 +141,12 @@ def test_where_illness_begins(about: str, well: Case, sick: Case) -> None:
 
 
 def test_values_may_be_weakly_wrong_but_not_clearly() -> None:
-    """Of 40 games 24 or 28 end against the value: with values of one size the correlation is (16 - 24) / 40 = -0.2, and -0.4."""
+    """Of 40 games 24 or 28 end against the value: the correlation is (16 - 24) / 40 = -0.2, or -0.4."""
     for against, found in ((24, []), (28, ["value sign"])):
-        games = [game_of(g, 1.0 - 2 * (g % 2), (1.0 - 2 * (g % 2)) * (-0.6 if g < against else 0.6)) for g in range(40)]
+        games = [
+            game_of(g, 1.0 - 2 * (g % 2), (1.0 - 2 * (g % 2)) * (-0.6 if g < against else 0.6))
+            for g in range(40)
+        ]
         assert list(examine(case(games=games))) == found
 
 
@@ -138,7 +155,7 @@ def test_a_bound_on_uses_keeps_the_window_from_being_overused() -> None:
 
 
 def test_a_young_run_is_not_judged_by_what_it_cannot_have_learned() -> None:
-    """The first cycles' games are those of a network that knows nothing; values of chance may well stand on their heads."""
+    """The first cycles' network knows nothing, so its values may well have the wrong sign."""
     for games in (games_of(expect=-0.6), games_of(constant=0.01)):
         assert examine(case(cycles=1, games=games)) == {}
     assert examine(case(cycles=4, evaluate__promoted=0.0)) == {}
@@ -162,7 +179,10 @@ def test_plies_that_count_more_than_once_or_not_at_all_are_compared_once_each() 
 def test_a_few_games_prove_nothing() -> None:
     assert examine(case(selfplay__resign_measured=19.0, selfplay__resign_false_positives=1.0)) == {}
     few = games_of(expect=-0.6)[:10]
-    assert examine(case(games=few, selfplay__games=10.0, selfplay__distinct_games=1.0, selfplay__draws=1.0)) == {}
+    assert (
+        examine(case(games=few, selfplay__games=10.0, selfplay__distinct_games=1.0, selfplay__draws=1.0))
+        == {}
+    )
 
 
 def test_without_figures_nothing_is_found() -> None:
@@ -175,7 +195,9 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     toy = toy_config(tmp_path)
     loop.main(toy, NAME)
     assert "doctor" not in capsys.readouterr().out and examine(case_of(Run.read(toy, NAME))) == {}
-    assert HEALTHY.keys() <= case_of(Run.read(toy, NAME)).cycles[-1].keys()  # the checks look at what the stages tell
+    assert (
+        HEALTHY.keys() <= case_of(Run.read(toy, NAME)).cycles[-1].keys()
+    )  # the checks look at what the stages tell
     assert "doctor" not in trained_run.output
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     with_files = case_of(Run.read(config, trained_run.name))
@@ -184,7 +206,9 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     assert capsys.readouterr().out == f"Nothing found in 5 cycles of run {trained_run.name}.\n"
 
 
-def test_a_run_without_chance_is_told_that_all_its_games_are_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_without_chance_is_told_that_all_its_games_are_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     toy = toy_config(tmp_path, cycles=2)
     greedy = replace(toy.selfplay, temperature=0.0)
     loop.main(replace(toy, selfplay=greedy, search=replace(toy.search, dirichlet_fraction=0.0)), NAME)
@@ -201,13 +225,15 @@ def test_the_program_tells_what_it_found_and_its_status_says_so(
 
 
 def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of many games the last file may hold a few only; and figures of the cycle before say nothing of them."""
-    monkeypatch.setattr("azero.replay.SHARD_GAMES", 25)
+    """Of many games the last file may hold a few only; and stats of the cycle before say nothing of them."""
+    monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 25)
     toy = toy_config(tmp_path, cycles=1)
     loop.main(toy, NAME)
     run = Run.read(toy, NAME)
     assert [shard.games for shard in run.state.shards] == [25, 15] and len(case_of(run).games) == 40
-    assert examine(case(games=games_of() * 50)) == {}  # 38 of 40 games differ in the newest cycle whose figures are known
+    assert (
+        examine(case(games=games_of() * 50)) == {}
+    )  # 38 of 40 games differ in the newest cycle whose stats are known
 
 
 def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:
@@ -220,8 +246,8 @@ def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:
 
 def test_the_loop_warns_once_of_each_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = iter([{"draws": "All drawn."}, {"draws": "All drawn.", "gate": "Stuck."}, {}])
-    monkeypatch.setattr("azero.doctor.case_of", lambda run: None)
-    monkeypatch.setattr("azero.doctor.examine", lambda case: next(found))
+    monkeypatch.setattr("azero.stages.diagnosis.case_of", lambda run: None)
+    monkeypatch.setattr("azero.stages.diagnosis.examine", lambda case: next(found))
     report, warned = Told(), set[str]()
     for _ in range(3):
         loop.warn(Run(toy_config(tmp_path), NAME), report, warned)

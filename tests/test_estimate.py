@@ -10,23 +10,23 @@ import pytest
 from toy import NAME, toy_config
 
 from azero import estimate
-from azero.config import Config, EvaluateConfig, InferenceConfig, SearchConfig, SelfplayConfig
+from azero.config.schema import Config, EvaluateConfig, InferenceConfig, SearchConfig, SelfplayConfig
 from azero.games import make_game
-from azero.memory import lane_bytes, tree_bytes
-from azero.monitoring.console import SilentProgress
-from azero.trials import Trial
+from azero.report.console import Progress
+from azero.stages.trials import Trial
+from azero.workers.memory import tree_bytes, worker_bytes
 
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("SELFPLAY_SECONDS", "LANE_SECONDS", "TRAIN_SECONDS", "MATCH_SECONDS"):
+    for name in ("SELFPLAY_SECONDS", "WORKER_SECONDS", "TRAIN_SECONDS", "MATCH_SECONDS"):
         monkeypatch.setattr(estimate, name, 0.4)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, estimate.Measured]:
     config = toy_config(tmp_path_factory.mktemp("none"))
-    return config, estimate.measure(config, NAME, tmp_path_factory.mktemp("trial"), SilentProgress())
+    return config, estimate.measure(config, NAME, tmp_path_factory.mktemp("trial"), Progress())
 
 
 def test_an_estimate_touches_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,13 +34,25 @@ def test_an_estimate_touches_no_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert estimate.main(config, NAME) == 0
     assert list(tmp_path.iterdir()) == []
     told = capsys.readouterr().out
-    for word in ("selfplay", "train", "evaluate", "correctness", "together", "2 cycles:", "simulations/s", "memory", "disk"):
+    for word in (
+        "selfplay",
+        "train",
+        "evaluate",
+        "correctness",
+        "together",
+        "2 cycles:",
+        "simulations/s",
+        "memory",
+        "disk",
+    ):
         assert word in told, told
     assert "suggested:" in told and "estimate_seconds=" in told
 
 
-def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
+def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
     config = toy_config(tmp_path, cycles=1)
     assert estimate.known_plies(config, NAME) is None
     from azero import loop
@@ -55,28 +67,32 @@ def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(tmp_path: Pat
     assert sorted(path for path in tmp_path.rglob("*")) == before
 
 
-def test_memory_counts_the_lanes_as_they_are_checked(measured: tuple[Config, estimate.Measured]) -> None:
+def test_memory_counts_the_workers_as_they_are_checked(measured: tuple[Config, estimate.Measured]) -> None:
     config, told = measured
     game = make_game("tictactoe")
-    assert (told.lanes, told.rows) == (1, 16)
+    assert (told.workers, told.rows) == (1, 16)
     large = replace(config, inference=replace(config.inference, cache=2**20))
-    lanes = lane_bytes(game, 16, large) / 2**20
-    assert f"lanes (1) {lanes:,.0f}" in estimate.memory_text(large, told, game)
-    match = replace(config, evaluate=replace(config.evaluate, games=20_000))  # all under way together, a tree for each side
-    assert f"match {2 * 20_000 * tree_bytes(game, config.search) / 2**20:,.0f}" in estimate.memory_text(match, told, game)
+    workers = worker_bytes(game, 16, large) / 2**20
+    assert f"workers (1) {workers:,.0f}" in estimate.memory_text(large, told, game)
+    match = replace(
+        config, evaluate=replace(config.evaluate, games=20_000)
+    )  # all under way together, a tree for each side
+    assert f"match {2 * 20_000 * tree_bytes(game, config.search) / 2**20:,.0f}" in estimate.memory_text(
+        match, told, game
+    )
 
 
 def test_ways_of_playing_that_do_not_fit_into_memory_are_not_tried(
     measured: tuple[Config, estimate.Measured], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The recipe's own, 1 lane of 16 games, fits, and that of half as many; twice the games and twice the lanes do not."""
+    """1 worker of 16 games fits, as the recipe has it, and of 8; twice the games or workers do not."""
     config, told = measured
     assert set(told.tried) == {(1, 16), (1, 8), (1, 32), (2, 16)}
     config = replace(config, inference=replace(config.inference, cache=0))
-    room = 1.5 * lane_bytes(make_game("tictactoe"), 16, config)
-    monkeypatch.setattr("azero.memory.most_bytes", lambda: room)
+    room = 1.5 * worker_bytes(make_game("tictactoe"), 16, config)
+    monkeypatch.setattr("azero.workers.memory.most_bytes", lambda: room)
     monkeypatch.setattr(estimate, "most_bytes", lambda: room)
-    assert set(estimate.measure(config, NAME, tmp_path, SilentProgress()).tried) == {(1, 16), (1, 8)}
+    assert set(estimate.measure(config, NAME, tmp_path, Progress()).tried) == {(1, 16), (1, 8)}
 
 
 def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimate.Measured]) -> None:
@@ -88,7 +104,9 @@ def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimat
     assert estimate.pace(config, told, 2.0).selfplay == pytest.approx(2 * pace.selfplay)
 
 
-def test_a_bound_of_minutes_decides_which_cycle_is_told_as_the_last(measured: tuple[Config, estimate.Measured]) -> None:
+def test_a_bound_of_minutes_decides_which_cycle_is_told_as_the_last(
+    measured: tuple[Config, estimate.Measured],
+) -> None:
     config, told = measured
     bounded = replace(config, minutes=5.0, cycles=1_000_000)
     held = estimate.cycles_held(bounded, told, estimate.pace(bounded, told))
@@ -102,7 +120,7 @@ def test_a_bound_of_minutes_decides_which_cycle_is_told_as_the_last(measured: tu
 def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     config = replace(config, selfplay=replace(config.selfplay, full_search_fraction=0.5, fast_simulations=2))
-    told = estimate.measure(config, NAME, tmp_path / "trial", SilentProgress())
+    told = estimate.measure(config, NAME, tmp_path / "trial", Progress())
     assert 5 <= told.mean_plies <= 9  # all that were searched
     assert estimate.pace(config, told).examples == pytest.approx(20 * told.mean_plies)
     assert told.speed.simulations / told.speed.plies == pytest.approx(5, abs=1)  # half with 8, half with 2
@@ -116,14 +134,18 @@ def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> Non
         ((1, 16, 16), [(1, 16), (1, 8)]),
     ],
 )
-def test_lanes_and_batches_are_tried_that_the_games_can_fill(asked: tuple[int, int, int], tried: list[tuple[int, int]]) -> None:
+def test_workers_and_batches_are_tried_that_the_games_can_fill(
+    asked: tuple[int, int, int], tried: list[tuple[int, int]]
+) -> None:
     assert estimate.combinations(*asked) == tried
 
 
-def test_a_trial_ends_with_its_time_also_where_a_lane_has_nothing_to_do(tmp_path: Path) -> None:
-    """Two lanes take all 32 games, of half a million simulations each; the third ends at once."""
+def test_a_trial_ends_with_its_time_also_where_a_worker_has_nothing_to_do(tmp_path: Path) -> None:
+    """Two workers take all 32 games, of half a million simulations each; the third ends at once."""
     search = SearchConfig(num_simulations=100_000, tree_reuse=False)
-    config = toy_config(tmp_path, search=search, inference=InferenceConfig(backend="torch", precision="fp32", cache=0))
+    config = toy_config(
+        tmp_path, search=search, inference=InferenceConfig(backend="torch", precision="fp32", cache=0)
+    )
     trial, begin = Trial(config, tmp_path / "trial"), time.perf_counter()
     speed = trial.play(3, 16, 0.3, 32)
     assert not speed.finished and time.perf_counter() - begin < 60
@@ -140,14 +162,14 @@ def test_half_of_a_moving_share_of_openings_is_taken(tmp_path: Path, monkeypatch
         return Trial(config, folder)
 
     monkeypatch.setattr(estimate, "Trial", watched)
-    estimate.measure(toy_config(tmp_path, selfplay=selfplay), NAME, tmp_path / "trial", SilentProgress())
+    estimate.measure(toy_config(tmp_path, selfplay=selfplay), NAME, tmp_path / "trial", Progress())
     assert seen == [0.5]
 
 
 def test_games_against_fixed_opponents_take_time_where_there_is_no_match(tmp_path: Path) -> None:
     config = toy_config(tmp_path, evaluate=EvaluateConfig(games=0, gate="off", anchor_games=2, anchors=[5]))
     assert estimate.rated_games(config) == 2 * 3  # random, uct 5 and exact play
-    told = estimate.measure(config, NAME, tmp_path, SilentProgress())
+    told = estimate.measure(config, NAME, tmp_path, Progress())
     assert estimate.pace(config, told).evaluate > 0
     without = replace(config, evaluate=replace(config.evaluate, anchor_games=0))
     assert estimate.rated_games(without) == 0

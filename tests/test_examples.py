@@ -1,4 +1,4 @@
-"""Finished games to training examples: whose value a target is, what the planes show, and where symmetries take things."""
+"""From finished games to training examples: targets, planes, symmetries."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.config import TrainConfig
-from azero.examples import (
+from azero.config.schema import NetworkConfig, TrainConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.games.inputs import encode
+from azero.network.heads import targets_of
+from azero.replay.examples import (
     Examples,
     GameRecord,
-    encode,
     examples_of,
     merge_equal,
     mix_in,
@@ -19,8 +22,8 @@ from azero.examples import (
     outcome_or_proof,
     repeats_by_surprise,
 )
-from azero.games import make_game
-from azero.games.game import Game
+
+REPLIES = targets_of(NetworkConfig(opponent_reply=True))
 
 
 @pytest.fixture(scope="module")
@@ -67,8 +70,10 @@ def test_a_drawn_game_is_all_draw_and_another_none(game: Game) -> None:
 
 
 def test_outcomes_are_mixed_with_the_root_values_of_the_same_player(game: Game) -> None:
-    """The first player won; a quarter of the target is what the search expected: 0.75 * 1 + 0.25 * 0.2 = 0.8 and so on."""
-    record = play(game, [0, 3, 1, 4, 2])._replace(root_value=np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32))
+    """The first player won; a quarter of the target is the root value: 0.75 * 1 + 0.25 * 0.2 = 0.8 …"""
+    record = play(game, [0, 3, 1, 4, 2])._replace(
+        root_value=np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32)
+    )
     mixed = examples_of([record], 0.25)
     assert mixed.value_target.tolist() == pytest.approx([0.8, -0.9, 0.75, -0.5, 0.5])
     assert mixed.draw_target.tolist() == [0.0] * 5  # no draw was seen and none is made up
@@ -98,17 +103,32 @@ def test_a_proof_decides_the_plies_before_it_and_its_own(game: Game) -> None:
     assert outcome_or_proof(proven).tolist() == [-1, 1, -1, 1, 1, -1, 1]
     assert examples_of([proven]).value_target.tolist() == [-1, 1, -1, 1, 1, -1, 1]
     assert examples_of([proven], 0.5).value_target.tolist() == [-0.25, 0.75, -0.25, 1, 0.75, -0.25, 1]
-    assert outcome_or_proof(proven._replace(proven=np.zeros(7, bool))).tolist() == outcome_for_mover(record).tolist()
+    assert (
+        outcome_or_proof(proven._replace(proven=np.zeros(7, bool))).tolist()
+        == outcome_for_mover(record).tolist()
+    )
 
 
 def test_a_proven_draw_is_one_whoever_wins_later(game: Game) -> None:
     record = play(game, [0, 4, 1, 3, 8, 7, 2])._replace(first_outcome=1.0)
     drawn = record._replace(root_value=np.array([0, 0, 0, 0, 1, 0, 1], np.float32), proven=np.arange(7) == 2)
     examples = examples_of([drawn])
-    assert examples.value_target.tolist() == [0, 0, 0, -1, 1, -1, 1] and examples.draw_target.tolist() == [1, 1, 1, 0, 0, 0, 0]
+    assert examples.value_target.tolist() == [0, 0, 0, -1, 1, -1, 1] and examples.draw_target.tolist() == [
+        1,
+        1,
+        1,
+        0,
+        0,
+        0,
+        0,
+    ]
 
 
-@given(plies=st.lists(st.tuples(st.integers(0, 1), st.sampled_from([-1, 0, 1]), st.booleans()), min_size=1, max_size=12))
+@given(
+    plies=st.lists(
+        st.tuples(st.integers(0, 1), st.sampled_from([-1, 0, 1]), st.booleans()), min_size=1, max_size=12
+    )
+)
 def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int, int, bool]]) -> None:
     movers, values, proven = (np.array(column) for column in zip(*plies, strict=True))
     record = GameRecord(
@@ -130,7 +150,11 @@ def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int,
     assert outcome_or_proof(record).tolist() == expected[::-1]
 
 
-@given(mix=st.floats(0, 1), values=st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5), drawn=st.booleans())
+@given(
+    mix=st.floats(0, 1),
+    values=st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5),
+    drawn=st.booleans(),
+)
 def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], drawn: bool) -> None:
     record = GameRecord(
         number=0,
@@ -143,28 +167,32 @@ def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], d
         first_outcome=0.0 if drawn else 1.0,
     )
     mixed = examples_of([record], mix)
-    assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (mixed.draw_target >= 0).all()
+    assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (
+        mixed.draw_target >= 0
+    ).all()
 
 
 def test_the_share_of_root_values_moves_from_cycle_to_cycle() -> None:
     """From 0.1 in the first cycle in four steps to 0.5 in the fifth."""
     rising = TrainConfig(value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4)
-    assert [mix_in(rising, cycle) for cycle in (1, 2, 3, 4, 5, 6, 99)] == pytest.approx([0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5])
+    assert [mix_in(rising, cycle) for cycle in (1, 2, 3, 4, 5, 6, 99)] == pytest.approx(
+        [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5]
+    )
     assert [mix_in(TrainConfig(value_mix=0.3), cycle) for cycle in (1, 50)] == [0.3, 0.3]
     assert mix_in(TrainConfig(), 7) == 0.0
 
 
 def test_a_reply_is_what_the_opponent_searched_next(game: Game) -> None:
-    """Plies 1, 3 and 4 were searched: the reply to ply 0 is that of ply 1, to 2 of 3, to 3 of 4; 1 and 4 have none."""
+    """Plies 1, 3 and 4 were searched: they are the replies to 0, 2 and 3; plies 1 and 4 have no reply."""
     record = play(game, [0, 3, 1, 4, 2], searched=[True, True, False, True, True])
-    replies = examples_of([record], replies=True).reply_target
+    replies = examples_of([record], targets=REPLIES).extra["opponent_reply"]
     assert [row.argmax() if row.any() else None for row in replies] == [3, None, 2, None]
-    assert examples_of([record]).reply_target.shape == (4, 0)
+    assert not examples_of([record]).extra
 
 
 def test_a_fast_search_is_a_reply_though_no_example(game: Game) -> None:
     record = play(game, [0, 3, 1, 4, 2])._replace(searched=np.array([True, False, True, False, False]))
-    assert examples_of([record], replies=True).reply_target.argmax(axis=1).tolist() == [3, 4]
+    assert examples_of([record], targets=REPLIES).extra["opponent_reply"].argmax(axis=1).tolist() == [3, 4]
 
 
 def test_a_second_ply_of_the_same_side_is_no_reply() -> None:
@@ -178,26 +206,29 @@ def test_a_second_ply_of_the_same_side_is_no_reply() -> None:
         searched=np.ones(4, bool),
         first_outcome=1.0,
     )
-    replies = examples_of([record], replies=True).reply_target
+    replies = examples_of([record], targets=REPLIES).extra["opponent_reply"]
     assert [row.argmax() if row.any() else None for row in replies] == [None, 2, 3, None]
 
 
 def test_merged_replies_sum_to_the_share_of_games_that_had_one(game: Game) -> None:
-    games = [play(game, [0, 3, 1, 4, 2]), play(game, [0, 4, 1, 3, 2], searched=[True, False, True, True, True])]
-    merged = merge_equal(examples_of(games, replies=True))
+    games = [
+        play(game, [0, 3, 1, 4, 2]),
+        play(game, [0, 4, 1, 3, 2], searched=[True, False, True, True, True]),
+    ]
+    merged = merge_equal(examples_of(games, targets=REPLIES))
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
-    assert merged.reply_target[first].tolist() == [0, 0, 0, 0.5, 0, 0, 0, 0, 0]
+    assert merged.extra["opponent_reply"][first].tolist() == [0, 0, 0, 0.5, 0, 0, 0, 0, 0]
 
 
 def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:
-    """The empty board is in all four games: won twice, drawn once, lost once by its mover; two began with 0, two with 4."""
+    """The empty board is in all four games: two won, one drawn, one lost; two began with 0, two with 4."""
     games = [[0, 3, 1, 4, 2], [4, 0, 3, 1, 5], [0, 1, 2, 4, 3, 5, 7, 6, 8], [4, 0, 8, 1, 5, 2]]
     merged = merge_equal(examples_of([play(game, moves) for moves in games]))
     assert len(np.unique(merged.states, axis=0)) == len(merged.states) == 1 + 2 + 3 + 4 + 4 + 2 + 1 + 1 + 1
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
     assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
     assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
-    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 4]
+    assert [column.dtype for column in merged[:4]] == [np.uint64, *[np.float32] * 3]
 
 
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
@@ -231,12 +262,15 @@ def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> No
 
 
 def test_a_ply_counts_by_its_surprise() -> None:
-    """Three of four plies are examples, with surprises 0.6, 0 and 0.3. Half of the weight 3 goes by surprise: 1, 0 and 0.5.
+    """Three plies are examples, with surprises 0.6, 0, 0.3. Half of the weight 3 goes by them: 1, 0, 0.5.
 
-    So the weights are 0.5 + 1 = 1.5, 0.5 and 1, and sum to 3; the first is one example or two, the last always one.
+    So the weights are 0.5 + 1 = 1.5, 0.5 and 1, and sum to 3; the first is one example or two, the last
+    always one.
     """
     searched, surprise = np.array([True, False, True, True]), np.array([0.6, 9.0, 0.0, 0.3], np.float32)
-    drawn = np.array([repeats_by_surprise(searched, surprise, 0.5, np.random.default_rng(seed)) for seed in range(2000)])
+    drawn = np.array(
+        [repeats_by_surprise(searched, surprise, 0.5, np.random.default_rng(seed)) for seed in range(2000)]
+    )
     assert drawn.mean(axis=0) == pytest.approx([1.5, 0, 0.5, 1], abs=5 * 0.5 / 2000**0.5)
     assert (drawn.min(axis=0) == [1, 0, 0, 1]).all() and (drawn.max(axis=0) == [2, 0, 1, 1]).all()
     assert repeats_by_surprise(searched, 0 * surprise, 0.5, np.random.default_rng(1)).tolist() == [1, 0, 1, 1]
@@ -252,8 +286,8 @@ def test_a_repeated_ply_is_several_examples(game: Game) -> None:
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,), (14, 0)]
-    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 4]
+    assert [column.shape for column in examples[:4]] == [(14, 2), (14, 9), (14,), (14,)]
+    assert [column.dtype for column in examples[:4]] == [np.uint64, *[np.float32] * 3]
     assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
 
 

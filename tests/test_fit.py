@@ -1,4 +1,4 @@
-"""Training: losses by hand, schedules, weight decay, the guard against what is not finite, and equal bits from equal seeds."""
+"""Training: losses by hand, schedules, decay, steps that are not finite, equal bits from equal seeds."""
 
 from __future__ import annotations
 
@@ -14,24 +14,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.config import NetworkConfig, TrainConfig, UserError
-from azero.examples import Examples
+from azero.config.schema import NetworkConfig, TrainConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.learning.average import WeightAverage
-from azero.learning.batches import Batch, draw_batch
-from azero.learning.fit import (
-    Ledger,
-    Trainer,
-    fit,
-    learning_rate,
-    make_optimizer,
-    multiplies_bf16,
-    resolve_precision,
-)
-from azero.learning.losses import auxiliary_loss_of, outcome_shares, policy_loss_of, softened, value_loss_of
-from azero.network.model import Network, Outputs, build_network, pack_network, unpack_network, value_of
+from azero.network.heads import heads_of, softened
+from azero.network.model import Network, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
+from azero.replay.examples import Examples
+from azero.training.average import WeightAverage
+from azero.training.batches import Batch, draw_batch
+from azero.training.fit import Earlier, fit, learning_rate
+from azero.training.losses import outcome_shares, policy_loss_of, value_loss_of
+from azero.training.trainer import Ledger, Trainer, make_optimizer, multiplies_bf16, resolve_precision
 
 SMALL = NetworkConfig(blocks=1, channels=8)
 
@@ -61,17 +55,20 @@ def examples(game: Game) -> Examples:
     moves = [int(rng.choice(game.legal_actions(state))) for state in states]
     value = rng.choice([-1, 0, 1], 64).astype(np.float32)
     policy = np.eye(9, dtype=np.float32)[moves]
-    return Examples(states, policy, value, (value == 0).astype(np.float32), policy[::-1])
+    draw = (value == 0).astype(np.float32)
+    return Examples(states, policy, value, draw, {"opponent_reply": policy[::-1]})
 
 
 def same(one: Network, other: Network) -> bool:
     """Whether two networks are equal in every bit of weights and statistics."""
-    return all(torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True))
+    return all(
+        torch.equal(a, b) for a, b in zip(one.state_dict().values(), other.state_dict().values(), strict=True)
+    )
 
 
 def batch_of(policy_target: list[float], legal: list[bool]) -> Batch:
     policy = torch.tensor([policy_target])
-    return Batch(torch.zeros(1, 2, 3, 3), policy, torch.zeros(1), torch.ones(1), policy, torch.tensor([legal]))
+    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([legal]), policy, torch.zeros(1), torch.ones(1))
 
 
 # --- losses, by hand ---
@@ -92,7 +89,9 @@ def test_squared_error_of_a_linear_output_by_hand() -> None:
     """Errors 0.25, -0.25 and 1: mean over three actions, or with the illegal one left out of the sum."""
     output = torch.tensor([[0.5, 0.5, 1.0]])
     batch = batch_of([0.25, 0.75, 0.0], [True, True, False])
-    unmasked, _ = policy_loss_of(output, batch, TrainConfig(policy_loss="mse", mask_illegal=False), linear=True)
+    unmasked, _ = policy_loss_of(
+        output, batch, TrainConfig(policy_loss="mse", mask_illegal=False), linear=True
+    )
     assert unmasked.item() == pytest.approx((0.0625 + 0.0625 + 1) / 3)
     masked, _ = policy_loss_of(output, batch, TrainConfig(policy_loss="mse"), linear=True)
     assert masked.item() == pytest.approx((0.0625 + 0.0625) / 3)
@@ -109,22 +108,32 @@ def test_illegal_moves_get_no_gradient_when_masked() -> None:
     output = torch.zeros(1, 3, requires_grad=True)
     for linear, policy_loss in ((False, "cross_entropy"), (False, "mse"), (True, "mse")):
         loss, _ = policy_loss_of(
-            output, batch_of([1.0, 0.0, 0.0], [True, True, False]), TrainConfig(policy_loss=policy_loss), linear
+            output,
+            batch_of([1.0, 0.0, 0.0], [True, True, False]),
+            TrainConfig(policy_loss=policy_loss),
+            linear,
         )
         (gradient,) = torch.autograd.grad(loss, output)
         assert gradient[0, 2] == 0 and gradient[0, 0] < 0
 
 
 def test_outcome_shares_by_hand() -> None:
-    """Of eight games four won, one drawn, three lost: the value is 1/8; all won; all drawn; lost and drawn in halves."""
+    """Four of eight games won, one drawn, three lost: value 1/8. Then all won, all drawn, half of each."""
     value, draw = torch.tensor([1 / 8, 1.0, 0.0, -0.5]), torch.tensor([1 / 8, 0.0, 1.0, 0.5])
-    assert outcome_shares(value, draw).tolist() == [[4 / 8, 1 / 8, 3 / 8], [1, 0, 0], [0, 1, 0], [0, 0.5, 0.5]]
+    assert outcome_shares(value, draw).tolist() == [
+        [4 / 8, 1 / 8, 3 / 8],
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0.5, 0.5],
+    ]
 
 
 def test_cross_entropy_of_win_draw_and_loss_by_hand() -> None:
-    """Logits ln 1, ln 2, ln 5 are P(win) 1/8, P(draw) 2/8, P(loss) 5/8, so the value is -1/2; the target is 1/4, 1/2, 1/4."""
+    """Logits ln 1, ln 2, ln 5 give 1/8, 2/8 and 5/8, so the value is -1/2. The target is 1/4, 1/2, 1/4."""
     output = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
-    batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([0.0]), draw_target=torch.tensor([0.5]))
+    batch = batch_of([1.0], [True])._replace(
+        value_target=torch.tensor([0.0]), draw_target=torch.tensor([0.5])
+    )
     assert value_of(output).tolist() == pytest.approx([-0.5])
     expected = -math.log(1 / 8) / 4 - math.log(2 / 8) / 2 - math.log(5 / 8) / 4
     assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(expected)
@@ -145,23 +154,48 @@ def test_a_softened_target_by_hand() -> None:
 
 
 def test_auxiliary_losses_by_hand() -> None:
-    """The soft head says 1/3 and 2/3 of two legal moves, its target is 1/4 and 3/4; the reply head says 1/8, 2/8, 5/8 of any."""
+    """The soft head gives 1/3 and 2/3, its target is 1/4 and 3/4. The reply head gives 1/8, 2/8, 5/8."""
     logits = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
-    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])._replace(reply_target=torch.tensor([[0.0, 0.0, 1.0]]))
+    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])._replace(
+        extra={"opponent_reply": torch.tensor([[0.0, 0.0, 1.0]])}
+    )
     config = TrainConfig(soft_policy_weight=2.0, soft_policy_temperature=2.0, opponent_reply_weight=0.5)
     soft = -math.log(1 / 3) / 4 - math.log(2 / 3) * 3 / 4  # 0.1 ** 0.5 to 0.9 ** 0.5 is as 1 to 3
     reply = -math.log(5 / 8)
-    found = {
-        heads: float(auxiliary_loss_of(Outputs(logits, logits, *heads), batch, config))
-        for heads in ((None, None), (logits, None), (None, logits), (logits, logits))
-    }
-    assert list(found.values()) == pytest.approx([0.0, 2 * soft, reply / 2, 2 * soft + reply / 2])
-    without = batch._replace(reply_target=torch.zeros(1, 3))  # the game was over
-    assert auxiliary_loss_of(Outputs(logits, logits, None, logits), without, config) == 0
+    heads = heads_of(NetworkConfig(soft_policy=True, opponent_reply=True))
+    targets = [batch.policy_target, batch.extra["opponent_reply"]]
+    found = [
+        head.loss(logits, target, batch.legal_mask, config).item()
+        for head, target in zip(heads, targets, strict=True)
+    ]
+    assert [head.name for head in heads] == ["soft_policy", "opponent_reply"]
+    assert found == pytest.approx([soft, reply])
+    assert [head.weight(config) for head in heads] == [2.0, 0.5]
+    # A game that was over has no reply.
+    assert heads[1].loss(logits, torch.zeros(1, 3), batch.legal_mask, config) == 0
+
+
+@pytest.mark.parametrize("soft, reply", [(False, False), (True, False), (False, True), (True, True)])
+def test_the_total_loss_adds_every_head_with_its_weight(
+    game: Game, examples: Examples, soft: bool, reply: bool
+) -> None:
+    """The stats are means over the stage; one batch of all examples makes them those of one step."""
+    network = build_network(replace(SMALL, soft_policy=soft, opponent_reply=reply), game, 1)
+    config = TrainConfig(
+        batch_size=64, epochs=1, value_weight=0.5, soft_policy_weight=2.0, opponent_reply_weight=0.3
+    )
+    stats = fit(network, examples, game, config, 1, "cpu").scalars
+    weights = {"loss/policy": 1.0, "loss/value": 0.5}
+    if soft:
+        weights["loss/soft_policy"] = 2.0
+    if reply:
+        weights["loss/opponent_reply"] = 0.3
+    assert weights.keys() == {tag for tag in stats if tag.startswith("loss/")} - {"loss/total"}
+    assert stats["loss/total"] == pytest.approx(sum(weight * stats[tag] for tag, weight in weights.items()))
 
 
 def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
-    """Cross-entropy is least where the softmax is the target itself, whose win less loss is the mean outcome."""
+    """Cross-entropy is smallest where the softmax equals the target, whose win - loss is the mean outcome."""
     value, draw = torch.tensor([0.25, -0.6]), torch.tensor([0.5, 0.1])
     logits = outcome_shares(value, draw).log().requires_grad_()
     batch = batch_of([1.0], [True])._replace(value_target=value, draw_target=draw)
@@ -170,9 +204,11 @@ def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
 
 
 def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> None:
-    """At a learning rate near 0 nothing changes, so the loss told is that of the first network in training mode."""
+    """At a learning rate near 0 nothing changes: the loss is that of the first network in training mode."""
     network = build_network(SMALL, game, 1)
-    config = TrainConfig(batch_size=64, epochs=1, lr=1e-12, symmetries=False, value_weight=0.5, weight_decay=0.0)
+    config = TrainConfig(
+        batch_size=64, epochs=1, lr=1e-12, symmetries=False, value_weight=0.5, weight_decay=0.0
+    )
     result = fit(network, examples, game, config, 1, "cpu")
     planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
     legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
@@ -185,10 +221,16 @@ def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> N
     assert result.scalars["loss/policy"] == pytest.approx(policy_loss, rel=1e-4)
     assert result.scalars["loss/value"] == pytest.approx(value_loss, rel=1e-4)
     assert result.scalars["loss/total"] == pytest.approx(policy_loss + 0.5 * value_loss, rel=1e-4)
-    assert result.scalars["train/value_error"] == pytest.approx((value - outcome).abs().mean().item(), rel=1e-4)
+    assert result.scalars["train/value_error"] == pytest.approx(
+        (value - outcome).abs().mean().item(), rel=1e-4
+    )
     assert result.scalars["train/target_entropy"] == 0.0
-    assert result.scalars["train/policy_entropy"] == pytest.approx(torch.special.entr(policy).sum(1).mean().item(), rel=1e-4)
-    assert result.scalars["train/policy_agreement"] == pytest.approx((policy.argmax(1) == target.argmax(1)).float().mean().item())
+    assert result.scalars["train/policy_entropy"] == pytest.approx(
+        torch.special.entr(policy).sum(1).mean().item(), rel=1e-4
+    )
+    assert result.scalars["train/policy_agreement"] == pytest.approx(
+        (policy.argmax(1) == target.argmax(1)).float().mean().item()
+    )
 
 
 def test_a_linear_policy_with_cross_entropy_is_refused(game: Game, examples: Examples) -> None:
@@ -205,8 +247,19 @@ def test_schedules() -> None:
         return [learning_rate(TrainConfig(lr=1.0, **settings), step, 8) for step in range(8)]
 
     assert rates() == [1.0] * 8
-    assert rates(schedule="step", milestones=[0.5, 0.75], decay_factor=0.5) == [1, 1, 1, 1, 0.5, 0.5, 0.25, 0.25]
-    assert rates(schedule="cosine")[::2] == pytest.approx([1, (1 + math.sqrt(0.5)) / 2, 0.5, (1 - math.sqrt(0.5)) / 2])
+    assert rates(schedule="step", milestones=[0.5, 0.75], decay_factor=0.5) == [
+        1,
+        1,
+        1,
+        1,
+        0.5,
+        0.5,
+        0.25,
+        0.25,
+    ]
+    assert rates(schedule="cosine")[::2] == pytest.approx(
+        [1, (1 + math.sqrt(0.5)) / 2, 0.5, (1 - math.sqrt(0.5)) / 2]
+    )
     assert rates(warmup_steps=4) == [0.25, 0.5, 0.75, 1, 1, 1, 1, 1]
     assert learning_rate(TrainConfig(lr=1.0, warmup_steps=4), 0, 8, steps_before=2) == 0.75
 
@@ -226,14 +279,16 @@ def test_weight_decay_acts_on_kernels_and_on_the_rest_only_if_asked(game: Game, 
         for parameter in network.parameters():
             parameter.data.fill_(2.0)
             parameter.grad = torch.zeros_like(parameter)
-        make_optimizer(network, TrainConfig(optimizer=name, lr=0.1, weight_decay=0.5, decay_biases=decay_biases)).step()
+        make_optimizer(
+            network, TrainConfig(optimizer=name, lr=0.1, weight_decay=0.5, decay_biases=decay_biases)
+        ).step()
         for parameter in network.parameters():
             expected = 2.0 - 0.1 * 0.5 * 2.0 if parameter.ndim > 1 or decay_biases else 2.0
             assert parameter.flatten()[0].item() == pytest.approx(expected)
 
 
 def test_decay_of_adam_is_in_the_gradient(game: Game) -> None:
-    """Adam divides a gradient by its own size, so L2 in the gradient moves a weight by lr whatever the decay is."""
+    """Adam divides a gradient by its size, so L2 in the gradient moves a weight by lr for any decay."""
     for decay in (0.001, 0.1):
         network = build_network(SMALL, game, 1)
         for parameter in network.parameters():
@@ -248,7 +303,13 @@ def test_clipping_bounds_the_gradient(game: Game, examples: Examples) -> None:
     for clip_norm in (0.01, 0.1):
         network = build_network(SMALL, game, 1)
         config = TrainConfig(
-            optimizer="sgd", momentum=0.0, weight_decay=0.0, lr=1.0, clip_norm=clip_norm, batch_size=64, epochs=1
+            optimizer="sgd",
+            momentum=0.0,
+            weight_decay=0.0,
+            lr=1.0,
+            clip_norm=clip_norm,
+            batch_size=64,
+            epochs=1,
         )
         result = fit(network, examples, game, config, 1, "cpu")
         assert result.scalars["train/gradient_norm"] > 0.1
@@ -270,21 +331,28 @@ def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, ex
 
 
 def test_heads_for_training_only_learn_their_own_targets(game: Game, examples: Examples) -> None:
-    network = build_network(replace(SMALL, blocks=2, channels=16, soft_policy=True, opponent_reply=True), game, 1)
-    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False, opponent_reply_weight=1.0)
+    network = build_network(
+        replace(SMALL, blocks=2, channels=16, soft_policy=True, opponent_reply=True), game, 1
+    )
+    config = TrainConfig(
+        lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False, opponent_reply_weight=1.0
+    )
     result = fit(network, examples, game, config, 1, "cpu")
     planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
     with torch.no_grad():
         outputs = result.network.outputs(planes)
-    assert outputs.reply is not None and outputs.soft is not None
-    assert (outputs.reply.argmax(1).numpy() == examples.reply_target.argmax(1)).mean() > 0.95
-    assert (outputs.soft.argmax(1).numpy() == examples.policy_target.argmax(1)).mean() > 0.5  # illegal moves are not masked here
+    reply, soft = (outputs.extra[name].argmax(1).numpy() for name in ("opponent_reply", "soft_policy"))
+    assert (reply == examples.extra["opponent_reply"].argmax(1)).mean() > 0.95
+    # illegal moves are not masked here
+    assert (soft == examples.policy_target.argmax(1)).mean() > 0.5
     assert result.scalars["loss/policy"] < 0.2
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
-def test_a_small_network_learns_64_positions_by_heart(game: Game, examples: Examples, optimizer: str, precision: str) -> None:
+def test_a_small_network_learns_64_positions_by_heart(
+    game: Game, examples: Examples, optimizer: str, precision: str
+) -> None:
     network = build_network(replace(SMALL, blocks=2, channels=16), game, 1)
     config = TrainConfig(
         optimizer=optimizer,
@@ -301,7 +369,9 @@ def test_a_small_network_learns_64_positions_by_heart(game: Game, examples: Exam
     assert result.scalars["train/policy_agreement"] == 1.0
     planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
     with torch.no_grad():
-        logits, value = result.network(planes)  # in evaluation mode: batch norm's statistics were learned as well
+        logits, value = result.network(
+            planes
+        )  # in evaluation mode: batch norm's statistics were learned as well
     legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
     moves = logits.masked_fill(~legal, -math.inf).argmax(1).numpy()
     assert (moves == examples.policy_target.argmax(1)).mean() > 0.95
@@ -309,9 +379,17 @@ def test_a_small_network_learns_64_positions_by_heart(game: Game, examples: Exam
 
 
 def test_the_published_kind_learns_by_squared_error(game: Game, examples: Examples) -> None:
-    network = build_network(NetworkConfig(blocks=2, channels=32, block="pyramid", head="pooled", policy_output="linear"), game, 1)
+    network = build_network(
+        NetworkConfig(blocks=2, channels=32, block="pyramid", head="pooled", policy_output="linear"), game, 1
+    )
     config = TrainConfig(
-        optimizer="adam", policy_loss="mse", mask_illegal=False, lr=0.003, batch_size=64, epochs=250, symmetries=False
+        optimizer="adam",
+        policy_loss="mse",
+        mask_illegal=False,
+        lr=0.003,
+        batch_size=64,
+        epochs=250,
+        symmetries=False,
     )
     result = fit(network, examples, game, config, 1, "cpu")
     assert result.scalars["loss/policy"] < 0.01 and result.scalars["loss/value"] < 0.05
@@ -337,11 +415,15 @@ def test_moments_go_through_a_file_without_a_trace(game: Game, examples: Example
     config = TrainConfig(optimizer=optimizer, batch_size=16, epochs=2)
     first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
     data = pack_network(
-        first.network, game=game, config=SMALL, cycle=1, train_steps=first.steps, optimizer_state=first.optimizer_state
+        first.network,
+        game=game,
+        cycle=1,
+        train_steps=first.steps,
+        optimizer_state=first.optimizer_state,
     )
     loaded = unpack_network(data, "file")
     on = [
-        fit(start, examples, game, config, 2, "cpu", optimizer_state=state).network
+        fit(start, examples, game, config, 2, "cpu", earlier=Earlier(state)).network
         for start, state in (
             (first.network, first.optimizer_state),
             (loaded.network, loaded.optimizer_state),
@@ -357,7 +439,12 @@ def test_moments_of_another_optimizer_or_network_are_left(game: Game, examples: 
     network = build_network(SMALL, game, 1)
     state = fit(network, examples, game, config, 1, "cpu").optimizer_state
     fresh = fit(network, examples, game, replace(config, optimizer="sgd"), 1, "cpu").network
-    assert same(fresh, fit(network, examples, game, replace(config, optimizer="sgd"), 1, "cpu", optimizer_state=state).network)
+    assert same(
+        fresh,
+        fit(
+            network, examples, game, replace(config, optimizer="sgd"), 1, "cpu", earlier=Earlier(state)
+        ).network,
+    )
     bigger = build_network(NetworkConfig(blocks=2, channels=8), game, 1)
     assert not Trainer(bigger, config, "cpu", state).went_on
     assert Trainer(network, config, "cpu", state).went_on
@@ -368,10 +455,10 @@ def test_progress_hears_of_every_step_and_may_stop_it(game: Game, examples: Exam
     config = TrainConfig(batch_size=16, epochs=10)
     fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu", lambda *told: heard.append(told))
     assert [done for done, _, _ in heard] == list(range(1, 41)) and {steps for _, steps, _ in heard} == {40}
-    with_figures = [figures for _, _, figures in heard if figures]
-    assert len(with_figures) == 20 and all(figures["train/lr"] == config.lr for figures in with_figures)
+    with_stats = [stats for _, _, stats in heard if stats]
+    assert len(with_stats) == 20 and all(stats["train/lr"] == config.lr for stats in with_stats)
 
-    def stop(done: int, steps: int, figures: dict[str, float]) -> None:
+    def stop(done: int, steps: int, stats: dict[str, float]) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
@@ -383,7 +470,7 @@ def test_progress_hears_of_every_step_and_may_stop_it(game: Game, examples: Exam
 
 
 def test_an_average_forgets_its_first_weights_by_hand(game: Game) -> None:
-    """Kept are 1/10, 2/11 and 3/12 of it, never more than the decay: from 0 on, 1 makes 0.9, 2 makes 19.8 / 11, 3 makes 2.7."""
+    """It keeps 1/10, 2/11, 3/12, at most the decay: from 0, 1 makes 0.9, 2 makes 19.8 / 11, 3 makes 2.7."""
     network = build_network(SMALL, game, 1)
     weight = network.stem.weight.data
     average = WeightAverage(network, network, decay=0.9, steps_before=0)
@@ -423,41 +510,65 @@ def test_an_average_s_statistics_are_the_means_over_its_own_batches(game: Game) 
     batches = torch.rand(3, 16, 2, 3, 3, generator=torch.Generator().manual_seed(1))
     average.measure_statistics(batches)
     with torch.no_grad():
-        seen = [network.stem(planes).transpose(0, 1).flatten(1) for planes in batches]  # [channels, cells of all boards]
+        seen = [
+            network.stem(planes).transpose(0, 1).flatten(1) for planes in batches
+        ]  # [channels, cells of all boards]
     norm = average.network.stem_norm
-    assert norm is not None and norm.running_mean is not None and norm.running_var is not None and norm.momentum == 0.1
+    assert (
+        norm is not None
+        and norm.running_mean is not None
+        and norm.running_var is not None
+        and norm.momentum == 0.1
+    )
     assert torch.allclose(norm.running_mean, torch.stack([part.mean(1) for part in seen]).mean(0), atol=1e-6)
     assert torch.allclose(norm.running_var, torch.stack([part.var(1) for part in seen]).mean(0), rtol=1e-4)
 
 
-def test_with_an_average_training_goes_as_without_and_the_average_follows(game: Game, examples: Examples) -> None:
+def test_with_an_average_training_goes_as_without_and_the_average_follows(
+    game: Game, examples: Examples
+) -> None:
     network, config = build_network(SMALL, game, 1), TrainConfig(batch_size=16, epochs=4)
     plain = fit(network, examples, game, config, 1, "cpu")
     result = fit(network, examples, game, replace(config, ema_decay=0.9), 1, "cpu")
     assert plain.training is None and result.training is not None and same(result.training, plain.network)
     assert not same(result.network, plain.network) and not result.network.training
-    last = fit(network, examples, game, replace(config, ema_decay=1e-9), 1, "cpu").network  # keeps nothing: the last weights
+    last = fit(
+        network, examples, game, replace(config, ema_decay=1e-9), 1, "cpu"
+    ).network  # keeps nothing: the last weights
     weights = zip(last.parameters(), plain.network.parameters(), strict=True)
     assert all(torch.allclose(one, other, atol=1e-6) for one, other in weights)
     statistics = [one.state_dict()["stem_norm.running_mean"] for one in (last, plain.network)]
     assert not torch.equal(*statistics)  # measured for itself
 
 
-def test_average_and_training_weights_go_through_a_file_without_a_trace(game: Game, examples: Examples) -> None:
+def test_average_and_training_weights_go_through_a_file_without_a_trace(
+    game: Game, examples: Examples
+) -> None:
     config = TrainConfig(batch_size=16, epochs=2, ema_decay=0.95)
     first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
     assert first.training is not None
     packed: dict[str, Any] = {
         "game": game,
-        "config": SMALL,
         "cycle": 1,
         "train_steps": first.steps,
         "optimizer_state": first.optimizer_state,
     }
     loaded = unpack_network(pack_network(first.network, training=first.training, **packed), "file")
-    assert loaded.training is not None and same(loaded.training, first.training) and same(loaded.network, first.network)
+    assert (
+        loaded.training is not None
+        and same(loaded.training, first.training)
+        and same(loaded.network, first.network)
+    )
     on = [
-        fit(start, examples, game, config, 2, "cpu", optimizer_state=state, steps_before=first.steps, average=average)
+        fit(
+            start,
+            examples,
+            game,
+            config,
+            2,
+            "cpu",
+            earlier=Earlier(state, first.steps, average),
+        )
         for start, state, average in (
             (first.training, first.optimizer_state, first.network),
             (loaded.training, loaded.optimizer_state, loaded.network),
@@ -468,29 +579,33 @@ def test_average_and_training_weights_go_through_a_file_without_a_trace(game: Ga
     assert unpack_network(pack_network(first.network, **packed), "file").training is None
 
 
-def test_the_average_goes_on_where_it_was_and_keeps_what_its_steps_say(game: Game, examples: Examples) -> None:
+def test_the_average_goes_on_where_it_was_and_keeps_what_its_steps_say(
+    game: Game, examples: Examples
+) -> None:
     """One step. After 1,000 steps it keeps 0.9 of the average that it was given, after none 1/10 of it."""
     start, before = build_network(SMALL, game, 1), build_network(SMALL, game, 2)
     config = TrainConfig(batch_size=64, epochs=1, ema_decay=0.9)
     for steps_before, kept in ((1000, 0.9), (0, 0.1)):
-        result = fit(start, examples, game, config, 1, "cpu", steps_before=steps_before, average=before)
+        result = fit(
+            start, examples, game, config, 1, "cpu", earlier=Earlier(steps=steps_before, average=before)
+        )
         assert result.training is not None and result.steps == 1
         expected = kept * before.stem.weight + (1 - kept) * result.training.stem.weight
         assert torch.allclose(result.network.stem.weight, expected, atol=1e-6)
 
 
 def test_the_warm_up_goes_on_with_the_moments_and_begins_anew_without(game: Game, examples: Examples) -> None:
-    """Two steps behind a warm-up of four: the next has 3/4 of the rate, and the first one of new moments 1/4."""
+    """After two steps of a warm-up of four the next has 3/4 of the rate; with new moments it has 1/4."""
     config = TrainConfig(batch_size=64, epochs=1, warmup_steps=4, lr=0.1)
     first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
     assert first.scalars["train/lr"] == pytest.approx(0.025)
-    on = fit(first.network, examples, game, config, 1, "cpu", optimizer_state=first.optimizer_state, steps_before=2)
+    on = fit(first.network, examples, game, config, 1, "cpu", earlier=Earlier(first.optimizer_state, steps=2))
     assert on.scalars["train/lr"] == pytest.approx(0.075)
-    anew = fit(first.network, examples, game, config, 1, "cpu", steps_before=2)
+    anew = fit(first.network, examples, game, config, 1, "cpu", earlier=Earlier(steps=2))
     assert anew.scalars["train/lr"] == pytest.approx(0.025)
     plain = replace(config, optimizer="sgd", momentum=0.0)  # keeps no moments, but knows that it has stepped
     state = {"optimizer": "sgd", "state": {}}
-    on = fit(first.network, examples, game, plain, 1, "cpu", optimizer_state=state, steps_before=2)
+    on = fit(first.network, examples, game, plain, 1, "cpu", earlier=Earlier(state, steps=2))
     assert on.scalars["train/lr"] == pytest.approx(0.075)
 
 
@@ -503,14 +618,21 @@ def test_every_symmetry_is_drawn_for_every_example_unless_there_shall_be_none(
         drawn.append(which)
         return draw_batch(data, of, rows, which)
 
-    monkeypatch.setattr("azero.learning.fit.draw_batch", watched)
+    monkeypatch.setattr("azero.training.fit.draw_batch", watched)
     fit(build_network(SMALL, game, 1), examples, game, TrainConfig(batch_size=16, epochs=5), 1, "cpu")
     batches = [which for which in drawn if which is not None]
     assert len(batches) == len(drawn) == 20 and all(len(set(which.tolist())) > 1 for which in batches)
     # 320 draws of eight: 40 each, give or take five standard deviations of sqrt(320 * 7 / 64) = 5.9
     assert torch.bincount(torch.cat(batches), minlength=8).tolist() == pytest.approx([40] * 8, abs=30)
     drawn.clear()
-    fit(build_network(SMALL, game, 1), examples, game, TrainConfig(batch_size=16, epochs=1, symmetries=False), 1, "cpu")
+    fit(
+        build_network(SMALL, game, 1),
+        examples,
+        game,
+        TrainConfig(batch_size=16, epochs=1, symmetries=False),
+        1,
+        "cpu",
+    )
     assert drawn == [None] * 4
 
 
@@ -520,20 +642,26 @@ def test_every_symmetry_is_drawn_for_every_example_unless_there_shall_be_none(
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
 @pytest.mark.parametrize("clip_norm", [0.0, 1.0])
 @pytest.mark.parametrize("first", [True, False])
-def test_a_step_that_is_not_finite_changes_nothing(game: Game, optimizer: str, clip_norm: float, first: bool) -> None:
-    """NaN and infinity in planes, policy or value: weights, moments and batch-norm statistics keep every bit."""
-    trainer = Trainer(build_network(SMALL, game, 1), TrainConfig(optimizer=optimizer, clip_norm=clip_norm), "cpu", None)
+def test_a_step_that_is_not_finite_changes_nothing(
+    game: Game, optimizer: str, clip_norm: float, first: bool
+) -> None:
+    """After NaN or infinity in planes, policy or value, weights, moments and statistics keep every bit."""
+    trainer = Trainer(
+        build_network(SMALL, game, 1), TrainConfig(optimizer=optimizer, clip_norm=clip_norm), "cpu", None
+    )
     ledger = Ledger(100, "cpu")
     generator = torch.Generator().manual_seed(1)
     planes = torch.rand(16, 2, 3, 3, generator=generator)
     target = torch.softmax(torch.rand(16, 9, generator=generator), 1)
     value, legal_mask = torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool)
-    good = Batch(planes, target, value, torch.zeros(16), target, legal_mask)
+    good = Batch(planes, legal_mask, target, value, torch.zeros(16))
     if not first:
         trainer.step(good, 0.01, ledger)
 
     def snapshot() -> tuple[list[torch.Tensor], dict[str, dict[str, torch.Tensor]]]:
-        return [tensor.clone() for tensor in trainer.network.state_dict().values()], trainer.moments()["state"]
+        return [tensor.clone() for tensor in trainer.network.state_dict().values()], trainer.moments()[
+            "state"
+        ]
 
     weights, moments = snapshot()
     for number in (math.nan, math.inf):
@@ -546,20 +674,22 @@ def test_a_step_that_is_not_finite_changes_nothing(game: Game, optimizer: str, c
     for name, kept in moments.items():
         for key, tensor in kept.items():
             assert torch.equal(tensor, after_moments[name][key])
-    assert ledger.skipped_steps() == 6
+    assert int(ledger.skipped) == 6
     trainer.step(good, 0.01, ledger)
     after, _ = snapshot()
     assert all(bool(torch.isfinite(tensor).all()) for tensor in after)
     assert not torch.equal(after[0], weights[0])
-    figures = ledger.look(5)
-    assert all(math.isfinite(value) for value in figures.values())  # bad steps are in no mean
+    stats = ledger.look(5)
+    assert all(math.isfinite(value) for value in stats.values())  # bad steps are in no mean
 
 
 def test_training_goes_on_over_single_bad_examples(game: Game, examples: Examples) -> None:
     value_target = examples.value_target.copy()
     value_target[5] = np.nan
     config = TrainConfig(batch_size=4, epochs=3)
-    result = fit(build_network(SMALL, game, 1), examples._replace(value_target=value_target), game, config, 1, "cpu")
+    result = fit(
+        build_network(SMALL, game, 1), examples._replace(value_target=value_target), game, config, 1, "cpu"
+    )
     assert result.skipped == 3 and result.steps == 48
     assert all(bool(torch.isfinite(tensor).all()) for tensor in result.network.state_dict().values())
 
@@ -581,7 +711,9 @@ def test_eight_bad_steps_in_a_row_stop_the_training(game: Game, examples: Exampl
 
 
 def test_a_learning_rate_that_explodes_is_stopped(game: Game, examples: Examples) -> None:
-    config = TrainConfig(batch_size=16, epochs=50, lr=1000.0, optimizer="sgd", momentum=0.99, weight_decay=1.0)
+    config = TrainConfig(
+        batch_size=16, epochs=50, lr=1000.0, optimizer="sgd", momentum=0.99, weight_decay=1.0
+    )
     with pytest.raises(UserError, match="not finite"):
         fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
 
@@ -590,9 +722,9 @@ def test_a_learning_rate_that_explodes_is_stopped(game: Game, examples: Examples
 
 
 def test_auto_precision_is_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.learning.fit.multiplies_bf16", lambda: False)
+    monkeypatch.setattr("azero.training.trainer.multiplies_bf16", lambda: False)
     assert resolve_precision("auto", "cpu", 256) == "fp32"
-    monkeypatch.setattr("azero.learning.fit.multiplies_bf16", lambda: True)
+    monkeypatch.setattr("azero.training.trainer.multiplies_bf16", lambda: True)
     assert resolve_precision("auto", "cpu", 256) == "bf16"
     assert resolve_precision("auto", "cpu", 32) == "fp32"
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
@@ -600,8 +732,12 @@ def test_auto_precision_is_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     assert resolve_precision("fp32", "cuda", 32) == "fp32" and resolve_precision("bf16", "cpu", 32) == "bf16"
 
 
-@pytest.mark.parametrize("amx, avx, multiplies", [(True, True, True), (False, True, True), (False, False, False)])
-def test_amx_and_avx512_multiply_bf16(monkeypatch: pytest.MonkeyPatch, amx: bool, avx: bool, multiplies: bool) -> None:
+@pytest.mark.parametrize(
+    "amx, avx, multiplies", [(True, True, True), (False, True, True), (False, False, False)]
+)
+def test_amx_and_avx512_multiply_bf16(
+    monkeypatch: pytest.MonkeyPatch, amx: bool, avx: bool, multiplies: bool
+) -> None:
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx)
     assert multiplies_bf16() is multiplies
@@ -617,32 +753,44 @@ def test_bf16_on_the_cpu_repeats_bit_for_bit(game: Game, examples: Examples) -> 
 
 
 def test_a_value_that_is_sure_and_wrong_learns_in_bf16_too(game: Game) -> None:
-    """tanh 5 is 0.99991, in bf16 it is 1, with no slope. d/dx (tanh x + 1)^2 = 2 (tanh x + 1) (1 - tanh^2 x)."""
+    """tanh 5 is 0.99991, in bf16 1 without slope. d/dx (tanh x + 1)^2 = 2 (tanh x + 1) (1 - tanh^2 x)."""
     trainer = Trainer(build_network(SMALL, game, 1), TrainConfig(precision="bf16"), "cpu", None)
     output = trainer.network.value_head.output
     with torch.no_grad():
         output.weight.zero_()
         output.bias.fill_(5.0)
     target = torch.full((4, 9), 1 / 9)
-    batch = Batch(torch.rand(4, 2, 3, 3), target, -torch.ones(4), torch.zeros(4), target, torch.ones(4, 9, dtype=torch.bool))
-    trainer.losses(batch)[1].backward()
+    legal_mask = torch.ones(4, 9, dtype=torch.bool)
+    batch = Batch(torch.rand(4, 2, 3, 3), legal_mask, target, -torch.ones(4), torch.zeros(4))
+    trainer.losses(batch)[1]["loss/value"].backward()
     assert output.bias.grad is not None
     assert output.bias.grad.item() == pytest.approx(2 * (np.tanh(5) + 1) * (1 - np.tanh(5) ** 2), rel=2**-7)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
-@pytest.mark.parametrize("parts", [{}, {"value_output": "wdl", "pooling_every": 1, "squeeze_ratio": 4, "soft_policy": True}])
+@pytest.mark.parametrize(
+    "parts", [{}, {"value_output": "wdl", "pooling_every": 1, "squeeze_ratio": 4, "soft_policy": True}]
+)
 def test_training_on_a_gpu_learns_repeats_and_guards(
     game: Game, examples: Examples, optimizer: str, parts: dict[str, Any]
 ) -> None:
     network = build_network(replace(SMALL, blocks=2, channels=16, **parts), game, 1)
-    config = TrainConfig(optimizer=optimizer, lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
+    config = TrainConfig(
+        optimizer=optimizer, lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False
+    )
     one, other = (fit(network, examples, game, config, 1, "cuda") for _ in range(2))
     assert one.scalars["train/policy_agreement"] > 0.95 and same(one.network, other.network)
     value_target = examples.value_target.copy()
     value_target[5] = np.nan
-    bad = fit(network, examples._replace(value_target=value_target), game, replace(config, batch_size=4, epochs=3), 1, "cuda")
+    bad = fit(
+        network,
+        examples._replace(value_target=value_target),
+        game,
+        replace(config, batch_size=4, epochs=3),
+        1,
+        "cuda",
+    )
     assert bad.skipped == 3
     with pytest.raises(UserError):
         fit(network, examples._replace(value_target=value_target * np.nan), game, config, 1, "cuda")

@@ -10,28 +10,32 @@ import numpy as np
 import pytest
 from searching import after
 
-from azero.evaluations import make_evaluation
+from azero.classic.flat_monte_carlo import best_mean, share_rollouts
 from azero.games import make_game
 from azero.games.game import Game
+from azero.heuristics import make_heuristic
+from azero.kernels.random_stream import new_stream, next_below
 from azero.players import make_player
 from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
-from azero.search.flat_monte_carlo import best_mean, share_rollouts
-from azero.search.random_stream import new_stream, next_below
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
 
-def choose(game: Game, state: np.ndarray, seed: int = 0, banned: np.ndarray | None = None, **options: Any) -> int:
+def choose(
+    game: Game, state: np.ndarray, seed: int = 0, banned: np.ndarray | None = None, **options: Any
+) -> int:
     """The move of a new player in one state."""
     player = make_player("flat_monte_carlo", game, **options)
     player.new_games(np.array([seed], np.uint64))
     return int(player.choose(state[None], np.zeros(1, np.int64), np.zeros(1, np.int64), banned)[0])
 
 
-def plain_choice(game: Game, state: np.ndarray, seed: int, shares: list[int], depth: int, evaluation: str) -> int:
+def plain_choice(
+    game: Game, state: np.ndarray, seed: int, shares: list[int], depth: int, heuristic: str
+) -> int:
     """The twin: the move of the best mean reward, as lists and loops have it."""
     stream, side = new_stream(seed), game.to_play(state)
-    judge = make_evaluation(evaluation, game).function.__wrapped__ if evaluation else lambda _state: 0.0
+    judge = make_heuristic(heuristic, game).function.__wrapped__ if heuristic else lambda _state: 0.0
     means = []
     for action, share in zip(game.legal_actions(state), shares, strict=True):
         total = 0.0
@@ -56,24 +60,28 @@ def test_it_agrees_with_the_plain_twin(name: str, opening: tuple[int, ...]) -> N
     state = after(game, *opening)
     count = len(game.legal_actions(state))
     for seed in range(5):
-        assert choose(game, state, seed, rollouts=7) == plain_choice(game, state, seed, [7] * count, game.max_plies, "")
+        assert choose(game, state, seed, rollouts=7) == plain_choice(
+            game, state, seed, [7] * count, game.max_plies, ""
+        )
 
 
-@pytest.mark.parametrize("evaluation", ["", "discs"])
-def test_a_rollout_that_is_cut_is_judged_by_the_evaluation(evaluation: str) -> None:
+@pytest.mark.parametrize("heuristic", ["", "discs"])
+def test_a_rollout_that_is_cut_is_judged_by_the_heuristic(heuristic: str) -> None:
     game = make_game("othello", size=4)
     state = after(game, game.legal_actions(game.initial_state())[0])
     count = len(game.legal_actions(state))
     for seed in range(5):
-        move = choose(game, state, seed, rollouts=9, rollout_depth=2, evaluation=evaluation)
-        assert move == plain_choice(game, state, seed, [9] * count, 2, evaluation)
+        move = choose(game, state, seed, rollouts=9, rollout_depth=2, heuristic=heuristic)
+        assert move == plain_choice(game, state, seed, [9] * count, 2, heuristic)
 
 
 def test_a_total_budget_is_shared_equally_and_the_rest_goes_to_the_first_moves() -> None:
     game = make_game("tictactoe")
     state = after(game, 0, 4)  # seven moves
     for seed in range(5):
-        assert choose(game, state, seed, num_simulations=23) == plain_choice(game, state, seed, [4, 4, 3, 3, 3, 3, 3], 9, "")
+        assert choose(game, state, seed, num_simulations=23) == plain_choice(
+            game, state, seed, [4, 4, 3, 3, 3, 3, 3], 9, ""
+        )
     assert choose(game, state, num_simulations=3) in (1, 2, 3)  # the others were not looked at
 
 
@@ -83,13 +91,20 @@ def test_shares_grow_with_the_total_and_banned_moves_get_none() -> None:
     assert isinstance(player, FlatMonteCarloPlayer)
     sums, counts, banned = np.zeros(9), np.zeros(9, np.int64), np.zeros(9, np.bool_)
     banned[[0, 8]] = True
-    for total, shares in ((1, [1, 0, 0, 0, 0, 0, 0]), (9, [2, 2, 1, 1, 1, 1, 1]), (10, [2, 2, 2, 1, 1, 1, 1])):
+    for total, shares in (
+        (1, [1, 0, 0, 0, 0, 0, 0]),
+        (9, [2, 2, 1, 1, 1, 1, 1]),
+        (10, [2, 2, 2, 1, 1, 1, 1]),
+    ):
+        state, stream = game.initial_state(), new_stream(0)
         share_rollouts(
-            *(game.rule_addresses, player.board, player.judge, game.initial_state(), banned, total, new_stream(0)),
-            *(player.successor, sums, counts),
+            game.rule_addresses, player.room, player.judge, state, banned, total, stream, sums, counts
         )
         assert counts.tolist() == [0, *shares, 0]
-    assert np.all(sums <= counts) and choose(game, after(game, 0, 3, 1, 4), banned=np.eye(9, dtype=np.bool_)[[2]]) != 2
+    assert (
+        np.all(sums <= counts)
+        and choose(game, after(game, 0, 3, 1, 4), banned=np.eye(9, dtype=np.bool_)[[2]]) != 2
+    )
 
 
 def test_of_equal_means_the_first_is_taken_and_what_has_no_rollouts_is_not() -> None:
@@ -112,7 +127,8 @@ def test_a_time_limit_is_kept_and_used() -> None:
         begin = time.perf_counter()
         player.choose(np.stack([game.initial_state()] * 2), np.arange(2), np.zeros(2, np.int64))
         taken.append(time.perf_counter() - begin)
-    assert 0.099 < min(taken) < 1.0  # each position has its own time; how closely it is kept is told by bench_players.py
+    # Each position has its own time; bench_players.py measures how closely it is kept
+    assert 0.099 < min(taken) < 1.0
     begin = time.perf_counter()
     player = make_player("flat_monte_carlo", game, seconds=60.0, num_simulations=70)
     player.new_games(np.zeros(1, np.uint64))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from answering import every_kind, lived_in, positions
 
-from azero.config import NetworkConfig
+from azero.config.schema import NetworkConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
@@ -30,7 +30,9 @@ def test_folded_equals_unfolded(game: Game, config: NetworkConfig) -> None:
 
 
 def test_a_board_edge_sees_the_padding_that_training_saw(game: Game) -> None:
-    """The first batch norm of a pyramid block precedes the zero padding; folded into the kernel it would be wrong at the edge."""
+    """The first batch norm of a pyramid block precedes the zero padding; folded into the kernel it would be
+    wrong at the edge.
+    """
     network = lived_in(NetworkConfig(blocks=1, channels=4, block="pyramid"), game)
     corner = torch.zeros(1, 2, 3, 3)
     with torch.no_grad():

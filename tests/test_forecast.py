@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from azero.config import Config, TrainConfig
-from azero.forecast import (
+from azero.config.schema import Config, TrainConfig
+from azero.report.forecast import (
     Merging,
     Pace,
     cycle_seconds,
@@ -22,7 +22,9 @@ from azero.forecast import (
 )
 
 TRAIN = TrainConfig(window=5000, epochs=2.0, batch_size=100)
-PACE = Pace(selfplay=60.0, examples=2000, merging=Merging(), step=0.1, evaluate=10.0, correctness=2.0, other=1.0)
+PACE = Pace(
+    selfplay=60.0, examples=2000, merging=Merging(), step=0.1, evaluate=10.0, correctness=2.0, other=1.0
+)
 
 
 def test_the_window_grows_by_a_cycle_s_examples_until_it_is_full() -> None:
@@ -30,9 +32,15 @@ def test_the_window_grows_by_a_cycle_s_examples_until_it_is_full() -> None:
 
 
 def test_a_window_that_grows_makes_training_longer_in_every_cycle() -> None:
-    """At exponent 1 a full window of 5,000 grows by half of what is made: 5,500 of 6,000, 6,500 of 8,000, 7,500 of 10,000."""
+    """At exponent 1 a full window of 5,000 grows by half of new examples: 5,500 of 6,000, 6,500 of 8,000."""
     growing = replace(TRAIN, window_beta=0.5, window_alpha=1.0)
-    assert [window_examples(cycle, 2000, growing) for cycle in (1, 2, 3, 4, 5)] == [2000, 4000, 5500, 6500, 7500]
+    assert [window_examples(cycle, 2000, growing) for cycle in (1, 2, 3, 4, 5)] == [
+        2000,
+        4000,
+        5500,
+        6500,
+        7500,
+    ]
     assert run_seconds(PACE, growing, 3, 5) == pytest.approx(3 * 73 + 11 + 13 + 15)
 
 
@@ -49,8 +57,14 @@ def test_of_a_million_cycles_some_stand_for_all() -> None:
 
 
 def test_a_cycle_takes_its_stages_and_training_grows_with_the_window() -> None:
-    """2,000 examples twice in batches of 100: 40 steps of 0.1 s; then 80, and 100 from the full window of 5,000."""
-    assert cycle_seconds(PACE, TRAIN, 1) == {"selfplay": 60, "train": 4.0, "evaluate": 10, "correctness": 2, "other": 1}
+    """2,000 examples twice in batches of 100: 40 steps of 0.1 s; then 80; 100 of the full window of 5,000."""
+    assert cycle_seconds(PACE, TRAIN, 1) == {
+        "selfplay": 60,
+        "train": 4.0,
+        "evaluate": 10,
+        "correctness": 2,
+        "other": 1,
+    }
     assert [cycle_seconds(PACE, TRAIN, cycle)["train"] for cycle in (2, 3, 9)] == [8.0, 10.0, 10.0]
     with_reading = replace(PACE, window_example=0.001)
     assert [cycle_seconds(with_reading, TRAIN, cycle)["train"] for cycle in (1, 3)] == [4.0 + 2.0, 10.0 + 5.0]
@@ -69,11 +83,12 @@ def test_whole_cycles_that_fit_into_a_bound() -> None:
 
 
 def test_merged_examples_grow_less_with_each_doubling_of_the_window() -> None:
-    """1,000 leave 500 and 4,000 leave 1,000: each doubling gives the square root of two, 16,000 leave 2,000."""
+    """1,000 leave 500 and 4,000 leave 1,000: each doubling gives sqrt(2), so 16,000 leave 2,000."""
     merging = merging_of((1000, 500), (4000, 1000))
     assert merging.growth == pytest.approx(0.5) and merging.fall == 1
     assert merging.left(16000) == pytest.approx(2000) and merging.left(1000) == pytest.approx(500)
-    # 1,000 leave 400, 2,000 leave 800 and 4,000 leave 800 * 2 ** 0.5: the next doublings have growths of 1/4 and 1/8
+    # 1,000 leave 400, 2,000 leave 800 and 4,000 leave 800 * 2 ** 0.5: the next doublings have growths of 1/4
+    # and 1/8
     falling = merging_of((1000, 400), (2000, 800), (4000, 800 * 2**0.5))
     assert falling.growth == pytest.approx(0.5) and falling.fall == pytest.approx(0.5)
     assert falling.left(16000) == pytest.approx(800 * 2 ** (0.5 + 0.25 + 0.125))
@@ -84,18 +99,25 @@ def test_windows_of_one_size_keep_their_share_and_without_merging_all_are_left()
     assert Merging().left(1234) == pytest.approx(1234)
 
 
-def figures(selfplay: float, train: float, window: float, new: float, evaluate: float = 10.0) -> dict[str, float]:
-    """What a cycle tells."""
+def stats(
+    selfplay: float, train: float, window: float, new: float, evaluate: float = 10.0
+) -> dict[str, float]:
+    """Return the stats of a cycle."""
     return {
-        **{"time/selfplay": selfplay, "time/train": train, "time/evaluate": evaluate, "time/correctness": 2.0},
+        **{
+            "time/selfplay": selfplay,
+            "time/train": train,
+            "time/evaluate": evaluate,
+            "time/correctness": 2.0,
+        },
         **{"replay/window_examples": window, "replay/trained_examples": window, "replay/new_share": new},
     }
 
 
 CYCLES = [
-    figures(90.0, 14.0, 2000, 1.0),  # compiles
-    figures(58.0, 8.0, 4000, 0.5),
-    figures(62.0, 10.0, 5000, 0.4),
+    stats(90.0, 14.0, 2000, 1.0),  # compiles
+    stats(58.0, 8.0, 4000, 0.5),
+    stats(62.0, 10.0, 5000, 0.4),
 ]
 
 
@@ -106,6 +128,13 @@ def test_the_pace_of_a_run_leaves_out_the_cycle_that_compiles() -> None:
     assert pace == Pace(selfplay=60, examples=2000, merging=merging, step=0.1, evaluate=10, correctness=2)
     alone = pace_of(CYCLES[:1], Config(train=TRAIN))
     assert alone is not None and (alone.selfplay, alone.step) == (90, 14 / 40)
+
+
+def test_compiling_is_left_out_of_the_first_cycle_too() -> None:
+    """Of 90 s of self-play 80 went into compiling, and of 14 s of training 10: 4 s for 40 steps."""
+    first = {**CYCLES[0], "compile/selfplay": 80.0, "compile/train": 10.0}
+    pace = pace_of([first], Config(train=TRAIN))
+    assert pace is not None and pace.selfplay == 10 and pace.step == pytest.approx(4 / 40)
 
 
 def test_the_time_left_is_that_of_the_cycles_to_come_or_of_the_bound() -> None:
@@ -127,7 +156,7 @@ def test_places_take_the_next_game_when_theirs_has_ended() -> None:
 
 
 def test_a_round_costs_as_much_as_the_smallest_batches_have_rows() -> None:
-    """Three places end after 5, 9 and 10 plies: 24 plies if every size of batch were there, 30 if three rows are always paid."""
+    """Three places end after 5, 9 and 10 plies: 24 plies with any batches, 30 with three rows."""
     assert plies_paid([5, 9, 10], least=1) == 24
     assert plies_paid([5, 9, 10], least=2) == 5 * 3 + 4 * 2 + 1 * 2
     assert plies_paid([5, 9, 10], least=3) == 30

@@ -1,4 +1,6 @@
-"""Forks: each follows an earlier game to a ply and leaves it there by another legal move that does not end the game."""
+"""Forks: each follows an earlier game to a ply and leaves it there by another legal move that does not end
+the game.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +8,16 @@ import numpy as np
 import pytest
 from searching import FakeInference, after
 
-from azero.config import Config, SearchConfig
-from azero.examples import GameRecord
-from azero.forks import fork, forks
+from azero.config.schema import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.lanes import play_games
-from azero.monitoring.console import SilentProgress
+from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord
+from azero.report.console import Progress
 from azero.search.repetition import History
-from azero.seeds import SELFPLAY, game_seeds
-from azero.signals import StopSignal
+from azero.workers.forks import fork, forks
+from azero.workers.threads import GameQueue, play_games
 
 SOURCE = np.random.SeedSequence([1, 2, 3])
 
@@ -23,7 +25,9 @@ SOURCE = np.random.SeedSequence([1, 2, 3])
 def earlier(game: Game) -> list[GameRecord]:
     """Some games of self-play."""
     config, seeds = Config(search=SearchConfig(num_simulations=4)), game_seeds(1, 1, SELFPLAY, 12)
-    return play_games(game, [FakeInference(game)], config, range(12), seeds, SilentProgress(), StopSignal())[0]
+    return play_games(
+        game, [FakeInference(game)], config, GameQueue(iter(range(12))), seeds, Progress(), StopSignal()
+    )[0]
 
 
 @pytest.mark.parametrize("name, options", [("tictactoe", {}), ("go", {"size": 3})])
@@ -36,7 +40,10 @@ def test_a_fork_leaves_an_earlier_game_by_another_legal_move(name: str, options:
     for actions in found.values():
         assert actions.dtype == np.int32
         left = tuple(actions[:-1].tolist())
-        assert any(game_played[: len(left)] == left and game_played[len(left)] != actions[-1] for game_played in played)
+        assert any(
+            game_played[: len(left)] == left and game_played[len(left)] != actions[-1]
+            for game_played in played
+        )
         state, past = game.initial_state(), History(game, 1)
         for action in actions.tolist():
             assert past.legal_mask(0, state)[action]
@@ -50,7 +57,9 @@ def test_no_fork_ends_the_game_or_repeats_the_move() -> None:
     game = make_game("tictactoe")
     actions = [0, 3, 1, 4, 2]
     states = np.stack([after(game, *actions[:ply]) for ply in range(5)])
-    record = GameRecord(0, states, np.zeros(5, np.int8), np.array(actions, np.int32), *(np.zeros(5),) * 3, 1.0)
+    record = GameRecord(
+        0, states, np.zeros(5, np.int8), np.array(actions, np.int32), *(np.zeros(5),) * 3, 1.0
+    )
     found = [fork(game, record, np.random.default_rng(seed)).tolist() for seed in range(200)]
     assert {len(actions) for actions in found} == {1, 2, 3, 4, 5}
     assert {actions[4] for actions in found if len(actions) == 5} == {5, 6, 7, 8}

@@ -7,13 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from azero.check_game import check_game, report
-from azero.config import UserError
+from azero.check_game import report
+from azero.config.schema import UserError
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
+from azero.games.laws.check import check_game
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
-# Small boards, on which random games meet the corners of the rules often; full and smallest sizes stand in FULL_SIZE.
+# Small boards, on which random games meet the corners of the rules often; full and smallest sizes stand in
+# FULL_SIZE.
 EVERY_GAME: list[tuple[str, dict[str, object]]] = [
     ("tictactoe", {}),
     ("connect_four", {}),
@@ -97,7 +99,9 @@ def test_random_games_differ_and_both_sides_move(game: Game) -> None:
 def test_symmetries_form_a_group(game: Game) -> None:
     rows = {tuple(row) for row in game.action_symmetries.tolist()}
     assert len(rows) == len(game.action_symmetries)
-    assert {tuple(second[first]) for first in game.action_symmetries for second in game.action_symmetries} == rows
+    assert {
+        tuple(second[first]) for first in game.action_symmetries for second in game.action_symmetries
+    } == rows
 
 
 def test_the_text_of_a_state_changes_with_every_move(game: Game) -> None:
@@ -112,7 +116,7 @@ def test_the_text_of_a_state_changes_with_every_move(game: Game) -> None:
 def test_actions_are_parsed_as_they_are_written(game: Game) -> None:
     for action in range(game.num_actions):
         assert game.parse_action(f" {game.action_name(action).upper()} ") == action
-    with pytest.raises(ValueError, match="is no move of"):
+    with pytest.raises(ValueError, match="is not a move of"):
         game.parse_action("nonsense")
 
 
@@ -139,7 +143,7 @@ def test_who_wins_with_the_first_of_two_stones_is_still_to_play_and_has_won() ->
 def test_an_unknown_game_is_refused_with_the_games_there_are() -> None:
     with pytest.raises(UserError, match="tictactoe"):
         make_game("noughts")
-    with pytest.raises(UserError, match="there is no file"):
+    with pytest.raises(UserError, match="file not found"):
         make_game("no_such_file.py")
     with pytest.raises(UserError, match="no options"):
         make_game("tictactoe", size=4)
@@ -147,7 +151,7 @@ def test_an_unknown_game_is_refused_with_the_games_there_are() -> None:
 
 def test_a_file_without_make_game_is_refused(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("")
-    with pytest.raises(UserError, match="defines no function make_game"):
+    with pytest.raises(UserError, match="must define make_game"):
         make_game(str(tmp_path / "empty.py"))
 
 

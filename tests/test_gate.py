@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.config import EvaluateConfig
-from azero.gate import counted_games, games_at_most, judge, judge_pairs
-from azero.match import MatchGame, distinct_pairs
-from azero.rating import sequential_test
+from azero.config.schema import EvaluateConfig
+from azero.match.gate import counted_games, games_at_most, judge, judge_pairs
+from azero.match.lockstep import MatchGame, distinct_pairs
+from azero.match.rating import sequential_test
 
 SEQUENTIAL = EvaluateConfig(games=20, gate="sequential", most_games=400)
 NOT_WEAKER = EvaluateConfig(games=20, gate="sequential", elo0=-35.0, elo1=0.0)
@@ -43,22 +43,34 @@ def test_the_sequential_test_is_asked_about_distinct_pairs_where_nobody_chooses_
     games = match_of(WON, LOST, WON, WON)
     certain = replace(SEQUENTIAL, temperature=0.0, opening_plies=2)
     assert judge(games, certain).test == sequential_test([1, 0, 0, 0, 1], 0.0, 35.0)
-    assert judge(games, replace(SEQUENTIAL, distinct=True)).test == sequential_test([1, 0, 0, 0, 1], 0.0, 35.0)
-    assert judge(games, SEQUENTIAL).test == sequential_test([1, 0, 0, 0, 3], 0.0, 35.0)  # by chance: three draws of four
+    assert judge(games, replace(SEQUENTIAL, distinct=True)).test == sequential_test(
+        [1, 0, 0, 0, 1], 0.0, 35.0
+    )
+    assert judge(games, SEQUENTIAL).test == sequential_test(
+        [1, 0, 0, 0, 3], 0.0, 35.0
+    )  # by chance: three draws of four
 
 
 def test_a_sequential_match_goes_on_until_it_is_decided() -> None:
-    """By hand: of n pairs won twice, nothing else seen, the ratio is about n ln(0.55 / 0.5) = 0.095 n; 2.94 are 31 pairs."""
+    """By hand: of n pairs won twice, nothing else seen, the ratio is about n ln(0.55 / 0.5) = 0.095 n; 2.94
+    are 31 pairs.
+    """
     assert not judge_pairs([0, 0, 0, 0, 30], 60, SEQUENTIAL).decided
     verdict = judge_pairs([0, 0, 0, 0, 32], 64, SEQUENTIAL)
     assert verdict.decided and verdict.promoted
     verdict = judge_pairs([32, 0, 0, 0, 0], 64, SEQUENTIAL)
     assert verdict.decided and not verdict.promoted
-    assert not judge_pairs([0, 0, 0, 0, 32], 64, replace(SEQUENTIAL, error=0.01)).decided  # ln(0.99 / 0.01) = 4.60
+    assert not judge_pairs(
+        [0, 0, 0, 0, 32], 64, replace(SEQUENTIAL, error=0.01)
+    ).decided  # ln(0.99 / 0.01) = 4.60
 
 
-@pytest.mark.parametrize(("pairs", "promoted"), [([0, 3, 4, 7, 0], True), ([0, 5, 6, 5, 0], False), ([0] * 5, False)])
-def test_undecided_after_the_most_games_the_likelier_difference_is_taken(pairs: list[int], promoted: bool) -> None:
+@pytest.mark.parametrize(
+    ("pairs", "promoted"), [([0, 3, 4, 7, 0], True), ([0, 5, 6, 5, 0], False), ([0] * 5, False)]
+)
+def test_undecided_after_the_most_games_the_likelier_difference_is_taken(
+    pairs: list[int], promoted: bool
+) -> None:
     before, at_the_end = judge_pairs(pairs, 398, SEQUENTIAL), judge_pairs(pairs, 400, SEQUENTIAL)
     assert not before.decided and at_the_end.decided and at_the_end.promoted == promoted
     assert at_the_end.test is not None and at_the_end.test.decision == "go on"
@@ -80,7 +92,11 @@ def test_only_a_sequential_match_may_have_more_games_than_a_round() -> None:
     assert [games_at_most(evaluate) for evaluate in (EvaluateConfig(games=8), SEQUENTIAL)] == [8, 400]
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-1.0, 0.0, 1.0])), max_size=12).map(lambda some: some * 2))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.sampled_from([-1.0, 0.0, 1.0])), max_size=12).map(
+        lambda some: some * 2
+    )
+)
 def test_each_distinct_pair_is_kept_once_in_order(some: list[tuple[int, float]]) -> None:
     games = match_of(*(([move], outcome, [move, move], outcome) for move, outcome in some))
     kept = [game.actions[0] for game in distinct_pairs(games)[::2]]

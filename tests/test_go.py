@@ -13,10 +13,10 @@ from gnugo import PROGRAM, PlayedGo, choose, compare_with_gnugo
 from numba import njit
 from plain_go import PlainGo
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.games.grid import common, flood, make_grid, neighbours, only_cell, same, union, without
+from azero.games.kit.grid import common, flood, make_grid, neighbours, only_cell, same, union, without
 
 BLACK, WHITE = 0, 1
 
@@ -54,7 +54,9 @@ def moves_to(game: Game, picture: str, to_play: int) -> str:
     Nothing is captured on the way: a chain that is not complete yet has an empty cell beside it.
     """
     cells = "".join(rows_of(picture))
-    black, white = ([game.action_name(cell) for cell, mark in enumerate(cells) if mark == stone] for stone in "XO")
+    black, white = (
+        [game.action_name(cell) for cell, mark in enumerate(cells) if mark == stone] for stone in "XO"
+    )
     pairs = max(len(black), len(white))
     moves = [side[pair] if pair < len(side) else "pass" for pair in range(pairs) for side in (black, white)]
     if moves and moves[-1] == "pass":
@@ -158,7 +160,9 @@ def test_snapback() -> None:
     """
     state = play(game, position(game, picture), "c1 d1")  # white takes one stone
     assert drawn(game, state)[3:] == ["XOOOX", "XO.OX"]
-    state = play(game, state, "c1")  # black takes five: taking back is forbidden only where one stone took one
+    state = play(
+        game, state, "c1"
+    )  # black takes five: taking back is forbidden only where one stone took one
     assert drawn(game, state)[3:] == ["X...X", "X.X.X"]
 
 
@@ -194,7 +198,9 @@ SEND_TWO = """
 def test_superko_forbids_a_cycle_of_three_plies() -> None:
     game = go(4)
     played = PlayedGo(game)
-    for name in f"{moves_to(game, SEND_TWO, WHITE)} a1 c1".split():  # white sends two stones, black takes them
+    for (
+        name
+    ) in f"{moves_to(game, SEND_TWO, WHITE)} a1 c1".split():  # white sends two stones, black takes them
         played.play(game.parse_action(name))
     assert drawn(game, played.state) == ["....", "....", "XXO.", "..XO"]
     return_one = game.parse_action("b1")
@@ -247,7 +253,9 @@ def test_a_seki_is_scored_by_its_stones() -> None:
 
 
 @pytest.mark.parametrize(("komi", "outcome"), [(-0.5, 1.0), (0, 0.0), (0.5, -1.0)])
-def test_empty_cells_that_see_both_colours_count_for_nobody_and_komi_decides(komi: float, outcome: float) -> None:
+def test_empty_cells_that_see_both_colours_count_for_nobody_and_komi_decides(
+    komi: float, outcome: float
+) -> None:
     game = go(5, komi=komi)
     picture = """
         . X . O .
@@ -351,28 +359,39 @@ def names_of(game: Game, actions: list[int]) -> set[str]:
 
 
 def play_beside_the_twin(size: int, seed: int, look_every: int = 1) -> int:
-    """Play a random game here and in plain Python, compare everything; return how many moves superko alone forbade."""
+    """Play a random game here and in plain Python, compare everything.
+
+    Return how many moves superko alone forbade.
+    """
     game, rng = go(size), np.random.default_rng(seed)
     played, twin = PlayedGo(game), PlainGo(size)
     while not game.is_terminal(played.state):
         if len(twin.history) % look_every == 0:
             planes = game.planes(played.state).reshape(6, -1)
-            atari = {twin.name(point) for point in twin.stones if len(twin.liberties(twin.stones, point)) == 1}
+            atari = {
+                twin.name(point) for point in twin.stones if len(twin.liberties(twin.stones, point)) == 1
+            }
             assert names_of(game, np.flatnonzero(planes[2]).tolist()) == atari
             assert names_of(game, game.legal_actions(played.state)) == twin.legal_moves("simple")
             assert names_of(game, played.legal_actions()) == twin.legal_moves("positional")
-        action = choose(played, game.legal_actions(played.state) if look_every > 1 else played.legal_actions(), rng)
+        action = choose(
+            played, game.legal_actions(played.state) if look_every > 1 else played.legal_actions(), rng
+        )
         played.play(action)
         twin.play(game.action_name(action))
         for side, colour in enumerate(("black", "white")):
-            assert played.stones(side) == {twin.name(point) for point, stone in twin.stones.items() if stone == colour}
+            assert played.stones(side) == {
+                twin.name(point) for point, stone in twin.stones.items() if stone == colour
+            }
     assert twin.passes == 2 or len(twin.history) - 1 == game.max_plies
     lead = twin.lead() - 7.5
     assert game.outcome(played.state) == np.sign(lead if twin.mover == "black" else -lead)
     return played.repeats
 
 
-@pytest.mark.parametrize(("size", "games"), [(2, 40), (3, 20), (4, 10), (5, 6), (6, 4), (7, 3), (8, 2), (9, 2)])
+@pytest.mark.parametrize(
+    ("size", "games"), [(2, 40), (3, 20), (4, 10), (5, 6), (6, 4), (7, 3), (8, 2), (9, 2)]
+)
 def test_random_games_are_those_of_the_plain_twin(size: int, games: int) -> None:
     repeats = sum(play_beside_the_twin(size, seed) for seed in range(games))
     assert repeats > 0 or size > 3

@@ -1,4 +1,7 @@
-"""Gomoku and its family, corners by name. Moves are written as on a Go board with the letter i: a1 is at the bottom left."""
+"""Gomoku and its family, corners by name.
+
+Moves are written as on a Go board with the letter i: a1 is at the bottom left.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,10 @@ import numpy as np
 import pytest
 from playing import perft, play
 
-from azero.config import UserError
+from azero.classic.solve import solve
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.solvers import solve
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +41,9 @@ def test_five_in_a_row_win(game: Game, first: str, second: str, line: str) -> No
 
 
 def test_an_overline_wins_too(game: Game) -> None:
-    state = play(game, alternate("a1 b1 c1 e1 f1 d1", "a3 b3 d3 e3 g3"))  # six in a row, closed by the stone in the middle
+    state = play(
+        game, alternate("a1 b1 c1 e1 f1 d1", "a3 b3 d3 e3 g3")
+    )  # six in a row, closed by the stone in the middle
     assert game.is_terminal(state)
     assert game.outcome(state) == -1.0
 

@@ -1,4 +1,4 @@
-"""UCT over groups of moves: against a plain twin, which groups there are, forced wins, and what it refuses."""
+"""UCT over groups of moves: against a plain twin, the groups, forced wins, and refusals."""
 
 from __future__ import annotations
 
@@ -8,23 +8,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.match import play_match
-from azero.players import make_player
+from azero.kernels.random_stream import new_stream, next_below
+from azero.match.lockstep import play_match
+from azero.players import ban_table, make_player
 from azero.players.grouped_uct import GROUPINGS, GroupedUctPlayer, groups_of_actions, groups_of_cells, make
-from azero.search.random_stream import new_stream, next_below
 
 
 def player(game: Game, grouping: str, num_simulations: int, threshold: int = 1) -> GroupedUctPlayer:
     return make(game, grouping=grouping, num_simulations=num_simulations, expansion_threshold=threshold)
 
 
-def search(asked: GroupedUctPlayer, state: np.ndarray, seed: int = 0, banned: np.ndarray | None = None) -> tuple[int, np.ndarray]:
+def search(
+    asked: GroupedUctPlayer, state: np.ndarray, seed: int = 0, banned: np.ndarray | None = None
+) -> tuple[int, np.ndarray]:
     """The move and the visit counts [A] of one search."""
     asked.new_games(np.array([seed], np.uint64))
-    actions, counts = asked.search(state[None], np.zeros(1, np.int64), None if banned is None else banned[None])
+    table = ban_table(asked.game, state[None], None if banned is None else banned[None])
+    with asked.streams(np.zeros(1, np.int64)) as streams:
+        actions, counts = asked.search(state[None], table, streams)
     return int(actions[0]), counts[0]
 
 
@@ -39,7 +43,9 @@ def play(game: Game, *moves: int) -> np.ndarray:
 class PlainGroupedUct:
     """The twin: a dictionary for each node, drawing from the same stream in the same order."""
 
-    def __init__(self, game: Game, groups: list[int], state: np.ndarray, banned: list[int], seed: int, threshold: int) -> None:
+    def __init__(
+        self, game: Game, groups: list[int], state: np.ndarray, banned: list[int], seed: int, threshold: int
+    ) -> None:
         self.game, self.groups, self.banned, self.threshold = game, groups, banned, threshold
         self.stream = new_stream(seed)
         self.root = self.node(state, None, near_root=True)
@@ -55,10 +61,14 @@ class PlainGroupedUct:
 
     def simulate(self) -> None:
         node, path = self.root, [self.root]
-        while not self.game.is_terminal(node["state"]) and (node is self.root or node["visits"] >= self.threshold):
+        while not self.game.is_terminal(node["state"]) and (
+            node is self.root or node["visits"] >= self.threshold
+        ):
             if node["untried"] is None:
                 moves = self.moves(node)
-                node["untried"] = sorted({self.groups[move] for move in moves}) if node["group"] is None else moves
+                node["untried"] = (
+                    sorted({self.groups[move] for move in moves}) if node["group"] is None else moves
+                )
                 node["own"] = node["visits"]
             node = self.try_choice(node) if node["untried"] else self.best(node)
             path.append(node)
@@ -130,14 +140,21 @@ def test_the_kernel_agrees_with_the_plain_twin_visit_for_visit(
     game = make_game("tictactoe")
     state, ban = play(game, *moves), np.isin(np.arange(9), banned)
     for seed, simulations in ((0, 60), (1, 7), (2, 200)):
-        twin = PlainGroupedUct(game, groups_of_actions(game, grouping).tolist(), state, banned, seed, threshold)
+        twin = PlainGroupedUct(
+            game, groups_of_actions(game, grouping).tolist(), state, banned, seed, threshold
+        )
         for _ in range(simulations):
             twin.simulate()
-        assert search(player(game, grouping, simulations, threshold), state, seed, ban)[1].tolist() == twin.visit_counts()
+        assert (
+            search(player(game, grouping, simulations, threshold), state, seed, ban)[1].tolist()
+            == twin.visit_counts()
+        )
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
-@pytest.mark.parametrize("moves, win", [((0, 3, 1, 4), 2), ((8, 0, 3, 1, 7), 2)], ids=["first player", "second player"])
+@pytest.mark.parametrize(
+    "moves, win", [((0, 3, 1, 4), 2), ((8, 0, 3, 1, 7), 2)], ids=["first player", "second player"]
+)
 def test_a_win_in_one_is_found(grouping: str, moves: tuple[int, ...], win: int) -> None:
     game = make_game("tictactoe")
     asked = player(game, grouping, 300)
@@ -162,12 +179,20 @@ def test_a_banned_move_is_never_chosen_however_small_the_search(num_simulations:
 
 
 @pytest.mark.parametrize(
-    "name, options", [("othello", {"size": 6}), ("go", {"size": 5}), ("gomoku", {"rows": 6, "columns": 7}), ("hex", {"size": 4})]
+    "name, options",
+    [
+        ("othello", {"size": 6}),
+        ("go", {"size": 5}),
+        ("gomoku", {"rows": 6, "columns": 7}),
+        ("hex", {"size": 4}),
+    ],
 )
 def test_it_beats_random_by_legal_moves(name: str, options: dict[str, Any]) -> None:
     game = make_game(name, **options)
     seeds = np.arange(20, dtype=np.uint64)
-    result = play_match(game, (make_player("grouped_uct", game, num_simulations=150), make_player("random", game)), seeds)
+    result = play_match(
+        game, (make_player("grouped_uct", game, num_simulations=150), make_player("random", game)), seeds
+    )
     assert result.wins >= 17
     for played in result.games:
         state = game.initial_state()
@@ -179,15 +204,21 @@ def test_it_beats_random_by_legal_moves(name: str, options: dict[str, Any]) -> N
 @pytest.mark.parametrize(
     "name, options, sentence",
     [
-        ("connect_four", {}, "a move of connect_four alone does not name a cell, so there are no regions."),
-        ("connect_four", {"grouping": "rows"}, "so there are no rows."),
+        (
+            "connect_four",
+            {},
+            "the cell of a move of connect_four depends on the position; choose another game.",
+        ),
+        ("connect_four", {"grouping": "rows"}, "depends on the position"),
         ("tictactoe", {"grouping": "corners"}, "grouping=corners is not one of: rows, columns, regions."),
         ("tictactoe", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("tictactoe", {"exploration": "high"}, "exploration=high must be a number"),
         ("tictactoe", {"expansion_threshold": 0}, "expansion_threshold=0 must be"),
     ],
 )
-def test_what_it_cannot_do_is_refused_in_one_sentence(name: str, options: dict[str, Any], sentence: str) -> None:
+def test_what_it_cannot_do_is_refused_in_one_sentence(
+    name: str, options: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises(UserError) as refused:
         make_player("grouped_uct", make_game(name), **options)
     assert str(refused.value).startswith("player grouped_uct: ") and sentence in str(refused.value)

@@ -7,10 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from azero.search.grouping import (
+from grouping_game import (
     LINEAR,
     NOT_EXPANDED,
     SINES,
@@ -27,7 +24,10 @@ from azero.search.grouping import (
     shuffle,
     worth,
 )
-from azero.search.random_stream import new_stream, next_below, next_uint64
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from azero.kernels.random_stream import new_stream, next_below, next_uint64
 
 # Four moves in two plies. The first player's best move is 2, where the worst reply leaves 0.6.
 #          move 0              move 1              move 2              move 3
@@ -39,7 +39,13 @@ def table(values: list[float]) -> Payoff:
 
 
 def run_search(
-    levels: Levels, payoff: Payoff, rollouts: int, level: int = 0, number: int = 0, exploration: float = 1.0, seed: int = 0
+    levels: Levels,
+    payoff: Payoff,
+    rollouts: int,
+    level: int = 0,
+    number: int = 0,
+    exploration: float = 1.0,
+    seed: int = 0,
 ) -> tuple[int, Tree]:
     """The choice of one search, and its tree."""
     tree = new_tree(levels, rollouts)
@@ -65,7 +71,9 @@ class PlainSearch:
                 self.expand(path, rollouts - root["visits"])
         sign = 1 if self.to_play[level] == 0 else -1
         visited = [child for child in root["children"] if child["visits"]]
-        best = max(visited, key=lambda child: (child["visits"], sign * child["sum"] / child["visits"]))  # the first of equals
+        best = max(
+            visited, key=lambda child: (child["visits"], sign * child["sum"] / child["visits"])
+        )  # the first of equals
         return root["children"].index(best)
 
     def node(self, level: int, number: int) -> dict[str, Any]:
@@ -81,7 +89,9 @@ class PlainSearch:
 
     def expand(self, path: list[dict[str, Any]], left: int) -> None:
         node, choices = path[-1], self.choices[path[-1]["level"]]
-        node["children"] = [self.node(node["level"] + 1, node["number"] * choices + choice) for choice in range(choices)]
+        node["children"] = [
+            self.node(node["level"] + 1, node["number"] * choices + choice) for choice in range(choices)
+        ]
         order = list(range(choices))
         if left < choices:
             for place in range(choices):
@@ -110,7 +120,9 @@ def plain_games(
         twin = PlainSearch(levels, payoff, exploration, stream)
         for step in range(steps):
             share = rollouts // steps + (step < rollouts % steps)
-            number = number * int(levels.choices[ply * steps + step]) + twin.choose(ply * steps + step, number, share)
+            number = number * int(levels.choices[ply * steps + step]) + twin.choose(
+                ply * steps + step, number, share
+            )
     return worth(payoff, number)
 
 
@@ -131,14 +143,18 @@ def test_payoffs_are_what_their_formulas_say() -> None:
     assert worth(Payoff(LINEAR, np.zeros(1), 16), 15) == 1.0
     assert worth(Payoff(LINEAR, np.zeros(1), 16), 3) == pytest.approx(0.2)
     # leaf 8 of 0 .. 15 with k = 10: x = 10 * 8 / 15, and |x sin x| / 10
-    assert worth(Payoff(X_SIN_X, np.array([10.0]), 16), 8) == pytest.approx(abs(80 / 15 * math.sin(80 / 15)) / 10)
+    assert worth(Payoff(X_SIN_X, np.array([10.0]), 16), 8) == pytest.approx(
+        abs(80 / 15 * math.sin(80 / 15)) / 10
+    )
     weights = np.array([0.5, 0.25, 0.25])
     expected = abs(0.5 * math.sin(7) + 0.25 * math.sin(7 / 3) + 0.25 * math.sin(7 / 5))
     assert worth(Payoff(SINES, weights, 16), 7) == pytest.approx(expected)
     assert worth(table([0.25, 0.75]), 1) == 0.75
 
 
-@given(st.sampled_from([LINEAR, X_SIN_X, SINES]), st.floats(5, 100_005), st.integers(0, 2**32 - 1), st.randoms())
+@given(
+    st.sampled_from([LINEAR, X_SIN_X, SINES]), st.floats(5, 100_005), st.integers(0, 2**32 - 1), st.randoms()
+)
 def test_payoffs_stay_between_0_and_1(kind: int, k: float, leaf: int, random: Any) -> None:
     weights = np.array([random.random() + 1e-9 for _ in range(10)])
     parameters = weights / weights.sum() if kind == SINES else np.array([k])
@@ -158,7 +174,8 @@ def test_four_rollouts_try_every_move_once_and_the_best_payoff_decides() -> None
 
 def test_the_next_four_rollouts_are_the_replies_to_the_best_move() -> None:
     payoff = table([0.2] * 4 + [0.9] * 4 + [0.5] * 4 + [0.1] * 4)
-    # with one visit each all bounds have the same bonus, so move 1 is expanded; its mean stays 0.9: 5 visits worth 4.5
+    # with one visit each all bounds have the same bonus, so move 1 is expanded; its mean stays 0.9: 5 visits
+    # worth 4.5
     choice, tree = run_search(make_levels((4,), 2), payoff, 8)
     assert choice == 1
     assert tree.visits[:9].tolist() == [8, 1, 5, 1, 1, 1, 1, 1, 1]
@@ -167,8 +184,9 @@ def test_the_next_four_rollouts_are_the_replies_to_the_best_move() -> None:
 
 
 def test_the_bound_is_the_mean_and_c_times_the_root_of_two_logs_over_visits() -> None:
-    # After 8 rollouts move 1 was visited 5 times: 0.9 + C sqrt(2 ln 8 / 5) = 0.9 + 0.912 C. Move 2 once: 0.5 + sqrt(2 ln 8) C
-    # = 0.5 + 2.039 C. They are equal at C = 0.4 / 1.127 = 0.355; a little below move 1 goes on, a little above move 2 is next.
+    # After 8 rollouts move 1 was visited 5 times: 0.9 + C sqrt(2 ln 8 / 5) = 0.9 + 0.912 C. Move 2 once: 0.5
+    # + sqrt(2 ln 8) C = 0.5 + 2.039 C. They are equal at C = 0.4 / 1.127 = 0.355; a little below move 1 goes
+    # on, a little above move 2 is next.
     payoff = table([0.2] * 4 + [0.9] * 4 + [0.5] * 4 + [0.1] * 4)
     for exploration, visits in ((0.35, [1, 6, 1, 1]), (0.36, [1, 5, 2, 1])):
         tree = run_search(make_levels((4,), 2), payoff, 9, exploration=exploration)[1]
@@ -202,14 +220,21 @@ def test_all_splits_name_the_same_leaves(splits: tuple[int, ...]) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.integers(2, 5), min_size=1, max_size=3), st.integers(1, 3), st.integers(1, 300), st.integers(0, 2**32))
+@given(
+    st.lists(st.integers(2, 5), min_size=1, max_size=3),
+    st.integers(1, 3),
+    st.integers(1, 300),
+    st.integers(0, 2**32),
+)
 def test_exactly_the_budget_is_spent_and_every_node_s_visits_add_up(
     splits: list[int], plies: int, rollouts: int, seed: int
 ) -> None:
     levels = make_levels(splits, plies)
     _, tree = run_search(levels, Payoff(X_SIN_X, np.array([9.0]), int(levels.leaves[0])), rollouts, seed=seed)
     assert tree.visits[0] == rollouts
-    for node in np.flatnonzero((tree.visits > 0) & (tree.first_child != NOT_EXPANDED) & (tree.first_child != 0)):
+    for node in np.flatnonzero(
+        (tree.visits > 0) & (tree.first_child != NOT_EXPANDED) & (tree.first_child != 0)
+    ):
         children = tree.first_child[node] + np.arange(levels.choices[tree.level[node]])
         own = 0 if node == 0 else 1  # the rollout when its parent was expanded
         assert tree.visits[node] == tree.visits[children].sum() + own
@@ -232,7 +257,9 @@ def test_games_agree_with_the_plain_twin(
     for rollouts in (3, 10, 16, 50, 173):
         payoffs = np.zeros(4)
         streams = np.stack([new_stream(seed) for seed in range(4)])
-        play_games(kind, np.array([parameters] * 4), players[0], players[1], 3, rollouts, 0.7, streams, payoffs)
+        play_games(
+            kind, np.array([parameters] * 4), players[0], players[1], 3, rollouts, 0.7, streams, payoffs
+        )
         payoff = Payoff(kind, np.array(parameters), 16**3)
         assert payoffs.tolist() == [plain_games(players, payoff, 3, rollouts, 0.7, seed) for seed in range(4)]
 
@@ -244,4 +271,6 @@ def test_a_last_expansion_without_enough_rollouts_tries_random_children() -> Non
         shuffle(order, 5, stream)
         assert sorted(order.tolist()) == list(range(5))
         counts[np.arange(5), order] += 1
-    assert ((counts - 400) ** 2 / 400).sum() < 45  # chi square with 16 degrees of freedom; beyond 45 once in 10,000
+    assert (
+        (counts - 400) ** 2 / 400
+    ).sum() < 45  # chi square with 16 degrees of freedom; beyond 45 once in 10,000

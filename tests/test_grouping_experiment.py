@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-spec = importlib.util.spec_from_file_location("grouping_experiment", ROOT / "scripts" / "experiments" / "grouping.py")
+spec = importlib.util.spec_from_file_location(
+    "grouping_experiment", ROOT / "scripts" / "experiments" / "grouping.py"
+)
 assert spec and spec.loader
 experiment = importlib.util.module_from_spec(spec)
 sys.modules["grouping_experiment"] = experiment
@@ -21,10 +23,12 @@ NONE = [0.0, 0.0, 0.0, 0.0]
 
 
 def made_up(**advantages: list[list[float]]) -> dict[object, object]:
-    """Outcomes of 50 pairs whose scores lie that far above one half: for each family a row for each grouping, by budget."""
+    """Outcomes of 50 pairs with these advantages over one half, by family, grouping and budget."""
     noise = np.tile([-0.001, 0.001], 25)
     return {
-        experiment.Cell(family, splits, rollouts): experiment.Outcome(0.5 + advantage + noise, 0.5 + advantage - noise * 0.5)
+        experiment.Cell(family, splits, rollouts): experiment.Outcome(
+            0.5 + advantage + noise, 0.5 + advantage - noise * 0.5
+        )
         for family, rows in advantages.items()
         for splits, row in zip(experiment.GROUPINGS, rows, strict=True)
         for rollouts, advantage in zip(BUDGETS, row, strict=True)
@@ -35,7 +39,12 @@ AS_PUBLISHED = [[0.05, 0.03, 0.0, 0.0], [0.06, 0.04, 0.01, 0.0], [0.08, 0.06, 0.
 
 
 def verdicts(**advantages: list[list[float]]) -> list[str]:
-    curves = {"x_sin_x_15": AS_PUBLISHED, "x_sin_x_100005": AS_PUBLISHED, "linear": AS_PUBLISHED, "sines": [NONE] * 3}
+    curves = {
+        "x_sin_x_15": AS_PUBLISHED,
+        "x_sin_x_100005": AS_PUBLISHED,
+        "linear": AS_PUBLISHED,
+        "sines": [NONE] * 3,
+    }
     return [finding.verdict for finding in experiment.find(made_up(**{**curves, **advantages}), BUDGETS)]
 
 
@@ -51,7 +60,9 @@ def test_help_that_does_not_fall_with_the_budget_is_no_help_at_small_budgets() -
 
 def test_more_must_help_more_and_for_longer() -> None:
     assert (
-        verdicts(x_sin_x_15=AS_PUBLISHED[::-1], x_sin_x_100005=AS_PUBLISHED[::-1], linear=AS_PUBLISHED[::-1])[1]
+        verdicts(x_sin_x_15=AS_PUBLISHED[::-1], x_sin_x_100005=AS_PUBLISHED[::-1], linear=AS_PUBLISHED[::-1])[
+            1
+        ]
         == "does not hold"
     )
     not_longer = [[0.05, 0.03, 0.01, 0.01], [0.06, 0.04, 0.01, 0.0], [0.08, 0.06, 0.02, 0.01]]
@@ -91,7 +102,12 @@ def test_four_figures_and_a_table_are_written(tmp_path: Path, capsys: pytest.Cap
     assert "The sum of sines shows no difference" in capsys.readouterr().out
 
 
-def test_without_matplotlib_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_matplotlib_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(experiment.importlib.util, "find_spec", lambda name: None)
     assert experiment.main(["--quick"]) == 2
-    assert capsys.readouterr().err == 'azero: the figures are drawn by matplotlib; pip install "azero[plots]" installs it.\n'
+    assert (
+        capsys.readouterr().err
+        == 'azero: the figures are drawn by matplotlib; pip install "azero[plots]" installs it.\n'
+    )

@@ -1,4 +1,4 @@
-"""The game of docs/your_own_game.md: the code that is printed there keeps every law and is trained by the guide's commands."""
+"""The game of docs/your_own_game.md: its printed code keeps every law, and the guide's commands train it."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ import numpy as np
 import pytest
 from conftest import RunProgram
 
-from azero.check_game import check_game, main, report
+from azero.check_game import main, report
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.laws.check import check_game
 
 GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "your_own_game.md").read_text()
 TOY = (
-    "network.blocks=1", "network.channels=4", "search.num_simulations=4", "selfplay.games=16", "train.batch_size=16",
-    "train.epochs=1", "evaluate.games=4", "device=cpu",
+    "network.blocks=1", "network.channels=4", "search.num_simulations=4", "selfplay.games=16",
+    "train.batch_size=16", "train.epochs=1", "evaluate.games=4", "device=cpu",
 )  # fmt: skip
 
 
 def blocks(language: str) -> list[str]:
-    """The guide's code blocks in a language."""
+    """Return the guide's code blocks in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where a reader has put the file."""
+    """Return a folder with the reader's file."""
     folder = tmp_path_factory.mktemp("guide")
     (folder / "squava.py").write_text("\n".join(blocks("python")))
     return folder
@@ -40,7 +41,7 @@ def game(folder: Path) -> Game:
 
 
 def state_after(game: Game, moves: str) -> np.ndarray:
-    """The position after moves such as "c3 d3"."""
+    """Return the position after moves such as "c3 d3"."""
     state = game.initial_state()
     for move in moves.split():
         assert not game.is_terminal(state)
@@ -84,8 +85,8 @@ def test_no_row_runs_on_into_the_next(game: Game) -> None:
 def test_the_guides_command_trains_it_and_its_python_plays(
     folder: Path, run_program: RunProgram, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (command,) = [block.strip() for block in blocks("bash") if "azero.loop" in block]
-    arguments = command.removeprefix("python -m azero.loop ").replace("cycles=6", "cycles=1").split()
+    (command,) = [block.strip() for block in blocks("bash") if "squava.py cycles" in block]
+    arguments = command.removeprefix("azero loop ").replace("cycles=6", "cycles=1").split()
     done = run_program("loop", *arguments, *TOY, folder=folder)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
     monkeypatch.chdir(folder)
@@ -102,12 +103,12 @@ MISTAKES = {
         "    successor[1] = state[0] | bit(action)\n",
         "    state[0] |= bit(action)\n    successor[1] = state[0]\n",
     ),
-    "legal_mask leaves elements as they were": (
+    "legal_mask leaves elements unwritten": (
         "        mask[cell] = (state[0] | state[1]) & bit(cell) == 0\n",
         "        if (state[0] | state[1]) & bit(cell) == 0:\n            mask[cell] = True\n",
     ),
     "outcome is -2.0": ("return -1.0\n", "return -2.0\n"),
-    "planes do not turn with the mover": (
+    "planes do not switch with the player to move": (
         "np.float32(state[side] &",
         "np.float32(state[side ^ (popcount(state[0] | state[1]) & 1)] &",
     ),

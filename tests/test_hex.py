@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from playing import legal_names, perft, play
 
-from azero.config import UserError
+from azero.classic.solve import solve
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.solvers import solve
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,9 @@ def test_the_second_player_joins_left_and_right(game: Game) -> None:
 
 
 def test_a_row_along_the_own_edge_wins_nothing(game: Game) -> None:
-    assert not game.is_terminal(play(game, "a1 a7 b1 b6 c1 c5 d1 d3 e1 e6 f1 f5 g1"))  # the first player owns the whole top edge
+    assert not game.is_terminal(
+        play(game, "a1 a7 b1 b6 c1 c5 d1 d3 e1 e6 f1 f5 g1")
+    )  # the first player owns the whole top edge
 
 
 def test_neighbours_are_joined_along_the_short_diagonal_only() -> None:

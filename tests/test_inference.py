@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.network.inference import resolve_device
 
 

@@ -9,11 +9,11 @@ import pytest
 import torch
 from toy import NAME, Told, advance, toy_config
 
-from azero import initialize
-from azero.config import Config, GameConfig, NetworkConfig, UserError
+from azero.config.schema import Config, GameConfig, NetworkConfig, UserError
 from azero.games import make_game
 from azero.network.model import LoadedNetwork, unpack_network
-from azero.run import Run, StopSignal
+from azero.run.run import Run, StopSignal
+from azero.stages import initialize
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
@@ -37,8 +37,13 @@ def test_the_first_network_is_champion_and_candidate_and_self_play_comes_next(tm
     assert (state.champion.file, state.candidate.file) == ("champion/000000.pt", "candidate/000000.pt")
     assert state.champion.sha256 == state.candidate.sha256
     loaded = network_of(run)
-    assert (loaded.game_name, loaded.cycle, loaded.train_steps, loaded.optimizer_state) == ("tictactoe", 0, 0, None)
-    assert loaded.config == NetworkConfig(blocks=1, channels=8)
+    assert (loaded.game_name, loaded.cycle, loaded.train_steps, loaded.optimizer_state) == (
+        "tictactoe",
+        0,
+        0,
+        None,
+    )
+    assert loaded.network.config == NetworkConfig(blocks=1, channels=8)
 
 
 def test_a_gpu_that_is_not_there_is_refused_before_any_network_is_written(
@@ -109,13 +114,19 @@ def test_a_run_without_a_champion_is_refused(tmp_path: Path) -> None:
 def test_a_champion_of_another_game_is_refused(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     begun(config)
-    assert_refused(replace(config, init_from=NAME, game=GameConfig(name=DOUBLE_MOVE)), "tictactoe", "double_move")
+    assert_refused(
+        replace(config, init_from=NAME, game=GameConfig(name=DOUBLE_MOVE)), "tictactoe", "double_move"
+    )
 
 
 def test_a_champion_of_another_shape_is_refused(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     begun(config)
-    assert_refused(replace(config, init_from=NAME, network=NetworkConfig(blocks=2, channels=8)), f"init_from={NAME}", "blocks=1")
+    assert_refused(
+        replace(config, init_from=NAME, network=NetworkConfig(blocks=2, channels=8)),
+        f"init_from={NAME}",
+        "blocks=1",
+    )
 
 
 def test_the_game_of_a_file_is_played_as_well(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from answering import BATCH, choice_of, lived_in, needs_openvino, positions
 
-from azero.config import NetworkConfig
+from azero.config.schema import NetworkConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inference
@@ -27,7 +27,9 @@ def network(game: Game) -> Network:
     return build_network(NetworkConfig(blocks=2, channels=8), game, 1)
 
 
-def test_the_network_plays_itself_from_the_first_ply_to_the_last_and_again(game: Game, network: Network) -> None:
+def test_the_network_plays_itself_from_the_first_ply_to_the_last_and_again(
+    game: Game, network: Network
+) -> None:
     planes = list(own_play(FoldedNetwork(network), game))
     stones = np.array([batch.sum(axis=(1, 2, 3)) for batch in planes])  # [plies, games]
     assert stones.shape == (9, GAMES) and not stones[0].any()
@@ -48,9 +50,13 @@ def test_ranges_hold_all_that_was_met_and_are_the_same_each_time(game: Game, net
 @pytest.mark.parametrize("block", ["residual", "pyramid"])
 def test_equal_networks_give_equal_answers(game: Game, block: str) -> None:
     config = NetworkConfig(blocks=2, channels=8, block=block)
-    one, other = (make_inference(lived_in(config, game), game, choice_of(("openvino", "int8"))) for _ in range(2))
+    one, other = (
+        make_inference(lived_in(config, game), game, choice_of(("openvino", "int8"))) for _ in range(2)
+    )
     planes = positions(game)
-    assert all(np.array_equal(own, right) for own, right in zip(one.infer(planes), other.infer(planes), strict=True))
+    assert all(
+        np.array_equal(own, right) for own, right in zip(one.infer(planes), other.infer(planes), strict=True)
+    )
 
 
 @needs_openvino

@@ -1,4 +1,4 @@
-"""The shape of the source: imports point downward, importing does nothing, and dangerous things stand in one place or nowhere."""
+"""The shape of the source: imports point downward, importing only defines, and risky calls have one place."""
 
 from __future__ import annotations
 
@@ -8,34 +8,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import architecture
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "azero"
-
-# A file imports from its own row or from rows below.
-LAYERS = [
-    {"loop", "estimate"},
-    {"trials"},
-    {"initialize", "selfplay", "train", "evaluate", "check_game", "champion", "arena", "play", "doctor", "oracle"},
-    {"trace", "trace_page", "trace_text", "trace_tree"},
-    {"stage", "learning", "lanes", "inference_choice"},
-    {"cycle_report", "compile_ahead"},
-    {"anchors"},
-    {"correctness", "entrants", "gate", "match_report"},
-    {"trained"},
-    {"truth"},
-    {"match"},
-    {"forks", "memory"},
-    {"examples", "replay", "metrics", "openings"},
-    {"run", "rating", "elo_table", "forecast", "monitoring"},
-    {"files"},
-    {"words", "players"},
-    {"search", "network", "evaluations"},
-    {"games"},
-    {"command_line", "signals", "seeds", "window"},
-    {"config", "config_checks", "plugins", "machine"},
-]
-RANK = {name: row for row, names in enumerate(LAYERS) for name in names}
 
 
 def module_name(path: Path) -> str:
@@ -61,8 +37,12 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 
 def at_import(tree: ast.Module) -> list[ast.stmt]:
-    """The statements that run when a module is imported, without those under `if TYPE_CHECKING` and `if __name__ == …`."""
-    return [node for node in tree.body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
+    """Return the statements that run at import, without those under `if TYPE_CHECKING`."""
+    return [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    ]
 
 
 def own_imports(name: str, tree: ast.AST) -> set[str]:
@@ -70,22 +50,50 @@ def own_imports(name: str, tree: ast.AST) -> set[str]:
     return {target for target in imported(tree) if target in FILES and target not in (name, "azero")}
 
 
-def part(name: str) -> str:
-    """The file or folder directly below azero/ that a module belongs to; "" for azero itself."""
-    return [*name.split("."), ""][1]
+PROGRAM = "program"
 
 
-@MODULES
-def test_every_module_has_its_layer(name: str) -> None:
-    assert part(name) in RANK or name == "azero", f"{name} stands in no row of LAYERS"
+def room_of(name: str) -> str:
+    """Return the folder that a module lies in, such as "games.kit".
+
+    PROGRAM for a file at the root of the package.
+    """
+    folder = FILES[name].parent.relative_to(PACKAGE).as_posix().replace("/", ".")
+    return PROGRAM if folder == "." else folder
 
 
-@MODULES
-def test_imports_point_downward(name: str) -> None:
-    if name == "azero":
-        return
-    up = [target for target in own_imports(name, TREES[name]) if RANK[part(target)] < RANK[part(name)]]
-    assert not up, f"{name} imports {up} from above"
+def rooms_used(room: str) -> set[str]:
+    """Return the rooms that a room's modules import from, without itself."""
+    used = {
+        room_of(target)
+        for name in FILES
+        if room_of(name) == room
+        for target in own_imports(name, TREES[name])
+    }
+    return used - {room}
+
+
+ROOMS = sorted({room_of(name) for name in FILES} - {PROGRAM})
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_says_what_it_imports(room: str) -> None:
+    assert set(architecture.room(PACKAGE, room).imports) == rooms_used(room)
+
+
+def test_no_room_imports_a_program_and_no_rooms_import_each_other() -> None:
+    graph = {room: rooms_used(room) for room in ROOMS}
+    assert not [room for room, used in graph.items() if PROGRAM in used]
+    while free := {room for room, used in graph.items() if not used & graph.keys()}:
+        graph = {room: used for room, used in graph.items() if room not in free}
+    assert not graph, f"these rooms import each other, or need ones that do: {sorted(graph)}"
+
+
+def test_no_program_imports_another() -> None:
+    for name in FILES:
+        if room_of(name) == PROGRAM and name != "azero":
+            others = [target for target in own_imports(name, TREES[name]) if room_of(target) == PROGRAM]
+            assert not others, f"{name} imports {others}"
 
 
 def test_no_modules_import_each_other() -> None:
@@ -95,22 +103,36 @@ def test_no_modules_import_each_other() -> None:
     assert not graph, f"these import each other, or need ones that do: {sorted(graph)}"
 
 
+def test_the_map_in_the_documents_is_the_code_s() -> None:
+    assert architecture.PAGE.read_text() == architecture.page(), "run python scripts/architecture.py"
+
+
 @MODULES
 def test_importing_only_defines(name: str) -> None:
     if name == "azero":  # sets Numba's cache folder, before any decorator runs
         return
-    allowed = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.AugAssign)
+    allowed = (
+        ast.Import,
+        ast.ImportFrom,
+        ast.FunctionDef,
+        ast.ClassDef,
+        ast.Assign,
+        ast.AnnAssign,
+        ast.AugAssign,
+    )
     for node in at_import(TREES[name]):
         docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         own_program = isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
-        assert docstring or own_program or isinstance(node, allowed), f"{name}, line {node.lineno} runs when imported"
+        assert docstring or own_program or isinstance(node, allowed), (
+            f"{name}, line {node.lineno} runs when imported"
+        )
 
 
 @MODULES
 def test_torch_is_imported_at_the_top_only_where_networks_are(name: str) -> None:
-    top = {target.split(".")[0] for node in at_import(TREES[name]) if isinstance(node, ast.Import | ast.ImportFrom)
-           for target in imported(node)}  # fmt: skip
-    assert "torch" not in top or part(name) in {"network", "train", "learning"}
+    nodes = [node for node in at_import(TREES[name]) if isinstance(node, ast.Import | ast.ImportFrom)]
+    top = {target.split(".")[0] for node in nodes for target in imported(node)}
+    assert "torch" not in top or room_of(name) in {"network", "training"}
 
 
 @pytest.mark.parametrize("argument", ["--help", "--cfg=job"])
@@ -123,7 +145,9 @@ def test_help_imports_neither_torch_nor_numba(argument: str) -> None:
         "heavy = {'torch', 'numba', 'tensorboard', 'rich', 'scipy'} & sys.modules.keys()\n"
         "assert not heavy, heavy\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=PACKAGE.parent, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd=PACKAGE.parent, timeout=60
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -137,11 +161,13 @@ def test_random_numbers_come_from_generators_only(name: str) -> None:
         text = ast.unparse(node)
         if ast.unparse(node.value) in {"np.random", "numpy.random"}:
             assert node.attr in allowed, f"{name}, line {node.lineno}: {text} has global state"
-        assert text not in {"torch.manual_seed", "torch.cuda.manual_seed"} or inside_fork(TREES[name], node), f"{name}: {text}"
+        assert text not in {"torch.manual_seed", "torch.cuda.manual_seed"} or inside_fork(
+            TREES[name], node
+        ), f"{name}: {text}"
 
 
 def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
-    """Whether a node stands inside `with torch.random.fork_rng(…)`, where torch's global state is put back."""
+    """Return whether a node is inside `with torch.random.fork_rng(…)`, which restores global state."""
     blocks = (node for node in ast.walk(tree) if isinstance(node, ast.With))
     forks = (block for block in blocks if any("fork_rng" in ast.unparse(item) for item in block.items))
     return any(wanted in set(ast.walk(fork)) for fork in forks)
@@ -150,18 +176,20 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
 @pytest.mark.parametrize(
     "library, where",
     [
-        ("tensorboard", {"monitoring"}),
+        ("tensorboard", {"report"}),
         ("torch.utils.tensorboard", set()),
-        ("rich", {"monitoring", "correctness", "trace"}),
+        ("rich", {"report", "truth", PROGRAM}),
         ("pickle", {"replay"}),
-        ("filelock", {"files"}),
+        ("filelock", {"run"}),
         ("openvino", {"network"}),
         ("bitbully", {"truth"}),
     ],
 )
 def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> None:
     importers = {
-        part(name) for name, tree in TREES.items() if any(f"{target}.".startswith(f"{library}.") for target in imported(tree))
+        room_of(name)
+        for name, tree in TREES.items()
+        if any(f"{target}.".startswith(f"{library}.") for target in imported(tree))
     }
     assert importers <= where
 
@@ -172,12 +200,43 @@ def test_no_risky_calls(name: str) -> None:
         if not isinstance(node, ast.Call):
             continue
         call = ast.unparse(node.func)
-        assert call not in {"pickle.load", "pickle.loads", "eval", "exec", "os.fork", "hydra.utils.instantiate"}, (
-            f"{name}: {call}"
-        )
+        assert call not in {
+            "pickle.load",
+            "pickle.loads",
+            "eval",
+            "exec",
+            "os.fork",
+            "hydra.utils.instantiate",
+        }, f"{name}: {call}"
         if call == "torch.load":
             arguments = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-            assert arguments.get("weights_only") == "True", f"{name}, line {node.lineno}: torch.load without weights_only=True"
+            assert arguments.get("weights_only") == "True", (
+                f"{name}, line {node.lineno}: torch.load without weights_only=True"
+            )
+
+
+COMPILING = {"kernel", "part", "njit", "rule", "cfunc", "heuristic", "dispatched", "overload"}
+
+
+def untyped(tree: ast.AST, in_compiled: bool = False) -> Iterator[str]:
+    """Yield the names of functions without full annotations that are not compiled."""
+    for node in ast.iter_child_nodes(tree):
+        compiled = in_compiled
+        if isinstance(node, ast.FunctionDef):
+            used = {ast.unparse(mark).split("(")[0].split(".")[-1] for mark in node.decorator_list}
+            compiled = in_compiled or bool(used & COMPILING)
+            given = node.args
+            arguments = [*given.posonlyargs, *given.args, *given.kwonlyargs]
+            typed = all(each.annotation or each.arg in ("self", "cls") for each in arguments)
+            if not compiled and not (typed and node.returns):
+                yield node.name
+        yield from untyped(node, compiled)
+
+
+@MODULES
+def test_python_functions_are_typed_beside_kernels_too(name: str) -> None:
+    """Mypy allows untyped functions in modules with kernels; only compiled functions may use that."""
+    assert not list(untyped(TREES[name]))
 
 
 @MODULES

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from searching import FakeInference, after, hashed
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.match import MatchGame, MatchResult, play_match, summarize
-from azero.openings import random_opening, random_openings
+from azero.match.lockstep import MatchGame, MatchResult, play_match, summarize
+from azero.match.openings import random_opening, random_openings
 from azero.players import Player, make_player
 from azero.players.pv_mcts import PvMcts
 from azero.search.root import Temperature
@@ -44,7 +44,9 @@ class Scripted:
     def new_games(self, seeds: np.ndarray) -> None:
         self.seeds = seeds
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
+    def choose(
+        self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+    ) -> np.ndarray:
         rows = zip(states, games.tolist(), plies.tolist(), strict=True)
         self.asked += [(number, ply, self.game.to_play(state)) for state, number, ply in rows]
         return np.array([self.rule(self.game.legal_actions(state)) for state in states])
@@ -89,7 +91,9 @@ def test_a_player_is_asked_for_its_own_side_after_the_opening_only(game: Game) -
 def test_players_draw_from_streams_of_their_own(game: Game) -> None:
     one, other = Scripted(game, min), Scripted(game, max)
     play_match(game, (one, other), SEEDS[:6])
-    assert not set(one.seeds.tolist()) & {int(seed) for seed, mine in zip(other.seeds, one.seeds, strict=True) if seed == mine}
+    assert not set(one.seeds.tolist()) & {
+        int(seed) for seed, mine in zip(other.seeds, one.seeds, strict=True) if seed == mine
+    }
     assert len(one.seeds) == len(other.seeds) == 6
 
 
@@ -107,14 +111,18 @@ def test_the_same_moves_with_colours_swapped_are_another_game(game: Game) -> Non
 
 
 def test_openings_make_games_distinct(game: Game) -> None:
-    result = play_match(game, (Scripted(game, min), Scripted(game, max)), SEEDS[:20], random_openings(game, 4, 10))
+    result = play_match(
+        game, (Scripted(game, min), Scripted(game, max)), SEEDS[:20], random_openings(game, 4, 10)
+    )
     assert result.distinct > 10
 
 
 def test_a_match_is_the_same_again_and_other_seeds_play_another(game: Game) -> None:
     def match(seeds: np.ndarray, source: np.random.SeedSequence) -> list[MatchGame]:
         openings = random_openings(game, 2, 10, source)
-        return play_match(game, (make_player("random", game), make_player("random", game)), seeds, openings).games
+        return play_match(
+            game, (make_player("random", game), make_player("random", game)), seeds, openings
+        ).games
 
     one = match(SEEDS[:20], np.random.SeedSequence(7))
     assert match(SEEDS[:20], np.random.SeedSequence(7)) == one
@@ -192,7 +200,9 @@ def test_moves_are_counted_without_openings_and_timed(game: Game) -> None:
 
 
 @pytest.mark.parametrize("batch_size", [2, 5, 64])
-def test_a_match_is_the_same_with_one_lane_and_with_two_and_in_any_batch(game: Game, batch_size: int) -> None:
+def test_a_match_is_the_same_with_one_worker_and_with_two_and_in_any_batch(
+    game: Game, batch_size: int
+) -> None:
     """Players that search at their own pace choose what they choose when each move waits for all games."""
 
     def player(sharpness: float, rows: int) -> PvMcts:
@@ -200,17 +210,19 @@ def test_a_match_is_the_same_with_one_lane_and_with_two_and_in_any_batch(game: G
             return hashed(np.frombuffer(planes.tobytes(), np.uint8), game.num_actions, sharpness)
 
         network = FakeInference(game, answer, rows)
-        return PvMcts(game, network, SearchConfig(num_simulations=12), Temperature(1.0, 100, 0, 0.0), cache=64)
+        return PvMcts(
+            game, network, SearchConfig(num_simulations=12), Temperature(1.0, 100, 0, 0.0), cache=64
+        )
 
     openings = random_openings(game, 2, 7)
     lock_step = play_match(game, (Patient(player(3.0, 8)), Patient(player(1.0, 8))), SEEDS[:14], openings)
-    for lanes in (1, 2):
+    for workers in (1, 2):
         players = (player(3.0, batch_size), player(1.0, batch_size))
-        result = play_match(game, players, SEEDS[:14], openings, lanes=lanes)
+        result = play_match(game, players, SEEDS[:14], openings, workers=workers)
         assert result.games == lock_step.games and result.distinct > 4
-        for which, figures in enumerate(result.figures):
-            assert 0 < figures.evaluations <= figures.rows and 0 < figures.inference_seconds <= figures.seconds
-            assert figures.plies == result.moves[which] == lock_step.moves[which]
+        for which, stats in enumerate(result.stats):
+            assert 0 < stats.evaluations <= stats.rows and 0 < stats.inference_seconds <= stats.seconds
+            assert stats.plies == result.moves[which] == lock_step.moves[which]
 
 
 class Patient:
@@ -221,13 +233,13 @@ class Patient:
         self.new_games, self.choose = player.new_games, player.choose
 
 
-@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("which", [0, 1])
-def test_a_player_that_fails_ends_the_match_in_every_lane(game: Game, lanes: int, which: int) -> None:
+def test_a_player_that_fails_ends_the_match_in_every_worker(game: Game, workers: int, which: int) -> None:
     def fail(actions: list[int]) -> int:
         raise ZeroDivisionError
 
     players = [Scripted(game, min), Scripted(game, min)]
     players[which] = Scripted(game, fail)
     with pytest.raises(ZeroDivisionError):
-        play_match(game, (players[0], players[1]), SEEDS[:6], lanes=lanes)
+        play_match(game, (players[0], players[1]), SEEDS[:6], workers=workers)

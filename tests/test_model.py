@@ -12,7 +12,7 @@ import pytest
 import torch
 from answering import every_kind
 
-from azero.config import NetworkConfig, UserError
+from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SqueezeExcitation
@@ -27,11 +27,13 @@ def game() -> Game:
 
 def pack(network: Network, game: Game, **changes: Any) -> bytes:
     settings: dict[str, Any] = {"cycle": 3, "train_steps": 70, "optimizer_state": None}
-    return pack_network(network, game=game, config=network.config, **(settings | changes))
+    return pack_network(network, game=game, **(settings | changes))
 
 
 @every_kind
-def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(game: Game, config: NetworkConfig) -> None:
+def test_every_kind_gives_a_policy_and_a_bounded_value_and_survives_packing(
+    game: Game, config: NetworkConfig
+) -> None:
     network = build_network(config, game, 1)
     planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
     policy, value = network(planes)
@@ -56,7 +58,7 @@ def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Ga
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
-    assert unpack_network(buffer.getvalue(), "old").config == NetworkConfig(blocks=1, channels=4)
+    assert unpack_network(buffer.getvalue(), "old").network.config == NetworkConfig(blocks=1, channels=4)
 
 
 def test_first_weights_have_the_variance_of_he(game: Game) -> None:
@@ -82,7 +84,7 @@ def test_equal_seeds_give_equal_networks_and_touch_no_global_stream(game: Game) 
 
 
 def test_a_pyramid_block_is_the_published_one() -> None:
-    """BN - conv - BN - ReLU - conv - BN plus identity, no ReLU at its end: with a last scale of 0 only x is left."""
+    """BN - conv - BN - ReLU - conv - BN plus identity, without ReLU: a last scale of 0 leaves only x."""
     block = PyramidBlock(4).eval()
     x = torch.randn(2, 4, 3, 3, generator=torch.Generator().manual_seed(1))
     inner = torch.relu(block.norm2(block.conv1(block.norm1(x))))
@@ -93,18 +95,22 @@ def test_a_pyramid_block_is_the_published_one() -> None:
 
 
 def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels() -> None:
-    """Four channels on a board of 1 x 3: three are kept, of the last one a ReLU leaves 0 2 4: mean 2, maximum 4."""
+    """Four channels on a 1 x 3 board: three are kept; a ReLU leaves 0 2 4 of the last: mean 2, maximum 4."""
     pooling = GlobalPooling(4)
     assert pooling.kept == 3 and pooling.dense.weight.shape == (3, 2)
     pooling.dense.weight.data.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
     pooling.dense.bias.data.copy_(torch.tensor([0.0, 0.0, 10.0]))
     x = torch.tensor([[[[1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0]], [[-1.0, 0.0, 1.0]], [[-7.0, 2.0, 4.0]]]])
-    expected = [[[1 + 2, 2 + 2, 3 + 2]], [[4, 4, 4]], [[-1 + 8, 0 + 8, 1 + 8]]]  # + mean; + maximum; + mean - maximum + 10
+    expected = [
+        [[1 + 2, 2 + 2, 3 + 2]],
+        [[4, 4, 4]],
+        [[-1 + 8, 0 + 8, 1 + 8]],
+    ]  # + mean; + maximum; + mean - maximum + 10
     assert pooling(x)[0].tolist() == expected
 
 
 def test_squeeze_excitation_scales_each_channel_by_the_means_of_all() -> None:
-    """Means 2 and 3; one hidden unit, 2 - 3 + 1.5 = 0.5, becomes scales sigmoid(0.5 * 2 - 1) = 1/2 and sigmoid(ln 3) = 3/4."""
+    """Means 2 and 3: hidden 2 - 3 + 1.5 = 0.5, scales sigmoid(0.5 * 2 - 1) = 1/2, sigmoid(ln 3) = 3/4."""
     squeeze = SqueezeExcitation(2, ratio=2)
     squeeze.hidden.weight.data.copy_(torch.tensor([[1.0, -1.0]]))
     squeeze.hidden.bias.data.fill_(1.5)
@@ -123,21 +129,35 @@ def test_heads_for_training_leave_the_rest_as_it_is(game: Game) -> None:
     assert all(torch.equal(one, other) for one, other in zip(plain(planes), network(planes), strict=True))
     assert FoldedNetwork(plain).state_dict().keys() == FoldedNetwork(network).state_dict().keys()
     outputs = network.outputs(planes)
-    assert outputs.soft is not None and outputs.reply is not None and outputs.soft.shape == outputs.reply.shape == (5, 9)
+    assert {name: output.shape for name, output in outputs.extra.items()} == {
+        "soft_policy": (5, 9),
+        "opponent_reply": (5, 9),
+    }
     again = unpack_network(pack(network, game), "file").network.outputs(planes)
-    assert again.reply is not None and torch.equal(again.reply, outputs.reply)
+    assert torch.equal(again.extra["opponent_reply"], outputs.extra["opponent_reply"])
+    names = {name.split(".")[0] for name in network.state_dict()} - {
+        name.split(".")[0] for name in plain.state_dict()
+    }
+    assert names == {"soft_head", "reply_head"}  # as files of earlier versions have them
 
 
 def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:
     for every, pooling in ((0, []), (1, [0, 1, 2, 3]), (2, [1, 3]), (3, [2]), (5, [])):
         network = build_network(NetworkConfig(blocks=4, channels=8, pooling_every=every), game, 1)
-        assert [place for place, block in enumerate(network.blocks) if isinstance(block.pooling, GlobalPooling)] == pooling
+        assert [
+            place for place, block in enumerate(network.blocks) if isinstance(block.pooling, GlobalPooling)
+        ] == pooling
 
 
 def test_pooling_takes_channels_from_the_second_convolution(game: Game) -> None:
     network = build_network(NetworkConfig(blocks=1, channels=128, pooling_every=1), game, 1)
     block = network.blocks[0]
-    assert isinstance(block, ResidualBlock) and block.conv2.weight.shape == (128, 96, 3, 3)  # KataGo's 96 and 32
+    assert isinstance(block, ResidualBlock) and block.conv2.weight.shape == (
+        128,
+        96,
+        3,
+        3,
+    )  # KataGo's 96 and 32
 
 
 def test_the_published_network_has_a_bare_stem_and_one_dense_layer_a_head(game: Game) -> None:
@@ -153,11 +173,19 @@ def test_packing_is_a_function_of_the_content(game: Game) -> None:
     network = build_network(NetworkConfig(), game, 1)
     moments = {
         "optimizer": "adamw",
-        "state": {name: {"exp_avg": torch.ones_like(p), "step": torch.tensor(70.0)} for name, p in network.named_parameters()},
+        "state": {
+            name: {"exp_avg": torch.ones_like(p), "step": torch.tensor(70.0)}
+            for name, p in network.named_parameters()
+        },
     }
     data = pack(network, game, optimizer_state=moments)
     loaded = unpack_network(data, "file")
-    assert (loaded.cycle, loaded.train_steps, loaded.game_name, loaded.config) == (3, 70, "tictactoe", network.config)
+    assert (loaded.cycle, loaded.train_steps, loaded.game_name, loaded.network.config) == (
+        3,
+        70,
+        "tictactoe",
+        network.config,
+    )
     assert loaded.optimizer_state is not None and loaded.optimizer_state["optimizer"] == "adamw"
     assert pack(loaded.network, game, optimizer_state=loaded.optimizer_state) == data
     channels_last = network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -172,7 +200,11 @@ def test_what_is_not_finite_is_never_packed(game: Game, part: str, number: float
     target = moment if part == "moment" else network.state_dict()[part]
     target.view(-1)[1] = number
     with pytest.raises(UserError, match="not finite"):
-        pack(network, game, optimizer_state={"optimizer": "adam", "state": {"stem.weight": {"exp_avg": moment}}})
+        pack(
+            network,
+            game,
+            optimizer_state={"optimizer": "adam", "state": {"stem.weight": {"exp_avg": moment}}},
+        )
 
 
 def test_what_is_no_network_is_refused_by_name(game: Game) -> None:
@@ -201,9 +233,8 @@ def test_a_hostile_file_runs_nothing(game: Game, tmp_path: Any) -> None:
 
 def test_a_network_of_other_size_than_its_header_says_is_refused(game: Game) -> None:
     small = build_network(NetworkConfig(blocks=1, channels=4), game, 1)
-    lying = pack_network(
-        small, game=game, config=NetworkConfig(blocks=1, channels=8), cycle=0, train_steps=0, optimizer_state=None
-    )
+    small.config = NetworkConfig(blocks=1, channels=8)
+    lying = pack_network(small, game=game)
     with pytest.raises(UserError, match="is not a network"):
         unpack_network(lying, "file")
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import make_game
-from azero.openings import draw_openings, read_book, varied_openings
+from azero.match.openings import draw_openings, read_book, varied_openings
 
 SOURCE = np.random.SeedSequence(3)
 GAME = make_game("tictactoe")
@@ -38,7 +38,7 @@ def test_a_book_is_one_opening_a_line(tmp_path: Path) -> None:
     "text, said",
     [
         ("", "holds no opening"),
-        ("4 9", "'9' is no move of tictactoe"),
+        ("4 9", "'9' is not a move of tictactoe"),
         ("4 4", "'4' is not legal after 4 in tictactoe"),
         ("0 3 1 4 2", "the game is over after 0 3 1 4 2"),
     ],

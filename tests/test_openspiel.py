@@ -1,4 +1,4 @@
-"""Games of OpenSpiel behind azero's interface: the same games, and refused where the search cannot play them."""
+"""Games of OpenSpiel behind azero's interface: the same games, and refusals of unsupported ones."""
 
 from __future__ import annotations
 
@@ -13,17 +13,21 @@ import pytest
 from conftest import RunProgram
 
 import azero
-from azero.check_game import check_game, main, report
-from azero.config import UserError
+from azero.check_game import main, report
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.laws.check import check_game
 from azero.players import make_player
 
-pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel")
+pyspiel = pytest.importorskip(
+    "pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel"
+)
 
 from azero.games import openspiel  # noqa: E402  after the skip
 
-# name: options. In dots_and_boxes and mancala one side may move twice; in chess OpenSpiel's player 1 moves first.
+# name: options. In dots_and_boxes and mancala one side may move twice; in chess OpenSpiel's player 1 moves
+# first.
 GAMES: dict[str, dict[str, Any]] = {
     "breakthrough": {"rows": 5, "columns": 4},
     "dots_and_boxes": {},
@@ -33,8 +37,9 @@ GAMES: dict[str, dict[str, Any]] = {
     "chess": {"max_plies": 500},
 }
 TOY = (
-    "cycles=1", "network.blocks=1", "network.channels=4", "search.num_simulations=4", "selfplay.games=32", "lanes=2",
-    "selfplay.concurrent_games=16", "train.batch_size=16", "train.epochs=1", "evaluate.games=4", "device=cpu",
+    "cycles=1", "network.blocks=1", "network.channels=4", "search.num_simulations=4", "selfplay.games=32",
+    "workers=2", "selfplay.concurrent_games=16", "train.batch_size=16", "train.epochs=1", "evaluate.games=4",
+    "device=cpu",
 )  # fmt: skip
 
 
@@ -133,7 +138,9 @@ def test_a_state_means_the_same_to_an_engine_that_has_not_seen_its_game(named: t
     assert fresh.legal_actions(state) == game.legal_actions(state)
 
 
-def test_no_more_positions_are_kept_than_allowed_and_answers_stay_right(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_positions_are_kept_than_allowed_and_answers_stay_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(openspiel, "POSITIONS_KEPT", 3)
     game = openspiel.adapt(pyspiel.load_game("hex", {"board_size": 4}), 16)
     check = check_game(game, games=5, seed=1)
@@ -170,10 +177,15 @@ def test_a_game_without_a_board_has_cells_of_one() -> None:
 
 
 def test_actions_are_called_as_openspiel_calls_them_for_both_players() -> None:
-    assert [make_game("openspiel:tic_tac_toe").action_name(action) for action in (0, 8)] == ["(0,0)", "(2,2)"]  # x(0,0), o(0,0)
+    assert [make_game("openspiel:tic_tac_toe").action_name(action) for action in (0, 8)] == [
+        "(0,0)",
+        "(2,2)",
+    ]  # x(0,0), o(0,0)
     go = make_game("openspiel:go", board_size=5)
     assert [go.action_name(action) for action in (0, 24, 25)] == ["a1", "e5", "pass"]
-    assert make_game("openspiel:chess", max_plies=500).action_name(9) == "9"  # Nf3, or Nxf3: it depends on the position
+    assert (
+        make_game("openspiel:chess", max_plies=500).action_name(9) == "9"
+    )  # Nf3, or Nxf3: it depends on the position
     assert go.parse_action("PASS") == 25
 
 
@@ -191,20 +203,22 @@ def test_a_longer_game_than_allowed_is_a_draw() -> None:
 @pytest.mark.parametrize(
     "name, options, parts",
     [
-        ("backgammon", {}, ["openspiel:backgammon", "chance"]),
-        ("dark_hex", {}, ["do not see everything"]),
+        ("backgammon", {}, ["openspiel:backgammon", "chance moves"]),
+        ("dark_hex", {}, ["hidden information"]),
         ("oshi_zumo", {}, ["at the same time"]),
         ("chinese_checkers", {"players": 3}, ["3 players"]),
-        ("chess", {}, ["17,695 plies", "game.options.max_plies="]),
+        ("chess", {}, ["17,695 plies", "game.options.max_plies"]),
         ("breakthrough", {"max_plies": 0}, ["game.options.max_plies=0", "between 1 and 209"]),
-        ("breakthrough", {"row": 5}, ["game.options.row ", "max_plies, columns, rows"]),
+        ("breakthrough", {"row": 5}, ["unknown game.options.row;", "max_plies, columns, rows"]),
         ("breakthrough", {"rows": "five"}, ["game.options.rows=five", "int", "rows=8"]),
         ("breakthrough(rows=5", {}, ["breakthrough(rows=5", "bracket"]),
         ("breakthru", {}, ["game.name=breakthru ", "breakthrough"]),
         ("", {}, ["game.name= ", "breakthrough", "hex"]),
     ],
 )
-def test_what_cannot_be_played_is_refused_with_the_reason(name: str, options: dict[str, Any], parts: list[str]) -> None:
+def test_what_cannot_be_played_is_refused_with_the_reason(
+    name: str, options: dict[str, Any], parts: list[str]
+) -> None:
     with pytest.raises(UserError) as refusal:
         make_game(f"openspiel:{name}", **options)
     text = str(refusal.value)
@@ -218,8 +232,14 @@ def test_a_missing_openspiel_is_answered_with_how_to_install_it(monkeypatch: pyt
 
 
 def test_parameters_may_stand_in_the_name_or_among_the_options() -> None:
-    assert make_game("openspiel:breakthrough(rows=5,columns=4)") is make_game("openspiel:breakthrough", rows=5, columns=4)
-    assert make_game("openspiel:breakthrough(rows=5,columns=4)").options == {"rows": 5, "columns": 4, "max_plies": 57}
+    assert make_game("openspiel:breakthrough(rows=5,columns=4)") is make_game(
+        "openspiel:breakthrough", rows=5, columns=4
+    )
+    assert make_game("openspiel:breakthrough(rows=5,columns=4)").options == {
+        "rows": 5,
+        "columns": 4,
+        "max_plies": 57,
+    }
     assert make_game("openspiel:misere(game=tic_tac_toe())").num_actions == 9
     assert make_game("openspiel:go", board_size=5, komi=7).options["komi"] == 7.0
 
@@ -229,7 +249,9 @@ def test_check_game_takes_a_game_of_openspiel(capsys: pytest.CaptureFixture[str]
     assert "openspiel:breakthrough: 10 random games" in capsys.readouterr().out
 
 
-def test_a_game_of_openspiel_is_trained_and_goes_on_however_it_is_named(run_program: RunProgram, tmp_path: Path) -> None:
+def test_a_game_of_openspiel_is_trained_and_goes_on_however_it_is_named(
+    run_program: RunProgram, tmp_path: Path
+) -> None:
     sizes = ("game.options.rows=4", "game.options.columns=4", *TOY)
     done = run_program("loop", "game=openspiel", "game.name=breakthrough", *sizes, folder=tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
@@ -237,6 +259,10 @@ def test_a_game_of_openspiel_is_trained_and_goes_on_however_it_is_named(run_prog
     champion = azero.load_champion("breakthrough", str(tmp_path / "checkpoints"), "cpu")
     assert champion.game.name == "openspiel:breakthrough" and champion.play_game().outcome in (1.0, -1.0)
     again = run_program("loop", "game=openspiel:breakthrough", *sizes, folder=tmp_path)
-    assert again.returncode == 0 and "has finished its 1 cycles already" in again.stdout, again.stdout + again.stderr
-    other = run_program("loop", "game=openspiel", "game.name=hex", "run=breakthrough", *sizes[2:], folder=tmp_path)
+    assert again.returncode == 0 and "has finished its 1 cycle already" in again.stdout, (
+        again.stdout + again.stderr
+    )
+    other = run_program(
+        "loop", "game=openspiel", "game.name=hex", "run=breakthrough", *sizes[2:], folder=tmp_path
+    )
     assert other.returncode == 2 and "game.name openspiel:breakthrough → openspiel:hex" in other.stderr

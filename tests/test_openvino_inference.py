@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from answering import choice_of, needs_openvino
 
-from azero.config import NetworkConfig, UserError
+from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.network import openvino_graph, openvino_inference
 from azero.network.backends import candidates, make_inference
@@ -22,20 +22,23 @@ PROGRAM = """
 import socket, sys
 def refuse(*of): raise AssertionError("it reaches out")
 socket.socket.connect = socket.getaddrinfo = refuse
-from azero.config import NetworkConfig
+from azero.config.schema import NetworkConfig
 from azero.network.inference import InferenceChoice
 from azero.network.model import build_network
 from azero.network.backends import make_inference
 import numpy as np
 from types import SimpleNamespace
 game = SimpleNamespace(planes_shape=(2, 3, 3), num_actions=9)
-inference = make_inference(build_network(NetworkConfig(), game, 1), game, InferenceChoice("openvino", "fp32", 4, "cpu", 0.0))
+choice = InferenceChoice("openvino", "fp32", 4, "cpu", 0.0)
+inference = make_inference(build_network(NetworkConfig(), game, 1), game, choice)
 inference.infer(np.zeros((4, 2, 3, 3), np.float32))
 print(sorted(name for name in sys.modules if name.startswith("openvino_telemetry.")))
 """
 
 
-def test_without_openvino_it_is_no_candidate_and_asking_for_it_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_openvino_it_is_no_candidate_and_asking_for_it_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(openvino_inference, "is_installed", lambda: False)
     assert candidates("auto", "auto", "cpu") == [("torch", "fp32"), ("torch", "bf16")]
     with pytest.raises(UserError, match=r'pip install "azero\[cpu\]"'):
@@ -59,7 +62,9 @@ def test_a_cpu_without_bf16_is_not_asked_for_it(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(openvino_graph.openvino(), "Core", Core)
     assert candidates("openvino", "auto", "cpu") == [("openvino", "fp32")]
-    with pytest.raises(UserError, match=r"no bf16 arithmetic for OpenVINO; set inference\.precision=fp32 or auto"):
+    with pytest.raises(
+        UserError, match=r"no bf16 arithmetic for OpenVINO; set inference\.precision=fp32 or auto"
+    ):
         candidates("openvino", "bf16", "cpu")
 
 
@@ -84,7 +89,9 @@ def test_it_sends_nothing_and_writes_nothing(tmp_path: Path) -> None:
 def test_a_smaller_batch_is_compiled_once_the_rows_it_would_have_spared_have_cost_as_much() -> None:
     game = make_game("tictactoe")
     choice = replace(choice_of(("openvino", "fp32")), batches=(8, 32, 64))
-    inference = openvino_inference.make_inferences(build_network(NetworkConfig(), game, 1), game, choice, 1)[0]
+    inference = openvino_inference.make_inferences(build_network(NetworkConfig(), game, 1), game, choice, 1)[
+        0
+    ]
     assert list(inference.compiled) == [64]
     inference.row_seconds, inference.compile_seconds = 0.001, 0.15
     # 64 rows for 5 instead of 8: 56 ms each time; 56, 112, and 168 ms are more than 150
@@ -101,6 +108,8 @@ def test_a_smaller_batch_is_compiled_once_the_rows_it_would_have_spared_have_cos
 def test_planes_of_a_smaller_batch_are_computed_in_that_batch() -> None:
     game = make_game("tictactoe")
     choice = replace(choice_of(("openvino", "fp32")), batches=(8, 64))
-    inference = openvino_inference.make_inferences(build_network(NetworkConfig(), game, 1), game, choice, 1)[0]
+    inference = openvino_inference.make_inferences(build_network(NetworkConfig(), game, 1), game, choice, 1)[
+        0
+    ]
     assert len(inference.infer(np.zeros((8, *game.planes_shape), np.float32))[0]) == 8
     assert list(inference.compiled) == [64, 8]

@@ -17,28 +17,46 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from toy import NAME, Told, advance, toy_config
 
-from azero import loop
-from azero.config import Config, GameConfig, OracleConfig, UserError
-from azero.cycle_report import report_cycle
-from azero.evaluations import AUTO, choose_evaluation
+from azero import initialize, loop
+from azero.champion.load import load_for_workers
+from azero.classic.deepening import Searcher
+from azero.classic.solve import solve
+from azero.config.schema import Config, GameConfig, OracleConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.heuristics import AUTO, choose_heuristic
 from azero.oracle import main
-from azero.run import Run
-from azero.search.deepening import Searcher
-from azero.search.solvers import solve
-from azero.stage import run_alone
-from azero.trained import load_for_lanes
-from azero.truth.drawing import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
+from azero.run.run import Run
+from azero.stages.measure import report_cycle
 from azero.truth.hex_openings import OPENINGS, opening_states, opening_values
-from azero.truth.judging import Answers, Figures, ask_network, ask_search, judge, judge_all, mean_of
-from azero.truth.known import known_truths, told_last
-from azero.truth.oracles import SearchOracle, load_bitbully, make_oracle
-from azero.truth.positions import PositionSet, digest, read_positions, read_text
-from azero.truth.scores import ILLEGAL, best_scores, plies_left, worth
-from azero.truth.shipped import BOARDS, DEVELOPMENT, FINAL, USUAL, board_of, check_file, path_of
+from azero.truth.judging import Answers, Stats, ask_network, ask_search, judge, judge_all, mean_of
+from azero.truth.known import (
+    BOARDS,
+    DEVELOPMENT,
+    FINAL,
+    USUAL,
+    board_of,
+    known_truths,
+    last_metric,
+    path_of,
+    positions_of,
+)
+from azero.truth.positions import (
+    ILLEGAL,
+    PositionSet,
+    best_scores,
+    digest,
+    plies_left,
+    read_positions,
+    read_text,
+    worth,
+)
+from azero.truth.sampling import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
+from azero.truth.solvers import SearchOracle, load_bitbully, make_oracle
 
-needs_bitbully = pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
+needs_bitbully = pytest.mark.skipif(
+    importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed"
+)
 X = ILLEGAL
 DIGESTS = {  # of the texts: a committed collection never changes
     DEVELOPMENT: "9e6ea06ffb0d0db5f766b74eeb8ea89984c70e8bfea85841ec9725ff9016e53e",
@@ -82,11 +100,14 @@ def test_a_mistake_throws_a_win_or_a_draw_away_but_a_slow_win_is_only_not_best()
     scores = np.array([[3, 1, 0], [-2, 0, X], [-2, -4, X], [5, -2, X]])
     asked = PositionSet("toy", [[], [0], [0, 1], [1]], np.zeros((4, 1), np.uint64), scores)
     # a slow win, the draw, a fast loss where a slow one was possible, a win thrown away
-    figures = judge(asked, Answers(np.array([0, 1, 0, 1]), np.array([0.5, 0.25, -1.0, 0.0])))
-    assert (figures.keeps_value, figures.best_move, figures.mistakes) == (3 / 4, 1 / 4, 1)
-    assert figures.value_error == (0.5 + 0.25 + 0.0 + 1.0) / 4
-    assert mean_of([figures, Figures(1, 0.25, 0.75, 0.0625)]) == Figures(5, 0.5, 0.5, 0.25)
-    assert judge_all([asked, asked], Answers(np.array([0, 1, 0, 1] * 2), np.array([0.5, 0.25, -1.0, 0.0] * 2))) == [figures] * 2
+    stats = judge(asked, Answers(np.array([0, 1, 0, 1]), np.array([0.5, 0.25, -1.0, 0.0])))
+    assert (stats.keeps_value, stats.best_move, stats.mistakes) == (3 / 4, 1 / 4, 1)
+    assert stats.value_error == (0.5 + 0.25 + 0.0 + 1.0) / 4
+    assert mean_of([stats, Stats(1, 0.25, 0.75, 0.0625)]) == Stats(5, 0.5, 0.5, 0.25)
+    assert (
+        judge_all([asked, asked], Answers(np.array([0, 1, 0, 1] * 2), np.array([0.5, 0.25, -1.0, 0.0] * 2)))
+        == [stats] * 2
+    )
 
 
 # Oracles
@@ -97,11 +118,21 @@ def test_the_scores_of_a_drawn_position_are_those_one_counts_by_hand() -> None:
     # o o .      after any other move o wins by 5, the second ply from here
     # . . .
     game = make_game("tictactoe")
-    assert SearchOracle(game).score_moves(state_of(game, "0 3 1 4")).tolist() == [X, X, 1, X, X, 0, -2, -2, -2]
+    assert SearchOracle(game).score_moves(state_of(game, "0 3 1 4")).tolist() == [
+        X,
+        X,
+        1,
+        X,
+        X,
+        0,
+        -2,
+        -2,
+        -2,
+    ]
 
 
 def plain_score(game: Game, state: np.ndarray) -> tuple[float, int]:
-    """The value of a state and plies to the end, by plain recursion: a win as soon, a loss as late as can be."""
+    """Return value and plies to the end by plain recursion: the soonest win, the latest loss."""
     if game.is_terminal(state):
         return game.outcome(state), 0
     found = []
@@ -113,7 +144,8 @@ def plain_score(game: Game, state: np.ndarray) -> tuple[float, int]:
 
 
 @pytest.mark.parametrize(
-    "name, options, ply", [("connect_four", {"rows": 3, "columns": 4, "connect": 3}, 4), ("othello", {"size": 4}, 5)]
+    "name, options, ply",
+    [("connect_four", {"rows": 3, "columns": 4, "connect": 3}, 4), ("othello", {"size": 4}, 5)],
 )
 def test_the_search_scores_moves_like_plain_recursion(name: str, options: dict[str, int], ply: int) -> None:
     game, rng = make_game(name, **options), np.random.default_rng(1)
@@ -121,7 +153,9 @@ def test_the_search_scores_moves_like_plain_recursion(name: str, options: dict[s
     for _ in range(5):
         state = game.initial_state()
         while game.is_terminal(
-            state := reduce(lambda at, _: game.step(at, int(rng.choice(game.legal_actions(at)))), range(ply), state)
+            state := reduce(
+                lambda at, _: game.step(at, int(rng.choice(game.legal_actions(at)))), range(ply), state
+            )
         ):
             state = game.initial_state()
         for action, score in enumerate(oracle.score_moves(state).tolist()):
@@ -151,7 +185,9 @@ def test_the_solver_knows_the_first_moves_of_connect_four(connect_four: Game) ->
     assert oracle.score_moves(connect_four.initial_state()).tolist() == [-40, -42, 0, 41, 0, -42, -40]
 
 
-def test_a_solver_that_is_missing_is_named_with_what_installs_it(connect_four: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_solver_that_is_missing_is_named_with_what_installs_it(
+    connect_four: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
     load_bitbully.cache_clear()
     monkeypatch.setitem(sys.modules, "bitbully", None)
     with pytest.raises(UserError, match=r'pip install "azero\[oracle\]"'):
@@ -188,7 +224,10 @@ def test_drawn_positions_are_of_the_kind_and_no_two_are_mirror_images() -> None:
     keys = {key_of(game, moves) for each in (first, second) for moves in each.moves}
     assert len(keys) == len(taken) == 24
     assert {len(moves) for moves in first.moves} <= {8, 9, 10}
-    assert all(plies_left(int(best), int(ply), 16) in range(3, 7) for best, ply in zip(first.best, first.plies, strict=True))
+    assert all(
+        plies_left(int(best), int(ply), 16) in range(3, 7)
+        for best, ply in zip(first.best, first.plies, strict=True)
+    )
     again = draw_set(game, oracle, kind, 12, np.random.SeedSequence(1), set())
     assert again.moves == first.moves and np.array_equal(again.scores, first.scores)
 
@@ -202,12 +241,21 @@ def test_the_usual_connect_four_has_six_sets_and_every_other_game_one(connect_fo
 # The program and its files
 
 
-def test_the_program_writes_a_file_that_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_program_writes_a_file_that_can_be_read_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first, second = tmp_path / "first.gz", tmp_path / "second.gz"
     assert main(["game=tictactoe", "positions=20", "seed=3", "plies=3-6", f"out={first}"]) == 0
     out = capsys.readouterr().out
-    assert "plies 3-6: 20 positions" in out and "positions=20\n" in out and f"sha256={digest(read_text(first))}" in out
-    assert main(["game=tictactoe", "positions=20", "seed=3", "plies=3-6", f"out={second}", f"without={first}"]) == 0
+    assert (
+        "plies 3-6: 20 positions" in out
+        and "positions=20\n" in out
+        and f"sha256={digest(read_text(first))}" in out
+    )
+    assert (
+        main(["game=tictactoe", "positions=20", "seed=3", "plies=3-6", f"out={second}", f"without={first}"])
+        == 0
+    )
     game = make_game("tictactoe")
     (origin, (one,)), (_, (two,)) = read_positions(first, game), read_positions(second, game)
     assert (origin.game, origin.seed, origin.oracle, one.name) == ("tictactoe", 3, "azero", "plies 3-6")
@@ -227,8 +275,8 @@ def test_the_program_writes_a_file_that_can_be_read_again(tmp_path: Path, capsys
         ("out=x.gz game=tictactoe plies=5-3", "plies=5-3 must be a range within 0-8"),
         ("out=x.gz game=tictactoe plies=9-9", "plies=9-9"),
         ("out=x.gz game=tictactoe seconds=soon", "seconds=soon"),
-        ("out=x.gz game=tictactoe plies=1-1 positions=9", "hardly more than 3 positions"),
-        ("out=x.gz game=tictactoe depth=3", "depth is no setting"),
+        ("out=x.gz game=tictactoe plies=1-1 positions=9", "has only 3 positions"),
+        ("out=x.gz game=tictactoe depth=3", "unknown setting 'depth'"),
         ("out=x.gz game=go", "history"),
         ("out=x.gz game=tictactoe without=nothing.gz", "nothing.gz"),
         ("out=there.gz game=tictactoe", "there already"),
@@ -236,10 +284,14 @@ def test_the_program_writes_a_file_that_can_be_read_again(tmp_path: Path, capsys
     ],
 )
 def test_a_mistake_is_answered_in_one_sentence(
-    words: str, sentence: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: str,
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("azero.truth.drawing.MOST_MISSES", 200)
+    monkeypatch.setattr("azero.truth.sampling.MOST_MISSES", 200)
     Path("there.gz").touch()
     assert main(words.split()) == 2
     (line,) = capsys.readouterr().err.splitlines()
@@ -257,14 +309,19 @@ HEADER = '{"format": 1, "game": "tictactoe", "options": {}, "seed": 1, "oracle":
         ("[]\n", "no file of positions"),
         (HEADER.replace("1", "2", 1), "no file of positions"),
         (HEADER.replace("tictactoe", "hex"), "not of tictactoe"),
-        (HEADER + "a 0\n", "line 2: a set, moves and scores"),
+        (HEADER + "a 0\n", "line 2 must be a set, moves and scores"),
         (HEADER + "a\t0 0\t1 1 1 1 1 1 1 1 1\n", "line 2: '0' is not legal"),
         (HEADER + "a\t0\t. 1 1\n", "line 2: there must be a score"),
         (HEADER + "a\t0\t. 1 1 1 1 1 1 1 one\n", "line 2: '. 1 1 1 1 1 1 1 one' are no scores"),
-        (HEADER + "a\t0 3 1 4 2\t. . . . . 1 1 1 1\n", "line 2: there must be a score for each legal move of an unfinished"),
+        (
+            HEADER + "a\t0 3 1 4 2\t. . . . . 1 1 1 1\n",
+            "line 2: there must be a score for each legal move of an unfinished",
+        ),
     ],
 )
-def test_a_file_that_says_what_the_rules_do_not_allow_is_refused(text: str, sentence: str, tmp_path: Path) -> None:
+def test_a_file_that_says_what_the_rules_do_not_allow_is_refused(
+    text: str, sentence: str, tmp_path: Path
+) -> None:
     path = tmp_path / "positions.gz"
     path.write_bytes(gzip.compress(text.encode()))
     with pytest.raises(UserError, match=sentence):
@@ -288,10 +345,14 @@ def test_a_damaged_file_is_refused(data: bytes, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def shipped(connect_four: Game) -> dict[str, list[PositionSet]]:
-    return {name: read_positions(path_of("connect_four", name), connect_four)[1] for name in (DEVELOPMENT, FINAL)}
+    return {
+        name: read_positions(path_of("connect_four", name), connect_four)[1] for name in (DEVELOPMENT, FINAL)
+    }
 
 
-def test_two_collections_of_six_sets_of_a_thousand_are_shipped_and_are_small(shipped: dict[str, list[PositionSet]]) -> None:
+def test_two_collections_of_six_sets_of_a_thousand_are_shipped_and_are_small(
+    shipped: dict[str, list[PositionSet]],
+) -> None:
     for name, sets in shipped.items():
         assert [(each.name, len(each.moves)) for each in sets] == [(kind.name, 1000) for kind in CONNECT_FOUR]
         assert digest(read_text(path_of("connect_four", name))) == DIGESTS[name]
@@ -306,14 +367,20 @@ def test_no_position_nor_its_mirror_image_is_in_both_collections_or_twice_in_one
 
 
 def test_every_position_is_of_its_stage_and_difficulty(shipped: dict[str, list[PositionSet]]) -> None:
-    for kind, each in ((kind, each) for sets in shipped.values() for kind, each in zip(CONNECT_FOUR, sets, strict=True)):
+    for kind, each in (
+        (kind, each) for sets in shipped.values() for kind, each in zip(CONNECT_FOUR, sets, strict=True)
+    ):
         assert set(each.plies.tolist()) <= set(kind.plies)
         left = {plies_left(int(best), int(ply), 42) for best, ply in zip(each.best, each.plies, strict=True)}
         assert left <= set(kind.left)
-        ends = each.plies[:, None] + np.where((each.scores == ILLEGAL) | (each.scores == 0), 1, np.abs(each.scores))
+        ends = each.plies[:, None] + np.where(
+            (each.scores == ILLEGAL) | (each.scores == 0), 1, np.abs(each.scores)
+        )
         assert (ends <= 42).all()
         wins = (each.scores > 0) & (each.scores != ILLEGAL)
-        assert (each.scores[wins] % 2 == 1).all() and (each.scores[(each.scores < 0) & (each.scores != ILLEGAL)] % 2 == 0).all()
+        assert (each.scores[wins] % 2 == 1).all() and (
+            each.scores[(each.scores < 0) & (each.scores != ILLEGAL)] % 2 == 0
+        ).all()
 
 
 def test_the_shipped_scores_of_late_positions_are_those_of_our_own_search(
@@ -328,7 +395,9 @@ def test_the_shipped_scores_of_late_positions_are_those_of_our_own_search(
 
 
 @needs_bitbully
-def test_the_shipped_scores_are_those_of_the_solver(shipped: dict[str, list[PositionSet]], connect_four: Game) -> None:
+def test_the_shipped_scores_are_those_of_the_solver(
+    shipped: dict[str, list[PositionSet]], connect_four: Game
+) -> None:
     oracle = make_oracle(connect_four)
     for each in (each for sets in shipped.values() for each in sets):
         for row in range(0, 1000, 100):
@@ -336,9 +405,16 @@ def test_the_shipped_scores_are_those_of_the_solver(shipped: dict[str, list[Posi
 
 
 def test_there_are_positions_for_the_usual_board_only() -> None:
-    assert board_of("connect_four", {}) == board_of("connect_four", {"rows": 6, "columns": 7, "connect": 4}) == "connect_four"
+    assert (
+        board_of("connect_four", {})
+        == board_of("connect_four", {"rows": 6, "columns": 7, "connect": 4})
+        == "connect_four"
+    )
     assert board_of("connect_four", {"rows": 5}) is None and board_of("gomoku", {}) is None
-    assert board_of("hex", {}) == board_of("hex", {"size": 7}) == "hex7" and board_of("hex", {"swap": True}) is None
+    assert (
+        board_of("hex", {}) == board_of("hex", {"size": 7}) == "hex7"
+        and board_of("hex", {"swap": True}) is None
+    )
 
 
 def board(name: str) -> Game:
@@ -403,8 +479,8 @@ def test_a_cycle_tells_how_far_the_champion_is_from_the_truth(run: Config) -> No
     """The same as when each set is asked for itself, the network alone and a search of six simulations."""
     told = Told()
     report_cycle(run, NAME, 1, told)
-    figures = dict(told.figures(1))
-    game, inferences, search, _ = load_for_lanes(run, NAME, 1)
+    stats = dict(told.stats(1))
+    game, inferences, search, _ = load_for_workers(run, NAME, 1)
     sets = read_positions(path_of("connect_four", DEVELOPMENT), game, 4)[1]
     assert [each.name for each in sets] == [kind.name for kind in CONNECT_FOUR]
     few = replace(search, num_simulations=6)
@@ -413,11 +489,17 @@ def test_a_cycle_tells_how_far_the_champion_is_from_the_truth(run: Config) -> No
     assert alone != searched
     for player, judged in (("policy", alone), ("search", searched)):
         for each, its in zip(sets, judged, strict=True):
-            assert figures.pop(f"oracle/mistakes_{player}_{each.name.replace(' ', '_')}") == 1 - its.keeps_value
-        assert figures.pop(f"oracle/keeps_value_{player}") == pytest.approx(np.mean([its.keeps_value for its in judged]))
-        assert figures.pop(f"oracle/best_move_{player}") == pytest.approx(np.mean([its.best_move for its in judged]))
-        assert figures.pop(f"oracle/value_error_{player}") == pytest.approx(np.mean([its.value_error for its in judged]))
-    assert not figures
+            assert stats.pop(f"oracle/mistakes_{player}_{each.name.replace(' ', '_')}") == 1 - its.keeps_value
+        assert stats.pop(f"oracle/keeps_value_{player}") == pytest.approx(
+            np.mean([its.keeps_value for its in judged])
+        )
+        assert stats.pop(f"oracle/best_move_{player}") == pytest.approx(
+            np.mean([its.best_move for its in judged])
+        )
+        assert stats.pop(f"oracle/value_error_{player}") == pytest.approx(
+            np.mean([its.value_error for its in judged])
+        )
+    assert not stats
 
 
 def test_a_position_that_will_be_asked_about_is_checked_before_the_first_cycle(tmp_path: Path) -> None:
@@ -427,30 +509,39 @@ def test_a_position_that_will_be_asked_about_is_checked_before_the_first_cycle(t
     lines[2] = lines[2].replace("\t", "\t9 ", 1)
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     config = toy_config(tmp_path, oracle=OracleConfig(file=str(path), positions=2))
-    for start in (lambda: loop.main(config, NAME), lambda: run_alone("initialize", stage_that_never_runs, config, NAME)):
+    for start in (
+        lambda: loop.main(config, NAME),
+        lambda: initialize.main(config, NAME),
+    ):
         with pytest.raises(UserError, match=r"positions\.gz, line 3: "):
             start()
-    check_file(replace(config, oracle=OracleConfig(file=str(path), positions=1)))
-
-
-def stage_that_never_runs(*_: object) -> None:
-    """A stage."""
-    raise AssertionError
+        assert not list((tmp_path / "checkpoints").glob("*"))
+    (asked,) = positions_of(replace(config, oracle=OracleConfig(file=str(path), positions=1)))
+    assert len(asked.moves) == 1
 
 
 def test_positions_of_one_s_own_are_asked_about_in_any_game(tmp_path: Path) -> None:
-    """Othello on 4 x 4, of which none come with azero: late positions, each cycle, and a file of another board is refused."""
+    """Othello on 4 x 4 has no shipped positions; a file of another board is refused."""
     options, path = {"size": 4}, tmp_path / "late.gz"
     assert main(["game=othello", "game.options.size=4", "positions=6", "plies=6-9", f"out={path}"]) == 0
-    config = toy_config(tmp_path, game=GameConfig("othello", options=options), oracle=OracleConfig(file=str(path)))
+    config = toy_config(
+        tmp_path, game=GameConfig("othello", options=options), oracle=OracleConfig(file=str(path))
+    )
     advance(config, until="selfplay")
     told = Told()
     report_cycle(config, NAME, 1, told)
-    assert {"oracle/keeps_value_policy", "oracle/best_move_search", "oracle/value_error_search"} <= told.figures(1).keys()
-    assert 6 * told.figures(1)["oracle/keeps_value_search"] == pytest.approx(
-        round(6 * told.figures(1)["oracle/keeps_value_search"])
+    assert {
+        "oracle/keeps_value_policy",
+        "oracle/best_move_search",
+        "oracle/value_error_search",
+    } <= told.stats(1).keys()
+    assert 6 * told.stats(1)["oracle/keeps_value_search"] == pytest.approx(
+        round(6 * told.stats(1)["oracle/keeps_value_search"])
     )
-    assert told_last(config) == "oracle/keeps_value_policy" and told_last(replace(config, oracle=OracleConfig())) == ""
+    assert (
+        last_metric(config) == "oracle/keeps_value_policy"
+        and last_metric(replace(config, oracle=OracleConfig())) == ""
+    )
     other = replace(config, game=GameConfig("othello", options={"size": 6}))
     with pytest.raises(UserError, match="holds positions of othello"):
         loop.main(other, NAME)
@@ -466,18 +557,20 @@ def test_tic_tac_toe_is_measured_by_its_table_and_by_positions_hex_by_openings_a
 
 
 def test_without_simulations_there_is_no_search_and_without_positions_no_report(run: Config) -> None:
-    assert told_last(run) == "oracle/keeps_value_policy"
-    assert told_last(replace(run, oracle=OracleConfig(positions=0))) == ""
-    assert told_last(replace(run, game=GameConfig("connect_four", options={"rows": 5}))) == ""
+    assert last_metric(run) == "oracle/keeps_value_policy"
+    assert last_metric(replace(run, oracle=OracleConfig(positions=0))) == ""
+    assert last_metric(replace(run, game=GameConfig("connect_four", options={"rows": 5}))) == ""
     told = Told()
     report_cycle(replace(run, oracle=OracleConfig(positions=2, num_simulations=0)), NAME, 1, told)
-    assert told_last(run) in told.figures(1) and not any("search" in tag for tag in told.figures(1))
+    assert last_metric(run) in told.stats(1) and not any("search" in tag for tag in told.stats(1))
 
 
 def test_answers_are_legal_and_do_not_depend_on_how_many_threads_search(run: Config) -> None:
-    game, inferences, search, _ = load_for_lanes(run, NAME, 2)
+    game, inferences, search, _ = load_for_workers(run, NAME, 2)
     asked = read_positions(path_of("connect_four", DEVELOPMENT), game, 5)[1][3]
-    one, two = (ask_search(game, inferences[:lanes], search, asked.states, asked.plies) for lanes in (1, 2))
+    one, two = (
+        ask_search(game, inferences[:workers], search, asked.states, asked.plies) for workers in (1, 2)
+    )
     np.testing.assert_array_equal(one.moves, two.moves)
     np.testing.assert_array_equal(one.values, two.values)
     for answers in (one, ask_network(game, inferences[0], asked.states)):
@@ -488,33 +581,42 @@ def test_answers_are_legal_and_do_not_depend_on_how_many_threads_search(run: Con
 def test_a_run_is_computed_as_it_chose_or_as_asked_and_another_network_of_its_game_can_take_its_place(
     run: Config, tmp_path: Path
 ) -> None:
-    assert load_for_lanes(run, NAME, 1).choice.precision == "fp32"  # it has not chosen yet
-    asked = load_for_lanes(run, NAME, 1, inference="torch:bf16")
+    assert load_for_workers(run, NAME, 1).choice.precision == "fp32"  # it has not chosen yet
+    asked = load_for_workers(run, NAME, 1, inference="torch:bf16")
     assert (asked.choice.backend, asked.choice.precision) == ("torch", "bf16")
-    with pytest.raises(UserError, match="fast is no inference"):
-        load_for_lanes(run, NAME, 1, inference="fast")
+    with pytest.raises(UserError, match="unknown inference 'fast'"):
+        load_for_workers(run, NAME, 1, inference="fast")
     other = tmp_path / "other.pt"
     with pytest.raises(UserError, match=r"other\.pt cannot be read"):
-        load_for_lanes(run, NAME, 1, other)
+        load_for_workers(run, NAME, 1, other)
     other.write_bytes(Run.read(run, NAME).read_champion())
     planes = np.zeros((asked.choice.batch_size, *asked.game.planes_shape), np.float32)
-    champion, same = (load_for_lanes(run, NAME, 1, file).inferences[0].infer(planes)[1] for file in (None, other))
+    champion, same = (
+        load_for_workers(run, NAME, 1, file).inferences[0].infer(planes)[1] for file in (None, other)
+    )
     np.testing.assert_array_equal(champion, same)
 
 
 def solve_openings(game: Game) -> str:
     """The map of a game by our own search, as `OPENINGS` has it."""
-    searcher = Searcher(game, evaluation=choose_evaluation(AUTO, game), table=4_194_304)
+    searcher = Searcher(game, heuristic=choose_heuristic(AUTO, game), table=4_194_304)
     values = [searcher.deepen(state, math.inf, value_wanted=True).value for state in opening_states(game)]
     cells, size = "".join("1" if value < 0 else "0" for value in values), game.options["size"]
     return " ".join(cells[start : start + size] for start in range(0, size * size, size))
 
 
-def test_the_openings_of_small_hex_are_those_our_own_search_finds_and_all_maps_look_the_same_turned_by_half() -> None:
+def test_the_openings_of_small_hex_agree_with_our_search_and_all_maps_are_symmetric() -> None:
     for size in (2, 3, 4):
         assert solve_openings(make_game("hex", size=size)) == OPENINGS[size]
     assert all(cells == cells[::-1] for cells in OPENINGS.values())
-    assert {size: cells.count("1") for size, cells in OPENINGS.items()} == {2: 2, 3: 5, 4: 4, 5: 13, 6: 24, 7: 27}
+    assert {size: cells.count("1") for size, cells in OPENINGS.items()} == {
+        2: 2,
+        3: 5,
+        4: 4,
+        5: 13,
+        6: 24,
+        7: 27,
+    }
     values = opening_values(make_game("hex", size=3))
     assert values.tolist() == [1, 1, -1, -1, -1, -1, -1, 1, 1]  # for the second player
 
@@ -523,10 +625,10 @@ def test_a_cycle_of_hex_tells_the_share_of_openings_whose_sign_is_right(tmp_path
     config, told = toy_config(tmp_path, game=GameConfig("hex", options={"size": 3})), Told()
     advance(config, until="selfplay")
     report_cycle(config, NAME, 1, told)
-    assert told_last(config) in told.figures(1) and 9 * told.figures(1)["oracle/openings_right"] in range(10)
-    assert told_last(replace(config, game=GameConfig("hex", options={"size": 3, "swap": True}))) == ""
-    game, (inference,), *_ = load_for_lanes(config, NAME, 1)
+    assert last_metric(config) in told.stats(1) and 9 * told.stats(1)["oracle/openings_right"] in range(10)
+    assert last_metric(replace(config, game=GameConfig("hex", options={"size": 3, "swap": True}))) == ""
+    game, (inference,), *_ = load_for_workers(config, NAME, 1)
     values = ask_network(game, inference, opening_states(game)).values
-    assert told.figures(1)["oracle/openings_right"] == np.mean(
+    assert told.stats(1)["oracle/openings_right"] == np.mean(
         [value * exact > 0 for value, exact in zip(values, opening_values(game), strict=True)]
     )

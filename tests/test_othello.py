@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from playing import legal_names, perft, play
+from playing import legal_names, perft, play, printed_score
 
-from azero.config import UserError
+from azero.classic.solve import solve
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.games.othello import printed_score
-from azero.search.solvers import solve
 
 # Best play on 6 x 6: second player wins 20 to 16, with one pass of the first player on the way.
 SOLVED_6X6 = "c2 b4 c5 d2 e4 e3 d1 c1 b1 d5 d6 f4 b3 b2 f3 f2 e2 b6 a4 c6 a6 a2 b5 a5 e6 e5 a3 a1 f5 f6 e1 f1"
@@ -22,7 +21,10 @@ def game() -> Game:
 
 
 def board_of(game: Game, text: str, to_play: int) -> np.ndarray:
-    """The state with the discs of a picture, X for the first player and O for the second; its list of moves is not filled in."""
+    """The state with the discs of a picture, X for the first player and O for the second.
+
+    Its list of moves is not filled in.
+    """
     cells = text.split()
     first = sum(1 << cell for cell, mark in enumerate(cells) if mark == "X")
     second = sum(1 << cell for cell, mark in enumerate(cells) if mark == "O")
@@ -44,7 +46,10 @@ def test_the_start_is_black_on_the_rising_diagonal(game: Game) -> None:
     (4, [4, 12, 44, 128, 424, 1256, 3624, 9116]),
 ])  # fmt: skip
 def test_sequences_by_ply_are_the_published_ones(size: int, expected: list[int]) -> None:
-    """Published counts keep a finished game as one sequence at every later ply; on 4 x 4 four games end at ply 7."""
+    """Published counts keep a finished game as one sequence at every later ply.
+
+    On 4 x 4 four games end at ply 7.
+    """
     counts, finished = perft(make_game("othello", size=size), len(expected))
     kept = [count + sum(finished[:ply]) for ply, count in enumerate(counts)]
     assert kept[1:] == expected

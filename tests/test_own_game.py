@@ -1,4 +1,4 @@
-"""A game of one's own, by its file or from an installed package: trained as a shipped one is, with no change to azero."""
+"""Your own game, from a file or an installed package, trains like a shipped one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from conftest import RunProgram
 
 import azero
 from azero.check_game import main as check_main
-from azero.command_line import compose, settle_game
-from azero.config import UserError
+from azero.cli.hydra_program import compose
+from azero.cli.overrides import read_overrides
+from azero.config.schema import UserError
 from azero.games import find_module, make_game
 
 TOY = (
@@ -24,7 +25,7 @@ MINE = '''"""Tic-tac-toe under another name, with an option that changes nothing
 
 from dataclasses import dataclass, replace
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import tictactoe
 
 
@@ -53,14 +54,21 @@ def mine(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
-    """Install a package that registers one game: its name and its module's text. Programs started from the test see it too."""
+    """Install a package that registers one game: its name and its module's text.
+
+    Programs started from the test see it too.
+    """
 
     def add(name: str, text: str) -> None:
         site = tmp_path / "site"
         (site / f"{name}-1.0.dist-info").mkdir(parents=True)
         (site / f"{name}_rules.py").write_text(text)
-        (site / f"{name}-1.0.dist-info" / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (site / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(f"[azero.games]\n{name} = {name}_rules\n")
+        (site / f"{name}-1.0.dist-info" / "METADATA").write_text(
+            f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n"
+        )
+        (site / f"{name}-1.0.dist-info" / "entry_points.txt").write_text(
+            f"[azero.games]\n{name} = {name}_rules\n"
+        )
         monkeypatch.syspath_prepend(site)
         monkeypatch.setenv("PYTHONPATH", str(site), prepend=":")
 
@@ -72,7 +80,7 @@ def test_a_file_is_trained_by_its_path(mine: Path, run_program: RunProgram, tmp_
     assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
     champion = azero.load_champion("mine", str(tmp_path / "checkpoints"), "cpu")
     assert champion.game.name == "mine"
-    assert "Go on: python -m azero.loop 'game.name='" in done.stdout
+    assert """Go on: azero loop "game.name='""" in done.stdout
 
 
 def test_a_run_goes_on_from_another_folder_and_with_the_file_elsewhere(
@@ -84,7 +92,9 @@ def test_a_run_goes_on_from_another_folder_and_with_the_file_elsewhere(
     shutil.move(mine, tmp_path / "new" / "mine.py")
     for path, folder in (("../new/mine.py", mine.parent), ("mine.py", tmp_path / "new")):
         done = run_program("loop", f"game={path}", *runs, *TOY, folder=folder)
-        assert done.returncode == 0 and "Run mine has finished its 1 cycles already." in done.stdout, done.stdout + done.stderr
+        assert done.returncode == 0 and "Run mine has finished its 1 cycle already." in done.stdout, (
+            done.stdout + done.stderr
+        )
     other = tmp_path / "new" / "other.py"
     other.write_text(MINE.replace('"mine"', '"other"'))
     for game in (str(other), "tictactoe"):
@@ -92,7 +102,9 @@ def test_a_run_goes_on_from_another_folder_and_with_the_file_elsewhere(
         assert done.returncode == 2 and "game.name" in done.stderr and "mine.py" in done.stderr, done.stderr
 
 
-def test_another_file_of_the_same_name_does_not_go_on_with_the_run(mine: Path, run_program: RunProgram, tmp_path: Path) -> None:
+def test_another_file_of_the_same_name_does_not_go_on_with_the_run(
+    mine: Path, run_program: RunProgram, tmp_path: Path
+) -> None:
     assert run_program("loop", f"game={mine}", *TOY, folder=tmp_path).returncode == 0
     (tmp_path / "other").mkdir()
     shutil.copy(mine, tmp_path / "other" / "mine.py")
@@ -105,10 +117,12 @@ def test_stages_and_correctness_take_a_file(mine: Path, run_program: RunProgram,
         done = run_program(stage, "game=my games/mine.py", *TOY, folder=tmp_path)
         assert done.returncode == 0 and not done.stderr, done.stdout + done.stderr
     done = run_program("correctness", "game=my games/mine.py", folder=tmp_path)
-    assert done.returncode == 2 and "there is no table for mine" in done.stderr, done.stderr
+    assert done.returncode == 2 and "no development positions of mine" in done.stderr, done.stderr
 
 
-def test_several_files_are_trained_one_after_another(mine: Path, run_program: RunProgram, tmp_path: Path) -> None:
+def test_several_files_are_trained_one_after_another(
+    mine: Path, run_program: RunProgram, tmp_path: Path
+) -> None:
     (tmp_path / "yours.py").write_text(MINE.replace('"mine"', '"yours"'))
     done = run_program("loop", "-m", "game=my games/mine.py,yours.py", *TOY, folder=tmp_path, timeout=200)
     assert done.returncode == 0 and "Traceback" not in done.stderr, done.stdout + done.stderr
@@ -116,23 +130,30 @@ def test_several_files_are_trained_one_after_another(mine: Path, run_program: Ru
     assert runs == {"mine", "yours"}
 
 
-def test_an_installed_game_is_known_by_its_name(install: Install, run_program: RunProgram, tmp_path: Path) -> None:
+def test_an_installed_game_is_known_by_its_name(
+    install: Install, run_program: RunProgram, tmp_path: Path
+) -> None:
     install("halma", MINE.replace('"mine"', '"halma"'))
     assert make_game("halma", size=3).name == "halma"
     assert compose("game=halma").game.name == "halma"
     assert check_main(["halma", "games=5"]) == 0
     done = run_program("loop", "game=halma", *TOY, folder=tmp_path)
     assert done.returncode == 0 and (tmp_path / "checkpoints" / "halma").is_dir(), done.stdout + done.stderr
-    with pytest.raises(UserError, match=r"there are tictactoe,.* halma, the path of a Python file"):
+    with pytest.raises(
+        UserError, match=r"choose one of: tictactoe,.* halma, the path of your own Python file"
+    ):
         make_game("chess")
 
 
 def test_an_installed_game_that_cannot_be_imported_is_one_sentence(install: Install) -> None:
     install("broken", "import no_such_module\n")
-    with pytest.raises(UserError, match=r"^broken cannot be loaded, mend it first: ModuleNotFoundError: .*no_such_module'\.$"):
+    with pytest.raises(
+        UserError,
+        match=r"^broken cannot be loaded; fix this first: ModuleNotFoundError: .*no_such_module'\.$",
+    ):
         make_game("broken")
     install("empty", "")
-    with pytest.raises(UserError, match="empty defines no function make_game"):
+    with pytest.raises(UserError, match="empty must define make_game"):
         make_game("empty")
 
 
@@ -143,7 +164,7 @@ def test_an_installed_game_that_cannot_be_imported_is_one_sentence(install: Inst
         ("def make_game():\n    return [][0]\n", ["mine.py cannot be loaded", "IndexError", "(line 2)"]),
         ("def make_game(:\n", ["mine.py cannot be loaded", "SyntaxError", "line 1"]),
         ("def make_game():\n    pass\n", ["mine.py must return a Game"]),
-        ("SIZE = 3\n", ["mine.py defines no function make_game"]),
+        ("SIZE = 3\n", ["mine.py must define make_game"]),
     ],
 )
 def test_a_file_with_a_fault_is_one_sentence(mine: Path, text: str, parts: list[str]) -> None:
@@ -163,7 +184,7 @@ def test_a_changed_file_is_run_again_and_an_unchanged_one_is_not(mine: Path) -> 
 
 
 def test_a_game_of_ones_own_takes_the_plain_recipe_unless_another_is_asked_for() -> None:
-    assert settle_game(["game=mine.py", "seed=2"]) == ["game.name=mine.py", "seed=2", "experiment=plain"]
+    assert read_overrides(["game=mine.py", "seed=2"]) == ["game.name=mine.py", "seed=2", "experiment=plain"]
     assert compose("game=mine.py") == compose("game.name=mine.py", "experiment=plain")
     assert compose("game=mine.py", "experiment=smoke") == compose("game.name=mine.py", "experiment=smoke")
     assert compose("game=tictactoe") == compose()
@@ -171,5 +192,7 @@ def test_a_game_of_ones_own_takes_the_plain_recipe_unless_another_is_asked_for()
 
 
 def test_options_of_a_game_are_set_without_a_plus() -> None:
-    config = compose("game=mine.py", "game.options.size=5", "game.options.komi=7.5", "++game.options.wrap=true")
+    config = compose(
+        "game=mine.py", "game.options.size=5", "game.options.komi=7.5", "++game.options.wrap=true"
+    )
     assert config.game.options == {"size": 5, "komi": 7.5, "wrap": True}

@@ -22,10 +22,15 @@ RATES = {
 
 
 def test_the_figure_stands_on_the_last_line() -> None:
-    assert compare.last_figure("round 1: 3 simulations/s\nsimulations_per_second=1234\n") == 1234.0
-    for output in ("", "simulations_per_second=\n", "simulations_per_second=5\nTraceback", "simulations_per_second=-5"):
+    assert compare.last_stat("round 1: 3 simulations/s\nsimulations_per_second=1234\n") == 1234.0
+    for output in (
+        "",
+        "simulations_per_second=\n",
+        "simulations_per_second=5\nTraceback",
+        "simulations_per_second=-5",
+    ):
         with pytest.raises(ValueError, match="last line"):
-            compare.last_figure(output)
+            compare.last_stat(output)
 
 
 def test_a_ratio_is_the_median_of_the_rounds_ratios() -> None:
@@ -55,5 +60,7 @@ def test_every_environment_pins_all_it_names() -> None:
 def test_help_is_printed(script: str, needs: str) -> None:
     if importlib.util.find_spec(needs) is None:
         pytest.skip(f"{needs} is not installed here")
-    done = subprocess.run([sys.executable, str(PEERS / f"{script}.py"), "--help"], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, str(PEERS / f"{script}.py"), "--help"], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0 and "--network" in done.stdout

@@ -1,4 +1,4 @@
-"""The player of exact values: it never loses, says when it does not know, and agrees with independent solvers."""
+"""The player perfect: it never loses, knows when it is not exact, and agrees with other solvers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from plain_solvers import PlainConnectFour, othello_lead
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import make_player
@@ -25,7 +25,7 @@ def perfect(game: Game, seconds: float = 30.0) -> PerfectPlayer:
 
 
 def worst_result(game: Game, player: PerfectPlayer, side: int) -> float:
-    """The worst that any opponent can do to the player, who moves first (0) or second (1): every line of play."""
+    """Return the worst result of the player as first (0) or second (1) mover over every line of play."""
     known: dict[bytes, float] = {}
 
     def worst(state: np.ndarray) -> float:
@@ -105,7 +105,9 @@ def test_the_ends_of_connect_four_are_exact_and_agree_with_an_independent_solver
 
 def test_othello_4x4_agrees_with_an_independent_solver() -> None:
     game = make_game("othello", size=4)
-    assert othello_lead("." * 5 + "ox." + ".xo." + "." * 4, 4) == -8  # as published: 8 discs for the second player
+    assert (
+        othello_lead("." * 5 + "ox." + ".xo." + "." * 4, 4) == -8
+    )  # as published: 8 discs for the second player
     player = perfect(game)
     found = player.analyse(game.initial_state())
     assert (found.value, found.exact) == (-1.0, True)
@@ -117,7 +119,9 @@ def test_othello_4x4_agrees_with_an_independent_solver() -> None:
             if game.is_terminal(state):
                 break
         else:
-            board = "".join("x" if int(state[0]) >> c & 1 else "o" if int(state[1]) >> c & 1 else "." for c in range(16))
+            board = "".join(
+                "x" if int(state[0]) >> c & 1 else "o" if int(state[1]) >> c & 1 else "." for c in range(16)
+            )
             found = player.analyse(state)
             assert found.exact and found.value == np.sign(othello_lead(board, 4))
 
@@ -132,9 +136,12 @@ def test_it_says_when_a_move_is_not_exact() -> None:
 @pytest.mark.parametrize(
     "name, sentence",
     [
-        ("go", "player perfect cannot play go, because its history decides what is legal"),
-        ("gomoku", "player perfect has nothing to offer for gomoku of up to 225 plies; it plays connect_four and othello"),
-        ("hex", "player perfect has nothing to offer for hex of up to 49 plies"),
+        ("go", "player perfect cannot play go: its legal moves depend on history"),
+        (
+            "gomoku",
+            "player perfect cannot solve gomoku of up to 225 plies; it plays connect_four and othello",
+        ),
+        ("hex", "player perfect cannot solve hex of up to 49 plies"),
     ],
 )
 def test_games_that_it_cannot_play_are_refused_in_one_sentence(name: str, sentence: str) -> None:

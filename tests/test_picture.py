@@ -9,7 +9,7 @@ import pytest
 from playing import play
 
 from azero.games import make_game
-from azero.games.picture import CELL, HEAT, MARGIN, MARK, STONE, cells_of_actions, draw
+from azero.games.kit.picture import CELL, HEAT, MARGIN, MARK, STONE, cells_of_actions, draw
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -28,7 +28,9 @@ def elements(picture: str, kind: str, **wanted: str) -> list[ElementTree.Element
     ("gomoku", {"rows": 9, "columns": 7}, "a1 b2 c3", 2, 1),
     ("hex", {"size": 5, "swap": True}, "b1 swap c3", 1, 1),
 ])  # fmt: skip
-def test_every_piece_is_drawn(name: str, options: dict[str, object], moves: str, first: int, second: int) -> None:
+def test_every_piece_is_drawn(
+    name: str, options: dict[str, object], moves: str, first: int, second: int
+) -> None:
     game = make_game(name, **options)
     assert game.board
     picture = draw(game.board, play(game, moves))
@@ -52,7 +54,9 @@ def test_a_row_of_hexagons_stands_half_a_cell_right_of_the_one_above() -> None:
     assert game.board
     picture = draw(game.board, play(game, "b1 a2"))
     first, second = (elements(picture, "circle", fill=STONE[side])[0] for side in (1, 2))
-    assert float(first.get("cx", "0")) - float(second.get("cx", "0")) == pytest.approx(CELL / 2)  # b1 touches a2
+    assert float(first.get("cx", "0")) - float(second.get("cx", "0")) == pytest.approx(
+        CELL / 2
+    )  # b1 touches a2
     assert len(elements(picture, "polygon")) == 9
 
 
@@ -83,7 +87,9 @@ def test_values_are_written_with_two_decimals() -> None:
     assert game.board
     numbers = np.full((3, 3), np.nan)
     numbers[0, 0], numbers[1, 1] = 0.254, -1.0
-    words = {element.text for element in elements(draw(game.board, game.initial_state(), numbers=numbers), "text")}
+    words = {
+        element.text for element in elements(draw(game.board, game.initial_state(), numbers=numbers), "text")
+    }
     assert {"0.25", "-1"} <= words
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -12,19 +13,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 from searching import FakeInference, after
+from test_ending import check_clean, interrupt
 from toy import NAME, advance, toy_config
 
-from azero import initialize
-from azero.config import Config, GameConfig, SearchConfig
-from azero.entrants import Entrant
+from azero.cli.player_spec import PlayerSpec
+from azero.config.schema import Config, GameConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.metrics import NullReporter
-from azero.play import Left, Session, choose_opponent, main, run_session, value_text
+from azero.play import Session, choose_opponent, main, run_session, show_line, value_text
 from azero.players import Advice, Player, make_player
 from azero.players import Adviser as AdviserProtocol
 from azero.players.pv_mcts import PvMcts
-from azero.run import Run, StopSignal
+from azero.report.reporter import NullReporter
+from azero.run.run import Run, StopSignal
+from azero.stages import initialize
 
 TICTACTOE = make_game("tictactoe")
 
@@ -57,13 +59,17 @@ class Adviser:
         return Advice(visits, values, int(legal[0]))
 
 
-def sit(*words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE) -> tuple[Session, str]:
+def sit(
+    *words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE
+) -> tuple[Session, str]:
     """A session after these words were typed, and what was shown."""
     shown: list[str] = []
-    session = Session(game, opponent or make_player("alpha_beta", game), Adviser(), side, person(*words), shown.append)
+    session = Session(
+        game, opponent or make_player("alpha_beta", game), Adviser(), side, person(*words), shown.append
+    )
     try:
         session.play()
-    except Left:
+    except EOFError:
         shown.append("left")
     return session, "\n".join(shown)
 
@@ -83,13 +89,16 @@ def test_a_mistake_loses_and_the_last_board_is_shown() -> None:
 
 def test_the_second_side_waits_for_the_first_move() -> None:
     session, shown = sit("4", side=1)
-    assert session.actions[:2] == [0, 4] and shown.startswith("You move second, against alpha_beta")
+    assert session.actions[:2] == [0, 4] and shown.startswith(
+        "You play O and move second.\nYou play against alpha_beta.\nType help for the commands.\n\n0 1 2\n"
+    )
 
 
 def test_what_is_no_move_is_explained_and_asked_again() -> None:
     session, shown = sit("x9", "", "moves", "help", "undo", "0", "0")
     assert session.actions == [0, 4]
-    for said in ("'x9' is no move of tictactoe", "hint = what", "0 1 2 3 4 5 6 7 8", "A move is written 0 … 8",
+    for said in ("'x9' is not a move of tictactoe", "hint   what", "0 1 2 3 4 5 6 7 8",
+                 "A move is written 0 … 8",
                  "There is nothing to take back", "0 is not legal here"):  # fmt: skip
         assert said in shown
 
@@ -171,7 +180,11 @@ def test_a_game_is_kept_as_a_line_of_json(monkeypatch: pytest.MonkeyPatch) -> No
     finished, left = map(json.loads, Path("data/play.jsonl").read_text().splitlines())
     assert finished["moves"] == list("041263578") and finished["outcome"] == 0.0
     assert finished["players"] == ["human", "alpha_beta"]
-    assert left["outcome"] is None and left["players"] == ["alpha_beta", "human"] and left["moves"][:2] == ["0", "4"]
+    assert (
+        left["outcome"] is None
+        and left["players"] == ["alpha_beta", "human"]
+        and left["moves"][:2] == ["0", "4"]
+    )
     assert "The game is in data/play.jsonl." in shown
 
 
@@ -182,8 +195,8 @@ def test_uct_plays_and_advises_when_nobody_is_asked_for_and_nothing_is_trained()
 
 
 def test_uct_that_nobody_asked_for_keeps_the_limit_that_somebody_did() -> None:
-    timed = Entrant("opponent", "auto", {"seconds": 2})
-    assert choose_opponent(timed, TICTACTOE, Config()) == Entrant("opponent", "uct", {"seconds": 2})
+    timed = PlayerSpec("opponent", "auto", {"seconds": 2})
+    assert choose_opponent(timed, TICTACTOE, Config()) == PlayerSpec("opponent", "uct", {"seconds": 2})
 
 
 def test_a_move_that_is_not_proven_is_said_to_be_so() -> None:
@@ -206,11 +219,11 @@ def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> No
     player = make_player("pv_mcts", TICTACTOE, inference=FakeInference(TICTACTOE), num_simulations=50)
     assert isinstance(player, AdviserProtocol)
     session = Session(TICTACTOE, player, player, 0, person("4", "hint"), shown.append, lines.append)
-    with pytest.raises(Left):
+    with pytest.raises(EOFError):
         session.play()
     answer = next(line for line in shown if line.startswith("pv_mcts plays"))
     assert re.fullmatch(r"pv_mcts plays \d \(\d+ of 50 visits, value [+-]0\.\d\d\)", answer)
-    assert lines[0].startswith("thinks … ") and lines[1] == "" and lines[-1] == ""
+    assert lines[0] == "thinking …" and lines[1].startswith("thinking … ") and "" in lines and lines[-1] == ""
 
 
 def begin_run(folder: Path, name: str, size: int = 5) -> None:
@@ -221,35 +234,39 @@ def begin_run(folder: Path, name: str, size: int = 5) -> None:
 
 
 def test_the_champion_of_a_run_on_the_same_board_is_the_opponent(tmp_path: Path) -> None:
-    """Runs hex5 and mine play on 5 x 5, hex6 on 6 x 6; on each board the run called hex wins over others, then the latest."""
+    """Of the runs on a board (hex5 and mine: 5 x 5, hex6: 6 x 6) the run called hex wins, then the latest."""
     config, five = replace(Config(), checkpoints=str(tmp_path / "checkpoints")), make_game("hex", size=5)
-    auto = Entrant("opponent", "auto", {"num_simulations": 7})
-    assert choose_opponent(auto, five, config) == Entrant("opponent", "uct", {"num_simulations": 7})
-    assert choose_opponent(Entrant("opponent", "auto", {}), five, config).options == {"num_simulations": 1000}
+    auto = PlayerSpec("opponent", "auto", {"num_simulations": 7})
+    assert choose_opponent(auto, five, config) == PlayerSpec("opponent", "uct", {"num_simulations": 7})
+    assert choose_opponent(PlayerSpec("opponent", "auto", {}), five, config).options == {
+        "num_simulations": 1000
+    }
     begin_run(tmp_path, "hex6", 6)
     assert choose_opponent(auto, five, config).name == "uct"
     for name in ("hex5", "mine", "hex"):
         begin_run(tmp_path, name)
-        expected = Entrant("opponent", "pv_mcts", {"num_simulations": 7, "run": name})
+        expected = PlayerSpec("opponent", "pv_mcts", {"num_simulations": 7, "run": name})
         assert choose_opponent(auto, five, config) == expected
         os.utime(tmp_path / "checkpoints" / name / "state.json", (1e9, 1e9))
     assert choose_opponent(auto, make_game("hex", size=6), config).options["run"] == "hex6"
-    named = Entrant("opponent", "auto", {"run": "mine"})
-    assert choose_opponent(named, five, config) == Entrant("opponent", "pv_mcts", {"run": "mine"})
+    named = PlayerSpec("opponent", "auto", {"run": "mine"})
+    assert choose_opponent(named, five, config) == PlayerSpec("opponent", "pv_mcts", {"run": "mine"})
     (tmp_path / "checkpoints" / "hex" / "state.json").write_text("{")
     assert choose_opponent(auto, five, config).options["run"] in ("hex5", "mine")
-    asked = Entrant("opponent", "random", {})
+    asked = PlayerSpec("opponent", "random", {})
     assert choose_opponent(asked, five, config) == asked
 
 
 def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path) -> None:
-    """The run keeps the file's path; the game calls itself double_move. Another file's game, and a shipped one, are not taken."""
+    """The run keeps the file's path; the game's name is double_move. No other game's run is taken."""
     path = Path(__file__).parent / "games" / "double_move.py"
     config = toy_config(tmp_path, run="mine", game=GameConfig(str(path)))
     with Run.open(config, "mine", "test") as run:
         initialize.run_stage(config, run, NullReporter(), StopSignal())
-    auto = Entrant("opponent", "auto", {})
-    assert choose_opponent(auto, make_game(str(path)), config) == Entrant("opponent", "pv_mcts", {"run": "mine"})
+    auto = PlayerSpec("opponent", "auto", {})
+    assert choose_opponent(auto, make_game(str(path)), config) == PlayerSpec(
+        "opponent", "pv_mcts", {"run": "mine"}
+    )
     assert choose_opponent(auto, make_game(str(path.with_name("ring.py"))), config).name == "uct"
     assert choose_opponent(auto, make_game("hex", size=5), config).name == "uct"
 
@@ -257,11 +274,11 @@ def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path
 @pytest.mark.parametrize(
     "words, said",
     [
-        (["side=left"], "side=left must be first or second"),
-        (["opponent=nobody"], "player nobody is unknown"),
+        (["side=left"], "side=left is not one of: first, second"),
+        (["opponent=nobody"], "unknown player nobody; choose one of: random"),
         (["opponent=uct", "opponent.depth=2"], "player uct has no option depth"),
         (["opponent=random", "adviser=random"], "adviser=random gives no hints"),
-        (["oponent=uct"], "oponent is no setting"),
+        (["oponent=uct"], "unknown setting 'oponent'; did you mean opponent?"),
         (["opponent=pv_mcts", f"opponent.run={NAME}"], f"holds no run {NAME}"),
         (["opponent=random", "record=/"], "cannot be written"),
         (["opponent=random", "data=/dev/null"], "record=/dev/null/play.jsonl cannot be written"),
@@ -271,3 +288,65 @@ def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.C
     assert main(words) == 2
     error = capsys.readouterr().err
     assert said in error and error.count("\n") == 1
+
+
+def test_in_hex_the_sides_are_said() -> None:
+    game = make_game("hex", size=3)
+    assert sit(game=game)[1].startswith("You play X and move first. You connect top and bottom.\n")
+    opponent = make_player("random", game)
+    opponent.new_games(np.zeros(1, np.uint64))
+    second = sit(side=1, opponent=opponent, game=game)[1]
+    assert second.startswith("You play O and move second. You connect left and right.\n")
+
+
+def test_the_opponent_is_named_with_run_and_cycle(tmp_path: Path) -> None:
+    advance(toy_config(tmp_path))
+    shown: list[str] = []
+    run_session([f"opponent.run={NAME}"], person(), shown.append)
+    cycle = json.loads(Path(f"checkpoints/{NAME}/state.json").read_text())["champion"]["cycle"]
+    cycles = "1 cycle" if cycle == 1 else f"{cycle} cycles"
+    assert f"You play against the champion of run {NAME} after {cycles} (pv_mcts)." in shown[0]
+
+
+def test_the_board_comes_before_a_long_search() -> None:
+    """The opponent moves first and takes 0.3 s: board and "thinking" are there before."""
+    moments: dict[str, float] = {}
+
+    def note(text: str) -> None:
+        moments.setdefault(text, time.monotonic())
+
+    opponent = make_player("uct", TICTACTOE, seconds=0.3)
+    session = Session(TICTACTOE, opponent, Adviser(), 1, person(), note, note)
+    with pytest.raises(EOFError):
+        session.play()
+    board = moments["\n" + TICTACTOE.format_state(TICTACTOE.initial_state())]
+    (answer,) = (at for text, at in moments.items() if text.startswith("uct 0.3 s plays"))
+    assert board <= moments["thinking …"] < answer - 0.2
+
+
+@pytest.mark.parametrize("name", ["uct", "flat_monte_carlo"])
+def test_a_player_with_much_time_is_made_at_once(name: str) -> None:
+    begin = time.monotonic()
+    assert "60" in make_player(name, TICTACTOE, seconds=60).name and time.monotonic() - begin < 30
+
+
+def test_an_interrupt_while_the_opponent_thinks_keeps_the_game(tmp_path: Path) -> None:
+    ended = interrupt(
+        ["azero.play", "opponent=uct", "opponent.seconds=60", "side=second"], tmp_path, b"thinking", 0.3
+    )
+    check_clean(ended)
+    assert ended.seconds < 3
+    moved = interrupt(
+        ["azero.play", "opponent=uct", "opponent.seconds=0.1", "side=second"], tmp_path, b"your move: "
+    )
+    check_clean(moved)
+    assert b"The game is in data/play.jsonl." in moved.after
+    assert (tmp_path / "data" / "play.jsonl").read_text().count("\n") == 1
+
+
+def test_a_line_is_cut_to_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    show_line("x" * 100)
+    assert capsys.readouterr().out == "\r\x1b[K" + "x" * 39

@@ -9,7 +9,8 @@ import pytest
 import searching
 from searching import after
 
-from azero.config import SearchConfig, UserError
+from azero.classic.solve import solve
+from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import MODULES, Adviser, Player, make_player
@@ -17,7 +18,6 @@ from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.policy import PolicyPlayer
 from azero.search.repetition import History
-from azero.search.solvers import solve
 
 WITHOUT_NETWORK = ["random", "alpha_beta", "negamax", "flat_monte_carlo", "uct", "grouped_uct", "pure_mcts"]
 QUICK: dict[str, dict[str, Any]] = {"pure_mcts": {"num_simulations": 50}}  # options beside the defaults
@@ -73,7 +73,9 @@ def play_games(game: Game, first: Player, second: Player, games: int) -> tuple[i
                 states[g] = game.step(states[g], action)
                 if game.is_terminal(states[g]):
                     running[g] = False
-                    score[g] = game.outcome(states[g]) * (-1 if which == 0 else 1)  # the outcome is for the one who did not move
+                    score[g] = game.outcome(states[g]) * (
+                        -1 if which == 0 else 1
+                    )  # the outcome is for the one who did not move
     assert not running.any()
     return int((score > 0).sum()), int((score == 0).sum()), int((score < 0).sum())
 
@@ -95,7 +97,9 @@ def test_a_move_depends_on_its_game_s_seed_and_on_no_other_game(name: str, game:
     np.testing.assert_array_equal(ask(player, states, seeds), together)
     backwards = ask(player, states[::-1], seeds[::-1])
     np.testing.assert_array_equal(backwards[::-1], together)
-    alone = [int(ask(player, states[row : row + 1], seeds[row : row + 1])[0]) for row in range(0, len(states), 50)]
+    alone = [
+        int(ask(player, states[row : row + 1], seeds[row : row + 1])[0]) for row in range(0, len(states), 50)
+    ]
     assert alone == together[::50].tolist()
 
 
@@ -130,7 +134,9 @@ def test_every_player_plays_every_game_to_its_end(name: str, game_name: str, opt
     player.new_games(games.astype(np.uint64))
     past, states, plies = History(game, 4), np.stack([game.initial_state()] * 4), 0
     while len(games):
-        actions = player.choose(states[games], games, np.full(len(games), plies), past.banned(games, states[games]))
+        actions = player.choose(
+            states[games], games, np.full(len(games), plies), past.banned(games, states[games])
+        )
         for g, action in zip(games, actions, strict=True):
             assert past.legal_mask(int(g), states[g])[action]  # also what the game's history forbids
             past.add(np.array([g]), states[g][None])
@@ -147,11 +153,15 @@ def test_other_seeds_give_other_random_moves_and_a_game_s_moves_go_on(game: Game
     second = player.choose(states, np.arange(500), np.ones(500, np.int64))
     assert (first != second).mean() > 0.8  # the stream goes on: 8 of 9 moves differ
     assert (ask(player, states, np.arange(500, 1000, dtype=np.uint64)) != first).mean() > 0.8
-    assert ((np.bincount(first, minlength=9) - 500 / 9) ** 2 / (500 / 9)).sum() < 32  # chi square, 8 degrees: once in 10,000
+    assert (
+        (np.bincount(first, minlength=9) - 500 / 9) ** 2 / (500 / 9)
+    ).sum() < 32  # chi square, 8 degrees: once in 10,000
 
 
 def test_uct_beats_random_and_a_bigger_uct_beats_a_smaller_one(game: Game) -> None:
-    wins, _, losses = play_games(game, make_player("uct", game, num_simulations=50), make_player("random", game), 200)
+    wins, _, losses = play_games(
+        game, make_player("uct", game, num_simulations=50), make_player("random", game), 200
+    )
     assert wins > 150 > 20 > losses
     big, small = make_player("uct", game, num_simulations=400), make_player("uct", game, num_simulations=10)
     wins, _, losses = play_games(game, big, small, 200)
@@ -161,8 +171,15 @@ def test_uct_beats_random_and_a_bigger_uct_beats_a_smaller_one(game: Game) -> No
 def test_alpha_beta_beats_random_never_loses_and_beats_its_smaller_self(game: Game) -> None:
     wins, _, losses = play_games(game, make_player("alpha_beta", game), make_player("random", game), 200)
     assert wins > 150 and losses == 0
-    assert play_games(game, make_player("alpha_beta", game), make_player("uct", game, num_simulations=100), 200)[2] == 0
-    wins, _, losses = play_games(game, make_player("alpha_beta", game, depth=2), make_player("random", game), 200)
+    assert (
+        play_games(game, make_player("alpha_beta", game), make_player("uct", game, num_simulations=100), 200)[
+            2
+        ]
+        == 0
+    )
+    wins, _, losses = play_games(
+        game, make_player("alpha_beta", game, depth=2), make_player("random", game), 200
+    )
     assert wins > 100 > losses
 
 
@@ -185,7 +202,9 @@ def test_the_policies_are_a_softmax_over_legal_moves(game: Game) -> None:
 def test_policy_asks_nothing_of_no_positions(game: Game) -> None:
     inference = FakeInference(batch_size=4)
     player = make_player("policy", game, inference=inference)
-    assert player.choose(np.zeros((0, 2), np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)).shape == (0,)
+    assert player.choose(np.zeros((0, 2), np.uint64), np.zeros(0, np.int64), np.zeros(0, np.int64)).shape == (
+        0,
+    )
     assert inference.batches == []
 
 
@@ -199,13 +218,22 @@ def test_negamax_plays_what_alpha_beta_plays_and_searches_more(game: Game) -> No
     assert sum(found.nodes for found in plain.found) > 2 * sum(found.nodes for found in pruned.found)
 
 
-def test_an_evaluation_is_an_option_of_the_players_that_search_to_a_depth() -> None:
+def test_a_heuristic_is_an_option_of_the_players_that_search_to_a_depth() -> None:
     othello = make_game("othello", size=4)
     for name in ("alpha_beta", "negamax", "iterative_deepening"):
-        player = make_player(name, othello, depth=2, evaluation="mobility")
+        player = make_player(name, othello, depth=2, heuristic="mobility")
         assert othello.legal_mask(othello.initial_state())[ask(player, othello.initial_state()[None])[0]]
-        with pytest.raises(UserError, match="lines is made for connect_four and gomoku; for othello there is discs, mobility"):
-            make_player(name, othello, evaluation="lines")
+        with pytest.raises(
+            UserError,
+            match="lines is for connect_four and gomoku only; for othello choose one of: discs, mobility",
+        ):
+            make_player(name, othello, heuristic="lines")
+
+
+def test_the_option_evaluation_is_an_older_name_of_heuristic() -> None:
+    player = make_player("alpha_beta", make_game("othello", size=4), depth=2, evaluation="mobility")
+    assert isinstance(player, AlphaBetaPlayer) and player.searcher.heuristic
+    assert player.searcher.heuristic.name == "mobility"
 
 
 def test_iterative_deepening_plays_tictactoe_perfectly_and_stops_when_it_knows(game: Game) -> None:
@@ -218,7 +246,7 @@ def test_iterative_deepening_plays_tictactoe_perfectly_and_stops_when_it_knows(g
 def test_iterative_deepening_keeps_its_time() -> None:
     """Generous, because other programs may want the same core; `scripts/bench_players.py` measures it."""
     game = make_game("gomoku")
-    player = make_player("iterative_deepening", game, seconds=0.05, evaluation="lines")
+    player = make_player("iterative_deepening", game, seconds=0.05, heuristic="lines")
     assert isinstance(player, IterativeDeepening)
     state, seconds = game.initial_state(), []
     for action in range(0, 200, 20):
@@ -231,7 +259,7 @@ def test_iterative_deepening_keeps_its_time() -> None:
 
 def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
     game = make_game("connect_four")
-    player = make_player("iterative_deepening", game, seconds=0.001, evaluation="rollouts")
+    player = make_player("iterative_deepening", game, seconds=0.001, heuristic="rollouts")
     state = game.initial_state()
     while not game.is_terminal(state):
         action = int(ask(player, state[None])[0])
@@ -242,7 +270,7 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
 @pytest.mark.parametrize(
     "name, options, sentence",
     [
-        ("stockfish", {}, "player stockfish is unknown; there are random, alpha_beta"),
+        ("stockfish", {}, "unknown player stockfish; choose one of: random, alpha_beta"),
         (
             "uct",
             {"simulations": 5},
@@ -257,19 +285,23 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
         ("uct", {"reward_for": "me"}, "reward_for=me must be mover or root"),
         ("uct", {"log_of": "all"}, "log_of=all must be parent or total"),
         ("uct", {"expanded_score": "best"}, "expanded_score=best must be own or children"),
-        ("uct", {"evaluation": "discs"}, "evaluation=discs needs a rollout_depth"),
-        ("uct", {"rollout_depth": 9, "evaluation": "discs"}, "evaluation=discs is made for othello"),
+        ("uct", {"heuristic": "discs"}, "heuristic=discs needs a rollout_depth"),
+        ("uct", {"rollout_depth": 9, "heuristic": "discs"}, "heuristic=discs is for othello only"),
         ("alpha_beta", {"depth": -1}, "depth=-1"),
         ("alpha_beta", {"table": -1}, "table=-1"),
-        ("alpha_beta", {"evaluation": "network"}, "evaluation=network needs a trained network"),
-        ("negamax", {"table": 5}, "has no option table; it has depth, evaluation"),
+        ("alpha_beta", {"heuristic": "network"}, "heuristic=network needs a trained network"),
+        ("negamax", {"table": 5}, "has no option table; it has depth, heuristic"),
         ("iterative_deepening", {"seconds": 0}, "seconds=0 must be a number between 0.001"),
         ("random", {"seed": 1}, "has no option seed; it has none"),
         ("flat_monte_carlo", {"rollouts": -1}, "rollouts=-1 must be a whole number"),
         ("flat_monte_carlo", {"num_simulations": 0.5}, "num_simulations=0.5 must be a whole number"),
         ("flat_monte_carlo", {"seconds": float("inf")}, "seconds=inf must be a number"),
-        ("flat_monte_carlo", {"rollouts": 5, "num_simulations": 50}, "rollouts=5 is for each move, num_simulations=50 for all"),
-        ("flat_monte_carlo", {"evaluation": "discs"}, "evaluation=discs needs a rollout_depth"),
+        (
+            "flat_monte_carlo",
+            {"rollouts": 5, "num_simulations": 50},
+            "rollouts=5 is for each move, num_simulations=50 for all",
+        ),
+        ("flat_monte_carlo", {"heuristic": "discs"}, "heuristic=discs needs a rollout_depth"),
         ("pure_mcts", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("pure_mcts", {"c_puct": -1}, "c_puct=-1 must be a number"),
         ("pure_mcts", {"priors": "equal"}, "priors=equal must be random or uniform"),
@@ -280,7 +312,9 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
         ("pv_mcts", {}, "needs a trained network"),
     ],
 )
-def test_a_wrong_player_gets_one_sentence(name: str, options: dict[str, Any], sentence: str, game: Game) -> None:
+def test_a_wrong_player_gets_one_sentence(
+    name: str, options: dict[str, Any], sentence: str, game: Game
+) -> None:
     with pytest.raises(UserError) as refused:
         make_player(name, game, **options)
     assert sentence in str(refused.value)
@@ -305,33 +339,59 @@ def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game:
         make_player("pv_mcts", game, inference=FakeInference(4), **{option: value})
     if option == "num_simulations":  # also inside the settings of the search
         with pytest.raises(UserError, match="num_simulations"):
-            make_player("pv_mcts", game, inference=FakeInference(4), search=SearchConfig(num_simulations=value))
+            make_player(
+                "pv_mcts", game, inference=FakeInference(4), search=SearchConfig(num_simulations=value)
+            )
 
 
 @pytest.mark.parametrize(
-    "option, value", [("num_simulations", 0), ("eta", -1.0), ("lambda_", 1.5), ("rollout_policy", "fast"), ("tree", "one_sided")]
+    "option, value",
+    [
+        ("num_simulations", 0),
+        ("eta", -1.0),
+        ("lambda_", 1.5),
+        ("rollout_policy", "fast"),
+        ("tree", "one_sided"),
+    ],
 )
 def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
     with pytest.raises(UserError, match=f"player alphago: {option}={value} must be"):
         make_player("alphago", game, inference=FakeInference(4), **{option: value})
 
 
-def test_alpha_beta_searches_small_games_to_the_end_and_some_plies_of_others_by_their_own_evaluation() -> None:
-    """Negamax, which looks at every line, less far where they are many: 65 ** 4, 82 ** 4 and 225 ** 3 are over two million."""
+def test_alpha_beta_searches_small_games_to_the_end_and_some_plies_of_others_by_their_own_heuristic() -> None:
+    """Negamax searches less deep on large boards: 65 ** 4, 82 ** 4 and 225 ** 3 are over two million."""
     depths = {"tictactoe": (9, 9), "connect_four": (4, 4), "othello": (4, 3), "go": (4, 3), "gomoku": (4, 2)}
-    evaluations = {"tictactoe": None, "connect_four": "lines", "othello": "squares", "go": None, "gomoku": "lines"}
+    heuristics = {
+        "tictactoe": None,
+        "connect_four": "lines",
+        "othello": "squares",
+        "go": None,
+        "gomoku": "lines",
+    }
     for name, both in depths.items():
         for player_name, depth in zip(("alpha_beta", "negamax"), both, strict=True):
             player = make_player(player_name, make_game(name))
             assert isinstance(player, AlphaBetaPlayer)
-            chosen = player.searcher.evaluation
-            assert (player.searcher.depth, chosen and chosen.name) == (depth, evaluations[name])
-    whole = make_player("alpha_beta", make_game("connect_four", rows=4, columns=4), depth=0, evaluation="")
-    assert isinstance(whole, AlphaBetaPlayer) and (whole.searcher.depth, whole.searcher.evaluation) == (16, None)
+            chosen = player.searcher.heuristic
+            assert (player.searcher.depth, chosen and chosen.name) == (depth, heuristics[name])
+    whole = make_player("alpha_beta", make_game("connect_four", rows=4, columns=4), depth=0, heuristic="")
+    assert isinstance(whole, AlphaBetaPlayer) and (whole.searcher.depth, whole.searcher.heuristic) == (
+        16,
+        None,
+    )
 
 
 def test_every_name_has_a_module() -> None:
-    assert set(MODULES) == {"iterative_deepening", "perfect", *WITHOUT_NETWORK, "policy", "value", "alphago", "pv_mcts"}
+    assert set(MODULES) == {
+        "iterative_deepening",
+        "perfect",
+        *WITHOUT_NETWORK,
+        "policy",
+        "value",
+        "alphago",
+        "pv_mcts",
+    }
 
 
 def test_a_game_that_was_not_begun_is_refused(game: Game) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from azero.config import UserError
+from azero.config.schema import UserError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import plot_strength
@@ -39,10 +39,16 @@ def metrics(tmp_path: Path) -> Path:
 
 def test_minutes_games_and_evaluations_add_up(metrics: Path) -> None:
     curve = plot_strength.read_curve(metrics)
-    assert curve.along["minutes"] == pytest.approx([1.0, 1.0 + 55 / 60 + 1.0])  # 2 + 20 + 30 + 5 + 3 seconds, 55, then 60
+    assert curve.along["minutes"] == pytest.approx(
+        [1.0, 1.0 + 55 / 60 + 1.0]
+    )  # 2 + 20 + 30 + 5 + 3 seconds, 55, then 60
     assert curve.along["games"].tolist() == [200.0, 400.0]
     assert curve.along["evaluations"].tolist() == [15_000.0, 30_000.0]
-    assert [np.round(values, 6).tolist() for values in curve.mistakes.values()] == [[30.0, 20.0], [10.0, 5.0], [40.0, 20.0]]
+    assert [np.round(values, 6).tolist() for values in curve.mistakes.values()] == [
+        [30.0, 20.0],
+        [10.0, 5.0],
+        [40.0, 20.0],
+    ]
 
 
 def test_neighbours_are_averaged() -> None:

@@ -12,9 +12,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from trees import root_with
 
-from azero.config import SearchConfig
-from azero.search.kernels import kernel
-from azero.search.puct import Puct, deviation_factor, exploration, make_puct, next_forced, prune_forced, select_child
+from azero.config.schema import SearchConfig
+from azero.kernels.compiled import kernel
+from azero.search.puct import (
+    Puct,
+    RootTemperature,
+    deviation_factor,
+    exploration,
+    make_puct,
+    next_forced,
+    prune_forced,
+    select_child,
+)
 from azero.search.tree import ROOT, SPREAD_NODE
 
 CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
@@ -47,13 +56,39 @@ def chosen(
 
 def test_the_config_names_the_constants() -> None:
     plain = SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)
-    assert make_puct(plain) == Puct(2, 7, 1, False, -1, fpu_by_prior=False, noisy_root=True, forced=0, solver=False)
-    other = SearchConfig(c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3, dirichlet_fraction=0)
-    assert make_puct(other) == Puct(1, 0, 0, True, 0.3, fpu_by_prior=False, noisy_root=False, forced=0, solver=False)
-    katago = SearchConfig(
-        c_puct=1, c_puct_base=0, fpu_mode="explored", fpu=0.2, forced_simulations=2, solver=True, c_puct_deviation=0.85
+    assert make_puct(plain) == Puct(
+        2, 7, 1, False, -1, fpu_by_prior=False, dirichlet_fraction=0.25, forced=0, solver=False
     )
-    expected = Puct(1, 0, 1, False, 0.2, fpu_by_prior=True, noisy_root=True, forced=2, solver=True, c_puct_deviation=0.85)
+    other = SearchConfig(
+        c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3, dirichlet_fraction=0
+    )
+    assert make_puct(other) == Puct(
+        1, 0, 0, True, 0.3, fpu_by_prior=False, dirichlet_fraction=0.0, forced=0, solver=False
+    )
+    katago = SearchConfig(
+        c_puct=1,
+        c_puct_base=0,
+        fpu_mode="explored",
+        fpu=0.2,
+        forced_simulations=2,
+        solver=True,
+        c_puct_deviation=0.85,
+        dirichlet_alpha=0.3,
+        dirichlet_fraction=0.1,
+        root_temperature=1.25,
+        root_temperature_final=1.1,
+        root_temperature_halflife=7,
+    )
+    expected = Puct(
+        *(1, 0, 1, False, 0.2),
+        fpu_by_prior=True,
+        dirichlet_alpha=0.3,
+        dirichlet_fraction=0.1,
+        root_temperature=RootTemperature(1.25, 1.1, 7.0),
+        forced=2,
+        solver=True,
+        c_puct_deviation=0.85,
+    )
     assert make_puct(katago) == expected
 
 
@@ -66,7 +101,8 @@ def test_a_constant_c_grows_with_the_root_of_the_visits_alone() -> None:
 
 
 def test_c_grows_with_the_logarithm_of_the_visits() -> None:
-    # 99 visits of children and the root's own: c = 1.25 + ln((1 + 100 + 19652) / 19652) = 1.25 + ln(1.005139) = 1.255126
+    # 99 visits of children and the root's own: c = 1.25 + ln((1 + 100 + 19652) / 19652) = 1.25 + ln(1.005139)
+    # = 1.255126
     paper = CONSTANT._replace(c_puct=1.25, c_puct_base=19652.0)
     assert exploration_of(paper, 99) == pytest.approx(1.255126 * 10, rel=1e-6)
     # base 10: c = 1 + ln((1 + 100 + 10) / 10) = 1 + ln(11.1) = 3.406945
@@ -74,10 +110,11 @@ def test_c_grows_with_the_logarithm_of_the_visits() -> None:
 
 
 def test_c_follows_the_standard_deviation_of_the_values() -> None:
-    """Four values of mean 0.1: squares summing to 0.44 and two that are usual, 2 * (0.01 + 0.16) = 0.34, over 2 + 4 - 1 = 5.
+    """Four values of mean 0.1: squares summing to 0.44 and two that are usual, 2 * (0.01 + 0.16) = 0.34, over
+    2 + 4 - 1 = 5.
 
-    Variance 0.78 / 5 - 0.01 = 0.146, deviation 0.382099, which is 0.955249 of the usual 0.4; with 0.85 of c following, c is
-    1 - 0.85 * 0.044751 = 0.961961 of what it was.
+    Variance 0.78 / 5 - 0.01 = 0.146, deviation 0.382099, which is 0.955249 of the usual 0.4; with 0.85 of c
+    following, c is 1 - 0.85 * 0.044751 = 0.961961 of what it was.
     """
     tree = root_with([0.5, 0.5], [2, 1], [0.4, 0.0], node=SPREAD_NODE)
     node = tree.nodes[0]
@@ -125,12 +162,13 @@ def test_in_mode_explored_fpu_counts_as_much_as_has_been_explored() -> None:
         puct = CONSTANT._replace(fpu_by_prior=True, fpu=fpu)
         assert chosen(puct, [0.8, 0.2], [3, 0], [0.6, 0.0], root_value=0.6) == best
     # a root with noise has none
-    puct = CONSTANT._replace(fpu_by_prior=True, fpu=0.5, noisy_root=True)
+    puct = CONSTANT._replace(fpu_by_prior=True, fpu=0.5, dirichlet_fraction=0.25)
     assert chosen(puct, [0.8, 0.2], [3, 0], [0.6, 0.0], root_value=0.6) == 1
 
 
 def test_a_visited_root_action_is_visited_again_while_it_lacks_forced_visits() -> None:
-    # 12 visits; sqrt(2 * 0.5 * 12) = 3.46, sqrt(2 * 0.3 * 12) = 2.68, and the last has not been visited at all
+    # 12 visits; sqrt(2 * 0.5 * 12) = 3.46, sqrt(2 * 0.3 * 12) = 2.68, and the last has not been visited at
+    # all
     puct, prior = CONSTANT._replace(forced=2.0), [0.5, 0.3, 0.2]
     assert next_forced(root_with(prior, [10, 2, 0]), 0, puct) == 1
     assert chosen(puct, prior, [10, 2, 0], [9.0, -2.0, 0.0]) == 1
@@ -141,12 +179,14 @@ def test_a_visited_root_action_is_visited_again_while_it_lacks_forced_visits() -
 
 
 @pytest.mark.parametrize(("q", "expected"), [(0.0, [8, 0, 0]), (0.3, [8, 2, 0]), (0.4, [8, 3, 0])])
-def test_forced_visits_are_pruned_while_the_score_stays_below_the_best_one_s(q: float, expected: list[int]) -> None:
+def test_forced_visits_are_pruned_while_the_score_stays_below_the_best_one_s(
+    q: float, expected: list[int]
+) -> None:
     """Visits 8, 3 and 1 of 12, c * sqrt(13) = 3.606. The best has 0.5 + 3.606 * 0.5 / 9 = 0.700.
 
-    The second may lose sqrt(2 * 0.3 * 12) = 2.68. With 2 and with 1 visit it has q + 0.361 and q + 0.541: for q = 0 both are
-    below 0.700, and then the single visit goes too; for q = 0.3 the first alone is; for q = 0.4 neither. The third, worth
-    -0.5 + 3.606 * 0.2 = 0.221 without its only visit, loses it.
+    The second may lose sqrt(2 * 0.3 * 12) = 2.68. With 2 and with 1 visit it has q + 0.361 and q + 0.541: for
+    q = 0 both are below 0.700, and then the single visit goes too; for q = 0.3 the first alone is; for q =
+    0.4 neither. The third, worth -0.5 + 3.606 * 0.2 = 0.221 without its only visit, loses it.
     """
     tree = root_with([0.5, 0.3, 0.2], [8, 3, 1], [4.0, 3 * q, -0.5])
     weights = np.array([8.0, 3.0, 1.0])
@@ -155,7 +195,9 @@ def test_forced_visits_are_pruned_while_the_score_stays_below_the_best_one_s(q: 
 
 
 def pruned_plainly(prior: list[float], visits: list[int], values: list[float], forced: float) -> list[float]:
-    """Wu 2019, section 3.2, without any array: visits are taken back one by one while PUCT would not prefer the action."""
+    """Wu 2019, section 3.2, without any array: visits are taken back one by one while PUCT would not prefer
+    the action.
+    """
     total, left = sum(visits), [float(count) for count in visits]
     best = max(range(len(visits)), key=lambda action: (visits[action], -action))
 
@@ -174,9 +216,9 @@ def pruned_plainly(prior: list[float], visits: list[int], values: list[float], f
 
 
 @given(
-    actions=st.lists(st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(-1, 1)), min_size=2, max_size=6).filter(
-        lambda actions: any(count for _, count, _ in actions)
-    ),
+    actions=st.lists(
+        st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(-1, 1)), min_size=2, max_size=6
+    ).filter(lambda actions: any(count for _, count, _ in actions)),
     forced=st.floats(0.0, 4.0),
 )
 def test_pruning_is_that_of_a_plain_twin(actions: list[tuple[int, int, float]], forced: float) -> None:
@@ -206,7 +248,9 @@ def test_a_legal_action_with_prior_0_can_be_chosen() -> None:
 
 
 @given(st.data())
-def test_an_illegal_action_is_never_chosen_and_the_choice_is_the_best_of_the_legal(data: st.DataObject) -> None:
+def test_an_illegal_action_is_never_chosen_and_the_choice_is_the_best_of_the_legal(
+    data: st.DataObject,
+) -> None:
     size = data.draw(st.integers(1, 9))
     legal = data.draw(st.lists(st.booleans(), min_size=size, max_size=size).filter(any))
     weights = data.draw(st.lists(st.integers(0, 8), min_size=size, max_size=size))

@@ -1,4 +1,4 @@
-"""Pure MCTS against the plain twin of the search with a network, and what published code's root does to it."""
+"""Pure MCTS against the plain twin of PV-MCTS, and the effect of the published root."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ import pytest
 from plain_mcts import Node, PlainSearch
 from searching import after
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.kernels.random_stream import new_stream, next_below, next_float
 from azero.players import make_player
-from azero.search.random_stream import new_stream, next_below, next_float
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
 
-def visit_counts(game: Game, state: np.ndarray, num_simulations: int, seed: int = 0, **options: Any) -> np.ndarray:
+def visit_counts(
+    game: Game, state: np.ndarray, num_simulations: int, seed: int = 0, **options: Any
+) -> np.ndarray:
     """Visit counts [A] of one search."""
     player = make_player("pure_mcts", game, num_simulations=num_simulations, **options)
     player.new_games(np.array([seed], np.uint64))
@@ -79,7 +81,9 @@ def test_a_root_whose_visits_stay_0_explores_nothing_and_finds_less() -> None:
     state = after(game, 0)  # only the middle keeps the draw
     with_visits = np.array([visit_counts(game, state, 3_000, seed) for seed in range(20)])
     without = np.array([visit_counts(game, state, 3_000, seed, update_root=False) for seed in range(20)])
-    assert (without[:, 1:] == 1).mean() > 0.3 > (with_visits[:, 1:] == 1).mean()  # a move whose first rollout was lost stays so
+    assert (
+        (without[:, 1:] == 1).mean() > 0.3 > (with_visits[:, 1:] == 1).mean()
+    )  # a move whose first rollout was lost stays so
     assert (with_visits.argmax(axis=1) == 4).mean() > 0.75 > 0.55 > (without.argmax(axis=1) == 4).mean()
 
 

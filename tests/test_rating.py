@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.rating import (
+from azero.match.rating import (
     ELO_LIMIT,
     PAIR_SCORES,
     elo_difference,
@@ -57,7 +57,9 @@ def test_forty_draws_are_not_certain_but_narrower_than_twenty_wins_and_twenty_lo
 
 
 @given(matches)
-def test_the_interval_holds_the_score_lies_within_bounds_and_is_mirrored_by_the_other_side(match: tuple[int, int, int]) -> None:
+def test_the_interval_holds_the_score_lies_within_bounds_and_is_mirrored_by_the_other_side(
+    match: tuple[int, int, int],
+) -> None:
     wins, draws, losses = match
     lower, upper = score_interval(wins, draws, losses)
     assert 0.0 <= lower <= score(*match) <= upper <= 1.0
@@ -67,7 +69,7 @@ def test_the_interval_holds_the_score_lies_within_bounds_and_is_mirrored_by_the_
 @pytest.mark.parametrize("games", [20, 40])
 @pytest.mark.parametrize("draw_share", [0.0, 0.3, 0.6, 0.9, 0.98])
 def test_the_interval_holds_the_truth_about_as_often_as_it_says(games: int, draw_share: float) -> None:
-    """The exact chance, summed over every result a match can have; Wilson's own dips to 0.93 at twenty games."""
+    """The exact chance, summed over every result of a match; Wilson's own dips to 0.93 at twenty games."""
     for share_of_rest in (0.1, 0.3, 0.5, 0.8):
         win, loss = (1 - draw_share) * share_of_rest, (1 - draw_share) * (1 - share_of_rest)
         truth, covered = win + draw_share / 2, 0.0
@@ -129,11 +131,15 @@ def test_margins_of_two_players_are_those_of_a_logit() -> None:
     points, games = table((0, 1, 75, 100))
     share = 75.5 / 101
     expected = 1.959964 * math.sqrt(1 / (101 * share * (1 - share))) / 2 * 400 / math.log(10)
-    assert [each.margin for each in ratings(points[:2, :2], games[:2, :2])] == pytest.approx([expected] * 2, rel=1e-4)
+    assert [each.margin for each in ratings(points[:2, :2], games[:2, :2])] == pytest.approx(
+        [expected] * 2, rel=1e-4
+    )
 
 
 def test_ratings_reproduce_the_scores_they_were_made_of() -> None:
-    """Expected points of each player, from the ratings, are the points it made (with half a draw more, shared by the others)."""
+    """Expected points of each player, from the ratings, are the points it made (with half a draw more, shared
+    by the others).
+    """
     points, games = table((0, 1, 60, 100), (0, 2, 90, 100), (1, 2, 75, 100))
     elo = np.array([each.elo for each in ratings(points, games)])
     expected = 1 / (1 + 10 ** ((elo[None, :] - elo[:, None]) / 400))
@@ -150,7 +156,9 @@ def test_who_won_everything_has_a_rating_and_a_wide_margin() -> None:
 
 
 def test_a_player_between_fixed_ones_by_hand() -> None:
-    """One player, 100 games each against opponents fixed at 0 and 200: its place makes its expected points those it made."""
+    """One player, 100 games each against opponents fixed at 0 and 200: its place makes its expected points
+    those it made.
+    """
     points, games = table((0, 1, 70, 100), (0, 2, 50, 100))
     found = ratings(points, games, fixed={1: 0.0, 2: 200.0})
     elo = found[0].elo
@@ -167,12 +175,16 @@ def test_a_fixed_player_moves_the_scale_only() -> None:
     points, games = table((0, 1, 60, 100), (0, 2, 90, 100), (1, 2, 75, 100))
     free, fixed = ratings(points, games), ratings(points, games, fixed={2: 1000.0})
     assert fixed[2].elo == pytest.approx(1000.0) and fixed[2].margin == 0.0
-    assert [each.elo - fixed[2].elo for each in fixed] == pytest.approx([each.elo - free[2].elo for each in free], abs=1e-6)
+    assert [each.elo - fixed[2].elo for each in fixed] == pytest.approx(
+        [each.elo - free[2].elo for each in free], abs=1e-6
+    )
 
 
 def test_with_everyone_fixed_nothing_is_left_to_find() -> None:
     points, games = table((0, 1, 60, 100), (0, 2, 90, 100), (1, 2, 75, 100))
-    assert [each.elo for each in ratings(points, games, fixed={0: 5.0, 1: -5.0, 2: 50.0})] == pytest.approx([5.0, -5.0, 50.0])
+    assert [each.elo for each in ratings(points, games, fixed={0: 5.0, 1: -5.0, 2: 50.0})] == pytest.approx(
+        [5.0, -5.0, 50.0]
+    )
 
 
 @given(st.lists(st.floats(-400, 400), min_size=2, max_size=2), st.floats(-500, 900))
@@ -200,14 +212,16 @@ def test_tables_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize(
     "pairs, elo0, elo1, published, decision",
     [
-        # fishtest, as told in Stockfish's pull requests 2971, 3209 and 3098 of 2020, when its Elo was the logistic
+        # fishtest, as told in Stockfish's pull requests 2971, 3209 and 3098 of 2020, when its Elo was the
+        # logistic
         # one; some ended with a ratio that is a little below the limit, when all games under way were in
         ([17, 253, 1042, 337, 39], -0.5, 1.5, 2.96, "accepted"),
         ([11, 407, 3238, 513, 11], 0.25, 1.75, 2.93, "go on"),
         ([253, 4282, 17604, 4431, 286], -0.25, 1.25, 2.94, "go on"),
         ([58, 3302, 33130, 3518, 84], 0.25, 1.25, 2.97, "accepted"),
         ([491, 7345, 29693, 7670, 465], -0.25, 1.25, 2.96, "accepted"),
-        # fast-chess, tests of its sequential test, "logistic pentanomial"; the middle count is drawn pairs and shared ones
+        # fast-chess, tests of its sequential test, "logistic pentanomial"; the middle count is drawn pairs
+        # and shared ones
         ([223, 9863, 20279 + 1000, 10037, 246], 0.5, 2.5, -3.07, "rejected"),
         ([871, 26175, 55003 + 980, 26678, 821], 0.0, 2.0, -4.98, "rejected"),
     ],
@@ -223,11 +237,17 @@ def test_the_likelihood_ratio_is_the_published_one(
 def test_the_limits_are_walds() -> None:
     # ln(0.05 / 0.95) = -2.944, ln(0.95 / 0.05) = 2.944; fishtest prints them as [-2.94, 2.94]
     found = sequential_test([0] * 5, 0, 5)
-    assert (round(found.lower, 3), round(found.upper, 3), found.llr, found.decision) == (-2.944, 2.944, 0.0, "go on")
+    assert (round(found.lower, 3), round(found.upper, 3), found.llr, found.decision) == (
+        -2.944,
+        2.944,
+        0.0,
+        "go on",
+    )
 
 
 def test_each_error_has_its_own_limit() -> None:
-    # alpha bounds taking elo1 wrongly: upper ln((1 - 0.1) / 0.01) = 4.500; beta the other: lower ln(0.1 / (1 - 0.01)) = -2.293
+    # alpha bounds taking elo1 wrongly: upper ln((1 - 0.1) / 0.01) = 4.500; beta the other: lower ln(0.1 / (1
+    # - 0.01)) = -2.293
     found = sequential_test([0] * 5, 0, 5, alpha=0.01, beta=0.1)
     assert (round(found.lower, 3), round(found.upper, 3)) == (-2.293, 4.500)
 
@@ -236,7 +256,8 @@ def test_the_most_likely_distribution_by_hand() -> None:
     # Half of the pairs 0 points, half 2, and a mean of 0.6: only the ends can carry it, 0.4 and 0.6.
     likely = most_likely(np.array([0.5, 0.0, 0.0, 0.0, 0.5]), 0.6)
     assert likely == pytest.approx([0.4, 0, 0, 0, 0.6])
-    # So ten pairs each way weigh 0.6 against 0.4 by 10 ln(0.6 / 0.4) + 10 ln(0.4 / 0.6) = 0: no evidence either way.
+    # So ten pairs each way weigh 0.6 against 0.4 by 10 ln(0.6 / 0.4) + 10 ln(0.4 / 0.6) = 0: no evidence
+    # either way.
     elo = elo_difference(0.6)
     assert sequential_test([10, 0, 0, 0, 10], -elo, elo).llr == pytest.approx(0, abs=1e-6)
     # Twelve against eight: 4 ln(0.6 / 0.4) = 1.62, but for what the results not seen hold.
@@ -256,8 +277,12 @@ def test_the_most_likely_distribution_is_one_and_has_the_mean(pairs: list[int], 
     st.floats(0.2, 0.8),
     st.lists(st.floats(0.01, 1), min_size=5, max_size=5),
 )
-def test_no_other_distribution_with_that_mean_is_likelier(pairs: list[int], mean: float, others: list[float]) -> None:
-    """A plain twin: any other one, mixed with one of the ends so that it has the mean too, makes the pairs less likely."""
+def test_no_other_distribution_with_that_mean_is_likelier(
+    pairs: list[int], mean: float, others: list[float]
+) -> None:
+    """A plain twin: any other one, mixed with one of the ends so that it has the mean too, makes the pairs
+    less likely.
+    """
     counts = np.array(pairs, float)
     likely, other = most_likely(counts / counts.sum(), mean), np.array(others) / sum(others)
     end = np.eye(5)[4 if (other * PAIR_SCORES).sum() < mean else 0]
@@ -269,7 +294,9 @@ def test_no_other_distribution_with_that_mean_is_likelier(pairs: list[int], mean
 
 @pytest.mark.parametrize("true_elo, expected", [(-40.0, "rejected"), (0.0, "accepted")])
 def test_simulated_matches_end_right_about_as_often_as_promised(true_elo: float, expected: str) -> None:
-    """Is it not more than 40 points weaker? 200 matches of pairs drawn from a truth at either hypothesis, error 5 %."""
+    """Is it not more than 40 points weaker? 200 matches of pairs drawn from a truth at either hypothesis,
+    error 5 %.
+    """
     rng = np.random.default_rng(5)
     win, draw = expected_score(true_elo) - 0.15, 0.3
     right = 0

@@ -1,7 +1,8 @@
-"""Every command and every line of Python in the README works as printed.
+"""The documents work as printed: every command and line of Python runs, every link leads somewhere.
 
-The commands run in a folder that looks like a checkout after set-up: `.venv/bin/python` starts this test's interpreter and adds
-toy sizes to the settings, so that each takes seconds. What is printed is what is run.
+The commands run in a folder that looks like a checkout after set-up. Its `.venv/bin/python` starts this
+test's interpreter and adds toy sizes to the settings, so each command takes seconds. docs/your_own_game.md
+has tests of its own in test_guide.py.
 """
 
 from __future__ import annotations
@@ -17,115 +18,176 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-README = (ROOT / "README.md").read_text()
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+WITH_COMMANDS = [
+    "README.md",
+    *(f"docs/{name}.md" for name in ("architecture", "files", "metrics", "players", "training")),
+]
 TOY = (
-    "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16 train.epochs=1"
-    " evaluate.games=4 device=cpu"
+    "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16"
+    " train.epochs=1 evaluate.games=4 device=cpu"
 )
-# Commands whose status says something about the player, which is not trained here.
-STATUSES = {"python -m azero.correctness": {0, 1}, "python -m azero.doctor": {0, 1}}
+# Their exit status says something about the player, which is not trained here.
+STATUSES = {"azero correctness": {0, 1}, "azero doctor": {0, 1}}
 
 PYTHON = f"""#!/usr/bin/env bash
 case "$*" in
   *--help* | *--cfg*) exec {sys.executable} "$@" ;;
-  "-m azero.correctness"* | "-m azero.check_game"* | "-m azero.doctor"*) exec {sys.executable} "$@" ;;
-  "-m azero.arena"* | "-m azero.play"* | "-m azero.trace"*) exec {sys.executable} "$@" ;;
-  "-m azero."*) case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
+  "-m azero"[.\\ ]@(loop|initialize|selfplay|train|evaluate|estimate)*)
+    case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
     exec {sys.executable} "$@" $size ;;
   "-m pytest"*) exec {sys.executable} "$@" --collect-only --quiet -p no:cacheprovider ;;
   *) exec {sys.executable} "$@" ;;
 esac
-"""
-# --inspect reads the event files and ends, where the server would run on
-TENSORBOARD = f'#!/usr/bin/env bash\nexec {sys.executable} -m tensorboard.main "$@" --inspect\n'
+""".replace("case", "shopt -s extglob\ncase", 1)
+PROGRAMS = {
+    "python": PYTHON,
+    "azero": '#!/usr/bin/env bash\nexec python -m azero "$@"\n',
+    # --inspect reads the event files and ends, where the server would run on
+    "tensorboard": f'#!/usr/bin/env bash\nexec {sys.executable} -m tensorboard.main "$@" --inspect\n',
+    # .ci/run installs azero; here the command must only name this project
+    "pip": '#!/usr/bin/env bash\n[ "$*" = "install ." ] && grep -q \'name = "azero"\' pyproject.toml\n',
+}
 ACTIVATE = 'export PATH="$PWD/.venv/bin:$PATH"\n'
 
 
-def blocks(language: str) -> list[str]:
-    """The README's code blocks in a language."""
-    return re.findall(rf"^```{language}\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+def text_of(page: str) -> str:
+    """Return a page's text."""
+    return (ROOT / page).read_text()
 
 
-def commands() -> list[str]:
-    """Every command of the README, without comments, in order."""
-    lines = (re.sub(r"\s+#.*", "", line).strip() for block in blocks("bash") for line in block.splitlines())
+def blocks(page: str, language: str) -> list[str]:
+    """Return the page's code blocks in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(page), re.MULTILINE | re.DOTALL)
+
+
+def commands(page: str) -> list[str]:
+    """Return every command of a page, without comments, in order."""
+    lines = (
+        re.sub(r"\s+#.*", "", line).strip() for block in blocks(page, "bash") for line in block.splitlines()
+    )
     return [line for line in lines if line]
 
 
 def write_program(path: Path, text: str) -> None:
-    """A file that can be run."""
+    """Write a file that can be run."""
     path.write_text(text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
-    """This checkout after set-up, with runs of its own. azero itself is on the path, where its kernels are compiled already."""
+    """Make a folder like this checkout after set-up. azero comes from the path, compiled already."""
     for name in ("scripts", "tests", "pyproject.toml", "constraints.txt", "README.md"):
         (tmp_path / name).symlink_to(ROOT / name)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
-    write_program(programs / "python", PYTHON)
-    write_program(programs / "tensorboard", TENSORBOARD)
+    for name, program in PROGRAMS.items():
+        write_program(programs / name, program)
     (programs / "activate").write_text(ACTIVATE)
-    wanted = f"{tmp_path}\n{(ROOT / 'pyproject.toml').read_text()}{(ROOT / 'constraints.txt').read_text()}"
+    wanted = f"{tmp_path}\n{text_of('pyproject.toml')}{text_of('constraints.txt')}"
     for extra in ("core", "dev"):
         (tmp_path / ".venv" / f"installed-{extra}").write_text(wanted)
     return tmp_path
 
 
-@pytest.mark.long
-def test_every_command_runs(checkout: Path) -> None:
+def run(command: str, folder: Path) -> None:
+    """Run a command of a document in a folder; it must succeed without a traceback."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(("PYTEST_", "COV_"))}
-    environment["PATH"] = f"{checkout / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"
-    for command in commands():
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=checkout,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=200,
-        )
-        assert done.returncode in STATUSES.get(command, {0}), f"$ {command}\n{done.stdout}{done.stderr}"
-        assert "Traceback" not in done.stderr, f"$ {command}\n{done.stderr}"
+    environment["PATH"] = f"{folder / '.venv' / 'bin'}{os.pathsep}{environment['PATH']}"
+    environment["PYTHONPATH"] = f"{ROOT}{os.pathsep}{environment.get('PYTHONPATH', '')}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=200,
+    )
+    assert done.returncode in STATUSES.get(command, {0}), f"$ {command}\n{done.stdout}{done.stderr}"
+    assert "Traceback" not in done.stderr, f"$ {command}\n{done.stderr}"
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("page", WITH_COMMANDS)
+def test_every_command_runs(page: str, checkout: Path) -> None:
+    assert commands(page)
+    if page != "README.md":
+        run("azero loop", checkout)  # the reader has a tictactoe run by then
+    for command in commands(page):
+        run(command, checkout)
     runs = {path.parent.name for path in (checkout / "checkpoints").glob("*/state.json")}
-    assert {"tictactoe", "smoke", "second", "by_hand"} <= runs
+    assert "tictactoe" in runs
+    if page == "README.md":
+        assert {"smoke", "hex5", "hex4", "second"} <= runs
+    if page == "docs/training.md":
+        assert {"second", "connect_four", "hex4", "by_hand"} <= runs
+        # the toy sizes stand in the names of the multirun's runs
+        assert len([name for name in runs if re.match(r"smoke-.*seed=[12]\b", name)]) == 2
+
+
+def test_pages_with_commands_are_all_tried() -> None:
+    guide = {"docs/your_own_game.md"}  # test_guide.py
+    assert {page for page in PAGES if blocks(page, "bash")} - guide == set(WITH_COMMANDS)
 
 
 def test_the_python_interface_works(
     trained_run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (block,) = blocks("python")
+    (block,) = blocks("docs/players.md", "python")
     assert len([line for line in block.splitlines() if line]) == 7
     monkeypatch.chdir(trained_run.folder)
     names: dict[str, Any] = {}
-    exec(compile(block.replace('"tictactoe"', f'"{trained_run.name}"'), "README.md", "exec"), names)
+    exec(compile(block.replace('"tictactoe"', f'"{trained_run.name}"'), "players.md", "exec"), names)
     assert -1.0 <= names["champion"].value(names["state"]) <= 1.0
-    assert names["champion"].best_move(names["state"]) in {1, 3, 5, 7}  # the corners lose, a side keeps the draw
+    sides = {1, 3, 5, 7}  # the corners lose, a side keeps the draw
+    assert names["champion"].best_move(names["state"]) in sides
     assert capsys.readouterr().out.strip().endswith("draw")
     picture = trained_run.folder / "board.svg"
     assert picture.read_text().startswith("<svg")
     picture.unlink()  # other tests use the folder too
 
 
-def test_every_file_the_readme_names_is_there() -> None:
-    named = set(re.findall(r"\]\(([^)#:]+)\)", README))
-    named |= set(re.findall(r"`((?:azero|conf|scripts|\.ci)/[\w./]*)`", README))
-    assert named
-    assert not [name for name in sorted(named) if not (ROOT / name).exists()]
+def anchors(page: str) -> set[str]:
+    """Return the anchors of a page's headings, as code hosts make them: "What helped?" is what-helped."""
+    text = re.sub(r"^```.*?^```", "", text_of(page), flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_the_source_map_names_every_module() -> None:
-    table = README.split("## Source map")[1]
-    for path in sorted((ROOT / "azero").glob("*.py")):
-        named = f"`azero/{path.name}`" in table or f"`{path.name}`" in table
-        assert named or path.name == "__init__.py", path.name
-    for path in sorted((ROOT / "azero").glob("*/")):
-        assert path.name in {"__pycache__", "conf"} or f"`azero/{path.name}/`" in table, path.name
+def missing(page: str) -> list[str]:
+    """Return the links of a page that lead nowhere, and the files it names that do not exist."""
+    text, folder = text_of(page), (ROOT / page).parent
+    found = []
+    for link in re.findall(r"\]\(([^)]+)\)", text):
+        path, _, anchor = link.partition("#")
+        if "://" in link:
+            continue
+        target = (folder / path).resolve() if path else ROOT / page
+        if not target.exists() or (anchor and anchor not in anchors(target.relative_to(ROOT).as_posix())):
+            found.append(link)
+    named = re.findall(r"`((?:azero|conf|scripts|\.ci)/[\w./]*)`", text)
+    # a file that the reader writes is called mine
+    return found + [name for name in named if Path(name).stem != "mine" and not (ROOT / name).exists()]
 
 
-def test_recipes_are_all_in_the_readme() -> None:
-    for path in (ROOT / "conf" / "experiment").glob("*.yaml"):
-        assert f"| `{path.stem}` |" in README
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_leads_somewhere(page: str) -> None:
+    assert not missing(page)
+
+
+def test_a_broken_link_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "# It's A b\n[a](#its-a-b) [b](#its) [c](LICENSE) [d](docs/no.md)\n`azero/no.py` `conf/`\n"
+    monkeypatch.setattr(sys.modules[__name__], "text_of", {"README.md": text}.__getitem__)
+    assert missing("README.md") == ["#its", "docs/no.md", "azero/no.py"]
+
+
+def test_the_readme_is_short() -> None:
+    assert len(text_of("README.md").split()) <= 1500
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = set(re.findall(r"\]\((docs/[\w]+\.md)", text_of("README.md")))
+    assert linked == {page for page in PAGES if re.fullmatch(r"docs/\w+\.md", page)}

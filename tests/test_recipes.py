@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from toy import Told, advance
 
-from azero.command_line import compose, conf_folder
-from azero.config import Config
+from azero.cli.hydra_program import compose
+from azero.cli.overrides import conf_folder
+from azero.config.schema import Config
 from azero.games import SHIPPED
 
 RECIPES = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
@@ -30,7 +31,7 @@ def toy_sized(config: Config, folder: Path) -> Config:
         run="toy",
         cycles=1,
         device="cpu",
-        lanes=1,
+        workers=1,
         checkpoints=str(folder / "checkpoints"),
         data=str(folder / "data"),
     )
@@ -41,15 +42,17 @@ def test_the_whole_loop_runs_a_toy_cycle_of_the_recipe(name: str, tmp_path: Path
     told = Told()
     state = advance(toy_sized(compose(f"experiment={name}"), tmp_path), report=told)
     assert state.cycle == 1
-    assert told.figures(1)["selfplay/game_length"] > 4
-    assert told.figures(1)["replay/trained_examples"] > 4
-    assert told.figures(1)["evaluate/promoted"] in (0.0, 1.0)
+    assert told.stats(1)["selfplay/game_length"] > 4
+    assert told.stats(1)["replay/trained_examples"] > 4
+    assert told.stats(1)["evaluate/promoted"] in (0.0, 1.0)
 
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_recipe_names_its_own_command(name: str) -> None:
     text = (conf_folder() / "experiment" / f"{name}.yaml").read_text()
-    assert text.startswith(f"# @package _global_\n# python -m azero.loop experiment={name}")
+    package, what, command = text.splitlines()[:3]
+    assert (package, command) == ("# @package _global_", f"# azero loop {name}")
+    assert what.startswith("# ") and what.endswith(".") and len(what) <= 59  # one line of --help
 
 
 def test_every_game_has_a_recipe() -> None:
@@ -60,8 +63,16 @@ def test_every_game_has_a_recipe() -> None:
 def test_the_alphago_zero_recipe_searches_and_plays_as_asked() -> None:
     config = compose("experiment=go9_alphago_zero")
     assert (config.game.name, config.game.options["size"]) == ("go", 9)
-    assert (config.search.num_simulations, config.search.c_puct, config.search.tree_reuse) == (1600, 5.0, True)
-    assert (config.selfplay.temperature, config.selfplay.temperature_plies, config.selfplay.temperature_final) == (1.0, 30, 0.0)
+    assert (config.search.num_simulations, config.search.c_puct, config.search.tree_reuse) == (
+        1600,
+        5.0,
+        True,
+    )
+    assert (
+        config.selfplay.temperature,
+        config.selfplay.temperature_plies,
+        config.selfplay.temperature_final,
+    ) == (1.0, 30, 0.0)
     assert config.selfplay.temperature_decay_plies > 0
     assert config.evaluate.temperature == 0.0
     assert config.evaluate.threshold == 0.55

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from referees import OPENSPIEL, compare_go_with_openspiel, compare_with_openspiel, go_marks, openspiel_marks
 
-from azero.config import UserError
+from azero.config.schema import UserError
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import referee
@@ -19,7 +19,9 @@ def test_a_referee_that_is_not_installed_is_named_before_any_work(monkeypatch: p
     with pytest.raises(UserError, match="referee gnugo is not installed; apt-get install gnugo"):
         referee.refuse_absent(["counts", "gnugo"])
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(UserError, match=r'referee openspiel is not installed; pip install "azero\[openspiel\]"'):
+    with pytest.raises(
+        UserError, match=r'referee openspiel is not installed; pip install "azero\[openspiel\]"'
+    ):
         referee.refuse_absent(["openspiel", "gnugo"])
     referee.refuse_absent(["counts", "hex"])
 

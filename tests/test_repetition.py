@@ -1,29 +1,33 @@
-"""Moves that the history forbids, on boards of Go so small that positions come back all the time. Keys are the stones."""
+"""Moves that the history forbids, on boards of Go so small that positions come back all the time. Keys are
+the stones.
+"""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from gnugo import PlayedGo
 from playing import play
 from searching import FakeInference
-from test_lane import PLAIN, HandDriven
+from test_worker import NOISELESS, PLAIN, HandDriven
 from trees import root_with
 
-from azero.champion import Champion
-from azero.config import Config, SearchConfig
+from azero.champion.champion import Champion
+from azero.config.schema import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.lanes import play_games
-from azero.match import play_match
-from azero.monitoring.console import SilentProgress
-from azero.openings import random_opening, random_openings
+from azero.match.lockstep import play_match
+from azero.match.openings import random_opening, random_openings
 from azero.players import Player, make_player
 from azero.players.pv_mcts import PvMcts
+from azero.process.signals import StopSignal
+from azero.report.console import Progress
+from azero.search.algorithm import sound_for
 from azero.search.repetition import History, ban
-from azero.search.scores import sound_for
 from azero.search.tree import ILLEGAL, ROOT, SPREAD_NODE
-from azero.signals import StopSignal
+from azero.workers.threads import GameQueue, play_games
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +78,9 @@ def test_a_game_without_a_repetition_key_keeps_nothing() -> None:
 
 
 def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -> None:
-    """Priors 0.5, 0.3, 0.2; visits 4, 2, 1. Without the first: 0.3 / 0.5 = 0.6 and 0.2 / 0.5 = 0.4, and 8 - 4 visits are left."""
+    """Priors 0.5, 0.3, 0.2; visits 4, 2, 1. Without the first: 0.3 / 0.5 = 0.6 and 0.2 / 0.5 = 0.4, and 8 - 4
+    visits are left.
+    """
     tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5], node=SPREAD_NODE)
     tree.nodes["square_sum"][0, ROOT] = 4.0  # the first has no node any more: 4 of 8 visits are half of it
     before, value_before = int(tree.nodes["node_visits"][0, ROOT]), float(tree.nodes["value_sum"][0, ROOT])
@@ -99,31 +105,43 @@ def test_where_all_of_the_prior_is_banned_the_rest_is_alike() -> None:
 
 
 def test_nothing_is_proven_where_positions_may_not_repeat(game: Game) -> None:
-    """A proof would be one for the game without superko. Where only a ko is not taken back, the rule is in the position."""
+    """A proof would be one for the game without superko. Where only a ko is not taken back, the rule is in
+    the position.
+    """
     asked = SearchConfig(solver=True, num_simulations=8)
     assert not PvMcts(game, FakeInference(game), asked).search.solver
     assert sound_for(asked, make_game("go", size=2, superko="simple")).solver
     records, _ = play_games(
-        game, [FakeInference(game)], Config(search=asked), range(4), np.arange(4, dtype=np.uint64), SilentProgress(), StopSignal()
+        game,
+        [FakeInference(game)],
+        Config(search=asked),
+        GameQueue(iter(range(4))),
+        np.arange(4, dtype=np.uint64),
+        Progress(),
+        StopSignal(),
     )
     assert all(record.proven is None for record in records)
 
 
 @pytest.mark.parametrize(("tree_reuse", "solver"), [(False, False), (True, False), (True, True)])
 def test_self_play_never_repeats_a_position(game: Game, tree_reuse: bool, solver: bool) -> None:
-    policy = PLAIN._replace(num_simulations=12, tree_reuse=tree_reuse, opening_fraction=0.5, opening_plies=12)
-    played = HandDriven(game, 40, policy, search=SearchConfig(solver=solver))
+    settings = PLAIN._replace(
+        num_simulations=12, tree_reuse=tree_reuse, opening_fraction=0.5, opening_plies=12
+    )
+    played = HandDriven(game, 40, settings, search=replace(NOISELESS, solver=solver))
     played.play_out()
     forbidden = 0
     for place in range(40):
-        plies = int(played.lane.ply[place])
-        actions = played.lane.actions[place, :plies].tolist()
+        plies = int(played.worker.ply[place])
+        actions = played.worker.actions[place, :plies].tolist()
         forbidden += legal_throughout(game, actions).repeats
-        targets = played.lane.policy_target[place, :plies]
+        targets = played.worker.policy_target[place, :plies]
         history = PlayedGo(game)
         for ply, action in enumerate(actions):
             allowed = history.legal_actions()
-            assert targets[ply].sum() == pytest.approx(1.0 if played.lane.searched[place, ply] else 0.0, abs=1e-5)
+            assert targets[ply].sum() == pytest.approx(
+                1.0 if played.worker.searched[place, ply] else 0.0, abs=1e-5
+            )
             assert set(np.flatnonzero(targets[ply]).tolist()) <= set(allowed)
             history.play(action)
     assert forbidden > 5
@@ -139,7 +157,12 @@ def test_no_player_repeats_a_position_in_a_match(game: Game, name: str) -> None:
     needs_network = name in ("policy", "pv_mcts")
     inference = FakeInference(game) if needs_network else None
     player: Player = make_player(name, game, inference=inference, **options.get(name, {}))
-    result = play_match(game, (player, make_player("random", game)), np.arange(30, dtype=np.uint64), random_openings(game, 6, 15))
+    result = play_match(
+        game,
+        (player, make_player("random", game)),
+        np.arange(30, dtype=np.uint64),
+        random_openings(game, 6, 15),
+    )
     assert sum(legal_throughout(game, played.actions).repeats for played in result.games) > 5
 
 

@@ -1,4 +1,6 @@
-"""What happens at the root: noise, the policy target, and the move, worked by hand and counted over many draws."""
+"""What happens at the root: noise, the policy target, and the move, worked by hand and counted over many
+draws.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +11,22 @@ import numpy as np
 import pytest
 from trees import root_with
 
-from azero.config import SearchConfig
-from azero.search.kernels import kernel
-from azero.search.puct import make_puct
-from azero.search.random_stream import new_stream
-from azero.search.root import (
-    Fading,
-    Temperature,
+from azero.config.schema import SearchConfig
+from azero.kernels.compiled import kernel
+from azero.kernels.random_stream import new_stream, next_gamma, next_normal
+from azero.search.puct import (
+    RootTemperature,
     add_noise,
+    make_puct,
+    move_weights,
+    root_temperature_at,
+    soften_prior,
+)
+from azero.search.root import (
+    Temperature,
     choose_action,
     divergence,
-    faded,
-    move_weights,
-    next_gamma,
-    next_normal,
-    policy_target,
-    soften_prior,
+    normalize,
     temperature_at,
 )
 from azero.search.tree import ILLEGAL, ROOT, Tree
@@ -52,12 +54,12 @@ def fill_normals(stream: Any, out: Any) -> None:
 
 
 @kernel
-def fill_priors(tree: Any, prior: Any, alpha: float, fraction: float, stream: Any, noise: Any, out: Any) -> None:
+def fill_priors(tree: Any, prior: Any, alpha: float, fraction: float, stream: Any, out: Any) -> None:
     """Add noise to the same root again and again: out [draws, A]."""
     for i in range(out.shape[0]):
         for action in range(prior.shape[0]):
             tree.edges[0, 0, action].prior = prior[action]
-        add_noise(tree, 0, alpha, fraction, stream, noise)
+        add_noise(tree, 0, alpha, fraction, stream)
         for action in range(prior.shape[0]):
             out[i, action] = tree.edges[0, 0, action].prior
 
@@ -69,16 +71,18 @@ def choices(visits: Sequence[int], temperature: float, draws: int = DRAWS) -> li
     return [float(share) for share in counts / draws]
 
 
-def noisy_priors(prior: Sequence[float | None], alpha: float, fraction: float, draws: int = DRAWS) -> np.ndarray:
+def noisy_priors(
+    prior: Sequence[float | None], alpha: float, fraction: float, draws: int = DRAWS
+) -> np.ndarray:
     tree = root_with(prior)
     out = np.zeros((draws, len(prior)), np.float32)
-    fill_priors(tree, tree.edges["prior"][0, ROOT].copy(), alpha, fraction, new_stream(5), np.zeros(len(prior)), out)
+    fill_priors(tree, tree.edges["prior"][0, ROOT].copy(), alpha, fraction, new_stream(5), out)
     return out
 
 
 def target_of(tree: Tree) -> list[float]:
     out = np.zeros(tree.edges.shape[2], np.float32)
-    policy_target(move_weights(tree, 0, PUCT), out)
+    normalize(move_weights(tree, 0, PUCT), out)
     return [float(share) for share in out]
 
 
@@ -102,8 +106,10 @@ def test_the_temperature_may_rise_as_well() -> None:
 
 def test_a_fading_number_falls_half_of_the_way_in_each_halflife() -> None:
     # KataGo: 1.25 at first, 1.1 in the end; 7 columns
-    assert [faded(Fading(1.25, 1.1, 7.0), ply) for ply in (0, 7, 14, 700)] == pytest.approx([1.25, 1.175, 1.1375, 1.1])
-    assert faded(Fading(1.0, 1.0, 8.0), 3) == 1.0
+    assert [
+        root_temperature_at(RootTemperature(1.25, 1.1, 7.0), ply) for ply in (0, 7, 14, 700)
+    ] == pytest.approx([1.25, 1.175, 1.1375, 1.1])
+    assert root_temperature_at(RootTemperature(1.0, 1.0, 8.0), 3) == 1.0
 
 
 def test_the_root_s_temperature_flattens_its_prior() -> None:
@@ -172,7 +178,8 @@ def test_temperature_0_takes_the_first_of_the_most_visited_and_draws_nothing() -
 
 @pytest.mark.parametrize("temperature", [1e-2, 1e-3, 1e-9, 1e-300, 5e-324])
 def test_a_tiny_temperature_does_not_overflow(temperature: float) -> None:
-    # 1,000,000 ** 100 is 1e600, more than any float; 999,000 / 1,000,000 to the power of 100 is 0.905 and of 10,000 nothing
+    # 1,000,000 ** 100 is 1e600, more than any float; 999,000 / 1,000,000 to the power of 100 is 0.905 and of
+    # 10,000 nothing
     assert choices([1_000_000, 10, 0, 500_000], temperature, draws=1000) == [1.0, 0.0, 0.0, 0.0]
     shares = choices([7, 3, 7], temperature)
     assert shares[1] == 0.0
@@ -218,7 +225,9 @@ def test_gamma_numbers_of_shape_1_are_exponential() -> None:
 
 @pytest.mark.parametrize("alpha", [0.3, 1.0])
 def test_pure_noise_has_the_mean_and_variance_of_a_dirichlet_distribution(alpha: float) -> None:
-    """Over k legal actions: mean 1 / k, variance (1 / k) (1 - 1 / k) / (k alpha + 1), correlation -1 / (k - 1)."""
+    """Over k legal actions: mean 1 / k, variance (1 / k) (1 - 1 / k) / (k alpha + 1), correlation -1 / (k -
+    1).
+    """
     legal = [0, 2, 3, 6, 8]
     prior = [0.2 if action in legal else None for action in range(9)]
     noise = noisy_priors(prior, alpha, 1.0)[:, legal].astype(np.float64)
@@ -251,7 +260,7 @@ def test_the_fraction_mixes_prior_and_noise() -> None:
 def test_fraction_0_leaves_the_priors_untouched_and_draws_nothing() -> None:
     tree = root_with([0.7, None, 0.3])
     before, stream = tree.edges.copy(), new_stream(1)
-    add_noise(tree, 0, 0.3, 0.0, stream, np.zeros(3))
+    add_noise(tree, 0, 0.3, 0.0, stream)
     assert (tree.edges == before).all()
     assert stream[1] == 0
 

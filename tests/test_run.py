@@ -1,4 +1,4 @@
-"""The commit protocol: old state or new state, never a mix; nothing damaged is used; nothing else is removed."""
+"""The commit protocol: old state or new state, never a mix; damaged files are never used."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from azero.config import Config, GameConfig, NetworkConfig, TrainConfig, UserError
-from azero.files.disk import DamagedFile, Disk, digest, write_atomically
-from azero.files.state import format_state, parse_state
-from azero.run import FileEntry, Run, ShardEntry, State, run_digest
+from azero.config.schema import Config, GameConfig, NetworkConfig, TrainConfig, UserError
+from azero.run.disk import DamagedFile, Disk, digest, write_atomically
+from azero.run.run import FileEntry, Run, ShardEntry, State, run_digest
+from azero.run.state import format_state, parse_state
 
 CYCLES = 3
 
@@ -41,7 +41,8 @@ class FastDisk(Disk):
 class CrashingDisk(FastDisk):
     """Dies in its k-th operation, and every later one finds it dead.
 
-    A write leaves half of the data. With `forgetful`, names that changed in a folder since it was last synced are as they were.
+    A write leaves half of the data. With `forgetful`, names that changed in a folder since it was last synced
+    are as they were.
     """
 
     def __init__(self, k: int, forgetful: bool) -> None:
@@ -109,11 +110,16 @@ class FailingDisk(FastDisk):
 
 @pytest.fixture(autouse=True)
 def _no_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.run.git_commit", lambda: "")
+    monkeypatch.setattr("azero.run.run.git_commit", lambda: "")
 
 
 def config_in(folder: Path, **changes: Any) -> Config:
-    small = Config(checkpoints=str(folder / "checkpoints"), data=str(folder / "data"), keep=1, train=TrainConfig(window=256))
+    small = Config(
+        checkpoints=str(folder / "checkpoints"),
+        data=str(folder / "data"),
+        keep=1,
+        train=TrainConfig(window=256),
+    )
     return replace(small, **changes)
 
 
@@ -126,24 +132,41 @@ def run_stage(run: Run) -> None:
     """The four stages without their work; each reads what it needs and commits what it makes."""
     state, cycle = run.state, run.state.cycle + 1
     if state.stage == "initialize":
-        champion, candidate = (run.write_network(kind, 0, content("first")) for kind in ("champion", "candidate"))
+        champion, candidate = (
+            run.write_network(kind, 0, content("first")) for kind in ("champion", "candidate")
+        )
         run.commit(replace(state, stage="selfplay", champion=champion, candidate=candidate))
     elif state.stage == "selfplay":
         data = content("games", cycle, run.read_champion())
-        run.commit(replace(state, stage="train", shards=[*state.shards, run.write_shard(cycle, 0, data, 10, 150)]))
+        run.commit(
+            replace(state, stage="train", shards=[*state.shards, run.write_shard(cycle, 0, data, 10, 150)])
+        )
     elif state.stage == "train":
-        data = content("train", run.read_candidate(), *(run.read_file(shard) for shard in state.shards))
+        data = content("train", whole_candidate(run), *(run.read_file(shard) for shard in state.shards))
         candidate = run.write_network("candidate", cycle, data)
-        run.commit(replace(run.state, stage="evaluate", candidate=candidate, train_steps=state.train_steps + 10))
+        run.commit(
+            replace(run.state, stage="evaluate", candidate=candidate, train_steps=state.train_steps + 10)
+        )
     else:
-        data = run.read_candidate()
+        data = whole_candidate(run)
         promoted = run.write_network("champion", cycle, data) if cycle != 2 else state.champion
         record = {"cycle": cycle, "promoted": cycle != 2, "champion": promoted and promoted.sha256}
         run.commit(
-            replace(run.state, stage="selfplay", cycle=cycle, champion=promoted, history=[*state.history, record]),
+            replace(
+                run.state, stage="selfplay", cycle=cycle, champion=promoted, history=[*state.history, record]
+            ),
             ends_cycle=True,
         )
         run.clean()
+
+
+def whole_candidate(run: Run) -> bytes:
+    """The candidate, or the newest whole network before it."""
+    while True:
+        try:
+            return run.read_candidate()
+        except DamagedFile as damage:
+            run.drop_candidate(damage)
 
 
 def run_stages_for_ever(run: Run) -> None:
@@ -151,7 +174,9 @@ def run_stages_for_ever(run: Run) -> None:
         run_stage(run)
 
 
-def finish(config: Config, disk: Disk | None = None, watch: Callable[[Run], None] = lambda run: None) -> State:
+def finish(
+    config: Config, disk: Disk | None = None, watch: Callable[[Run], None] = lambda run: None
+) -> State:
     """Start or resume, and go on to the end."""
     with Run.open(config, "toy", "test", disk or FastDisk()) as run:
         while run.state.cycle < CYCLES:
@@ -215,7 +240,9 @@ def test_a_crash_at_any_file_operation_leaves_the_old_state_or_the_new_one_and_t
             run = Run.read(stormy, "toy")
             assert whole(run)
             found = fingerprint(run.state)
-        assert order.index(found, max(0, latest - 1)) >= latest - forgetful  # a name that was not synced may be lost once
+        assert (
+            order.index(found, max(0, latest - 1)) >= latest - forgetful
+        )  # a name that was not synced may be lost once
         latest = max(latest, len(order) - 1 - order[::-1].index(found))
         if k % 3 == 0:
             with pytest.raises(Crash):
@@ -272,7 +299,11 @@ def damage(path: Path, how: str) -> None:
         path.unlink()
         return
     flipped = data[:7] + bytes([data[7] ^ 1]) + data[8:]
-    path.write_bytes({"truncated": data[:-1], "flipped": flipped, "emptied": b"", "foreign": b"PK\x03\x04 something else"}[how])
+    path.write_bytes(
+        {"truncated": data[:-1], "flipped": flipped, "emptied": b"", "foreign": b"PK\x03\x04 something else"}[
+            how
+        ]
+    )
 
 
 DAMAGES = ["truncated", "flipped", "emptied", "foreign", "missing"]
@@ -296,7 +327,9 @@ def test_a_damaged_champion_stops_the_run_until_the_one_before_is_accepted(confi
     with (
         Run.open(config, "toy", "test", FastDisk()) as run,
         pytest.raises(
-            UserError, match=rf"{before.champion.file} is damaged .* {before.champions[0].file} with accept_previous=true"
+            UserError,
+            match=rf"{before.champion.file} is damaged .* {before.champions[0].file} with "
+            "accept_previous=true",
         ),
     ):
         run.read_champion()
@@ -305,6 +338,17 @@ def test_a_damaged_champion_stops_the_run_until_the_one_before_is_accepted(confi
         assert digest(run.read_champion()) == before.champions[0].sha256
         assert run.state.champion == before.champions[0]
         assert [entry.file for entry in run.state.quarantine] == [before.champion.file]
+
+
+def test_reading_a_damaged_champion_changes_nothing(config: Config) -> None:
+    before = finish(config)
+    assert before.champion and len(before.champions) == 2
+    with Run.open(replace(config, accept_previous=True), "toy", "test", FastDisk()) as run:
+        damage(run.paths.of(before.champion.file), "flipped")
+        state = run.state
+        with pytest.raises(UserError, match=rf"{before.champion.file} is damaged"):
+            run.read_champion()
+        assert run.state == state == Run.read(config, "toy").state
 
 
 def test_without_an_earlier_champion_nothing_is_accepted(config: Config) -> None:
@@ -316,7 +360,9 @@ def test_without_an_earlier_champion_nothing_is_accepted(config: Config) -> None
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_a_damaged_candidate_is_made_again_and_the_end_is_the_same(config: Config, tmp_path: Path, how: str) -> None:
+def test_a_damaged_candidate_is_made_again_and_the_end_is_the_same(
+    config: Config, tmp_path: Path, how: str
+) -> None:
     damaged: list[str] = []
 
     def watch(run: Run) -> None:
@@ -324,10 +370,15 @@ def test_a_damaged_candidate_is_made_again_and_the_end_is_the_same(config: Confi
             assert run.state.candidate
             damage(run.paths.of(run.state.candidate.file), how)
             damaged.append(run.state.candidate.file)
-            with pytest.raises(UserError):
-                Run.read(config, "toy").read_candidate()  # a reader changes nothing
-            run.read_candidate()
-            assert run.state.stage == "train" and run.state.candidate.cycle == 1 and run.state.train_steps == 10
+            before = run.state
+            for reader in (Run.read(config, "toy"), run):  # reading changes nothing
+                with pytest.raises(DamagedFile):
+                    reader.read_candidate()
+            assert run.state == before == Run.read(config, "toy").state
+            whole_candidate(run)
+            assert (
+                run.state.stage == "train" and run.state.candidate.cycle == 1 and run.state.train_steps == 10
+            )
 
     stormy = finish(config, watch=watch)
     assert damaged == [entry.file for entry in stormy.quarantine]
@@ -338,7 +389,7 @@ def test_with_no_whole_candidate_the_champion_stands_in(config: Config) -> None:
     with Run.open(config, "toy", "test", FastDisk()) as run:
         run_stage(run)
         damage(run.paths.of("candidate/000000.pt"), "emptied")
-        assert run.read_candidate() == run.read_champion()
+        assert whole_candidate(run) == run.read_champion()
         assert run.state.stage == "selfplay" and run.state.candidate == run.state.champion
         while run.state.cycle < CYCLES:
             run_stage(run)
@@ -363,15 +414,25 @@ def test_clean_removes_only_what_an_earlier_state_named(config: Config) -> None:
                 for path in strangers:
                     path.write_text("mine")
         kept = sorted(str(path.relative_to(run.paths.folder)) for path in run.paths.folder.rglob("*.pt"))
-        assert kept == ["candidate/000007.pt", "candidate/000008.pt", "champion/000007.pt", "champion/000008.pt"]
+        assert kept == [
+            "candidate/000007.pt",
+            "candidate/000008.pt",
+            "champion/000007.pt",
+            "champion/000008.pt",
+        ]
         shards = sorted(path.name for path in run.paths.data.glob("*-000.pickle"))
-        assert shards == ["000007-000.pickle", "000008-000.pickle"]  # 2 × 150 examples cover the window of 256
+        assert shards == [
+            "000007-000.pickle",
+            "000008-000.pickle",
+        ]  # 2 × 150 examples cover the window of 256
         assert all(path.read_text() == "mine" for path in strangers)
         assert whole(run)
 
 
 def test_opening_a_run_removes_nothing_by_the_settings_asked_for_and_tells_them(config: Config) -> None:
-    with Run.open(replace(config, keep=5, train=replace(config.train, window=1000)), "toy", "test", FastDisk()) as run:
+    with Run.open(
+        replace(config, keep=5, train=replace(config.train, window=1000)), "toy", "test", FastDisk()
+    ) as run:
         while run.state.cycle < 4:
             run_stage(run)
         had = run.state.files()
@@ -400,12 +461,15 @@ def test_a_stage_that_is_refused_changes_nothing(config: Config) -> None:
     finish(config)
     before = Run.read(config, "toy").state
     other = replace(config, keep=5)
-    with pytest.raises(UserError, match=r"In run toy the stage selfplay comes next, not train; run python -m azero\.selfplay\."):
+    with pytest.raises(
+        UserError,
+        match=r"In run toy the stage selfplay comes next, not train; run azero selfplay\.",
+    ):
         Run.open(other, "toy", "test", FastDisk(), stage="train")
     assert Run.read(config, "toy").state == before
     with Run.open(other, "toy", "test", FastDisk(), stage="selfplay") as run:
         assert run.changes == [f"keep {config.keep} → 5"]
-    with pytest.raises(UserError, match="In run new the stage initialize comes next, not train"):
+    with pytest.raises(UserError, match="Run new has not begun: the stage initialize comes next, not train"):
         Run.open(config, "new", "test", FastDisk(), stage="train")
     assert not (Path(config.checkpoints) / "new/state.json").exists()
 
@@ -425,8 +489,8 @@ def test_what_a_crash_left_half_written_is_removed_at_the_next_start(config: Con
 
 HOLD_THE_LOCK = """
 import sys
-from azero.config import Config
-from azero.run import Run
+from azero.config.schema import Config
+from azero.run.run import Run
 with Run.open(Config(checkpoints=sys.argv[1], data=sys.argv[2]), "toy", "azero.loop"):
     print("ready", flush=True)
     sys.stdin.read()
@@ -435,9 +499,13 @@ with Run.open(Config(checkpoints=sys.argv[1], data=sys.argv[2]), "toy", "azero.l
 
 def test_a_second_process_is_refused_at_once_and_told_who_works_there(config: Config) -> None:
     command = [sys.executable, "-c", HOLD_THE_LOCK, config.checkpoints, config.data]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent) as first:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=Path(__file__).parent.parent
+    ) as first:
         assert first.stdout and first.stdout.readline() == b"ready\n"
-        with pytest.raises(UserError, match=rf"in use by process {first.pid} on \S+ \(azero\.loop, since 20\d\d-"):
+        with pytest.raises(
+            UserError, match=rf"in use by process {first.pid} on \S+ \(azero\.loop, since 20\d\d-"
+        ):
             Run.open(config, "toy", "test", FastDisk())
         elsewhere = replace(config, checkpoints=config.checkpoints + "2")
         with pytest.raises(UserError, match=f"{config.data}.* is in use by process {first.pid}"):
@@ -466,7 +534,9 @@ def test_a_reader_needs_no_lock_and_writes_nothing(config: Config) -> None:
         (errno.EIO, "could not be written"),
     ],
 )
-def test_a_write_that_fails_says_so_and_loses_nothing(config: Config, tmp_path: Path, number: int, says: str) -> None:
+def test_a_write_that_fails_says_so_and_loses_nothing(
+    config: Config, tmp_path: Path, number: int, says: str
+) -> None:
     disk = FailingDisk(number)
     with Run.open(config, "toy", "test", disk) as run:
         for _ in range(5):
@@ -482,7 +552,10 @@ def test_a_write_that_fails_says_so_and_loses_nothing(config: Config, tmp_path: 
 
 def test_folders_that_cannot_be_made_get_one_sentence(config: Config, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for changed in (replace(config, checkpoints=str(tmp_path / "file")), replace(config, data=str(tmp_path / "file/deeper"))):
+    for changed in (
+        replace(config, checkpoints=str(tmp_path / "file")),
+        replace(config, data=str(tmp_path / "file/deeper")),
+    ):
         with pytest.raises(UserError, match="file"):
             Run.open(changed, "toy", "test")
 
@@ -491,14 +564,19 @@ def test_folders_that_cannot_be_made_get_one_sentence(config: Config, tmp_path: 
     "changes, says",
     [
         ({"network": NetworkConfig(channels=64)}, "network.channels 32 → 64;"),
-        ({"network": NetworkConfig(channels=64, blocks=1)}, "network.blocks 4 → 1, network.channels 32 → 64;"),
+        (
+            {"network": NetworkConfig(channels=64, blocks=1)},
+            "network.blocks 4 → 1, network.channels 32 → 64;",
+        ),
         ({"game": GameConfig(name="other")}, "game.name tictactoe → other;"),
         ({"game": GameConfig(options={"size": 4})}, r"game.options \{\} → \{'size': 4\};"),
         ({"seed": 2}, "seed 1 → 2; .*run="),
         ({"init_from": "elsewhere"}, "init_from None → elsewhere;"),
     ],
 )
-def test_a_configuration_that_cannot_fit_is_refused(config: Config, changes: dict[str, Any], says: str) -> None:
+def test_a_configuration_that_cannot_fit_is_refused(
+    config: Config, changes: dict[str, Any], says: str
+) -> None:
     before = finish(config)
     with pytest.raises(UserError, match=says):
         Run.open(replace(config, **changes), "toy", "test")
@@ -517,7 +595,7 @@ def test_a_run_of_before_a_setting_was_there_has_it_at_its_default(config: Confi
 
 def test_what_may_change_changes(config: Config) -> None:
     finish(config)
-    with Run.open(replace(config, cycles=99, lanes=2, train=TrainConfig(lr=0.1)), "toy", "test") as run:
+    with Run.open(replace(config, cycles=99, workers=2, train=TrainConfig(lr=0.1)), "toy", "test") as run:
         assert run.state.config["cycles"] == 99 and run.state.config["train.lr"] == 0.1
         assert run.state.cycle == CYCLES
 
@@ -535,7 +613,9 @@ def test_init_from_may_be_left_out_on_resume(config: Config) -> None:
 
 
 @pytest.mark.parametrize("place", ["checkpoints/toy/thesis.txt", "data/toy/000001-000.pickle"])
-def test_a_folder_of_something_else_is_refused_and_left_alone(config: Config, tmp_path: Path, place: str) -> None:
+def test_a_folder_of_something_else_is_refused_and_left_alone(
+    config: Config, tmp_path: Path, place: str
+) -> None:
     path = tmp_path / place
     path.parent.mkdir(parents=True)
     path.write_text("mine")
@@ -546,7 +626,7 @@ def test_a_folder_of_something_else_is_refused_and_left_alone(config: Config, tm
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc", "a\0b", " a", "x" * 300, "\\\\server"])
 def test_a_name_that_is_no_folder_is_refused(config: Config, name: str) -> None:
-    with pytest.raises(UserError, match="is no name for a folder"):
+    with pytest.raises(UserError, match="cannot name a folder"):
         Run.open(config, name, "test")
 
 
@@ -560,7 +640,9 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(config: Config) ->
 
 def test_the_digest_of_a_run_sees_what_counts_and_nothing_else(config: Config) -> None:
     state = finish(config)
-    same = replace(state, elapsed_seconds=9.0, git="x", champions=[], config={}, inference={"backend": "torch"})
+    same = replace(
+        state, elapsed_seconds=9.0, git="x", champions=[], config={}, inference={"backend": "torch"}
+    )
     assert run_digest(same) == run_digest(state)
     shard = ShardEntry("000001-000.pickle", "0" * 64, 1, 10, 150)
     others = [

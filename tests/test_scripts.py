@@ -11,7 +11,14 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_players.py", "bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
-    *("strength.py", "perfect_opponent.py", "hex_openings.py", "against_alpha_beta.py", "plot_strength.py", "against_gnugo.py"),
+    *(
+        "strength.py",
+        "perfect_opponent.py",
+        "hex_openings.py",
+        "against_alpha_beta.py",
+        "plot_strength.py",
+        "against_gnugo.py",
+    ),
     *(
         "experiments/alphazero_tictactoe.py",
         "experiments/budgets.py",
@@ -29,7 +36,11 @@ ASKED = (
 @pytest.mark.parametrize("script", ASKED)
 def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, str(SCRIPTS / script), "--help"], capture_output=True, text=True, cwd=tmp_path, timeout=120
+        [sys.executable, str(SCRIPTS / script), "--help"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     first = (SCRIPTS / script).read_text().removeprefix('"""').splitlines()[0]
@@ -59,7 +70,11 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
 def test_wrong_input_gets_one_sentence(words: tuple[str, ...], named: str, tmp_path: Path) -> None:
     script, *rest = words
     done = subprocess.run(
-        [sys.executable, str(SCRIPTS / script), *rest], capture_output=True, text=True, cwd=tmp_path, timeout=120
+        [sys.executable, str(SCRIPTS / script), *rest],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=120,
     )
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()

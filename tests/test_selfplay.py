@@ -1,4 +1,4 @@
-"""The self-play stage: from a champion to a committed shard, the same one however often it was interrupted."""
+"""The self-play stage: from a champion to a committed shard, the same after interruptions."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 
-from azero import loop, selfplay
-from azero.config import Config, EvaluateConfig, GameConfig, SelfplayConfig, UserError
-from azero.examples import GameRecord
+from azero import loop
+from azero.config.schema import Config, EvaluateConfig, GameConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.match_report import game_text
+from azero.match.text import game_text
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
-from azero.replay import load_games
-from azero.run import Run, ShardEntry, Stopped, StopSignal
-from azero.search.figures import LaneFigures, StageFigures
+from azero.replay.examples import GameRecord
+from azero.replay.shards import load_games
+from azero.run.run import Run, ShardEntry, Stopped, StopSignal
+from azero.search.counters import StageStats, WorkerStats
+from azero.stages import selfplay
+from azero.workers.report import report_games, resignations
 
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 
@@ -46,7 +48,7 @@ def stop_in_the_middle(config: Config, looks: int) -> int:
         return sum(part.games for part in run.state.partial)
 
 
-def test_games_that_ended_before_a_lane_failed_are_kept(
+def test_games_that_ended_before_a_worker_failed_are_kept(
     tmp_path: Path, undisturbed: list[ShardEntry], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config, make = toy_config(tmp_path), make_inferences
@@ -71,23 +73,32 @@ def test_games_that_ended_before_a_lane_failed_are_kept(
     assert advance(config, until="train").shards == undisturbed
 
 
-def test_lanes_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.machine.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
-    assert selfplay.lane_count(Config(lanes=4), 1000, CHOICE) == 4
-    assert selfplay.lane_count(Config(lanes=4), 40, CHOICE) == 3  # 16 + 16 + 8
-    assert selfplay.lane_count(Config(lanes=4), 0, CHOICE) == 1
-    assert selfplay.lane_count(Config(lanes=0), 1000, CHOICE) == 6  # one a core
-    assert selfplay.lane_count(Config(lanes=0), 1000, replace(CHOICE, device="cuda")) == 2
+def test_workers_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.process.machine.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
+    assert selfplay.worker_count(Config(workers=4), 1000, CHOICE) == 4
+    assert selfplay.worker_count(Config(workers=4), 40, CHOICE) == 3  # 16 + 16 + 8
+    assert selfplay.worker_count(Config(workers=4), 0, CHOICE) == 1
+    assert selfplay.worker_count(Config(workers=0), 1000, CHOICE) == 6  # one a core
+    assert selfplay.worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 2
 
 
 def test_the_share_of_random_openings_moves_from_cycle_to_cycle(tmp_path: Path) -> None:
-    """From 0.8 to 0.2 in four steps of 0.15; and in a run from none to all in one step, which the second cycle has made."""
-    falling = SelfplayConfig(opening_fraction=0.8, opening_fraction_cycles=4, opening_fraction_final=0.2, opening_plies=3)
-    shares = [selfplay.settings_in(Config(selfplay=falling), cycle).selfplay.opening_fraction for cycle in (1, 2, 3, 4, 5, 6)]
+    """From 0.8 to 0.2 in four steps of 0.15; in a run from 0 to 1 in one step, made by cycle 2."""
+    falling = SelfplayConfig(
+        opening_fraction=0.8, opening_fraction_cycles=4, opening_fraction_final=0.2, opening_plies=3
+    )
+    shares = [
+        selfplay.settings_in(Config(selfplay=falling), cycle).selfplay.opening_fraction
+        for cycle in (1, 2, 3, 4, 5, 6)
+    ]
     assert shares == pytest.approx([0.8, 0.65, 0.5, 0.35, 0.2, 0.2])
     config = toy_config(tmp_path)
     rising = replace(
-        config.selfplay, opening_fraction=0.0, opening_fraction_cycles=1, opening_fraction_final=1.0, opening_plies=3
+        config.selfplay,
+        opening_fraction=0.0,
+        opening_fraction_cycles=1,
+        opening_fraction_final=1.0,
+        opening_plies=3,
     )
     advance(replace(config, selfplay=rising))
     run = Run.read(config, NAME)
@@ -105,22 +116,27 @@ def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Pat
     assert [record.number for record in records] == list(range(40))
     assert state.shards[0].examples == sum(int(record.searched.sum()) for record in records)
     told = report.scalars[1]
-    assert told["selfplay/first_wins"] + told["selfplay/draws"] + told["selfplay/second_wins"] == pytest.approx(1.0)
+    assert told["selfplay/first_wins"] + told["selfplay/draws"] + told[
+        "selfplay/second_wins"
+    ] == pytest.approx(1.0)
     assert told["selfplay/game_length"] == pytest.approx(np.mean([len(record.actions) for record in records]))
 
 
-@pytest.mark.parametrize("lanes", [1, 2])
+@pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupted_stage_keeps_finished_games_and_ends_with_the_same_shard(
-    tmp_path: Path, undisturbed: list[ShardEntry], lanes: int
+    tmp_path: Path, undisturbed: list[ShardEntry], workers: int
 ) -> None:
-    config = toy_config(tmp_path, lanes=lanes)
-    # A whole stage takes 78 looks in one lane, some 110 in two, however they share them; the games left take 20 and more.
-    kept = [stop_in_the_middle(config, looks) for looks in (20 + 20 * lanes, 4)]
+    config = toy_config(tmp_path, workers=workers)
+    # A whole stage takes 78 looks in one worker, some 110 in two, however they share them; the games left
+    # take 20 and more.
+    kept = [stop_in_the_middle(config, looks) for looks in (20 + 20 * workers, 4)]
     assert 0 < kept[0] <= kept[1] < 40
     assert advance(config, until="train").shards == undisturbed
 
 
-def test_a_stop_before_any_game_has_ended_keeps_nothing(tmp_path: Path, undisturbed: list[ShardEntry]) -> None:
+def test_a_stop_before_any_game_has_ended_keeps_nothing(
+    tmp_path: Path, undisturbed: list[ShardEntry]
+) -> None:
     config = toy_config(tmp_path)
     assert stop_in_the_middle(config, 0) == 0
     assert advance(config, until="train").shards == undisturbed
@@ -147,7 +163,9 @@ def test_fewer_games_after_an_interruption_leave_out_the_others(tmp_path: Path) 
     assert [record.number for record in records] == [0, 1, 2, 3]
 
 
-def record(number: int, actions: list[int], outcome: float, searched: list[bool], targets: list[list[float]]) -> GameRecord:
+def record(
+    number: int, actions: list[int], outcome: float, searched: list[bool], targets: list[list[float]]
+) -> GameRecord:
     """A game as far as the report reads it."""
     plies = len(actions)
     target = np.zeros((plies, 9), np.float32)
@@ -155,11 +173,14 @@ def record(number: int, actions: list[int], outcome: float, searched: list[bool]
         target[ply, : len(row)] = row
     states, to_play = np.zeros((plies, 2), np.uint64), (np.arange(plies) % 2).astype(np.int8)
     value = np.zeros(plies, np.float32)
-    return GameRecord(number, states, to_play, np.array(actions, np.int32), target, value, np.array(searched), outcome)
+    return GameRecord(
+        number, states, to_play, np.array(actions, np.int32), target, value, np.array(searched), outcome
+    )
 
 
 def test_the_report_is_worked_by_hand(game: Game) -> None:
-    # X wins 0 1 2 in 5 plies, twice the same game; O wins 0 3 6 in 6, its first ply a random opening; entropy of 1/2 1/2: ln 2
+    # X wins 0 1 2 in 5 plies, twice the same game; O wins 0 3 6 in 6, its first ply a random opening; entropy
+    # of 1/2 1/2: ln 2
     first = [0, 3, 1, 4, 2]
     second = [1, 0, 2, 3, 4, 6]
     sure, even = [1.0], [0.5, 0.5]
@@ -169,12 +190,14 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
         record(2, second, -1.0, [False] + [True] * 5, [[], even, sure, sure, sure, sure]),
         record(3, second[::-1], 0.0, [True] * 6, [even, sure, sure, sure, sure, sure]),
     ]
-    one = LaneFigures(2, 11, 200, evaluations=200, rows=300, cache_asked=30, cache_found=5, seconds=2.0)
-    other = LaneFigures(2, 11, 200, evaluations=100, rows=300, cache_asked=20, cache_found=15, seconds=1.0, idle_seconds=1.0)
-    figures = StageFigures([one, other])
-    figures.game_seconds = 1.25
+    one = WorkerStats(2, 11, 200, evaluations=200, rows=300, cache_asked=30, cache_found=5, seconds=2.0)
+    other = WorkerStats(
+        2, 11, 200, evaluations=100, rows=300, cache_asked=20, cache_found=15, seconds=1.0, idle_seconds=1.0
+    )
+    stats = StageStats([one, other])
+    stats.game_seconds = 1.25
     report = Told()
-    selfplay.report_games(report, game, 7, records, figures, seconds=2.0)
+    report_games(report, game, 7, records, stats, seconds=2.0)
     told = report.scalars[7]
     assert told.pop("selfplay/target_entropy") == pytest.approx(5 / 21 * np.log(2), rel=1e-6)
     assert told == {
@@ -202,7 +225,8 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
 def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> None:
     text = game_text(game, [1, 0, 2, 3, 4, 6], -1.0, 2, ("candidate", "champion"))
     assert text == (
-        "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe champion wins"
+        "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe "
+        "champion wins"
     )
     assert game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
     # X chose 8 as its second move, and resigned instead
@@ -211,8 +235,9 @@ def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> 
 
 
 def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Game) -> None:
-    """Threshold -0.9. O gave up after three plies; in three of the others somebody would have: X, who lost, O, who won, and X,
-    who drew."""
+    """Threshold -0.9. O gave up after three plies; in three of the others somebody would have: X, who lost,
+    O, who won, and X, who drew.
+    """
     over, won_by_second = [0, 3, 1, 4, 2], [0, 3, 1, 4, 8, 5]
 
     def game_with(actions: list[int], outcome: float, values: dict[int, float]) -> GameRecord:
@@ -232,12 +257,12 @@ def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Gam
         game_with(over, 1.0, {4: -0.95}),  # X ends the game by that move instead of resigning
         game_with([0, 1, 2, 4, 3, 5, 7, 6, 8], 0.0, {2: -0.95}),
     ]
-    assert selfplay.resignations(game, records, -0.9) == {
+    assert resignations(game, records, -0.9) == {
         "selfplay/resigned": pytest.approx(1 / 6),
         "selfplay/resign_measured": 3.0,
         "selfplay/resign_false_positives": pytest.approx(2 / 3),
     }
-    assert "selfplay/resign_false_positives" not in selfplay.resignations(game, records[:2], -0.9)
+    assert "selfplay/resign_false_positives" not in resignations(game, records[:2], -0.9)
 
 
 def test_forks_resignation_and_fast_searches_survive_an_interruption(tmp_path: Path) -> None:
@@ -250,7 +275,10 @@ def test_forks_resignation_and_fast_searches_survive_an_interruption(tmp_path: P
         full_search_fraction=0.5,
         fast_simulations=3,
     )
-    config, twin = (toy_config(tmp_path / name, selfplay=settings, evaluate=EvaluateConfig(games=0)) for name in ("a", "b"))
+    config, twin = (
+        toy_config(tmp_path / name, selfplay=settings, evaluate=EvaluateConfig(games=0))
+        for name in ("a", "b")
+    )
     advance(config, until="train")
     for each in (config, twin):
         advance(replace(each, cycles=1))
@@ -271,7 +299,9 @@ def test_games_finished_by_the_deadline_are_the_cycle_s(tmp_path: Path) -> None:
     report = Told()
     with Run.open(config, NAME, "test") as run:
         selfplay.run_stage(config, run, report, StopSignal(), deadline=0.0)
-        assert (run.state.stage, run.state.partial) == ("train", []) and [shard.games for shard in run.state.shards] == [1]
+        assert (run.state.stage, run.state.partial) == ("train", []) and [
+            shard.games for shard in run.state.shards
+        ] == [1]
     assert report.messages[-1].startswith("selfplay: 1 of 40 games")
     assert advance(replace(config, cycles=1)).cycle == 1
 
@@ -280,5 +310,8 @@ def test_a_champion_of_other_rules_is_one_sentence(tmp_path: Path) -> None:
     config = toy_config(tmp_path)
     advance(config, until="selfplay")
     other = replace(config, game=GameConfig(str(Path(__file__).parent / "games" / "double_move.py")))
-    with Run.open(config, NAME, "test") as run, pytest.raises(UserError, match="The network plays tictactoe, but the game is"):
+    with (
+        Run.open(config, NAME, "test") as run,
+        pytest.raises(UserError, match="The network plays tictactoe, but the game is"),
+    ):
         selfplay.run_stage(other, run, Told(), StopSignal())

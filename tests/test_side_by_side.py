@@ -1,4 +1,4 @@
-"""Several inferences as one: the same answers in the same order, and no work for rows that nobody asked for."""
+"""Several inferences as one: the same answers in the same order, and no work for rows not asked for."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from searching import FakeInference
 
 from azero.games import make_game
-from azero.inference_choice import positions_to_time
 from azero.network.side_by_side import SideBySide
+from azero.stages.backend import positions_to_time
 
 
 @pytest.mark.parametrize(("rows", "used"), [(None, 3), (12, 3), (9, 3), (8, 2), (5, 2), (4, 1), (1, 1)])
@@ -21,7 +21,9 @@ def test_each_row_gets_its_answer_from_as_few_parts_as_its_rows_need(rows: int |
     expected_logits, expected_value = FakeInference(game, batch_size=12).infer(planes)
     asked = rows or 12
     assert together.batch_size == 12
-    assert (logits[:asked] == expected_logits[:asked]).all() and (value[:asked] == expected_value[:asked]).all()
+    assert (logits[:asked] == expected_logits[:asked]).all() and (
+        value[:asked] == expected_value[:asked]
+    ).all()
     assert len(logits) == len(value) >= asked
     assert [part.calls for part in parts] == [1] * used + [0] * (3 - used)
 

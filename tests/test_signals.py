@@ -10,13 +10,13 @@ import time
 
 import pytest
 
-from azero.signals import StopSignal
+from azero.process.signals import StopSignal
 
 PROGRAM = """
 import signal, sys, time
-import azero.signals
-azero.signals.GRACE_SECONDS = float(sys.argv[1])
-with azero.signals.StopSignal() as stop:
+import azero.process.signals
+azero.process.signals.GRACE_SECONDS = float(sys.argv[1])
+with azero.process.signals.StopSignal() as stop:
     {before}
     print("ready", flush=True)
     while True:
@@ -60,7 +60,8 @@ def test_a_program_that_does_not_answer_is_ended_when_the_grace_is_over() -> Non
 
 
 @pytest.mark.parametrize(
-    "before", ["stop.end_at_once()", "signal.raise_signal(signal.SIGTERM); print('ready'); stop.end_at_once()"]
+    "before",
+    ["stop.end_at_once()", "signal.raise_signal(signal.SIGTERM); print('ready'); stop.end_at_once()"],
 )
 def test_with_nothing_left_to_save_the_first_signal_ends(before: str) -> None:
     command = [sys.executable, "-c", PROGRAM.format(before=before, after="time.sleep(60)"), "60"]
@@ -73,18 +74,21 @@ def test_with_nothing_left_to_save_the_first_signal_ends(before: str) -> None:
 
 GIVEN_BACK = """
 import signal, threading
-from azero.signals import StopSignal
+from azero.process.signals import StopSignal
 before = signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)
 with StopSignal() as stop:
     signal.raise_signal(signal.SIGTERM)
     assert stop.requested and stop.exit_code == 143
 assert (signal.getsignal(signal.SIGTERM), signal.getsignal(signal.SIGINT)) == before
-assert not any(isinstance(thread, threading.Timer) and not thread.finished.is_set() for thread in threading.enumerate())
+timers = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
+assert all(timer.finished.is_set() for timer in timers)
 """
 
 
 def test_signals_are_given_back() -> None:
-    """In a process of its own: one that has run other tests may take a signal otherwise, and would end with all of them."""
+    """In a process of its own: one that has run other tests may take a signal otherwise, and would end with
+    all of them.
+    """
     assert subprocess.run([sys.executable, "-c", GIVEN_BACK]).returncode == 0
 
 

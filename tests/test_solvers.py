@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from azero.config import UserError
+from azero.classic.solve import NO_POSITION, Solution, solve, unique_states
+from azero.config.schema import UserError
 from azero.games import make_game
-from azero.search.solvers import NO_POSITION, Solution, solve, unique_states
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
@@ -58,7 +58,11 @@ def test_a_double_threat_is_lost_for_the_side_to_move(solution: Solution) -> Non
 
 def test_keeps_value_tells_good_moves_from_bad_and_illegal_ones(solution: Solution) -> None:
     row = row_after(solution, 0)
-    assert solution.keeps_value(np.array([row, row, row]), np.array([4, 1, 0])).tolist() == [True, False, False]
+    assert solution.keeps_value(np.array([row, row, row]), np.array([4, 1, 0])).tolist() == [
+        True,
+        False,
+        False,
+    ]
 
 
 def test_a_game_whose_sides_move_twice_is_solved_without_turning_the_sign_in_between() -> None:
@@ -70,7 +74,9 @@ def test_a_game_whose_sides_move_twice_is_solved_without_turning_the_sign_in_bet
             sign = 1.0 if solution.to_play[below] == solution.to_play[row] else -1.0
             assert solution.action_value[row, action] == sign * solution.value[below]
     decided = solution.states[solution.terminal]
-    np.testing.assert_array_equal(solution.value[solution.terminal], [game.outcome(state) for state in decided])
+    np.testing.assert_array_equal(
+        solution.value[solution.terminal], [game.outcome(state) for state in decided]
+    )
 
 
 def test_a_game_with_too_many_positions_is_refused() -> None:

@@ -10,23 +10,25 @@ import pytest
 from toy import NAME, Told, advance, toy_config
 
 from azero import loop
-from azero.config import Config, EvaluateConfig
-from azero.metrics import NullReporter, Reporter
-from azero.run import Run, Stopped, StopSignal
-from azero.stage import Clock, mend_report, run_next, start_clock
+from azero.config.schema import Config, EvaluateConfig
+from azero.report.reporter import NullReporter, Reporter
+from azero.run.run import Run, Stopped, StopSignal
+from azero.stages import initialize, selfplay
+from azero.stages.clock import Clock, start_clock
+from azero.stages.run_stage import complete_report, run_next
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda *of: None)
-    monkeypatch.setattr("azero.cycle_report.report_run", lambda *of: None)
+    monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
+    monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
 
 
 @pytest.fixture
 def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The time, as its only element."""
     time = [1000.0]
-    monkeypatch.setattr("azero.stage.time.perf_counter", lambda: time[0])
+    monkeypatch.setattr("azero.stages.clock.time.perf_counter", lambda: time[0])
     return time
 
 
@@ -40,14 +42,20 @@ def test_self_play_gets_half_of_what_is_left_while_nothing_is_known(now: list[fl
 
 
 def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
-    clock = Clock(minutes=2.0, elapsed_seconds=0.0, last={"initialize": 500.0, "selfplay": 60.0, "train": 30.0, "evaluate": 10.0})
+    clock = Clock(
+        minutes=2.0,
+        elapsed_seconds=0.0,
+        last={"initialize": 500.0, "selfplay": 60.0, "train": 30.0, "evaluate": 10.0},
+    )
     assert clock.selfplay_seconds() == 120 - 1.1 * (30 + 10)
     clock.last["correctness"] = 2.0
     assert clock.selfplay_seconds() == 120 - 1.1 * (30 + 10 + 2)
     now[0] = 1043.0  # 77 s are left, 46.2 of them for the other stages: more than half of 60
     assert clock.has_time_for("selfplay")
     now[0] = 1044.0
-    assert not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
+    assert (
+        not clock.has_time_for("selfplay") and clock.has_time_for("train") and clock.has_time_for("evaluate")
+    )
     now[0] = 1003.0  # 70.8 s are left for self-play: no game of it would end in time
     clock.last["game"] = 71.0
     assert not clock.has_time_for("selfplay")
@@ -69,7 +77,9 @@ def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
     ],
     ids=["no match", "rated", "measured", "sequential"],
 )
-def test_there_is_always_time_to_promote_without_a_match(tmp_path: Path, evaluate: EvaluateConfig, always: bool) -> None:
+def test_there_is_always_time_to_promote_without_a_match(
+    tmp_path: Path, evaluate: EvaluateConfig, always: bool
+) -> None:
     config = toy_config(tmp_path, evaluate=evaluate)
     with Run.open(config, NAME, "test") as run:
         run.commit(replace(run.state, elapsed_seconds=61.0))
@@ -96,7 +106,9 @@ def test_what_stages_took_is_known_after_a_resume(tmp_path: Path) -> None:
         assert clock.elapsed >= run.state.elapsed_seconds >= 0.9 * sum(clock.last.values())
 
 
-def test_the_time_of_a_stage_that_stopped_or_failed_is_committed(tmp_path: Path) -> None:
+def test_the_time_of_a_stage_that_stopped_or_failed_is_committed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = toy_config(tmp_path)
     with Run.open(config, NAME, "test") as run:
         clock = start_clock(0.0, run, NullReporter())
@@ -106,13 +118,16 @@ def test_the_time_of_a_stage_that_stopped_or_failed_is_committed(tmp_path: Path)
             def stage(*of: Any, failure: type[Exception] = failure) -> None:
                 raise failure
 
+            monkeypatch.setattr(initialize, "run_stage", stage)
             with pytest.raises(failure):
-                run_next(stage, config, run, NullReporter(), StopSignal(), clock)
+                run_next(config, run, NullReporter(), StopSignal(), clock)
             spent.append(run.state.elapsed_seconds)
         assert spent[0] < spent[1] < spent[2] and run.state.stage == "initialize"
 
 
-def test_a_stage_that_was_stopped_has_taken_the_time_of_all_its_processes(tmp_path: Path) -> None:
+def test_a_stage_that_was_stopped_has_taken_the_time_of_all_its_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """5 s before it was stopped and next to none after; the stage behind it begins at 0 again."""
     config, report = toy_config(tmp_path), Told()
     with Run.open(config, NAME, "test") as run:
@@ -122,45 +137,55 @@ def test_a_stage_that_was_stopped_has_taken_the_time_of_all_its_processes(tmp_pa
             clock.begin -= 5.0
             raise Stopped
 
-        with pytest.raises(Stopped):
-            run_next(stopped, config, run, report, StopSignal(), clock)
+        with monkeypatch.context() as patch:
+            patch.setattr(initialize, "run_stage", stopped)
+            with pytest.raises(Stopped):
+                run_next(config, run, report, StopSignal(), clock)
         assert 5.0 <= run.state.stage_seconds <= run.state.elapsed_seconds
     with Run.open(config, NAME, "test") as run:
         clock = start_clock(0.0, run, report)
-        run_next(loop.run_stage, config, run, report, StopSignal(), clock)
+        run_next(config, run, report, StopSignal(), clock)
         assert run.state.stage == "selfplay" and run.state.stage_seconds == 0.0
-        assert report.figures(1)["time/initialize"] == clock.last["initialize"] >= 5.0
+        assert report.stats(1)["time/initialize"] == clock.last["initialize"] >= 5.0
 
 
-def test_only_self_play_has_a_deadline_and_a_stage_taken_back_tells_no_time(tmp_path: Path) -> None:
+def test_only_self_play_has_a_deadline_and_a_stage_taken_back_reports_no_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = toy_config(tmp_path)
     report, given = Told(), []
+    played = selfplay.run_stage
 
     def forward(config: Config, run: Run, report: Told, stop: StopSignal, **limits: float) -> None:
         given.append((run.state.stage, *limits))
-        loop.run_stage(config, run, report, stop)
+        played(config, run, report, stop)
 
     def back(config: Config, run: Run, report: Told, stop: StopSignal, **limits: float) -> None:
         given.append((run.state.stage, *limits))
         run.commit(replace(run.state, stage="train"))
 
-    for stage, run_it in (("selfplay", forward), ("evaluate", back)):
+    for stage, function in (("selfplay", forward), ("evaluate", back)):
         advance(config, until=stage)
-        with Run.open(config, NAME, "test") as run:
-            run_next(run_it, config, run, report, StopSignal(), start_clock(0.0, run, report))
+        with monkeypatch.context() as patch, Run.open(config, NAME, "test") as run:
+            patch.setattr(f"azero.stages.{stage}.run_stage", function)
+            run_next(config, run, report, StopSignal(), start_clock(0.0, run, report))
     assert given == [("selfplay", "deadline"), ("evaluate",)]
-    told = {tag for tag in report.scalars[1] if tag.startswith("time/")}
-    assert told == {"time/selfplay"}
+    times = {tag for tag in report.scalars[1] if tag.startswith("time/")}
+    assert times == {"time/selfplay"}
 
 
-def test_a_cycle_is_measured_again_only_if_it_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cycle_is_measured_again_only_if_it_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config, calls = toy_config(tmp_path, cycles=1), list[int]()
-    monkeypatch.setattr("azero.cycle_report.report_cycle", lambda config, name, cycle, report: calls.append(cycle))
+    monkeypatch.setattr(
+        "azero.stages.measure.report_cycle", lambda config, name, cycle, report: calls.append(cycle)
+    )
     report = Told()
     with Run.open(config, NAME, "test") as run:
-        mend_report(config, run, report, start_clock(0.0, run, report))  # no cycle is finished
+        complete_report(config, run, report, start_clock(0.0, run, report))  # no cycle is finished
         run.commit(replace(run.state, cycle=4))
-        mend_report(config, run, report, start_clock(0.0, run, report))
+        complete_report(config, run, report, start_clock(0.0, run, report))
         report.scalars = {4: {"correctness/fixed_search": 3.0}}
-        mend_report(config, run, report, start_clock(0.0, run, report))
+        complete_report(config, run, report, start_clock(0.0, run, report))
     assert calls == [4] and report.ended == [4]

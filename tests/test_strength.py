@@ -1,9 +1,8 @@
-"""The scripts that measure a champion of Connect Four: arithmetic in public, and a toy champion from end to end."""
+"""What measures a champion of Connect Four: arithmetic in public, and a toy champion from end to end."""
 
 from __future__ import annotations
 
 import importlib.util
-import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -12,33 +11,39 @@ import numpy as np
 import pytest
 from toy import NAME, advance, toy_config
 
-from azero.config import Config, GameConfig, SearchConfig, UserError
+from azero import strength
+from azero.champion.load import change_search, load_for_workers
+from azero.config.schema import Config, GameConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
-from azero.trained import load_for_lanes
-from azero.truth.judging import Figures, ask_network, ask_search, judge, mean_of
-from azero.truth.oracles import SearchOracle
-from azero.truth.positions import read_positions
-from azero.truth.scores import worth
-from azero.truth.shipped import DEVELOPMENT, path_of
+from azero.truth.judging import Stats, ask_network, ask_search, judge, mean_of
+from azero.truth.known import DEVELOPMENT, path_of
+from azero.truth.positions import read_positions, worth
+from azero.truth.solvers import SearchOracle
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 sys.path.insert(0, str(SCRIPTS))
-import champions  # noqa: E402
 import perfect_opponent  # noqa: E402
-import strength  # noqa: E402
+from strength import settings_of  # noqa: E402
 
 
 def test_the_interval_of_the_mean_adds_the_variances_of_the_sets() -> None:
-    one, two = Figures(100, 0.9, 0.0, 0.0), Figures(400, 0.8, 0.0, 0.0)
-    # 12 of 104 and 82 of 404: sqrt(0.11538 * 0.88462 / 104 + 0.20297 * 0.79703 / 404) / 2 = sqrt(0.00098143 + 0.00040043) / 2
+    one, two = Stats(100, 0.9, 0.0, 0.0), Stats(400, 0.8, 0.0, 0.0)
+    # 12 of 104 and 82 of 404: sqrt(0.11538 * 0.88462 / 104 + 0.20297 * 0.79703 / 404) / 2 = sqrt(0.00098143 +
+    # 0.00040043) / 2
     low, high = strength.mean_interval([one, two])
-    assert (low + high) / 2 == pytest.approx(0.15) and high - low == pytest.approx(2 * 1.96 * 0.018587, rel=1e-4)
+    assert (low + high) / 2 == pytest.approx(0.15) and high - low == pytest.approx(
+        2 * 1.96 * 0.018587, rel=1e-4
+    )
     # 2 of 1,004: sqrt(0.001992 * 0.998008 / 1004) = 0.001407
-    assert strength.mean_interval([Figures(1000, 1.0, 1.0, 0.0)]) == pytest.approx((0.0, 1.96 * 0.001407), abs=1e-6)
-    low, high = strength.mistakes_interval(Figures(1000, 1.0, 1.0, 0.0))
-    assert low == 0.0 and high == pytest.approx(0.0038, abs=1e-4)  # no mistake in 1,000 is no proof that there is none
+    assert strength.mean_interval([Stats(1000, 1.0, 1.0, 0.0)]) == pytest.approx(
+        (0.0, 1.96 * 0.001407), abs=1e-6
+    )
+    low, high = strength.mistakes_interval(Stats(1000, 1.0, 1.0, 0.0))
+    assert low == 0.0 and high == pytest.approx(
+        0.0038, abs=1e-4
+    )  # no mistake in 1,000 is no proof that there is none
 
 
 class Blind:
@@ -58,7 +63,9 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
     oracle = SearchOracle(game)
     assert oracle.score_moves(game.initial_state()).max() > 0
     champion = PvMcts(game, Blind(game), SearchConfig(num_simulations=2, dirichlet_fraction=0.0))
-    games = perfect_opponent.play(game, champion, perfect_opponent.Opponent(oracle, np.random.default_rng(1)), 12)
+    games = perfect_opponent.play(
+        game, champion, perfect_opponent.Opponent(oracle, np.random.default_rng(1)), 12
+    )
     assert len(set(games)) > 1
     for played in games:
         state = game.initial_state()
@@ -87,47 +94,82 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
-    checkpoints: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checkpoints: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"strength.py --run {NAME} --checkpoints {checkpoints} --positions 3 --simulations 0,4 c_puct=2.0"
-    monkeypatch.setattr("sys.argv", words.split())
-    strength.main()
+    words = f"run={NAME} checkpoints={checkpoints} positions=3 simulations=0,4 c_puct=2.0"
+    assert strength.main(words.split()) == 0
     lines = capsys.readouterr().out.splitlines()
     assert f"{NAME}, torch fp32 on cpu" in lines and "search of 4 simulations" in lines
-    figures = dict(line.split("=") for line in lines[-18:])
-    sets = [float(figures[f"search4_{name}_percent"]) for name in ("late_easy", "middle_easy", "early_easy")]
-    sets += [float(figures[f"search4_{name}_percent"]) for name in ("middle_medium", "early_medium", "early_hard")]
-    assert float(figures["search4_mean_percent"]) == pytest.approx(np.mean(sets), abs=0.01)
-    game, inferences, search, _ = load_for_lanes(Config(checkpoints=checkpoints), NAME, 1)
-    own, few = read_positions(path_of("connect_four", DEVELOPMENT), game, 3)[1], replace(search, num_simulations=4, c_puct=2.0)
+    stats = dict(line.split("=") for line in lines[-18:])
+    sets = [float(stats[f"search4_{name}_percent"]) for name in ("late_easy", "middle_easy", "early_easy")]
+    sets += [
+        float(stats[f"search4_{name}_percent"]) for name in ("middle_medium", "early_medium", "early_hard")
+    ]
+    assert float(stats["search4_mean_percent"]) == pytest.approx(np.mean(sets), abs=0.01)
+    game, inferences, search, _ = load_for_workers(Config(checkpoints=checkpoints), NAME, 1)
+    own, few = (
+        read_positions(path_of("connect_four", DEVELOPMENT), game, 3)[1],
+        replace(search, num_simulations=4, c_puct=2.0),
+    )
     alone = [judge(each, ask_network(game, inferences[0], each.states)) for each in own]
     searched = [judge(each, ask_search(game, inferences, few, each.states, each.plies)) for each in own]
     for tag, judged in (("policy", alone), ("search4", searched)):
-        assert float(figures[f"{tag}_value_error"]) == pytest.approx(mean_of(judged).value_error, abs=1e-4)
-        assert float(figures[f"{tag}_best_move_percent"]) == pytest.approx(100 * mean_of(judged).best_move, abs=0.01)
-    assert figures["policy_value_error"] != figures["search4_value_error"]
+        assert float(stats[f"{tag}_value_error"]) == pytest.approx(mean_of(judged).value_error, abs=1e-4)
+        assert float(stats[f"{tag}_best_move_percent"]) == pytest.approx(
+            100 * mean_of(judged).best_move, abs=0.01
+        )
+    assert stats["policy_value_error"] != stats["search4_value_error"]
 
 
 @pytest.mark.parametrize(
     "words, said",
     [
-        ("c_puct=abc", "c_puct=abc is no value of search.c_puct"),
-        ("num_simulations=10", "num_simulations is told by --simulations"),
-        ("c_pukt=1", "search.c_pukt is no setting"),
+        ("c_puct=abc", "c_puct=abc does not fit search.c_puct"),
+        ("num_simulations=10", "set simulations=600"),
+        ("c_pukt=1", "unknown setting 'search.c_pukt'"),
         ("c_puct=-1", "search.c_puct"),
-        ("--positions 0", "--positions must be at least 1"),
-        ("--lanes -1", "--lanes at least 0"),
-        ("--file nowhere.gz", "nowhere.gz is no readable file"),
+        ("positions=0", "positions=0 must be"),
+        ("workers=-1", "workers=-1 must be"),
+        ("collection=other", "collection=other is not one of: development, final"),
+        ("file=nowhere.gz", "nowhere.gz is no readable file"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(checkpoints: str, words: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sys.argv", f"strength.py --run {NAME} --checkpoints {checkpoints} {words}".split())
-    with pytest.raises(UserError, match=re.escape(said)):
-        strength.main()
+def test_what_cannot_be_asked_is_refused(
+    checkpoints: str, words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert strength.main([f"run={NAME}", f"checkpoints={checkpoints}", words]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_flags_of_the_script_are_settings_of_the_program() -> None:
+    words = "--run mine --positions=3 --simulations 0,4 kind=puct"
+    assert settings_of(words.split()) == ["run=mine", "positions=3", "simulations=0,4", "kind=puct"]
+
+
+def test_hex_shows_the_value_of_each_first_move(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    game = GameConfig("hex", options={"size": 3, "swap": False})
+    config = toy_config(tmp_path, game=game)
+    advance(config, until="selfplay")
+    assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    board = lines.index(next(line for line in lines if "first move" in line)) + 1
+    wrong = " ".join(lines[board : board + 3]).count("x")
+    assert [len(line.split()) for line in lines[board : board + 3]] == [3, 3, 3]
+    assert lines[-3:-1] == [f"openings_right={9 - wrong}", "openings=9"]
+
+
+def test_a_game_of_which_nothing_is_known_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = toy_config(tmp_path, game=GameConfig("gomoku", options={"rows": 4, "columns": 4, "connect": 3}))
+    advance(config, until="selfplay")
+    assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}"]) == 2
+    said = capsys.readouterr().err
+    assert "no development positions of gomoku" in said and "azero oracle" in said and "azero arena" in said
 
 
 def test_values_of_a_search_are_read_as_a_config_reads_them() -> None:
-    search = champions.change(SearchConfig(), {"solver": "off", "tree_reuse": "no", "c_puct": 2})
+    search = change_search(SearchConfig(), {"solver": "off", "tree_reuse": "no", "c_puct": 2})
     assert (search.solver, search.tree_reuse, search.c_puct) == (False, False, 2.0)
 
 

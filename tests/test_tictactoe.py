@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from azero.classic.solve import Solution, solve
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.solvers import Solution, solve
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,9 @@ def test_planes_are_the_mover_s_view(game: Game) -> None:
 
 
 def test_every_position_agrees_with_openspiel(game: Game, solution: Solution) -> None:
-    pyspiel = pytest.importorskip("pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel")
+    pyspiel = pytest.importorskip(
+        "pyspiel", reason="OpenSpiel is not installed; it comes with the extra openspiel"
+    )
     stack = [(pyspiel.load_game("tic_tac_toe").new_initial_state(), 0)]
     seen = set()
     while stack:
@@ -88,5 +90,7 @@ def test_every_position_agrees_with_openspiel(game: Game, solution: Solution) ->
             continue
         assert theirs.current_player() == solution.to_play[row]
         assert theirs.legal_actions() == game.legal_actions(solution.states[row])
-        stack += [(theirs.child(action), int(solution.successor[row, action])) for action in theirs.legal_actions()]
+        stack += [
+            (theirs.child(action), int(solution.successor[row, action])) for action in theirs.legal_actions()
+        ]
     assert len(seen) == len(solution.states)

@@ -7,7 +7,7 @@ import pytest
 import torch
 from answering import BATCH, choice_of, lived_in, positions
 
-from azero.config import NetworkConfig
+from azero.config.schema import NetworkConfig
 from azero.games import make_game
 from azero.network.backends import make_inference
 from azero.network.choosing import LIMITS, strays

@@ -1,4 +1,4 @@
-"""A search to watch: the same search as the player's, told truly, and one sentence for whatever cannot be traced."""
+"""A traced search equals the player's search, and what cannot be traced is refused in one sentence."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ from azero import trace
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.uct import make
-from azero.search.watched_uct import Choice, Simulation, WatchedUct
-from azero.trace_tree import grown_tree, rows_of
+from azero.tracing.tree import grown_tree, rows_of
+from azero.tracing.watched_uct import Choice, Simulation, WatchedUct
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SQRT_2 = math.sqrt(2.0)
 
 
-def watch(game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()) -> list[Simulation]:
+def watch(
+    game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()
+) -> list[Simulation]:
     """The simulations of a search after some moves."""
     state = game.initial_state()
     for move in moves:
@@ -28,7 +30,9 @@ def watch(game: Game, simulations: int, seed: int = 1, threshold: int = 10, move
     return [search.simulate() for _ in range(simulations)]
 
 
-@pytest.mark.parametrize("name", ["tictactoe", "connect_four", DOUBLE_MOVE], ids=["tictactoe", "connect_four", "double_move"])
+@pytest.mark.parametrize(
+    "name", ["tictactoe", "connect_four", DOUBLE_MOVE], ids=["tictactoe", "connect_four", "double_move"]
+)
 @pytest.mark.parametrize("threshold", [1, 4, 10])
 @pytest.mark.parametrize("simulations", [1, 30, 200])
 def test_it_is_the_search_of_the_player(name: str, threshold: int, simulations: int) -> None:
@@ -45,7 +49,9 @@ def test_it_is_the_search_of_the_player(name: str, threshold: int, simulations: 
 
 def test_every_step_follows_from_the_one_before() -> None:
     game = make_game("tictactoe")
-    known: dict[tuple[int, ...], tuple[int, float]] = {}  # visits and wins of each node, by the moves that lead to it
+    known: dict[
+        tuple[int, ...], tuple[int, float]
+    ] = {}  # visits and wins of each node, by the moves that lead to it
     for simulation in watch(game, 300, threshold=3):
         path = [choice.chosen for choice in simulation.choices]
         for place, choice in enumerate(simulation.choices):
@@ -68,7 +74,9 @@ def check_choice(choice: Choice) -> None:
     """A move that was not tried comes first; then the highest score, which is UCB1 with w/n or -w/n."""
     untried = [candidate.move for candidate in choice.candidates if not candidate.visits]
     best = max(candidate.score for candidate in choice.candidates)
-    assert choice.chosen in (untried or [each.move for each in choice.candidates if each.score > best - 1e-12])
+    assert choice.chosen in (
+        untried or [each.move for each in choice.candidates if each.score > best - 1e-12]
+    )
     for each in choice.candidates:
         if each.visits:
             mean = each.wins / each.visits
@@ -78,10 +86,17 @@ def check_choice(choice: Choice) -> None:
 
 def test_the_published_values_of_ucb1() -> None:
     search = WatchedUct(make_game("tictactoe"), make_game("tictactoe").initial_state(), 0, SQRT_2, 10)
-    for wins, visits, total, published in ((9, 10, 42, 1.76460), (1, 4, 42, 1.61705), (0, 1, 47, 2.77494), (1, 1, 47, 3.77494)):
+    for wins, visits, total, published in (
+        (9, 10, 42, 1.76460),
+        (1, 4, 42, 1.61705),
+        (0, 1, 47, 2.77494),
+        (1, 1, 47, 3.77494),
+    ):
         node = search.root
         node.wins, node.visits = wins, visits
-        assert math.floor(search.score(node, total, 0) * 1e5) / 1e5 == published  # published values are cut, not rounded
+        assert (
+            math.floor(search.score(node, total, 0) * 1e5) / 1e5 == published
+        )  # published values are cut, not rounded
 
 
 def test_a_move_s_own_moves_are_listed_at_its_tenth_visit_and_not_before() -> None:
@@ -96,18 +111,33 @@ def test_a_move_s_own_moves_are_listed_at_its_tenth_visit_and_not_before() -> No
 
 
 def test_the_terminal_shows_path_tables_rollout_and_update(capsys: pytest.CaptureFixture[str]) -> None:
-    assert trace.main(["moves=0 4", "player.num_simulations=3", "player.expansion_threshold=2", "seed=5"]) == 0
+    assert (
+        trace.main(["moves=0 4", "player.num_simulations=3", "player.expansion_threshold=2", "seed=5"]) == 0
+    )
     shown = capsys.readouterr().out
-    assert shown.count("path: the root → ") == shown.count("rollout: ") == shown.count("update, w/n: the root ") == 3
+    assert (
+        shown.count("path: the root → ")
+        == shown.count("rollout: ")
+        == shown.count("update, w/n: the root ")
+        == 3
+    )
     assert "X chooses at the root, t = 0, expanded now" in shown and "X chooses at the root, t = 2" in shown
     assert "UCB1" in shown and "not tried" in shown
 
 
-def test_the_page_has_every_simulation_and_needs_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_has_every_simulation_and_needs_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "trace.html"
     assert (
         trace.main(
-            ["game=connect_four", "game.options.rows=4", "game.options.columns=4", "player.num_simulations=25", f"out={path}"]
+            [
+                "game=connect_four",
+                "game.options.rows=4",
+                "game.options.columns=4",
+                "player.num_simulations=25",
+                f"out={path}",
+            ]
         )
         == 0
     )
@@ -144,7 +174,13 @@ def test_rows_of_a_tree_by_hand() -> None:
          │     └ 5      row 1, so that 1 stands at 0.5
          └ 4            row 2, and the root at 1.25
     """
-    assert rows_of([(), (1,), (1, 2), (1, 5), (4,)]) == {(): 1.25, (1,): 0.5, (1, 2): 0.0, (1, 5): 1.0, (4,): 2.0}
+    assert rows_of([(), (1,), (1, 2), (1, 5), (4,)]) == {
+        (): 1.25,
+        (1,): 0.5,
+        (1, 2): 0.0,
+        (1, 5): 1.0,
+        (4,): 2.0,
+    }
 
 
 def test_the_terminal_ends_with_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
@@ -160,24 +196,33 @@ def test_the_terminal_ends_with_the_tree(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        (["tictactoe"], "'tictactoe' is no setting; settings are written key=value"),
+        (["--verbose"], "unknown option '--verbose'; settings are written key=value"),
         (["game=chess"], "chess"),
         (["game=connect_four", "game.options.rows=0"], "game.options.rows=0 must be a whole number"),
         (["player=alpha_beta"], "player=alpha_beta cannot be traced; there is uct."),
-        (["player.depth=3"], "a traced player has no option depth; it has num_simulations, exploration, expansion_threshold."),
-        (["player.num_simulations=0"], "player uct: num_simulations=0 must be a whole number between 1 and 10,000."),
+        (
+            ["player.depth=3"],
+            "a traced player has no option depth; it has num_simulations, exploration, expansion_threshold.",
+        ),
+        (
+            ["player.num_simulations=0"],
+            "player uct: num_simulations=0 must be a whole number between 1 and 10,000.",
+        ),
         (["player.exploration=high"], "player uct: exploration=high must be a number"),
         (["seed=-1"], "seed=-1 must be a whole number from 0 up."),
-        (["moves=0 9"], "'9' is no move of tictactoe"),
+        (["moves=0 9"], "'9' is not a move of tictactoe"),
         (["moves=0 0"], "moves: '0' is not legal after 0"),
         (["moves=0 3 1 4 2"], "moves: the game is over after 0 3 1 4 2"),
-        (["out=/nowhere/at/all.html", "player.num_simulations=1"], "out=/nowhere/at/all.html cannot be written: No such file"),
+        (
+            ["out=/nowhere/at/all.html", "player.num_simulations=1"],
+            "out=/nowhere/at/all.html cannot be written: No such file",
+        ),
     ],
 )
 def test_what_cannot_be_traced_is_refused_in_one_sentence(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert trace.main(words) == 2
-    told = capsys.readouterr()
-    assert told.out == "" and sentence in told.err
-    assert told.err.startswith("azero: ") and told.err.count("\n") == 1
+    printed = capsys.readouterr()
+    assert printed.out == "" and sentence in printed.err
+    assert printed.err.startswith("azero: ") and printed.err.count("\n") == 1

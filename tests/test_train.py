@@ -13,19 +13,24 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from torch.nn import functional
 
-from azero import initialize, train
-from azero.config import Config, NetworkConfig, TrainConfig, UserError
-from azero.examples import GameRecord, examples_of, merge_equal
-from azero.files.state import format_state, parse_state
+from azero.config.schema import Config, NetworkConfig, TrainConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.learning.fit import fit
-from azero.metrics import NullReporter
+from azero.network import heads
+from azero.network.blocks import make_head
+from azero.network.heads import TrainingHead, targets_of
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
-from azero.replay import write_games
-from azero.run import Run, Stopped, StopSignal
+from azero.replay.examples import GameRecord, examples_of, merge_equal
+from azero.replay.shards import write_games
+from azero.report.reporter import NullReporter
+from azero.run.run import Run, Stopped, StopSignal
+from azero.run.state import format_state, parse_state
+from azero.stages import initialize, train
+from azero.training.fit import fit
+from azero.training.threads import training_threads
 
 SETTINGS = TrainConfig(batch_size=16, epochs=2, window=200)
 
@@ -46,6 +51,7 @@ class Told(NullReporter):
     """Remembers what it is told."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.cycle: dict[str, float] = {}
         self.train: dict[int, dict[str, float]] = {}
         self.messages: list[str] = []
@@ -77,7 +83,16 @@ def random_games(game: Game, count: int, seed: int = 1) -> list[GameRecord]:
         value = np.zeros(plies, np.float32)
         searched = np.ones(plies, bool)
         records.append(
-            GameRecord(number, np.array(states), to_play, np.array(actions, np.int32), target, value, searched, outcome)
+            GameRecord(
+                number,
+                np.array(states),
+                to_play,
+                np.array(actions, np.int32),
+                target,
+                value,
+                searched,
+                outcome,
+            )
         )
     return records
 
@@ -101,7 +116,9 @@ def begin(run: Run, game: Game, config: Config, cycles: int = 1) -> None:
         run.commit(replace(run.state, cycle=cycle - 1, stage="train", shards=[*run.state.shards, *shards]))
 
 
-def trained(folder: Path, game: Game, settings: TrainConfig = SETTINGS, cycles: int = 1) -> tuple[bytes, Told, Run]:
+def trained(
+    folder: Path, game: Game, settings: TrainConfig = SETTINGS, cycles: int = 1
+) -> tuple[bytes, Told, Run]:
     """The candidate's file after one train stage in a new run, what was told, and the run, closed."""
     config, told = config_in(folder, settings), Told()
     with Run.open(config, "toy", "test") as run:
@@ -119,10 +136,15 @@ def test_the_stage_commits_a_candidate_and_what_it_cost(tmp_path: Path, game: Ga
     assert run.state.stage == "evaluate" and run.state.champion is not None and run.state.champion.cycle == 0
     assert (loaded.cycle, loaded.train_steps, run.state.train_steps) == (1, steps, steps)
     assert loaded.optimizer_state is not None and loaded.optimizer_state["optimizer"] == "adamw"
-    assert told.cycle["replay/window_examples"] == min(200, examples) and told.cycle["replay/window_age_cycles"] == 0
+    assert (
+        told.cycle["replay/window_examples"] == min(200, examples)
+        and told.cycle["replay/window_age_cycles"] == 0
+    )
     assert told.cycle["replay/uses"] == steps * 16 / examples
     assert sorted(told.train) == list(told.train) and list(told.train)[-1] == steps
-    assert {"loss/policy", "loss/value", "loss/total", "train/lr", "train/policy_entropy"} <= told.train[steps].keys()
+    assert {"loss/policy", "loss/value", "loss/total", "train/lr", "train/policy_entropy"} <= told.train[
+        steps
+    ].keys()
 
 
 def test_the_same_run_trains_the_same_file_byte_for_byte(tmp_path: Path, game: Game) -> None:
@@ -131,7 +153,9 @@ def test_the_same_run_trains_the_same_file_byte_for_byte(tmp_path: Path, game: G
     assert one == other
 
 
-def test_an_interrupted_stage_keeps_nothing_and_repeated_ends_as_if_undisturbed(tmp_path: Path, game: Game) -> None:
+def test_an_interrupted_stage_keeps_nothing_and_repeated_ends_as_if_undisturbed(
+    tmp_path: Path, game: Game
+) -> None:
     expected, _, _ = trained(tmp_path / "undisturbed", game)
     config = config_in(tmp_path / "disturbed")
     with Run.open(config, "toy", "test") as run:
@@ -147,8 +171,10 @@ def test_an_interrupted_stage_keeps_nothing_and_repeated_ends_as_if_undisturbed(
 
 
 @pytest.mark.parametrize("keep_optimizer", [True, False])
-def test_the_next_cycle_goes_on_from_the_candidate_or_the_champion(tmp_path: Path, game: Game, keep_optimizer: bool) -> None:
-    """Trained for a while, a network answers its own examples better than the random champion trained for the same while."""
+def test_the_next_cycle_goes_on_from_the_candidate_or_the_champion(
+    tmp_path: Path, game: Game, keep_optimizer: bool
+) -> None:
+    """A network that has trained before answers better than the random champion after the same steps."""
     errors = {}
     for start_from in ("candidate", "champion"):
         settings = replace(SETTINGS, start_from=start_from, keep_optimizer=keep_optimizer, epochs=6, lr=0.01)
@@ -167,9 +193,13 @@ def test_the_next_cycle_goes_on_from_the_candidate_or_the_champion(tmp_path: Pat
 
 
 def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_path: Path, game: Game) -> None:
-    """Two stages in one process, and with the run closed between them; the weights in training are those without an average."""
+    """Two stages in one process equal two processes; the weights in training are those without an average."""
     settings, files = replace(SETTINGS, ema_decay=0.95), []
-    for folder, asked, reopen in (("one", settings, False), ("two", settings, True), ("plain", SETTINGS, False)):
+    for folder, asked, reopen in (
+        ("one", settings, False),
+        ("two", settings, True),
+        ("plain", SETTINGS, False),
+    ):
         config = config_in(tmp_path / folder, asked)
         run = Run.open(config, "toy", "test")
         begin(run, game, config)
@@ -198,17 +228,19 @@ def test_a_network_with_everything_is_trained_and_reads_back(tmp_path: Path, gam
         begin(run, game, config)
         train.run_stage(config, run, told, StopSignal())
         loaded = unpack_network(run.read_candidate(), "candidate")
-        assert loaded.config == everything and loaded.training is not None
+        assert loaded.network.config == everything and loaded.training is not None
         assert run.state.train_steps == round(sum(shard.examples for shard in run.state.shards) / 16)
-    figures = told.train[run.state.train_steps]
-    assert figures["loss/total"] > figures["loss/policy"] + figures["loss/value"] > 0
+    stats = told.train[run.state.train_steps]
+    assert stats["loss/total"] > stats["loss/policy"] + stats["loss/value"] > 0
 
 
 def test_the_stage_fits_mixed_and_merged_targets_with_replies_and_goes_on_with_the_average(
     tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What reaches `fit` in the second cycle: the share of the root value has moved from 0.1 a step of 0.1 towards 0.5."""
-    settings = replace(SETTINGS, window=10_000, value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4, merge_equal=True)
+    """In the second cycle the share of the root value is 0.2: from 0.1 one of four steps towards 0.5."""
+    settings = replace(
+        SETTINGS, window=10_000, value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4, merge_equal=True
+    )
     config = config_in(tmp_path, replace(settings, ema_decay=0.9))
     config = replace(config, network=replace(config.network, opponent_reply=True))
     records = [
@@ -226,20 +258,85 @@ def test_the_stage_fits_mixed_and_merged_targets_with_replies_and_goes_on_with_t
         begin(run, game, config, cycles=0)
         for cycle in (1, 2):
             shards = write_games(run, cycle, records[20 * cycle - 20 : 20 * cycle], game.name)
-            run.commit(replace(run.state, cycle=cycle - 1, stage="train", shards=[*run.state.shards, *shards]))
+            run.commit(
+                replace(run.state, cycle=cycle - 1, stage="train", shards=[*run.state.shards, *shards])
+            )
             steps_before = run.state.train_steps
             before = unpack_network(run.read_candidate(), "candidate").network
             train.run_stage(config, run, NullReporter(), StopSignal())
-    (examples, named), expected = fitted[1], merge_equal(examples_of(records, 0.2, replies=True))
-    assert len(examples.states) < sum(len(each.actions) for each in records) and expected.reply_target.any()
-    for found, wanted in zip(examples, expected, strict=True):
+    (examples, named), expected = (
+        fitted[1],
+        merge_equal(examples_of(records, 0.2, targets_of(config.network))),
+    )
+    assert (
+        len(examples.states) < sum(len(each.actions) for each in records)
+        and expected.extra["opponent_reply"].any()
+    )
+    assert examples.extra.keys() == {"opponent_reply"}
+    columns = zip(
+        [*examples[:4], *examples.extra.values()], [*expected[:4], *expected.extra.values()], strict=True
+    )
+    for found, wanted in columns:
         np.testing.assert_allclose(found, wanted, atol=1e-6)
-    assert named["steps_before"] == steps_before > 0
-    assert torch.equal(named["average"].stem.weight, before.stem.weight)
+    assert named["earlier"].steps == steps_before > 0
+    assert torch.equal(named["earlier"].average.stem.weight, before.stem.weight)
 
 
-def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(tmp_path: Path, game: Game) -> None:
-    config = config_in(tmp_path, replace(SETTINGS, optimizer="sgd", lr=1000.0, momentum=0.99, weight_decay=1.0, epochs=30))
+def plies_left(record: GameRecord) -> np.ndarray:
+    """Return how many plies are left, over those of the longest game: from 9/9 to 1/9 in a full game."""
+    return np.arange(len(record.actions), 0, -1, dtype=np.float32) / 9
+
+
+TOY = TrainingHead(
+    name="plies_left",
+    module_name="plies_head",
+    is_on=lambda config: True,
+    weight=lambda config: 0.5,
+    build=lambda config, planes_shape, num_actions: make_head(config, planes_shape, 1),
+    target=plies_left,
+    loss=lambda output, target, legal_mask, config: functional.mse_loss(output.squeeze(1), target),
+)
+
+
+@pytest.mark.parametrize("merge", [False, True])
+def test_a_head_is_added_by_one_record(
+    tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch, merge: bool
+) -> None:
+    """The plies left follow from the stones on the board, so a network learns them from its planes."""
+    monkeypatch.setattr(heads, "HEADS", (*heads.HEADS, TOY))
+    _, told, run = trained(tmp_path, game, replace(SETTINGS, epochs=30, lr=0.01, merge_equal=merge), cycles=3)
+    losses = [stats["loss/plies_left"] for _, stats in sorted(told.train.items())]
+    assert losses[-1] < 0.03 < 0.1 < losses[0]
+    for stats in told.train.values():
+        total = stats["loss/policy"] + stats["loss/value"] + 0.5 * stats["loss/plies_left"]
+        assert stats["loss/total"] == pytest.approx(total, rel=1e-5)
+    network = unpack_network(run.read_candidate(), "candidate").network
+    assert {name for name in network.state_dict() if name.startswith("plies_head.output")} == {
+        "plies_head.output.weight",
+        "plies_head.output.bias",
+    }
+    first, last = play_out(game, [0, 3, 1, 4]), play_out(game, [])
+    with torch.no_grad():
+        few, many = (
+            network.outputs(torch.from_numpy(np.stack([first, last]))).extra["plies_left"].flatten() * 9
+        )
+    assert few < many - 2  # X wins at once; nobody has moved
+
+
+def play_out(game: Game, moves: list[int]) -> np.ndarray:
+    """Return the planes after some moves."""
+    state = game.initial_state()
+    for move in moves:
+        state = game.step(state, move)
+    return game.planes(state).astype(np.float32)
+
+
+def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(
+    tmp_path: Path, game: Game
+) -> None:
+    config = config_in(
+        tmp_path, replace(SETTINGS, optimizer="sgd", lr=1000.0, momentum=0.99, weight_decay=1.0, epochs=30)
+    )
     with Run.open(config, "toy", "test") as run:
         begin(run, game, config)
         before = run.state
@@ -287,17 +384,17 @@ def test_threads_are_as_wished_else_as_recorded_else_as_many_as_cores(
     monkeypatch: pytest.MonkeyPatch, wish: str, recorded: int, threads: int, told: list[str]
 ) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", wish)
-    monkeypatch.setattr(train, "cores", lambda: 4)
+    monkeypatch.setattr("azero.training.threads.cores", lambda: 4)
     report = Told()
-    assert train.training_threads(10**13, recorded, report) == threads
+    assert training_threads(10**13, recorded, report) == threads
     assert len(report.messages) == bool(told)
     assert all(part in report.messages[0] for part in told)
 
 
 def test_small_work_is_done_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OMP_NUM_THREADS")
-    assert train.training_threads(1000, 0, NullReporter()) == 1
-    assert train.training_threads(10**13, 0, NullReporter()) == min(16, len(os.sched_getaffinity(0)))
+    assert training_threads(1000, 0, NullReporter()) == 1
+    assert training_threads(10**13, 0, NullReporter()) == min(16, len(os.sched_getaffinity(0)))
 
 
 def test_a_run_goes_on_with_its_threads_and_ends_with_the_same_network(
@@ -307,7 +404,7 @@ def test_a_run_goes_on_with_its_threads_and_ends_with_the_same_network(
     candidates = []
     for second in ("2", ""):
         config, told = config_in(tmp_path / f"then{second}"), Told()
-        monkeypatch.setattr(train, "cores", lambda: 1)
+        monkeypatch.setattr("azero.training.threads.cores", lambda: 1)
         for wish in ("2", second):
             monkeypatch.setenv("OMP_NUM_THREADS", wish)
             with Run.open(config, "toy", "test") as run:
@@ -322,7 +419,9 @@ def test_a_run_goes_on_with_its_threads_and_ends_with_the_same_network(
     assert candidates[0] == candidates[2] != candidates[1] == candidates[3]
 
 
-def test_another_wish_on_resume_is_recorded(tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_wish_on_resume_is_recorded(
+    tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config, told = config_in(tmp_path), Told()
     with Run.open(config, "toy", "test") as run:
         begin(run, game, config)
@@ -339,7 +438,9 @@ def test_a_state_of_before_threads_were_recorded_still_loads(tmp_path: Path, gam
     document = json.loads(format_state(run.state))
     del document["digest"], document["train_threads"]
     digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-    assert parse_state(json.dumps({"digest": digest, **document}).encode(), "old") == replace(run.state, train_threads=0)
+    assert parse_state(json.dumps({"digest": digest, **document}).encode(), "old") == replace(
+        run.state, train_threads=0
+    )
 
 
 def test_the_stage_gives_the_thread_count_back(tmp_path: Path, game: Game) -> None:

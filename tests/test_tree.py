@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from searching import FakeInference, after, searched
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game, rules_at
-from azero.search.kernels import kernel
+from azero.kernels.compiled import kernel
 from azero.search.tree import (
     EDGE,
     ILLEGAL,
@@ -52,7 +52,9 @@ def game() -> Game:
 def grown(request: pytest.FixtureRequest) -> Tree:
     """Two trees with real statistics: from the start, and from a position in the middle."""
     game = make_game(request.param)
-    return searched(game, [after(game), after(game, 4, 0)], SearchConfig(num_simulations=80), FakeInference(game)).tree
+    return searched(
+        game, [after(game), after(game, 4, 0)], SearchConfig(num_simulations=80), FakeInference(game)
+    ).tree
 
 
 def copy_of(tree: Tree) -> Tree:
@@ -119,7 +121,11 @@ def test_reset_leaves_one_node_and_nothing_of_the_game_before(game: Game) -> Non
     tree = make_tree(2, 4, 9, 2)
     begin(game.rule_addresses, tree, 0, after(game))
     grow(game.rule_addresses, tree, 0, ROOT, 4)
-    tree.edges[0, ROOT]["prior"], tree.nodes["node_visits"][0, ROOT], tree.nodes["expanded"][0, ROOT] = 0.1, 7, True
+    tree.edges[0, ROOT]["prior"], tree.nodes["node_visits"][0, ROOT], tree.nodes["expanded"][0, ROOT] = (
+        0.1,
+        7,
+        True,
+    )
     tree.searches["leaf"][0] = 1
     untouched = copy_of(tree)
     begin(game.rule_addresses, tree, 0, after(game, 8))
@@ -128,7 +134,9 @@ def test_reset_leaves_one_node_and_nothing_of_the_game_before(game: Game) -> Non
     assert (tree.states[0, ROOT] == after(game, 8)).all()
     assert (root["parent"], root["node_visits"], root["value_sum"], root["to_play"]) == (NO_PARENT, 0, 0.0, 1)
     assert not root["expanded"] and not root["terminal"]
-    assert (tree.edges["child"][0, ROOT] == UNVISITED).all() and (tree.edges["prior"][0, ROOT] == ILLEGAL).all()
+    assert (tree.edges["child"][0, ROOT] == UNVISITED).all() and (
+        tree.edges["prior"][0, ROOT] == ILLEGAL
+    ).all()
     assert all((now[1] == then[1]).all() for now, then in zip(tree, untouched, strict=True))
 
 
@@ -144,7 +152,9 @@ def test_a_child_has_the_successor_s_state_and_its_parent_s_link(game: Game) -> 
     assert tree.nodes["parent"][0].tolist() == [NO_PARENT, 0, 1, 0]
     assert tree.nodes["parent_action"][0, 1:].tolist() == [4, 2, 1]
     assert tree.nodes["to_play"][0].tolist() == [0, 1, 0, 1]
-    assert {4: child, 1: other} == {a: c for a, c in enumerate(tree.edges["child"][0, ROOT].tolist()) if c != UNVISITED}
+    assert {4: child, 1: other} == {
+        a: c for a, c in enumerate(tree.edges["child"][0, ROOT].tolist()) if c != UNVISITED
+    }
 
 
 def test_a_child_that_ends_the_game_holds_the_outcome_for_its_player_to_move(game: Game) -> None:
@@ -180,7 +190,9 @@ def test_a_state_is_found_where_it_was_visited_most(game: Game) -> None:
 
 
 def test_a_search_keeps_visits(grown: Tree) -> None:
-    """A node was visited once for itself and once for each visit of a child; an end of the game has no children."""
+    """A node was visited once for itself and once for each visit of a child; an end of the game has no
+    children.
+    """
     for b in range(2):
         nodes = grown.nodes[b, : grown.searches["num_nodes"][b]]
         edges = grown.edges[b, : len(nodes)]
@@ -211,7 +223,9 @@ def test_reroot_at_the_root_changes_nothing(grown: Tree) -> None:
     assert by_path(rerooted(grown, 0, ROOT, room=0), 0) == by_path(grown, 0)
 
 
-def test_when_room_is_short_the_latest_nodes_are_forgotten_and_their_edges_keep_the_statistics(grown: Tree) -> None:
+def test_when_room_is_short_the_latest_nodes_are_forgotten_and_their_edges_keep_the_statistics(
+    grown: Tree,
+) -> None:
     num_nodes = grown.states.shape[1]
     child = int(grown.edges["child"][0, ROOT, grown.edges["child_visits"][0, ROOT].argmax()])
     for new_root in (ROOT, child):
@@ -226,11 +240,15 @@ def test_when_room_is_short_the_latest_nodes_are_forgotten_and_their_edges_keep_
 
 
 def test_a_search_goes_on_in_a_tree_that_has_forgotten(game: Game) -> None:
-    """Visits of a node stay 1 + its children's; a child that was made anew has fewer visits than the edge that leads to it."""
+    """Visits of a node stay 1 + its children's; a child that was made anew has fewer visits than the edge
+    that leads to it.
+    """
     config = SearchConfig(num_simulations=60)
     player = searched(game, [after(game)], config, FakeInference(game))
     player.think(after(game)[None], np.zeros(1, np.int64))
-    player.think(after(game)[None], np.zeros(1, np.int64))  # 181 visits in 181 places, and 60 must be free: some are forgotten
+    player.think(
+        after(game)[None], np.zeros(1, np.int64)
+    )  # 181 visits in 181 places, and 60 must be free: some are forgotten
     player.think(after(game)[None], np.zeros(1, np.int64))
     tree = player.tree
     nodes = tree.nodes[0, : tree.searches["num_nodes"][0]]

@@ -1,6 +1,6 @@
-"""Wrong input and broken surroundings: one sentence, no traceback, a non-zero exit status, and nothing is lost.
+"""Wrong input and broken files: one sentence, no traceback, a non-zero exit status, and nothing is lost.
 
-Wrong settings alone are in test_command_line.py; here programs meet folders and files as a user's disk may have them.
+test_hydra_program.py has wrong settings; here programs meet missing and damaged folders and files.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 import azero
-from azero.config import Config
-from azero.run import Run
+from azero.config.schema import Config
+from azero.run.run import Run
 
 RunProgram = Callable[..., "subprocess.CompletedProcess[str]"]
 TOY = (
@@ -28,7 +28,9 @@ TOY = (
 
 def content(folder: Path) -> dict[str, bytes]:
     """Every file below a folder, without the lock's own."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("run.lock"))
+    files = (
+        path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.startswith("run.lock")
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
@@ -53,7 +55,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = shutil.which("mount")
-    if not mount or subprocess.run([mount, "-t", "tmpfs", "-o", "size=1m", "azero-test", disk], capture_output=True).returncode:
+    if (
+        not mount
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=1m", "azero-test", disk], capture_output=True
+        ).returncode
+    ):
         pytest.skip("mounting a small disk is not allowed here")
     yield disk
     subprocess.run(["umount", "--lazy", disk], check=True)
@@ -61,13 +68,15 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_an_unknown_game_is_answered_with_those_there_are(run_program: RunProgram, tmp_path: Path) -> None:
     assert_refused(run_program("loop", "game.name=chess", folder=tmp_path), "game.name=chess", "tictactoe")
-    assert_refused(run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "no file")
+    assert_refused(run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "file not found")
     (tmp_path / "mine.py").write_text("BOARD = 3\n")
     assert_refused(run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "make_game")
 
 
 def test_an_unknown_option_of_a_game_is_named(run_program: RunProgram, tmp_path: Path) -> None:
-    assert_refused(run_program("loop", "game.options.size=5", folder=tmp_path), "game.options.size", "tictactoe")
+    assert_refused(
+        run_program("loop", "game.options.size=5", folder=tmp_path), "game.options.size", "tictactoe"
+    )
 
 
 def test_a_gpu_that_is_not_there_is_missed_before_any_work(run_program: RunProgram, tmp_path: Path) -> None:
@@ -91,7 +100,9 @@ def test_a_locked_run_is_refused_at_once_and_its_holder_named(folder: Path, run_
 
 
 @pytest.mark.parametrize("place", ["checkpoints", "data"])
-def test_a_folder_of_something_else_is_not_touched(run_program: RunProgram, tmp_path: Path, place: str) -> None:
+def test_a_folder_of_something_else_is_not_touched(
+    run_program: RunProgram, tmp_path: Path, place: str
+) -> None:
     foreign = tmp_path / place / "mine"
     foreign.mkdir(parents=True)
     (foreign / "thesis.txt").write_text("all of it")
@@ -119,11 +130,15 @@ def test_settings_that_cannot_fit_a_run_are_named(
 
 def test_another_game_in_a_run_is_refused(folder: Path, run_program: RunProgram, other_game: Path) -> None:
     before = content(folder)
-    assert_refused(run_program("loop", "run=trained", f"game.name={other_game}", folder=folder), "tictactoe", "other.py")
+    assert_refused(
+        run_program("loop", "run=trained", f"game.name={other_game}", folder=folder), "tictactoe", "other.py"
+    )
     assert content(folder) == before
 
 
-def test_a_champion_of_another_game_is_refused(folder: Path, run_program: RunProgram, other_game: Path) -> None:
+def test_a_champion_of_another_game_is_refused(
+    folder: Path, run_program: RunProgram, other_game: Path
+) -> None:
     before = content(folder / "checkpoints" / "trained")
     done = run_program("loop", "run=new", "init_from=trained", f"game.name={other_game}", folder=folder)
     assert_refused(done, "tictactoe", "other.py")
@@ -132,11 +147,15 @@ def test_a_champion_of_another_game_is_refused(folder: Path, run_program: RunPro
 
 def test_a_champion_of_another_shape_is_refused(folder: Path, run_program: RunProgram) -> None:
     assert_refused(
-        run_program("loop", "run=new", "init_from=trained", "network.channels=8", folder=folder), "init_from=trained", "network"
+        run_program("loop", "run=new", "init_from=trained", "network.channels=8", folder=folder),
+        "init_from=trained",
+        "network",
     )
 
 
-def test_a_run_to_start_from_that_is_not_there_is_answered_with_those_that_are(folder: Path, run_program: RunProgram) -> None:
+def test_a_run_to_start_from_that_is_not_there_is_answered_with_those_that_are(
+    folder: Path, run_program: RunProgram
+) -> None:
     assert_refused(run_program("loop", "run=new", "init_from=nonsense", folder=folder), "nonsense", "trained")
 
 
@@ -164,7 +183,9 @@ def test_a_stage_out_of_turn_names_the_one_that_comes_next(folder: Path, run_pro
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "remove", "foreign"])
-def test_a_damaged_champion_stops_the_run_and_the_way_back_is_named(folder: Path, run_program: RunProgram, damage: str) -> None:
+def test_a_damaged_champion_stops_the_run_and_the_way_back_is_named(
+    folder: Path, run_program: RunProgram, damage: str
+) -> None:
     champion = max((folder / "checkpoints" / "trained" / "champion").glob("*.pt"))
     whole = champion.read_bytes()
     broken = {
@@ -177,11 +198,15 @@ def test_a_damaged_champion_stops_the_run_and_the_way_back_is_named(folder: Path
     if damage in broken:
         champion.write_bytes(broken[damage])
     before = content(folder)
-    assert_refused(run_program("loop", "run=trained", "cycles=6", folder=folder), champion.name, "accept_previous=true")
+    assert_refused(
+        run_program("loop", "run=trained", "cycles=6", folder=folder), champion.name, "accept_previous=true"
+    )
     lost = {name for name in before if not (folder / name).exists()}
     assert not lost
     champion.write_bytes(whole)
-    assert azero.load_champion("trained", str(folder / "checkpoints"), "cpu").best_move(np.zeros(2, np.uint64)) in range(9)
+    assert azero.load_champion("trained", str(folder / "checkpoints"), "cpu").best_move(
+        np.zeros(2, np.uint64)
+    ) in range(9)
 
 
 def test_a_damaged_state_is_named(folder: Path, run_program: RunProgram) -> None:
@@ -202,12 +227,20 @@ def test_a_file_where_a_folder_should_be(run_program: RunProgram, tmp_path: Path
 
 def test_a_read_only_disk(run_program: RunProgram, small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
-    done = run_program("loop", f"checkpoints={small_disk}/checkpoints", f"data={small_disk}/data", *TOY, folder=small_disk.parent)
+    done = run_program(
+        "loop",
+        f"checkpoints={small_disk}/checkpoints",
+        f"data={small_disk}/data",
+        *TOY,
+        folder=small_disk.parent,
+    )
     assert_refused(done, str(small_disk), "checkpoints=")
 
 
 @pytest.mark.parametrize("free_kb", [0, 40, 150])
-def test_a_full_disk_loses_nothing_and_the_same_command_goes_on(run_program: RunProgram, small_disk: Path, free_kb: int) -> None:
+def test_a_full_disk_loses_nothing_and_the_same_command_goes_on(
+    run_program: RunProgram, small_disk: Path, free_kb: int
+) -> None:
     ballast = small_disk / "ballast"
     with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
         while file.write(bytes(1024)):

@@ -1,4 +1,4 @@
-"""A run of toy size, one way to advance it in this process, and what a test can ask it to do in the middle."""
+"""A run of toy size, a way to advance it in this process, and what a test can do in the middle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from azero import loop
-from azero.config import (
+from azero.config.schema import (
     Config,
     EvaluateConfig,
     InferenceConfig,
@@ -18,14 +18,15 @@ from azero.config import (
     SelfplayConfig,
     TrainConfig,
 )
-from azero.metrics import NullReporter
-from azero.run import Run, State, StopSignal, run_digest
+from azero.report.reporter import NullReporter
+from azero.run.run import Run, State, StopSignal, run_digest
+from azero.stages.registry import record_of
 
 NAME = "toy"
 
 
 def toy_config(folder: Path, **changes: Any) -> Config:
-    """Two cycles, about a second each. Everywhere fp32: 'auto' times what is fastest, and two runs may find different answers.
+    """Two cycles, about a second each, in fp32: what 'auto' finds fastest may differ between runs.
 
     No positions are asked about beside the table of all of them: that is for tests/test_oracle.py.
     """
@@ -41,7 +42,7 @@ def toy_config(folder: Path, **changes: Any) -> Config:
         seed=3,
         cycles=2,
         device="cpu",
-        lanes=1,
+        workers=1,
         checkpoints=str(folder / "checkpoints"),
         data=str(folder / "data"),
     )
@@ -52,6 +53,7 @@ class Told(NullReporter):
     """Remembers what it is told."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.scalars: dict[int, dict[str, float]] = {}  # by cycle, then by tag
         self.messages: list[str] = []
         self.texts: dict[str, str] = {}
@@ -60,11 +62,13 @@ class Told(NullReporter):
     def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
         self.scalars.setdefault(cycle, {}).update(scalars)
 
-    def figures(self, cycle: int) -> dict[str, float]:
+    def stats(self, cycle: int) -> dict[str, float]:
         return self.scalars.get(cycle, {})
 
-    def last_figure(self, tag: str) -> float | None:
-        return next((told[tag] for _, told in sorted(self.scalars.items(), reverse=True) if tag in told), None)
+    def last_stat(self, tag: str) -> float | None:
+        return next(
+            (told[tag] for _, told in sorted(self.scalars.items(), reverse=True) if tag in told), None
+        )
 
     def message(self, text: str) -> None:
         self.messages.append(text)
@@ -102,7 +106,7 @@ def advance(config: Config, until: str | None = None, report: NullReporter | Non
         if until is None:
             loop.run_cycles(config, run, report, StopSignal())
         while until is not None and run.state.stage != until:
-            loop.run_stage(config, run, report, StopSignal())
+            record_of(run.state.stage).run(config, run, report, StopSignal())
         return run.state
 
 

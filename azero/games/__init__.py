@@ -1,4 +1,8 @@
-"""Rules only. `make_game` finds a game by name; its file is imported, and its rules compiled, on demand."""
+"""Rules: the interface of a game, one file for each game, OpenSpiel's adapter.
+
+For others: `make_game`, and `game` for the interface.
+Imports: config, games.kit.
+"""
 
 from __future__ import annotations
 
@@ -8,35 +12,38 @@ import inspect
 import sys
 import traceback
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from azero.config import OPENSPIEL, UserError
+from azero.config.schema import OPENSPIEL, UserError
 from azero.games.game import Game
-from azero.plugins import installed_games
 
 SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
 
 
 def make_game(name: str, **options: Any) -> Game:
-    """The game of that name.
+    """Return the game of that name.
 
     Args:
-        name: a shipped game's, the path of a Python file that defines `make_game`, a name that an installed package has
-            registered (`azero/plugins.py`), or one of OpenSpiel's games, such as ``openspiel:breakthrough``.
-        options: the game's own.
+        name: a shipped game, the path of a Python file that defines `make_game`, a game that an installed
+            package registers (`installed_games`), or a game of OpenSpiel, such as
+            ``openspiel:breakthrough``.
+        options: the game's options.
 
     Raises:
-        UserError: no such game, no such option, a value the game refuses, or a file that cannot be run.
+        UserError: the game or an option is unknown, the game refuses a value, or its file fails to run.
     """
     if name.startswith(OPENSPIEL):
-        return importlib.import_module("azero.games.openspiel").make_game(name.removeprefix(OPENSPIEL), **options)
+        return importlib.import_module("azero.games.openspiel").make_game(
+            name.removeprefix(OPENSPIEL), **options
+        )
     factory = find_module(name).make_game
     known = list(inspect.signature(factory).parameters)
     for option in options:
         if option not in known:
-            raise UserError(f"game.options.{option} is unknown to {name}; it has {', '.join(known) or 'no options'}.")
+            raise UserError(f"unknown game.options.{option}; {name} has {', '.join(known) or 'no options'}.")
     if name in SHIPPED:
         return factory(**options)
     try:
@@ -44,33 +51,44 @@ def make_game(name: str, **options: Any) -> Game:
     except Exception as error:
         raise fault_of(name, error) from error
     if not isinstance(game, Game):
-        raise UserError(f"make_game of {name} must return a Game; see azero/games/game.py.")
+        raise UserError(f"make_game() of {name} must return a Game (azero/games/game.py).")
     return game
 
 
+def installed_games() -> dict[str, EntryPoint]:
+    """Return the games of other packages: entry points of the group `azero.games`, by name."""
+    return {entry.name: entry for entry in entry_points(group="azero.games")}
+
+
 def find_module(name: str) -> ModuleType:
-    """Import the module of a game: shipped, of an installed package, or any file whose path ends in .py."""
+    """Import the module of a game: shipped, from an installed package, or any file that ends in .py."""
     if name in SHIPPED:
         return importlib.import_module(f"azero.games.{name}")
     if name.endswith(".py"):
         module = load_file(name)
     elif name in (installed := installed_games()):
-        module = load_installed(name, installed[name])
+        try:
+            module = installed[name].load()
+        except Exception as error:
+            raise fault_of(name, error) from error
     else:
         raise UserError(
-            f"game.name={name} is unknown; there are {', '.join([*SHIPPED, *installed])}, the path of a Python file of your own, "
-            "and game=openspiel."
+            f"unknown game.name={name}; choose one of: {', '.join([*SHIPPED, *installed])}, "
+            "the path of your own Python file, or game=openspiel."
         )
     if not hasattr(module, "make_game"):
-        raise UserError(f"{name} defines no function make_game; see azero/games/game.py for what it must return.")
+        raise UserError(
+            f"{name} must define make_game(), which returns a Game; docs/your_own_game.md shows how."
+        )
     return module
 
 
 def load_file(name: str) -> ModuleType:
-    """Run a person's own file, once for every change of it."""
+    """Run a user's file; run it again only if it has changed."""
     path = Path(name).resolve()
     if not path.is_file():
-        raise UserError(f"game={name}: there is no file {path}.")
+        where = "" if str(path) == name else f": {path}"
+        raise UserError(f"game={name}: file not found{where}.")
     try:
         return run_file(path, path.stat().st_mtime_ns)
     except Exception as error:
@@ -79,7 +97,7 @@ def load_file(name: str) -> ModuleType:
 
 @cache
 def run_file(path: Path, _changed: int) -> ModuleType:
-    """The file as a module. It is listed among Python's modules, as some decorators want, under a name that hides no other."""
+    """Return the file as a module; it is in `sys.modules`, because some decorators need that."""
     spec = importlib.util.spec_from_file_location(f"azero_game_{path.stem}", path)
     assert spec and spec.loader
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
@@ -87,19 +105,12 @@ def run_file(path: Path, _changed: int) -> ModuleType:
     return module
 
 
-def load_installed(name: str, entry: Any) -> ModuleType:
-    """Import the module that another package has registered."""
-    try:
-        return entry.load()
-    except Exception as error:
-        raise fault_of(name, error) from error
-
-
 def fault_of(name: str, error: Exception) -> UserError:
-    """One sentence for what a game's own code raised, with the line where it did."""
+    """Return an error that says what a game's code raised, and in which line."""
     if isinstance(error, UserError):
         return error
-    own = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(Path(name).resolve())]
+    path, frames = str(Path(name).resolve()), traceback.extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if frame.filename == path]
     place = f" (line {own[-1]})" if own else ""
     said = " ".join(str(error).split())[:300].rstrip(".")
-    return UserError(f"{name} cannot be loaded, mend it first: {type(error).__name__}: {said}{place}.")
+    return UserError(f"{name} cannot be loaded; fix this first: {type(error).__name__}: {said}{place}.")

@@ -1,13 +1,13 @@
-"""Connect Four: stones fall down columns, and so many in a row win.
+"""Connect Four: stones fall down columns, and `connect` of them in a row win.
 
 rows x columns = 6 x 7, bit = column * (rows + 1) + height:
 
-    5 12 19 26 33 40 47      the bits above, 6 13 20 ..., stay empty, so that no line wraps into the next column
-    4 11 18 25 32 39 46
-    3 10 17 24 31 38 45      action a = drop a stone into column a
-    2  9 16 23 30 37 44
-    1  8 15 22 29 36 43      state words: [0] stones of the player to move, [1] stones of the other
-    0  7 14 21 28 35 42
+     5 12 19 26 33 40 47     the bits above, 6 13 20 ..., stay empty, so no line wraps into the next column
+     4 11 18 25 32 39 46
+     3 10 17 24 31 38 45     action a = drop a stone into column a
+     2  9 16 23 30 37 44
+     1  8 15 22 29 36 43     state words: [0] stones of the player to move, [1] stones of the opponent
+     0  7 14 21 28 35 42
 """
 
 from __future__ import annotations
@@ -15,22 +15,26 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import game as interface
-from azero.games.bits import WORD_BITS, popcount
-from azero.games.board import NO_CELL, Board, numbers
 from azero.games.game import Game, Rules
-from azero.games.options import whole_number
+from azero.games.kit.bits import WORD_BITS, cells_of, popcount
+from azero.games.kit.board import NO_CELL, Board, numbers
+from azero.games.kit.options import whole_number
 
 ONE = np.uint64(1)
 
 
 @njit(cache=True)
 def has_line(stones, directions, connect):
-    """Tell whether `connect` stones stand in a row; directions: distances in bits of neighbours along a line."""
+    """Return whether `connect` stones are in a row.
+
+    directions: distances in bits between neighbours on a line.
+    """
     for direction in directions:
         line, length = stones, 1
-        while length < connect:  # a bit that is left begins a line of `length`; two of those make one of up to twice as many
+        # Each set bit begins a line of `length`; two lines make one of up to twice that
+        while length < connect:
             more = min(length, connect - length)
             line &= line >> np.uint64(more * direction)
             length += more
@@ -40,9 +44,9 @@ def has_line(stones, directions, connect):
 
 
 def make_rules(rows: int, columns: int, connect: int) -> Rules:
-    """The rules for one size of board."""
+    """Return the rules for one size of board."""
     height = rows + 1
-    # Up, along the row, and the diagonals, as far as so long a line fits into a word.
+    # Up, along the row, and both diagonals, if a line of that direction fits into a word
     directions = tuple(way for way in (1, height - 1, height, height + 1) if (connect - 1) * way < WORD_BITS)
     top_row = sum(1 << (column * height + rows - 1) for column in range(columns))
 
@@ -54,7 +58,8 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     @interface.rule(interface.STEP)
     def step(state, action, successor):
         stones = state[0] | state[1]
-        above = stones + (ONE << np.uint64(action * height))  # carries over the column's stones to the first free cell
+        # The addition carries over the column's stones to the first free cell
+        above = stones + (ONE << np.uint64(action * height))
         successor[0] = state[1]
         successor[1] = state[0] | (above & ~stones)
 
@@ -66,11 +71,12 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
 
     @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
-        return (state[0] | state[1]) & np.uint64(top_row) == np.uint64(top_row) or has_line(state[1], directions, connect)
+        full = (state[0] | state[1]) & np.uint64(top_row) == np.uint64(top_row)
+        return full or has_line(state[1], directions, connect)
 
     @interface.rule(interface.OUTCOME)
     def outcome(state):
-        return -1.0 if has_line(state[1], directions, connect) else 0.0  # only the side that has just moved can own a line
+        return -1.0 if has_line(state[1], directions, connect) else 0.0  # only the last mover can have a line
 
     @interface.rule(interface.TO_PLAY)
     def to_play(state):
@@ -81,7 +87,8 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
         for side in range(2):
             for row in range(rows):
                 for column in range(columns):
-                    out[side, row, column] = (state[side] >> np.uint64(column * height + rows - 1 - row)) & ONE
+                    bit = np.uint64(column * height + rows - 1 - row)
+                    out[side, row, column] = (state[side] >> bit) & ONE
 
     @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
@@ -92,13 +99,13 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
 
 
 def make_board(rows: int, columns: int) -> Board:
-    """How the game is drawn."""
+    """Return how to draw the game."""
+
+    bits = np.arange(columns) * (rows + 1) + np.arange(rows)[::-1, None]  # [rows, columns]
 
     def marks(state: np.ndarray) -> np.ndarray:
-        mover, other = int(state[0]), int(state[1])
-        first, second = (mover, other) if (mover | other).bit_count() % 2 == 0 else (other, mover)
-        bits = [[column * (rows + 1) + rows - 1 - row for column in range(columns)] for row in range(rows)]
-        return np.array([[(first >> bit & 1) + 2 * (second >> bit & 1) for bit in row] for row in bits], np.int8)
+        own, other = cells_of(state[:1], WORD_BITS)[bits], cells_of(state[1:], WORD_BITS)[bits]
+        return own + 2 * other if (own + other).sum() % 2 == 0 else other + 2 * own
 
     def cell_of(state: np.ndarray, action: int) -> int:
         free = np.flatnonzero(marks(state)[:, action] == 0)
@@ -108,7 +115,7 @@ def make_board(rows: int, columns: int) -> Board:
 
 
 def make_game(rows: int = 6, columns: int = 7, connect: int = 4) -> Game:
-    """Connect Four.
+    """Return Connect Four.
 
     Args:
         rows: height of the board, at least 1.
@@ -122,7 +129,8 @@ def make_game(rows: int = 6, columns: int = 7, connect: int = 4) -> Game:
     whole_number("columns", columns, 1, 32)
     if (rows + 1) * columns > WORD_BITS:
         raise UserError(
-            f"game.options: {rows} rows x {columns} columns are too many; (rows + 1) * columns may be {WORD_BITS} at most."
+            f"game.options: {rows} rows x {columns} columns are too many; "
+            f"(rows + 1) * columns must be at most {WORD_BITS}."
         )
     whole_number("connect", connect, 2, max(2, rows, columns))
     cells = np.arange(rows * columns).reshape(rows, columns)

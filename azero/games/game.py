@@ -1,26 +1,27 @@
-"""The interface of a game, and its laws.
+"""The interface of a game, and the laws that every game keeps.
 
-Letters: A actions, C H W planes, S state words, K key words, R repetition words.
+Letters: A actions; C, H, W planes; S state words; K key words; R repetition words.
 
-A state is a vector of S `uint64` words. The rules are scalar functions over it, each decorated with `rule` and one of the
-signatures below, so that one compiled search serves every game. `function.__wrapped__` is the same rule in plain Python.
+A state is a vector of S `uint64` words. The rules are functions of a state. Each is decorated with `rule` and
+one of the signatures below, so the same compiled search plays every game. `function.__wrapped__` is the plain
+Python twin of a rule. `docs/your_own_game.md` writes a game step by step.
 
-Laws (`tests/test_games.py` and `python -m azero.check_game` hold every game to them):
+Laws (`python -m azero.check_game` tests a game against them):
 
-1. `step`, `legal_mask`, `planes` and the others never write to the state they read.
-2. A state that is not terminal has at least one legal action; only legal actions are ever passed to `step`.
-3. A value is always meant for the player to move: `outcome` of a terminal state is +1.0, 0.0 or -1.0 (or between) for
-   `to_play` of that state, although nobody moves there any more.
-4. `planes` shows the board from the view of the player to move, or with a plane that says who moves; states with equal
-   `evaluation_key` have equal planes and equal legal masks, and the key holds nothing more.
-5. A symmetry maps games to games: after playing the mapped actions, the mask and the planes are the mapped ones.
+1. A rule never writes to the state it reads.
+2. A state that is not terminal has at least one legal action. `step` receives only legal actions.
+3. A value is for the player to move. `outcome` of a terminal state is between -1.0 (lost) and +1.0 (won) for
+   `to_play` of that state, and 0.0 is a draw.
+4. `planes` shows the board from the view of the player to move, or has a plane that says who moves. Two
+   states have equal evaluation keys exactly when they have equal planes and equal legal masks.
+5. A symmetry maps games to games: play the mapped actions, and masks and planes are the mapped ones.
 6. Every game ends within `max_plies`.
-7. Rules never raise: an exception inside a compiled rule is printed and swallowed.
+7. A rule never raises an exception: inside compiled code it would be printed and ignored.
 
-A rule against repetition (superko) needs the game's history, which no state holds. Such a game says by `repetition_key` what must
-not come back: a move is forbidden if the key after it is the key of an earlier position of the game other than the present one.
-Self-play and matches take such moves out of the mask of the position that is really on the board (`search/repetition.py`). At
-least one legal move must never repeat, such as the pass in Go.
+A rule against repetition (superko) needs the history of the game, which a state does not contain. Such a game
+defines `repetition_key`. A move is forbidden if the key after it equals the key of an earlier position, other
+than the present one. Self-play and matches remove these moves from the mask of the position on the board
+(`search/repetition.py`). At least one legal move, such as a pass, must never repeat.
 """
 
 from __future__ import annotations
@@ -35,33 +36,34 @@ from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from azero.games.board import Board
+from azero.games.kit.board import Board
 
 WORDS = types.Array(types.uint64, 1, "C")
 MASK = types.Array(types.boolean, 1, "C")
 PLANES = types.Array(types.float32, 3, "C")
 
+# Each signature: (arguments): what the rule returns or writes. A rule writes every element of its last array.
 INITIAL = types.void(WORDS)  # (state): write the initial state
 STEP = types.void(WORDS, types.int64, WORDS)  # (state, action, successor): write the successor
-LEGAL_MASK = types.void(WORDS, MASK)  # (state, mask[A]): True = legal; the mask of a terminal state is never read
-IS_TERMINAL = types.boolean(WORDS)  # (state)
+LEGAL_MASK = types.void(WORDS, MASK)  # (state, mask[A]): write True where legal; never called at the end
+IS_TERMINAL = types.boolean(WORDS)  # (state): whether the game is over
 OUTCOME = types.float64(WORDS)  # (terminal state): value for to_play(state), in [-1, 1]
-TO_PLAY = types.int64(WORDS)  # (state): 0 for the player who moves first in the initial state, 1 for the other
-WRITE_PLANES = types.void(WORDS, PLANES)  # (state, planes[C, H, W]): write every element
-EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): exactly what planes and legal_mask read
-REPETITION_KEY = types.void(WORDS, WORDS)  # (state, key[R]): what must not come back; writes nothing where R is 0
+TO_PLAY = types.int64(WORDS)  # (state): 0 for who makes the first move of the game, 1 for the other
+WRITE_PLANES = types.void(WORDS, PLANES)  # (state, planes[C, H, W]): write the network's input
+EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): write what planes and legal_mask depend on
+REPETITION_KEY = types.void(WORDS, WORDS)  # (state, key[R]): write what must not come back; nothing if R is 0
 
 
 def rule(signature: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a rule: a cfunc of one of the signatures above, kept on disk, that allocates nothing.
+    """Decorate a rule: compile it with one of the signatures above and cache it on disk.
 
-    Without Numba's run time a rule cannot allocate, and arrays passed to it are not counted, which costs up to a third of a step.
+    A rule cannot allocate memory: it runs without Numba's runtime, which would cost up to a third of a step.
     """
     return cfunc(signature, cache=True, _nrt=False)  # type: ignore[call-arg]  # missing in Numba's stubs
 
 
 @rule(REPETITION_KEY)
-def no_repetition_key(state, key):
+def no_repetition_key(state: np.ndarray, key: np.ndarray) -> None:
     pass
 
 
@@ -79,17 +81,17 @@ class Rules(NamedTuple):
     repetition_key: Any = no_repetition_key
 
     def plain(self) -> Rules:
-        """The same rules as plain Python functions: the twin that tests and `check_game` run."""
+        """Return the plain Python twins of the rules, for tests and `check_game`."""
         return Rules(*(rule.__wrapped__ for rule in self))
 
 
 def function_at(signature: Any) -> Any:
-    """A compiled function that turns the address of a cfunc of that signature into the cfunc itself."""
+    """Return a compiled function that turns the address of a cfunc with that signature into the cfunc."""
     function_type = types.FunctionType(signature)
 
     @intrinsic
-    def at(_typing_context, _address):
-        def generate(context, builder, _signature, arguments):
+    def at(_typing_context: Any, _address: Any) -> Any:
+        def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
             function = cgutils.create_struct_proxy(function_type)(context, builder)
             function.c_addr = builder.inttoptr(arguments[0], cgutils.voidptr_t)
             function.py_addr = cgutils.get_null_value(cgutils.voidptr_t)
@@ -113,10 +115,11 @@ repetition_key_at = function_at(REPETITION_KEY)
 
 
 @njit(cache=True, nogil=True)
-def rules_at(addresses):
-    """The rules whose cfuncs stand at `Game.rule_addresses`, for the beginning of a kernel that Python calls.
+def rules_at(addresses: np.ndarray) -> Rules:
+    """Return the rules at `Game.rule_addresses`; the first line of a kernel that Python calls.
 
-    Passing `Rules` themselves from Python costs 100 microseconds a call, because Numba looks every function up anew.
+    Passing `Rules` from Python would cost 100 microseconds a call, because Numba looks up every function
+    again.
     """
     return Rules(
         initial_at(addresses[0]),
@@ -133,23 +136,24 @@ def rules_at(addresses):
 
 @dataclass(frozen=True)
 class Game:
-    """Everything azero knows of a game.
+    """Everything azero knows about a game.
 
     Attributes:
-        name: what it is called; of a shipped game as in `game.name`.
+        name: its name; of a shipped game as in `game.name`.
         num_actions: A, the same in every state.
         planes_shape: (C, H, W).
         state_words: S.
         key_words: K.
-        max_plies: no game is longer.
+        max_plies: an upper bound of a game's length.
         rules: the compiled rules.
-        action_symmetries: [symmetries, A] int64; `action_symmetries[k, a]` is where symmetry k takes a. Row 0 is the identity.
-        cell_symmetries: [symmetries, H*W] int64; likewise for the cells of a plane, row by row.
-        format_state: a state as text, several lines, with coordinates.
-        action_name: an action as people write it, in lower case.
-        options: those the game was made with, defaults filled in.
-        board: how the game is drawn; None where it has no board of cells.
-        repetition_words: R, 0 for a game whose positions may come back.
+        action_symmetries: [symmetries, A] int64; symmetry k maps action a to `action_symmetries[k, a]`. Row 0
+            is the identity.
+        cell_symmetries: [symmetries, H*W] int64; the same for the cells of a plane, row by row.
+        format_state: returns a state as text of several lines, with coordinates.
+        action_name: returns an action as people write it, in lower case.
+        options: the options the game was made with, defaults included.
+        board: how to draw the game; None if it has no board of cells.
+        repetition_words: R; 0 if positions may repeat.
     """
 
     name: str
@@ -169,60 +173,62 @@ class Game:
 
     @cached_property
     def rule_addresses(self) -> np.ndarray:
-        """[9] int64: where the compiled rules stand, for `rules_at`."""
+        """Return the addresses of the compiled rules, [9] int64, for `rules_at`."""
         return np.array([rule.address for rule in self.rules], np.int64)
 
     def parse_action(self, text: str) -> int:
-        """The action of that name.
+        """Return the action of that name.
 
         Raises:
-            ValueError: no action has that name; the text lists how actions are written.
+            ValueError: no action has that name.
         """
         names = [self.action_name(action) for action in range(self.num_actions)]
         if text.strip().lower() not in names:
-            raise ValueError(f"{text!r} is no move of {self.name}; moves are written {names[0]} … {names[-1]}.")
+            raise ValueError(
+                f"{text!r} is not a move of {self.name}; moves are written {names[0]} … {names[-1]}."
+            )
         return names.index(text.strip().lower())
 
     def initial_state(self) -> np.ndarray:
-        """The initial state, [S] uint64."""
+        """Return the initial state, [S] uint64."""
         state = np.zeros(self.state_words, np.uint64)
         self.rules.initial(state)
         return state
 
     def step(self, state: np.ndarray, action: int) -> np.ndarray:
-        """The successor of a state, [S] uint64. The action must be legal; `legal_mask` tells."""
+        """Return the successor of a state, [S] uint64; the action must be legal."""
         successor = np.zeros(self.state_words, np.uint64)
         self.rules.step(state, action, successor)
         return successor
 
     def legal_mask(self, state: np.ndarray) -> np.ndarray:
-        """[A] bool, True = legal."""
+        """Return the legal actions as a mask, [A] bool."""
         mask = np.zeros(self.num_actions, np.bool_)
         self.rules.legal_mask(state, mask)
         return mask
 
     def legal_actions(self, state: np.ndarray) -> list[int]:
-        """The legal actions in rising order."""
+        """Return the legal actions in rising order."""
         return np.flatnonzero(self.legal_mask(state)).tolist()
 
     def is_terminal(self, state: np.ndarray) -> bool:
-        """Whether the game is over."""
+        """Return whether the game is over."""
         return bool(self.rules.is_terminal(state))
 
     def outcome(self, state: np.ndarray) -> float:
-        """The value of a terminal state for `to_play(state)`."""
+        """Return the value of a terminal state for `to_play(state)`, in [-1, 1]."""
         return float(self.rules.outcome(state))
 
     def first_outcome(self, state: np.ndarray) -> float:
-        """The value of a terminal state for the player who moves first in the game."""
+        """Return the value of a terminal state for the player who made the first move of the game."""
         return self.outcome(state) * (1.0 if self.to_play(state) == 0 else -1.0)
 
     def to_play(self, state: np.ndarray) -> int:
-        """Who moves, 0 or 1; at a terminal state, who would."""
+        """Return who is to play: 0 for the player who made the first move of the game, else 1."""
         return int(self.rules.to_play(state))
 
     def planes(self, state: np.ndarray) -> np.ndarray:
-        """[C, H, W] float32, from the view of the player to move, or with a plane that says who moves."""
+        """Return the network's input for a state, [C, H, W] float32."""
         planes = np.zeros(self.planes_shape, np.float32)
         self.rules.planes(state, planes)
         return planes

@@ -1,40 +1,45 @@
-"""Go: chains without liberties are captured, the larger area wins.
-
-Area scoring after Tromp and Taylor, without suicide; two passes end the game. Player 0 is black.
+"""Go: chains without liberties are captured, and the larger area wins.
 
 Letters: W words of a board of cells, S state words.
 
-Boards of cells are W words each (`games/grid.py`). Action c plays on cell c, the last action passes.
+Scoring is area scoring by Tromp and Taylor, without suicide. Two passes end the game. Player 0 is black.
+A board of cells has W words (`games/kit/grid.py`). Action c plays on cell c; the last action passes.
 
-state words: [0] ply, [1] passes in a row that end here, [2] the cell where the ko forbids to play (size² where there is none),
-             then three boards: black's stones, white's stones, and the stones of both that are in atari
+state words: [0] ply, [1] passes in a row, [2] the cell that the ko forbids (size² if there is none), then
+             three boards: black's stones, white's stones, and all stones in atari
 
-A chain is in atari when it has exactly one liberty. The stones alone say so; it is kept because it makes the rules cheap. A move
-is legal if beside it is an empty cell, or a chain of its colour that is not in atari, or one of the other colour that is. So the
-legal moves of the whole board come from one look at every cell's neighbours, and chains are followed only around a move.
+A chain is in atari if it has exactly one liberty. That board follows from the stones; keeping it makes the
+rules fast. A move is legal if it has beside it an empty cell, a chain of its own colour not in atari, or a
+chain of the other colour in atari. So one look at every cell's neighbours gives all legal moves.
 
-**What a search knows, and what not.** All of the above is exact everywhere, the simple ko included: where a lone stone has just
-taken one stone, it cannot be taken back at once. Positional superko, that no earlier position of the board may come back, needs
-the game's history, which no state holds. `repetition_key` is the stones, and whoever plays a game takes repeats out of the mask
-of the position that is really on the board (see `games/game.py`). So no illegal repeat is ever played; only a search may believe,
-some plies ahead, that one could be. It may misjudge such a line, but every line ends, because no game is longer than `max_plies`.
+The simple ko is exact everywhere: a single stone that has just taken one stone cannot be retaken at once.
+Positional superko forbids any earlier position of the board, which needs the game's history
+(`games/game.py`). Self-play and matches never play such a repeat. A search does not know the history beyond
+the position on the board: it may misjudge a line with a repeat, but every line ends, because no game is
+longer than `max_plies`.
 
-A game that reaches `max_plies` is scored as it stands. Neither planes nor key tell how near that is.
+A game that reaches `max_plies` is scored as it is. Planes and key do not show how near that is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.bits import cells_of
-from azero.games.board import NO_CELL, Board, letters, numbers, square_symmetries, with_pass
 from azero.games.game import Game, Rules
-from azero.games.grid import (
+from azero.games.kit.board import (
+    NO_CELL,
+    Board,
+    letters,
+    marks_of_words,
+    numbers,
+    square_symmetries,
+    with_pass,
+)
+from azero.games.kit.grid import (
     any_cell,
     chain_in_atari,
     chains_in_atari,
@@ -49,7 +54,7 @@ from azero.games.grid import (
     union,
     without,
 )
-from azero.games.options import number, one_of, whole_number
+from azero.games.kit.options import number, one_of, whole_number
 
 SMALLEST, LARGEST = 2, 19  # sizes
 MOST_KOMI = LARGEST * LARGEST
@@ -67,7 +72,7 @@ TWO = np.uint64(2)
 
 @njit(cache=True)
 def read(state, which, grid):
-    """One of the three boards of a state."""
+    """Return one of the three boards of a state."""
     board = grid.cells
     first = BOARDS + which * len(board)
     for word in range(len(board)):
@@ -84,7 +89,7 @@ def write(board, which, state):
 
 @njit(cache=True)
 def legal_cells(state, grid):
-    """The board of legal moves, the ko aside."""
+    """Return the board of legal moves, ignoring the ko."""
     mover = np.int64(state[PLY] & ONE)
     own, other, atari = read(state, mover, grid), read(state, 1 - mover, grid), read(state, ATARI, grid)
     empty = without(grid.cells, union(own, other))
@@ -99,7 +104,7 @@ def write_mask(state, mask, grid):
         bits = legal[word]
         for bit in range(min(64, cells - 64 * word)):
             mask[64 * word + bit] = (bits >> np.uint64(bit)) & ONE != ZERO
-    mask[np.int64(state[KO])] = False  # without a ko this is the pass, which the next line allows
+    mask[np.int64(state[KO])] = False  # without a ko this is the pass, which the next line allows again
     mask[cells] = True
 
 
@@ -121,11 +126,12 @@ def play_stone(state, cell, successor, grid):
     alone = not any_cell(common(beside, own))
 
     captured = common(beside, common(other, atari))
-    freed = common(beside, common(own, atari))  # joined by the stone
+    freed = common(beside, common(own, atari))  # chains connected by the stone
     if any_cell(captured):
         captured = flood(captured, common(other, atari), grid)
         other, atari = without(other, captured), without(atari, captured)
-        freed = union(freed, common(neighbours(captured, grid), common(own, atari)))  # beside cells that are empty now
+        # Own chains beside the cells that are empty now
+        freed = union(freed, common(neighbours(captured, grid), common(own, atari)))
     if any_cell(freed):
         atari = without(atari, flood(freed, common(own, atari), grid))
 
@@ -134,7 +140,8 @@ def play_stone(state, cell, successor, grid):
     chain = chain_in_atari(stone, own, empty, grid)
     atari = union(atari, union(chain, chains_in_atari(common(beside, other), other, empty, grid)))
 
-    is_ko = alone and any_cell(chain) and count(captured) == 1  # a lone stone whose only liberty is the one stone that it took
+    # A ko: a single stone whose only liberty is the one stone that it took
+    is_ko = alone and any_cell(chain) and count(captured) == 1
     successor[PLY] = state[PLY] + ONE
     successor[PASSES] = ZERO
     successor[KO] = np.uint64(first_cell(captured)) if is_ko else grid.size * grid.size
@@ -145,7 +152,10 @@ def play_stone(state, cell, successor, grid):
 
 @njit(cache=True)
 def black_lead(state, grid):
-    """Black's area less white's, without komi: stones, and the empty cells from which stones of one colour only are reached."""
+    """Return black's area minus white's, without komi.
+
+    Area: stones, and empty cells from which only stones of that colour are reached.
+    """
     black, white = read(state, BLACK, grid), read(state, WHITE, grid)
     empty = without(grid.cells, union(black, white))
     return count(flood(black, empty, grid)) - count(flood(white, empty, grid))
@@ -153,7 +163,7 @@ def black_lead(state, grid):
 
 @njit(cache=True)
 def write_planes(state, out, grid):
-    """Own stones, the other's, those of both in atari, the ko; all ones or zeros: black is to play, the last move was a pass."""
+    """Write six planes: own stones, the opponent's, stones in atari, ko, black to play, last move a pass."""
     size, words = np.int64(grid.size), len(grid.cells)
     mover, passed, ko = np.int64(state[PLY] & ONE), state[PASSES] != ZERO, np.int64(state[KO])
     for cell in range(size * size):
@@ -167,7 +177,7 @@ def write_planes(state, out, grid):
 
 
 def make_rules(size: int, komi: float, max_plies: int, superko: str) -> Rules:
-    """The compiled rules for one size of board."""
+    """Return the rules for one size of board."""
     grid = make_grid(size)
     cells, stones_words = size * size, 2 * len(grid.cells)
 
@@ -209,7 +219,7 @@ def make_rules(size: int, komi: float, max_plies: int, superko: str) -> Rules:
 
     @interface.rule(interface.EVALUATION_KEY)
     def evaluation_key(state, key):
-        for word in range(stones_words):  # they say what is in atari, too
+        for word in range(stones_words):  # they determine what is in atari
             key[word] = state[BOARDS + word]
         key[stones_words] = state[KO] * np.uint64(4) + state[PASSES] * TWO + (state[PLY] & ONE)
 
@@ -225,26 +235,18 @@ def make_rules(size: int, komi: float, max_plies: int, superko: str) -> Rules:
 # The game as people see it
 
 
-def make_marks(size: int) -> Callable[[np.ndarray], np.ndarray]:
-    """How the cells of a state are read as `games/board.py` wants them, [size, size] int8."""
-    words = len(make_grid(size).cells)
-
-    def marks(state: np.ndarray) -> np.ndarray:
-        black, white = (cells_of(state[BOARDS + side * words :][:words], size * size) for side in (BLACK, WHITE))
-        return (black + 2 * white).reshape(size, size)
-
-    return marks
-
-
-def make_format(board: Board, action_name: Callable[[int], str], komi: float, rules: Rules) -> Callable[[np.ndarray], str]:
-    """How a state is written: the board, and below it who is to play, a ko, a pass, or at the end by how much who leads."""
+def make_format(
+    board: Board, action_name: Callable[[int], str], komi: float, rules: Rules
+) -> Callable[[np.ndarray], str]:
+    """Return the function that formats a state: board, player to move, ko, pass, or the final lead."""
     size = len(board.rows)
     grid = make_grid(size)
 
     def below(state: np.ndarray) -> str:
         if rules.is_terminal(state):
             lead = black_lead(state, grid) - komi
-            return f"over; {'X' if lead > 0 else 'O'} leads by {abs(lead):g} with komi {komi:g}" if lead else "over; a draw"
+            leader = "X" if lead > 0 else "O"
+            return f"over; {leader} leads by {abs(lead):g} with komi {komi:g}" if lead else "over; a draw"
         mover, other = "XO" if rules.to_play(state) == 0 else "OX"
         ko = f"; the ko forbids {action_name(int(state[KO]))}" if state[KO] < size * size else ""
         passed = f"; {other} has passed" if state[PASSES] else ""
@@ -253,40 +255,33 @@ def make_format(board: Board, action_name: Callable[[int], str], komi: float, ru
     return lambda state: f"{board.text(state)}\n{below(state)}"
 
 
-def check_options(size: Any, komi: Any, superko: Any, max_plies: Any) -> None:
-    """Refuse values that cannot be.
+def make_game(size: int = 9, komi: float = 7.5, superko: str = "positional", max_plies: int = 0) -> Game:
+    """Return Go.
 
-    Raises:
-        UserError: names the option, its value and what is allowed.
+    Args:
+        size: rows and columns of the board.
+        komi: points for white, who plays second; a whole number makes draws possible.
+        superko: "positional" forbids any earlier position of the board; "simple" only retaking a ko at once.
+        max_plies: the game is scored after this many plies; 0 means two plies a cell.
     """
     whole_number("size", size, SMALLEST, LARGEST)
     number("komi", komi, -MOST_KOMI, MOST_KOMI)
     one_of("superko", superko, SUPERKO)
     whole_number("max_plies", max_plies, 0, MOST_PLIES)
-
-
-def make_game(size: int = 9, komi: float = 7.5, superko: str = "positional", max_plies: int = 0) -> Game:
-    """Go.
-
-    Args:
-        size: rows and columns of the board.
-        komi: points that white, who plays second, has in advance; a whole number makes draws possible.
-        superko: "positional", no position of the board comes back; or "simple", only a ko is not taken back at once.
-        max_plies: after so many plies the game is scored as it stands; 0 for two plies a cell.
-    """
-    check_options(size, komi, superko, max_plies)
     cells, words = size * size, len(make_grid(size).cells)
     limit = max_plies or 2 * cells
     rules = make_rules(size, float(komi), limit, superko)
-    columns, rows = letters(size, skip="i"), numbers(size)[::-1]
 
     def action_name(action: int) -> str:
-        return "pass" if action == cells else columns[action % size] + rows[action // size]
+        return "pass" if action == cells else board.cell_name(action)
 
-    def cell_of(_state: np.ndarray, action: int) -> int:
-        return NO_CELL if action == cells else action
-
-    board = Board("crossings", columns, rows, make_marks(size), cell_of)
+    board = Board(
+        "crossings",
+        letters(size, skip="i"),
+        numbers(size)[::-1],
+        marks_of_words(size, size, BOARDS),
+        cell_of=lambda _state, action: NO_CELL if action == cells else action,
+    )
     symmetries = square_symmetries(size)
     return Game(
         name="go",

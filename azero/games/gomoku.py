@@ -1,10 +1,10 @@
-"""Gomoku and its family: place stones on rows x columns crossings; `connect` or more in a row win (freestyle).
+"""Gomoku and other m,n,k-games: `connect` or more stones in a row win, on rows x columns crossings.
 
 bit = cell = row * columns + column, from the top left; 64 cells to a word, W words to a side.
 
     3  0  1  2         state words: [0, W)   stones of the player to move
-    2  3  4  5                      [W, 2 W) stones of the other
-    1  6  7  8                      [2 W]    plies played, and LINE once the other has its line
+    2  3  4  5                      [W, 2 W) stones of the opponent
+    1  6  7  8                      [2 W]    plies played, plus LINE if the opponent has a line
        a  b  c         a move is written column and row, a1 at the bottom left
 """
 
@@ -14,10 +14,10 @@ import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.bits import WORD_BITS, cells_of, words_needed
-from azero.games.board import Board, letters, numbers, rectangle_symmetries
 from azero.games.game import Game, Rules
-from azero.games.options import whole_number
+from azero.games.kit.bits import WORD_BITS, words_needed
+from azero.games.kit.board import Board, letters, marks_of_words, numbers, rectangle_symmetries
+from azero.games.kit.options import whole_number
 
 ONE = np.uint64(1)
 LINE = np.uint64(1 << 16)
@@ -25,13 +25,13 @@ LINE = np.uint64(1 << 16)
 
 @njit(cache=True)
 def has_stone(words, first_word, cell):
-    """Tell whether the side whose stones begin at word `first_word` has one on a cell."""
+    """Return whether the side whose stones begin at word `first_word` has one on a cell."""
     return (words[first_word + cell // WORD_BITS] >> np.uint64(cell % WORD_BITS)) & ONE != 0
 
 
 @njit(cache=True)
 def run_length(words, first_word, cell, down, right, rows, columns):
-    """Count the stones that follow a cell without a gap in one direction."""
+    """Return the number of stones that follow a cell without a gap in one direction."""
     row, column = cell // columns + down, cell % columns + right
     length = 0
     while 0 <= row < rows and 0 <= column < columns and has_stone(words, first_word, row * columns + column):
@@ -43,7 +43,7 @@ def run_length(words, first_word, cell, down, right, rows, columns):
 
 @njit(cache=True)
 def makes_line(words, first_word, cell, rows, columns, connect):
-    """Tell whether the stone on a cell stands in a line of at least `connect`."""
+    """Return whether the stone on a cell is in a line of at least `connect`."""
     for down, right in ((0, 1), (1, 0), (1, 1), (1, -1)):
         before = run_length(words, first_word, cell, -down, -right, rows, columns)
         after = run_length(words, first_word, cell, down, right, rows, columns)
@@ -53,7 +53,7 @@ def makes_line(words, first_word, cell, rows, columns, connect):
 
 
 def make_rules(rows: int, columns: int, connect: int) -> Rules:
-    """The rules for one size of board."""
+    """Return the rules for one size of board."""
     cells = rows * columns
     side_words = words_needed(cells)
     status = 2 * side_words
@@ -86,7 +86,7 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
 
     @interface.rule(interface.OUTCOME)
     def outcome(state):
-        return -1.0 if state[status] & LINE else 0.0  # only the side that has just moved can own a line
+        return -1.0 if state[status] & LINE else 0.0  # only the last mover can have a line
 
     @interface.rule(interface.TO_PLAY)
     def to_play(state):
@@ -107,22 +107,8 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
 
 
-def make_board(rows: int, columns: int) -> Board:
-    """How the game is drawn."""
-    cells = rows * columns
-    side_words = words_needed(cells)
-
-    def marks(state: np.ndarray) -> np.ndarray:
-        own, other = (cells_of(state[side * side_words : (side + 1) * side_words], cells) for side in range(2))
-        first, second = (own, other) if int(state[-1]) & 1 == 0 else (other, own)
-        return (first + 2 * second).reshape(rows, columns)
-
-    row_labels = tuple(reversed(numbers(rows)))
-    return Board("crossings", letters(columns), row_labels, marks, lambda _state, action: action)
-
-
 def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
-    """Gomoku, or any m,n,k-game.
+    """Return Gomoku or another m,n,k-game.
 
     Args:
         rows: height of the board, from 1 to 25.
@@ -135,7 +121,8 @@ def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
     whole_number("rows", rows, 1, 25)
     whole_number("columns", columns, 1, 25)
     whole_number("connect", connect, 2, max(2, rows, columns))
-    board = make_board(rows, columns)
+    marks = marks_of_words(rows, columns, to_play=lambda state: int(state[-1]) & 1)
+    board = Board("crossings", letters(columns), numbers(rows)[::-1], marks, lambda _state, action: action)
     symmetries = rectangle_symmetries(rows, columns)
     side_words = words_needed(rows * columns)
     return Game(
@@ -149,7 +136,7 @@ def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
         action_symmetries=symmetries,
         cell_symmetries=symmetries,
         format_state=board.text,
-        action_name=lambda action: board.columns[action % columns] + board.rows[action // columns],
+        action_name=board.cell_name,
         options={"rows": rows, "columns": columns, "connect": connect},
         board=board,
     )

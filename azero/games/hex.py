@@ -1,16 +1,17 @@
-"""Hex on n x n: the first player joins top and bottom, the second left and right, and exactly one of them succeeds.
+"""Hex on n x n: the first player connects top and bottom, the second left and right; exactly one succeeds.
 
-bit = cell = row * n + column, 64 cells to a word, W words to a set. Each row stands half a cell right of the one above, so the
-neighbours of (r, c) are (r-1, c) (r-1, c+1) (r, c-1) (r, c+1) (r+1, c-1) (r+1, c):
+bit = cell = row * n + column, 64 cells to a word, W words to a set. Each row is half a cell right of the row
+above, so the neighbours of (r, c) are (r-1, c) (r-1, c+1) (r, c-1) (r, c+1) (r+1, c-1) (r+1, c):
 
     1 0 1 2            state words: [0, W)     stones of the first player
-     2 3 4 5                        [W, 2 W)   stones of the second
-      3 6 7 8                       [2 W, 3 W) the first player's stones that are joined to the top
-        a b c                       [3 W, 4 W) the second player's stones that are joined to the left
-                                    [4 W]      plies played, and WON once the last of them joined both sides
+     2 3 4 5                        [W, 2 W)   stones of the second player
+      3 6 7 8                       [2 W, 3 W) the first player's stones connected to the top
+        a b c                       [3 W, 4 W) the second player's stones connected to the left
+                                    [4 W]      plies played, plus WON if the last move connected both sides
 
-A move is written column and row, a1 at the top left. With `swap` the second player may answer the first move by taking it over:
-the stone becomes its own and is mirrored, (r, c) to (c, r), which is the same as exchanging the players' sides.
+A move is written column and row, a1 at the top left. With `swap` the second player may answer the first move
+by taking it over: the stone changes its owner and is mirrored, (r, c) to (c, r). That equals exchanging the
+players' sides.
 """
 
 from __future__ import annotations
@@ -19,10 +20,10 @@ import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.bits import WORD_BITS, cells_of, lowest_bit, words_needed, words_of
-from azero.games.board import NO_CELL, Board, letters, numbers
 from azero.games.game import Game, Rules
-from azero.games.options import whole_number, yes_or_no
+from azero.games.kit.bits import WORD_BITS, lowest_bit, words_needed, words_of
+from azero.games.kit.board import NO_CELL, Board, letters, marks_of_words, numbers
+from azero.games.kit.options import whole_number, yes_or_no
 
 ONE = np.uint64(1)
 WON = np.uint64(1 << 16)
@@ -30,7 +31,7 @@ WON = np.uint64(1 << 16)
 
 @njit(cache=True)
 def touches(words, first_word, cells):
-    """Tell whether the set that begins at word `first_word` of a state has a cell in common with `cells` [W]."""
+    """Return whether the set that begins at word `first_word` of a state shares a cell with `cells` [W]."""
     for word in range(cells.shape[0]):
         if words[first_word + word] & cells[word]:
             return True
@@ -45,7 +46,7 @@ def add_cell(words, first_word, cell):
 
 @njit(cache=True)
 def join(words, stones, joined, neighbours):
-    """Extend the set that begins at word `joined` over all stones, from word `stones` on, that are linked to it."""
+    """Extend the set at word `joined` to all stones, from word `stones` on, that are connected to it."""
     grown = True
     while grown:
         grown = False
@@ -61,7 +62,7 @@ def join(words, stones, joined, neighbours):
 
 @njit(cache=True)
 def place_stone(words, side, cell, neighbours, edges):
-    """Place a stone and tell whether it joins the two edges of that side, `edges[side]` [2, W]."""
+    """Place a stone and return whether it connects the two edges of that side, `edges[side]` [2, W]."""
     width = neighbours.shape[1]
     stones, joined = side * width, (2 + side) * width
     add_cell(words, stones, cell)
@@ -74,24 +75,29 @@ def place_stone(words, side, cell, neighbours, edges):
 
 
 def neighbour_table(size: int, width: int) -> np.ndarray:
-    """The neighbours of each cell, [cells, W] uint64."""
+    """Return the neighbours of each cell, [cells, W] uint64."""
     table = []
     for row in range(size):
         for column in range(size):
-            near = [(row + down, column + right) for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))]
+            near = [
+                (row + down, column + right)
+                for down, right in ((-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0))
+            ]
             table.append(words_of([r * size + c for r, c in near if 0 <= r < size and 0 <= c < size], width))
     return np.array(table, np.uint64)
 
 
 def edge_table(size: int, width: int) -> np.ndarray:
-    """[2, 2, W] uint64: top and bottom for the first player, left and right for the second."""
+    """Return the edges, [2, 2, W] uint64: top, bottom for the first player, left, right for the second."""
     top, left = list(range(size)), list(range(0, size * size, size))
     bottom, right = [cell + size * (size - 1) for cell in top], [cell + size - 1 for cell in left]
-    return np.array([[words_of(edge, width) for edge in pair] for pair in ((top, bottom), (left, right))], np.uint64)
+    return np.array(
+        [[words_of(edge, width) for edge in pair] for pair in ((top, bottom), (left, right))], np.uint64
+    )
 
 
 def make_rules(size: int, swap: bool) -> Rules:
-    """The rules for one size of board."""
+    """Return the rules for one size of board."""
     cells = size * size
     width = words_needed(cells)
     status = 4 * width
@@ -134,7 +140,7 @@ def make_rules(size: int, swap: bool) -> Rules:
 
     @interface.rule(interface.OUTCOME)
     def outcome(state):
-        return -1.0  # the side that has just moved has joined its edges
+        return -1.0  # the last mover has connected its edges
 
     @interface.rule(interface.TO_PLAY)
     def to_play(state):
@@ -161,25 +167,21 @@ def make_rules(size: int, swap: bool) -> Rules:
 
 
 def make_board(size: int) -> Board:
-    """How the game is drawn."""
-    cells = size * size
-    width = words_needed(cells)
-
-    def marks(state: np.ndarray) -> np.ndarray:
-        first, second = (cells_of(state[side * width : (side + 1) * width], cells) for side in range(2))
-        return (first + 2 * second).reshape(size, size)
+    """Return how to draw the game."""
+    marks = marks_of_words(size, size)
 
     def cell_of(state: np.ndarray, action: int) -> int:
-        if action < cells:
+        if action < size * size:
             return action
         placed = np.flatnonzero(marks(state))
         return int(placed[0]) % size * size + int(placed[0]) // size if len(placed) else NO_CELL
 
-    return Board("hexagons", letters(size), numbers(size), marks, cell_of)
+    goals = ("connect top and bottom", "connect left and right")
+    return Board("hexagons", letters(size), numbers(size), marks, cell_of, goals=goals)
 
 
 def make_game(size: int = 7, swap: bool = False) -> Game:
-    """Hex.
+    """Return Hex.
 
     Args:
         size: rows and columns, from 1 to 19.
@@ -206,7 +208,7 @@ def make_game(size: int = 7, swap: bool = False) -> Game:
         action_symmetries=np.stack([actions, half_turn]),
         cell_symmetries=np.stack([np.arange(cells), turned]),
         format_state=board.text,
-        action_name=lambda action: board.columns[action % size] + board.rows[action // size] if action < cells else "swap",
+        action_name=lambda action: board.cell_name(action) if action < cells else "swap",
         options={"size": size, "swap": swap},
         board=board,
     )

@@ -1,17 +1,16 @@
-"""Games of OpenSpiel: any that two players play in turn, to zero sum, without chance and with everything in the open.
+"""Games of OpenSpiel: two-player, turn-based, zero-sum, deterministic, perfect-information.
 
-Letters: A actions, C H W planes, S state words.
+Letters: A actions; C, H, W planes; S state words.
 
-state words: [0] plies played, [1] ... the actions played, packed without gaps (1, 2 or 4 bytes each, as A needs), zeros behind
+state words: [0] plies played, [1] ... the actions played, packed (1, 2 or 4 bytes each, as A needs), then
+zeros
 
-So a state is the history of its game: a plain value, which means the same in every process. `Engine` turns it into a
-`pyspiel.State`, whose rules are asked, and remembers the latest; a new position is its parent's copy and one action.
+So a state is the history of its game: a plain value with the same meaning in every process. `Engine` turns it
+into a `pyspiel.State` and caches the latest ones. A new position is a copy of its parent plus one action.
 
-The compiled rules below only call back into Python, one at a time, because Python's interpreter lock is held. Measured with
-tic-tac-toe on one core, and beside it with azero's own rules: 120 thousand random plies a second (17 million); 78 thousand
-simulations a second of a search whose network costs nothing (1.9 million); 150 to 240 thousand simulations a second of self-play,
-which remembers positions, with a network of 4 blocks of 32 channels (1 to 1.2 million). Where the network costs more, the rules
-matter less: Breakthrough on 8 x 8 makes 33 thousand simulations a second without a network, and 4 thousand with that one.
+The compiled rules call back into Python, one at a time, because Python holds its interpreter lock. That is
+slow: on one core tic-tac-toe plays 120 thousand random plies a second, 17 million by azero's own rules. An
+expensive network hides the cost. `docs/notebook.md` has the measurements.
 """
 
 from __future__ import annotations
@@ -22,20 +21,22 @@ import threading
 from collections import Counter, OrderedDict
 from functools import cached_property
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 from numba import cfunc
 
-from azero.config import OPENSPIEL, UserError
+from azero.config.schema import OPENSPIEL, UserError
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 
-POSITIONS_KEPT = 32_768  # of a game; each a few kilobytes
-RECORD_BYTES = 2**28  # self-play keeps as much, at most, of every game in flight: all plies it might have, with their targets
-ACTIONS_NAMED = 100_000  # legal actions looked at to learn what they are called
+POSITIONS_KEPT = 32_768  # of a game; each takes a few kilobytes
+RECORD_BYTES = 2**28  # most memory for the record of one game of self-play, with all plies it may have
+ACTIONS_NAMED = 100_000  # legal actions examined to learn their names
 
-MADE: dict[tuple[str, int], Game] = {}  # by OpenSpiel's text of the game and max_plies: stages of one process share positions
+# Games made so far, by OpenSpiel's text and max_plies, so that stages of a process share positions
+MADE: dict[tuple[str, int], Game] = {}
 
 # How compiled code calls Python: arrays are given by the address of their first element.
 WRITE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
@@ -45,13 +46,14 @@ READ_AND_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t)
 
 
 class Position:
-    """A state of OpenSpiel and what azero asks of it.
+    """A state of OpenSpiel and what azero reads of it.
 
     Attributes:
         state: the `pyspiel.State`.
-        to_play: 0 for who moves first in the game, 1 for the other; at the end, whoever did not make the last move.
-        over: whether the game is.
-        view: planes, legal mask and evaluation key as bytes; None until they are asked for.
+        to_play: 0 for the player who makes the first move of the game, else 1; at the end, not the last
+            mover.
+        over: whether the game is over.
+        view: planes, legal mask and evaluation key as bytes; None until needed.
     """
 
     __slots__ = ("over", "state", "to_play", "view")
@@ -62,10 +64,10 @@ class Position:
 
 
 class Engine:
-    """One game of OpenSpiel behind azero's rules, which are its methods of the same names; arrays are given by their address."""
+    """One game of OpenSpiel. Its methods are the rules of the same names; they get arrays by address."""
 
     def __init__(self, game: Any, max_plies: int) -> None:
-        """`max_plies`: a game that lasts longer is a draw."""
+        """Set up the game; one longer than `max_plies` is a draw."""
         from open_spiel.python.observation import make_observation
 
         self.max_plies = max_plies
@@ -75,7 +77,7 @@ class Engine:
         self.planes_shape = planes_shape(game)
         self.largest_utility = max(abs(game.min_utility()), abs(game.max_utility()))
         self.observation = make_observation(game)
-        self.observing = threading.Lock()  # lanes share the observation's buffer
+        self.observing = threading.Lock()  # workers share the observation's buffer
         self.role_planes = [np.full(self.planes_shape[1:], role, np.float32).tobytes() for role in (0, 1)]
         start = game.new_initial_state()
         self.first_player: int = start.current_player()  # 1 in a few games, such as chess
@@ -85,7 +87,7 @@ class Engine:
     # A state's words and its position
 
     def history(self, words_at: int) -> bytes:
-        """The actions played, packed."""
+        """Return the actions played, packed."""
         words = ctypes.string_at(words_at, 8 * self.state_words)
         return words[8 : 8 + self.action_bytes * int.from_bytes(words[:8], "little")]
 
@@ -95,15 +97,15 @@ class Engine:
         ctypes.memmove(words_at, words.ljust(8 * self.state_words, b"\0"), 8 * self.state_words)
 
     def position(self, words_at: int) -> Position:
-        """The position that a state's words stand for."""
+        """Return the position of a state's words."""
         return self.find(self.history(words_at))
 
     def find(self, history: bytes) -> Position:
-        """The position after some actions: a remembered one, or played from the nearest that is remembered."""
+        """Return the position after some actions: a cached one, or played from the nearest cached one."""
         try:
             self.kept.move_to_end(history)
             return self.kept[history]
-        except KeyError:  # not remembered, or another lane has just pushed it out
+        except KeyError:  # not cached, or just removed by another worker
             pass
         position, known = self.nearest(history)
         for place in range(known, len(history), self.action_bytes):
@@ -115,7 +117,7 @@ class Engine:
         return position
 
     def nearest(self, history: bytes) -> tuple[Position, int]:
-        """The latest position on the way that is remembered, and the length of its history."""
+        """Return the latest cached position on the way and the length of its history."""
         for known in range(len(history) - self.action_bytes, 0, -self.action_bytes):
             position = self.kept.get(history[:known])
             if position is not None:
@@ -123,14 +125,14 @@ class Engine:
         return self.start, 0
 
     def after(self, before: Position, action: int, plies: int) -> Position:
-        """The position after one more action; `plies` with it."""
+        """Return the position after one more action, which is ply number `plies`."""
         state = before.state.child(action)
         if state.is_terminal() or plies >= self.max_plies:
             return Position(state, 1 - before.to_play, True)
         return Position(state, state.current_player() ^ self.first_player, False)
 
     def view(self, words_at: int) -> tuple[bytes, bytes, bytes]:
-        """Planes, legal mask and evaluation key, made once for each position that is remembered."""
+        """Return planes, legal mask and evaluation key; they are made once for each cached position."""
         position = self.position(words_at)
         if position.view is None:
             with self.observing:
@@ -160,7 +162,7 @@ class Engine:
     def outcome(self, words_at: int) -> float:
         position = self.position(words_at)
         if not position.state.is_terminal():
-            return 0.0  # it has lasted max_plies
+            return 0.0  # stopped by max_plies
         return position.state.returns()[position.to_play ^ self.first_player] / self.largest_utility
 
     def to_play(self, words_at: int) -> float:
@@ -176,16 +178,15 @@ class Engine:
     # For people
 
     def format_state(self, state: np.ndarray) -> str:
-        """The board as OpenSpiel writes it."""
+        """Return the board as OpenSpiel writes it."""
         return str(self.position(state.ctypes.data).state)
-
-    def action_name(self, action: int) -> str:
-        """What OpenSpiel calls an action, where it is called the same in all positions; else its number."""
-        return self.action_names[action]
 
     @cached_property
     def action_names(self) -> list[str]:
-        """Every action's name. OpenSpiel can only name what is legal, so random games are played until most actions were seen."""
+        """Return OpenSpiel's name of each action if it is the same in all positions, else its number.
+
+        OpenSpiel names only legal actions, so random games are played until most actions were seen.
+        """
         numbers = [str(action) for action in range(self.num_actions)]
         texts: tuple[dict[int, str], dict[int, str]] = ({}, {})  # of each player
         rng = np.random.default_rng(0)
@@ -204,7 +205,10 @@ class Engine:
 
 
 def unique_names(texts: tuple[dict[int, str], dict[int, str]], numbers: list[str]) -> list[str]:
-    """What both players' texts of an action end with, as x(0,0) and o(0,0) with (0,0); its number where that is not one's own."""
+    """Return the common end of both players' texts of an action, or its number if that is not unique.
+
+    x(0,0) and o(0,0) give (0,0).
+    """
     names = [common_end([each[action] for each in texts if action in each]) for action in range(len(numbers))]
     times = Counter(names)
     alone = [times[name] == 1 and name != "" and not name.isdecimal() for name in names]
@@ -212,24 +216,25 @@ def unique_names(texts: tuple[dict[int, str], dict[int, str]], numbers: list[str
 
 
 def common_end(texts: list[str]) -> str:
-    """The longest text that all end with."""
-    longest = texts[0] if texts else ""
-    return next(longest[cut:] for cut in range(len(longest) + 1) if all(text.endswith(longest[cut:]) for text in texts))
+    """Return the longest common end of some texts."""
+    columns = zip(*(text[::-1] for text in texts), strict=False)
+    return "".join(column[0] for column in takewhile(lambda column: len(set(column)) == 1, columns))[::-1]
 
 
 def planes_shape(game: Any) -> tuple[int, int, int]:
-    """(C, H, W) of OpenSpiel's tensor and one plane more, which is 1 where the second player is to move.
+    """Return (C, H, W) of OpenSpiel's tensor plus one plane, which is 1 if the second player is to move.
 
-    The tensor is the observation of the player to move, or the information state where a game has no other. Many show the players
-    in fixed colours, which is why the network must be told who moves.
+    The tensor is the observation of the player to move, or the information state if a game has only that.
+    Many show the players in fixed colours, so the network needs the additional plane.
     """
     kind = game.get_type()
     if kind.provides_observation_tensor:
-        shape = tuple(game.observation_tensor_shape())
+        shape = game.observation_tensor_shape()
     elif kind.provides_information_state_tensor:
-        shape = tuple(game.information_state_tensor_shape())
+        shape = game.information_state_tensor_shape()
     else:
-        raise UserError(f"{OPENSPIEL}{kind.short_name} describes its positions by no tensor that a network could read.")
+        name = OPENSPIEL + kind.short_name
+        raise UserError(f"{name} has no tensor for a network to read; choose another game.")
     if len(shape) == 3:
         return shape[0] + 1, shape[1], shape[2]
     if len(shape) == 2:
@@ -238,42 +243,46 @@ def planes_shape(game: Any) -> tuple[int, int, int]:
 
 
 def make_rules(engine: Engine) -> Rules:
-    """The engine's rules as functions that compiled code can call. Compiled anew in every process, in a fifth of a second."""
+    """Return the engine's rules as functions that compiled code can call.
+
+    They are compiled anew in every process, which takes a fifth of a second.
+    """
     write_initial, write_successor = WRITE(engine.initial), STEP(engine.step)
-    read_terminal, read_outcome, read_to_play = READ(engine.is_terminal), READ(engine.outcome), READ(engine.to_play)
-    write_mask, write_planes = READ_AND_WRITE(engine.legal_mask), READ_AND_WRITE(engine.planes)
-    write_key = READ_AND_WRITE(engine.evaluation_key)
+    rules = (engine.is_terminal, engine.outcome, engine.to_play)
+    read_terminal, read_outcome, read_to_play = map(READ, rules)
+    writers = (engine.legal_mask, engine.planes, engine.evaluation_key)
+    write_mask, write_planes, write_key = map(READ_AND_WRITE, writers)
 
     @cfunc(interface.INITIAL)
-    def initial(state):
+    def initial(state: np.ndarray) -> None:
         write_initial(state.ctypes.data)
 
     @cfunc(interface.STEP)
-    def step(state, action, successor):
+    def step(state: np.ndarray, action: int, successor: np.ndarray) -> None:
         write_successor(state.ctypes.data, action, successor.ctypes.data)
 
     @cfunc(interface.LEGAL_MASK)
-    def legal_mask(state, mask):
+    def legal_mask(state: np.ndarray, mask: np.ndarray) -> None:
         write_mask(state.ctypes.data, mask.ctypes.data)
 
     @cfunc(interface.IS_TERMINAL)
-    def is_terminal(state):
+    def is_terminal(state: np.ndarray) -> bool:
         return read_terminal(state.ctypes.data) != 0.0
 
     @cfunc(interface.OUTCOME)
-    def outcome(state):
+    def outcome(state: np.ndarray) -> float:
         return read_outcome(state.ctypes.data)
 
     @cfunc(interface.TO_PLAY)
-    def to_play(state):
+    def to_play(state: np.ndarray) -> np.int64:
         return np.int64(read_to_play(state.ctypes.data))
 
     @cfunc(interface.WRITE_PLANES)
-    def planes(state, out):
+    def planes(state: np.ndarray, out: np.ndarray) -> None:
         write_planes(state.ctypes.data, out.ctypes.data)
 
     @cfunc(interface.EVALUATION_KEY)
-    def evaluation_key(state, key):
+    def evaluation_key(state: np.ndarray, key: np.ndarray) -> None:
         write_key(state.ctypes.data, key.ctypes.data)
 
     return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
@@ -283,16 +292,16 @@ def make_rules(engine: Engine) -> Rules:
 
 
 def load_game(name: str, parameters: dict[str, Any]) -> Any:
-    """OpenSpiel's game of that name, which may hold parameters of its own, such as ``breakthrough(rows=6,columns=6)``."""
+    """Return OpenSpiel's game of that name, perhaps with parameters: ``breakthrough(rows=6,columns=6)``."""
     try:
         import pyspiel
     except ImportError as error:
-        raise UserError('OpenSpiel is not installed; pip install "azero[openspiel]" brings it.') from error
+        raise UserError('OpenSpiel is not installed; run pip install "azero[openspiel]".') from error
     known = {kind.short_name: kind for kind in pyspiel.registered_games()}
     short_name, bracket, _ = name.partition("(")
     if short_name not in known:
         near = difflib.get_close_matches(short_name, known, n=3) or ["breakthrough", "hex", "othello"]
-        raise UserError(f"game.name={name} is no game of OpenSpiel; there are {', '.join(near)} and others.")
+        raise UserError(f"unknown game.name={name} of OpenSpiel; choose one such as {', '.join(near)}.")
     specification = known[short_name].parameter_specification
     try:
         given = pyspiel.game_parameters_from_string(name) if bracket else {}
@@ -304,66 +313,69 @@ def load_game(name: str, parameters: dict[str, Any]) -> Any:
 
 
 def fitting(name: str, key: str, value: Any, specification: dict[str, Any]) -> Any:
-    """A parameter's value, of the type that OpenSpiel wants; asked here because OpenSpiel itself prints lines of its own."""
+    """Return a parameter's value with the type that OpenSpiel wants.
+
+    It is checked here because OpenSpiel prints an error of several lines.
+    """
     if key not in specification:
         options = ", ".join(["max_plies", *specification])
-        raise UserError(f"game.options.{key} is unknown to {OPENSPIEL}{name}; it has {options}.")
+        raise UserError(f"unknown game.options.{key}; {OPENSPIEL}{name} has {options}.")
     wanted = type(specification[key])
     if wanted is float and type(value) is int:
         return float(value)
     if type(value) is not wanted:
-        raise UserError(f"game.options.{key}={value} must be of type {wanted.__name__}, as in {key}={specification[key]}.")
+        raise UserError(
+            f"game.options.{key}={value} must be of type {wanted.__name__}, as in {key}={specification[key]}."
+        )
     return value
 
 
 def refuse_other_kinds(game: Any) -> None:
-    """Refuse a game that the search cannot play.
-
-    Raises:
-        UserError: says why.
-    """
+    """Raise UserError for a game that the search cannot play."""
     kind = game.get_type()
     reasons = {
         "players move at the same time": kind.dynamics != kind.Dynamics.SEQUENTIAL,
-        "chance has a part in it": kind.chance_mode != kind.ChanceMode.DETERMINISTIC,
-        "players do not see everything": kind.information != kind.Information.PERFECT_INFORMATION,
+        "it has chance moves": kind.chance_mode != kind.ChanceMode.DETERMINISTIC,
+        "players have hidden information": kind.information != kind.Information.PERFECT_INFORMATION,
         f"it has {game.num_players()} players": game.num_players() != 2,
-        "one side's gain is not the other's loss": kind.utility != kind.Utility.ZERO_SUM,
+        "it is not zero-sum": kind.utility != kind.Utility.ZERO_SUM,
     }
-    reason = next((text for text, holds in reasons.items() if holds), None)
-    if reason:
-        raise UserError(f"{OPENSPIEL}{kind.short_name} cannot be learned by azero, because {reason}; choose another game.name=.")
+    for reason, holds in reasons.items():
+        if holds:
+            name = OPENSPIEL + kind.short_name
+            raise UserError(f"{name} is not supported, because {reason}; choose another game.")
 
 
 def plies_allowed(game: Any, max_plies: int | None) -> int:
-    """The longest game: OpenSpiel's bound, or a lower one that was asked for.
+    """Return the upper bound of a game's length: OpenSpiel's, or a lower one that the user wants.
 
     Raises:
-        UserError: the number is out of range, or records of so long games would not fit into memory (chess: 17,695 plies).
+        UserError: it is out of range, or the record of so long a game needs too much memory (chess: 17,695).
     """
     name, longest = game.get_type().short_name, game.max_game_length()
     plies = longest if max_plies is None else max_plies
     if type(plies) is not int or not 1 <= plies <= longest:
         raise UserError(f"game.options.max_plies={plies} must be a whole number between 1 and {longest}.")
-    needed = plies * 4 * (plies + game.num_distinct_actions())  # about: actions played before each ply, and its policy target
+    # roughly: the actions before each ply and its policy target
+    needed = plies * 4 * (plies + game.num_distinct_actions())
     if needed > RECORD_BYTES:
         raise UserError(
-            f"{OPENSPIEL}{name} may last {plies:,} plies, which is too long for the memory of a game in flight "
-            f"({needed / 2**20:,.0f} MiB); set game.options.max_plies=500, say, and longer games are draws."
+            f"{OPENSPIEL}{name} may last {plies:,} plies, whose record needs {needed / 2**20:,.0f} MiB; "
+            "set a lower game.options.max_plies, such as 500 (longer games are draws)."
         )
     return plies
 
 
 def make_game(name: str, max_plies: int | None = None, **parameters: Any) -> Game:
-    """A game of OpenSpiel.
+    """Return a game of OpenSpiel.
 
     Args:
-        name: as OpenSpiel has it, such as ``breakthrough``.
-        max_plies: games that last longer are draws; by default none does.
-        parameters: of OpenSpiel's game, such as ``rows=6``.
+        name: OpenSpiel's name, such as ``breakthrough``.
+        max_plies: longer games are draws; None means OpenSpiel's bound.
+        parameters: parameters of the game, such as ``rows=6``.
 
     Raises:
-        UserError: OpenSpiel is not installed, has no such game or parameter, or the game is of a kind that azero cannot play.
+        UserError: OpenSpiel is missing, the game or a parameter is unknown, or azero cannot play the game.
     """
     game = load_game(name, parameters)
     refuse_other_kinds(game)
@@ -374,21 +386,22 @@ def make_game(name: str, max_plies: int | None = None, **parameters: Any) -> Gam
 
 
 def adapt(game: Any, max_plies: int) -> Game:
-    """The game of OpenSpiel as a game of azero."""
+    """Return a game of OpenSpiel as a game of azero."""
     engine = Engine(game, max_plies)
-    parameters = game.get_parameters().items()
-    options = {key: value if isinstance(value, bool | int | float) else str(value) for key, value in parameters}
+    options = game.get_parameters()
+    options |= {key: str(value) for key, value in options.items() if not isinstance(value, int | float)}
     return Game(
         name=OPENSPIEL + game.get_type().short_name,
         num_actions=engine.num_actions,
         planes_shape=engine.planes_shape,
         state_words=engine.state_words,
-        key_words=2,  # 128 bits of a digest of planes and mask: among 2^32 positions, two are equal with a chance of 1 in 2^65
+        # A digest of 128 bits: two of 2^32 positions collide with a probability of 2^-65
+        key_words=2,
         max_plies=max_plies,
         rules=make_rules(engine),
         action_symmetries=np.arange(engine.num_actions)[None],
         cell_symmetries=np.arange(engine.planes_shape[1] * engine.planes_shape[2])[None],
         format_state=engine.format_state,
-        action_name=engine.action_name,
+        action_name=lambda action: engine.action_names[action],
         options={**options, "max_plies": max_plies},
     )

@@ -1,10 +1,10 @@
-"""Othello on 4 x 4, 6 x 6 or 8 x 8: enclosed lines of the other's discs turn over, and most discs win.
+"""Othello on 4 x 4, 6 x 6 or 8 x 8: enclosed lines of the opponent's discs are turned over; most discs win.
 
 8 x 8, bit = cell:                    a move is written column and row, c4; action H * W is the pass
 
     a  b  c  d  e  f  g  h
  1  0  1  2  3  4  5  6  7            state words: [0] discs of the player to move
- 2  8  9 10 11 12 13 14 15                         [1] discs of the other
+ 2  8  9 10 11 12 13 14 15                         [1] discs of the opponent
  3 16 17 18 19 20 21 22 23                         [2] moves of the player to move, 0 = it must pass
  4 24 25 26  W  B 29 30 31                         [3] bit 0: who is to play, bit 1: the game is over
  5 32 33 34  B  W 37 38 39
@@ -18,11 +18,19 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from azero.config import UserError
+from azero.config.schema import UserError
 from azero.games import game as interface
-from azero.games.bits import popcount
-from azero.games.board import NO_CELL, Board, letters, numbers, square_symmetries, with_pass
 from azero.games.game import Game, Rules
+from azero.games.kit.bits import popcount
+from azero.games.kit.board import (
+    NO_CELL,
+    Board,
+    letters,
+    marks_of_words,
+    numbers,
+    square_symmetries,
+    with_pass,
+)
 
 ONE = np.uint64(1)
 OVER = np.uint64(2)
@@ -31,9 +39,9 @@ NONE = np.uint64(0)
 
 @njit(cache=True)
 def lines(discs, through, distance, size):
-    """The discs of `through` that follow `discs` in an unbroken line along one direction: (towards higher, towards lower bits).
+    """Return the discs of `through` in unbroken lines from `discs`: (towards higher, towards lower bits).
 
-    Each round doubles the reach (Kogge and Stone's parallel prefix), so that three rounds do for up to seven discs.
+    Each round doubles the reach (the parallel prefix of Kogge and Stone), so three rounds reach seven discs.
     """
     up, down = discs, discs
     up_through, down_through = through, through
@@ -48,9 +56,10 @@ def lines(discs, through, distance, size):
 
 @njit(cache=True)
 def find_moves(own, other, board, inner, size):
-    """The empty cells on which a disc of `own` encloses discs of `other`.
+    """Return the empty cells on which a disc of `own` encloses discs of `other`.
 
-    inner: the cells that are not in the first or the last column; a line along a row or a diagonal cannot go on beyond these.
+    inner: the cells outside the first and the last column; only these continue a line along a row or
+    diagonal.
     """
     moves = NONE
     for step in (1, size - 1, size, size + 1):
@@ -62,7 +71,7 @@ def find_moves(own, other, board, inner, size):
 
 @njit(cache=True)
 def find_flips(move, own, other, inner, size):
-    """The discs of `other` that a disc on the cell `move` (one bit) turns over."""
+    """Return the discs of `other` that a disc on the cell `move` (one bit) turns over."""
     flips = NONE
     for step in (1, size - 1, size, size + 1):
         distance = np.uint64(step)
@@ -73,7 +82,7 @@ def find_flips(move, own, other, inner, size):
 
 
 def make_rules(size: int) -> Rules:
-    """The rules for one size of board."""
+    """Return the rules for one size of board."""
     cells = size * size
     board = (1 << cells) - 1
     inner = sum(1 << cell for cell in range(cells) if 0 < cell % size < size - 1)
@@ -140,62 +149,42 @@ def make_rules(size: int) -> Rules:
     return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
 
 
-def symmetries_of(size: int) -> np.ndarray:
-    """The four symmetries of the square that keep the start, [4, size * size]; the other four would exchange the colours."""
-    half = size // 2
-    black = {(half - 1) * size + half, half * size + half - 1}
-    return np.array([row for row in square_symmetries(size) if {int(row[cell]) for cell in black} == black])
-
-
-def make_board(size: int) -> Board:
-    """How the game is drawn."""
-
-    def marks(state: np.ndarray) -> np.ndarray:
-        first, second = int(state[0]), int(state[1])
-        if int(state[3]) & 1:
-            first, second = second, first
-        cells = [(first >> cell & 1) + 2 * (second >> cell & 1) for cell in range(size * size)]
-        return np.array(cells, np.int8).reshape(size, size)
-
-    def cell_of(_state: np.ndarray, action: int) -> int:
-        return action if action < size * size else NO_CELL
-
-    return Board("squares", letters(size), numbers(size), marks, cell_of)
-
-
-def printed_score(game: Game, state: np.ndarray) -> tuple[int, int]:
-    """Discs of the first and of the second player as final scores are printed: empty squares count for the winner."""
-    assert game.board
-    marks = game.board.marks(state)
-    first, second, empty = (int((marks == mark).sum()) for mark in (1, 2, 0))
-    return first + empty * (first > second), second + empty * (second > first)
-
-
 def make_game(size: int = 8) -> Game:
-    """Othello.
+    """Return Othello.
 
     Args:
         size: rows and columns; 4, 6 or 8.
 
     Raises:
-        UserError: another size.
+        UserError: `size` has another value.
     """
     if not isinstance(size, int) or size not in (4, 6, 8):
         raise UserError(f"game.options.size={size} must be 4, 6 or 8.")
-    board = make_board(size)
-    symmetries = symmetries_of(size)
+    cells, half = size * size, size // 2
+    marks = marks_of_words(size, size, to_play=lambda state: int(state[3]) & 1)
+    board = Board(
+        "squares",
+        letters(size),
+        numbers(size),
+        marks,
+        cell_of=lambda _state, action: action if action < cells else NO_CELL,
+    )
+    # The four symmetries that keep the first position
+    black = {(half - 1) * size + half, half * size + half - 1}
+    kept = [row for row in square_symmetries(size) if {int(row[cell]) for cell in black} == black]
+    symmetries = np.array(kept)
     return Game(
         name="othello",
-        num_actions=size * size + 1,
+        num_actions=cells + 1,
         planes_shape=(2, size, size),
         state_words=4,
         key_words=2,
-        max_plies=2 * (size * size - 4),
+        max_plies=2 * (cells - 4),
         rules=make_rules(size),
         action_symmetries=with_pass(symmetries),
         cell_symmetries=symmetries,
         format_state=board.text,
-        action_name=lambda action: f"{'abcdefgh'[action % size]}{action // size + 1}" if action < size * size else "pass",
+        action_name=lambda action: board.cell_name(action) if action < cells else "pass",
         options={"size": size},
         board=board,
     )

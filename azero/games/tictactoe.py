@@ -2,7 +2,7 @@
 
 0 1 2      action a = cell a = bit a of a word
 3 4 5
-6 7 8      state words: [0] stones of the player to move, [1] stones of the other
+6 7 8      state words: [0] stones of the player to move, [1] stones of the opponent
 """
 
 from __future__ import annotations
@@ -11,13 +11,22 @@ import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.board import Board, numbers, square_symmetries
 from azero.games.game import Game, Rules
+from azero.games.kit.board import Board, marks_of_words, numbers, square_symmetries
 
 CELLS = 9
 FULL = np.uint64(0b111_111_111)
 LINES = np.array(
-    [0b000_000_111, 0b000_111_000, 0b111_000_000, 0b001_001_001, 0b010_010_010, 0b100_100_100, 0b100_010_001, 0b001_010_100],
+    [
+        0b000_000_111,
+        0b000_111_000,
+        0b111_000_000,
+        0b001_001_001,
+        0b010_010_010,
+        0b100_100_100,
+        0b100_010_001,
+        0b001_010_100,
+    ],
     np.uint64,
 )
 ONE = np.uint64(1)
@@ -33,7 +42,7 @@ def has_line(stones):
 
 @njit(cache=True)
 def parity(stones):
-    """1 for an odd number of stones, else 0: halves are folded onto each other until one bit is left."""
+    """Return 1 for an odd number of stones, else 0; it folds halves onto each other until one bit is left."""
     stones ^= stones >> np.uint64(8)
     stones ^= stones >> np.uint64(4)
     stones ^= stones >> np.uint64(2)
@@ -68,7 +77,7 @@ def is_terminal(state):
 
 @interface.rule(interface.OUTCOME)
 def outcome(state):
-    return -1.0 if has_line(state[1]) else 0.0  # only the side that has just moved can own a line
+    return -1.0 if has_line(state[1]) else 0.0  # only the last mover can have a line
 
 
 @interface.rule(interface.TO_PLAY)
@@ -92,20 +101,17 @@ def evaluation_key(state, key):
     key[1] = state[1]
 
 
-def marks(state: np.ndarray) -> np.ndarray:
-    """The cells as `games/board.py` wants them, [3, 3] int8."""
-    first, second = (state[0], state[1]) if parity(state[0] | state[1]) == 0 else (state[1], state[0])
-    return np.array([(int(first) >> c & 1) + 2 * (int(second) >> c & 1) for c in range(CELLS)], np.int8).reshape(3, 3)
+marks = marks_of_words(3, 3, to_play=lambda state: int(parity(state[0] | state[1])))
 
 
 def format_state(state: np.ndarray) -> str:
-    """The board with X for the first player, O for the second; empty cells show their number."""
+    """Return the board with X for the first player and O for the second; empty cells show their number."""
     cells = [str(cell) if mark == 0 else "XO"[mark - 1] for cell, mark in enumerate(marks(state).ravel())]
     return "\n".join(" ".join(cells[row : row + 3]) for row in (0, 3, 6))
 
 
 def make_game() -> Game:
-    """Tic-tac-toe. It has no options."""
+    """Return tic-tac-toe; it has no options."""
     symmetries = square_symmetries(3)
     return Game(
         name="tictactoe",

@@ -1,6 +1,6 @@
-"""The parts of the residual network: its blocks, what they may hold besides convolutions, and its heads.
+"""The parts of the residual network: blocks and heads.
 
-Letters: B positions, H W cells of the board.
+Letters: B positions, C H W planes.
 """
 
 from __future__ import annotations
@@ -9,26 +9,34 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-POOLED_SHARE = 4  # one channel in so many is pooled, as in KataGo's networks of 128 channels
+from azero.config.schema import NetworkConfig
+
+# One channel in POOLED_SHARE is pooled, as in KataGo's networks of 128 channels.
+POOLED_SHARE = 4
+# The most planes of a convolutional head. AlphaGo Zero has 2 for the policy and 1 for the value. Measured on
+# all positions of tic-tac-toe with 4 blocks x 32 channels, one epoch, two seeds: the raw policy is right in
+# 83 % with 32 planes, in 75 % with 2 and 1.
+HEAD_PLANES = 32
 
 
 def convolution(inputs: int, outputs: int, size: int = 3) -> nn.Conv2d:
-    """A convolution that keeps the board's size. It has no bias: the batch norm behind it has one, or it is published so."""
+    """Return a convolution that keeps the board's size. It has no bias; the batch norm after it has one."""
     return nn.Conv2d(inputs, outputs, size, padding=size // 2, bias=False)
 
 
 def batch_norm(channels: int) -> nn.BatchNorm2d:
-    """A batch norm without the count of batches, which nothing reads and which would cost one more operation a layer and step."""
+    """Return a batch norm that does not count its batches: nothing reads the count, and it costs time."""
     layer = nn.BatchNorm2d(channels)
     layer.register_buffer("num_batches_tracked", None)
     return layer
 
 
 class GlobalPooling(nn.Module):
-    """Every cell is told of the whole board: some channels are pooled and become a bias of the others (KataGo, Wu 2019).
+    """Give every cell knowledge of the whole board (KataGo, Wu 2019).
 
-    The last channels go through a ReLU and end here, in their means and maxima over the board. KataGo has the means once more,
-    scaled by the board's width; here a network sees boards of one size, where those would be multiples of the means.
+    The last channels go through a ReLU. Their means and maxima over the board become a bias of the other
+    channels. KataGo adds the means scaled by the board's width. Here a network sees boards of one size only,
+    so it does not need them.
     """
 
     def __init__(self, channels: int) -> None:
@@ -38,14 +46,14 @@ class GlobalPooling(nn.Module):
         self.dense = nn.Linear(2 * pooled, self.kept)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, kept, H, W]."""
+        """Map [B, channels, H, W] to [B, kept, H, W]."""
         pooled = functional.relu(x[:, self.kept :])
-        told = self.dense(torch.cat([pooled.mean((2, 3)), pooled.amax((2, 3))], dim=1))
-        return x[:, : self.kept] + told[:, :, None, None]
+        bias = self.dense(torch.cat([pooled.mean((2, 3)), pooled.amax((2, 3))], dim=1))
+        return x[:, : self.kept] + bias[:, :, None, None]
 
 
 class SqueezeExcitation(nn.Module):
-    """Each channel times a number between 0 and 1 that follows from the means of all channels (Hu et al. 2018)."""
+    """Scale each channel by a number in (0, 1) that follows from all channels' means (Hu et al. 2018)."""
 
     def __init__(self, channels: int, ratio: int) -> None:
         super().__init__()
@@ -53,7 +61,7 @@ class SqueezeExcitation(nn.Module):
         self.hidden, self.scale = nn.Linear(channels, units), nn.Linear(units, channels)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
+        """Map [B, channels, H, W] to the same shape."""
         scale = torch.sigmoid(self.scale(functional.relu(self.hidden(x.mean((2, 3))))))
         return x * scale[:, :, None, None]
 
@@ -61,7 +69,7 @@ class SqueezeExcitation(nn.Module):
 class ResidualBlock(nn.Module):
     """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero).
 
-    Global pooling stands before the first ReLU, squeeze-excitation before the identity is added.
+    Global pooling comes before the first ReLU, squeeze-excitation before the identity is added.
     """
 
     def __init__(self, channels: int, pools: bool = False, squeeze_ratio: int = 0) -> None:
@@ -74,13 +82,16 @@ class ResidualBlock(nn.Module):
         self.squeeze = SqueezeExcitation(channels, squeeze_ratio) if squeeze_ratio else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
+        """Map [B, channels, H, W] to the same shape."""
         inner = functional.relu(self.pooling(self.norm1(self.conv1(x))), inplace=True)
         return functional.relu(self.squeeze(self.norm2(self.conv2(inner))) + x, inplace=True)
 
 
 class PyramidBlock(nn.Module):
-    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017). Pooling and squeezing as in `ResidualBlock`."""
+    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017).
+
+    Global pooling and squeeze-excitation are where `ResidualBlock` has them.
+    """
 
     def __init__(self, channels: int, pools: bool = False, squeeze_ratio: int = 0) -> None:
         super().__init__()
@@ -93,18 +104,18 @@ class PyramidBlock(nn.Module):
         self.squeeze = SqueezeExcitation(channels, squeeze_ratio) if squeeze_ratio else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
+        """Map [B, channels, H, W] to the same shape."""
         inner = functional.relu(self.pooling(self.norm2(self.conv1(self.norm1(x)))), inplace=True)
         return self.squeeze(self.norm3(self.conv2(inner))) + x
 
 
 def inputs_behind(pooling: nn.Module, channels: int) -> int:
-    """Channels that are left after a block's pooling, if it has one."""
+    """Return the number of channels after a block's pooling, if it has one."""
     return pooling.kept if isinstance(pooling, GlobalPooling) else channels
 
 
 class ConvolutionalHead(nn.Module):
-    """1x1 convolution - BN - ReLU, then one dense layer, or two with `hidden` units between (AlphaGo Zero)."""
+    """1x1 convolution - BN - ReLU, one dense layer or, with `hidden` units between, two (AlphaGo Zero)."""
 
     def __init__(self, channels: int, planes: int, cells: int, hidden: int, outputs: int) -> None:
         super().__init__()
@@ -114,7 +125,7 @@ class ConvolutionalHead(nn.Module):
         self.output = nn.Linear(hidden or planes * cells, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
+        """Map [B, channels, H, W] to [B, outputs]."""
         flat = functional.relu(self.norm(self.conv(x))).flatten(1)
         return self.output(flat if self.hidden is None else functional.relu(self.hidden(flat)))
 
@@ -127,5 +138,16 @@ class PooledHead(nn.Module):
         self.output = nn.Linear(channels, outputs)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
+        """Map [B, channels, H, W] to [B, outputs]."""
         return self.output(x.mean((2, 3)))
+
+
+def make_head(
+    config: NetworkConfig, planes_shape: tuple[int, int, int], outputs: int, hidden: int = 0
+) -> ConvolutionalHead | PooledHead:
+    """Return a head of the kind `config.head`. Only the convolutional kind has `hidden` units."""
+    if config.head == "pooled":
+        return PooledHead(config.channels, outputs)
+    _, height, width = planes_shape
+    planes = min(config.channels, HEAD_PLANES)
+    return ConvolutionalHead(config.channels, planes, height * width, hidden, outputs)

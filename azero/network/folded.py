@@ -1,6 +1,4 @@
-"""The folded network: a network's answers in fewer operations, without batch norms.
-
-They are folded into the convolutions, so that a block is two convolutions and an addition.
+"""The folded network: batch norms become part of the convolutions.
 
 Letters: B the batch, A actions, C H W planes.
 """
@@ -16,11 +14,11 @@ from torch.nn import functional
 from azero.network.blocks import ConvolutionalHead, PooledHead, PyramidBlock, ResidualBlock
 from azero.network.model import Network, value_of
 
-SMALLEST_OUTPUT = 1e-6  # of a linear policy head: a move with a smaller or negative output has this weight
+SMALLEST_OUTPUT = 1e-6  # a smaller or negative output of a linear policy head counts as this
 
 
 class FoldedNetwork(nn.Module):
-    """A network's answers in fewer operations; equal to the network in evaluation mode up to rounding."""
+    """A network in evaluation mode in fewer operations, with the same answers up to rounding."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
@@ -28,16 +26,17 @@ class FoldedNetwork(nn.Module):
         self.stem = fold(network.stem, network.stem_norm)
         self.stem_relu = network.stem_norm is not None
         self.blocks = nn.ModuleList(
-            [FoldedResidual(block) if isinstance(block, ResidualBlock) else FoldedPyramid(block) for block in network.blocks]  # type: ignore[arg-type]
+            FoldedResidual(block) if isinstance(block, ResidualBlock) else FoldedPyramid(block)  # type: ignore[arg-type]
+            for block in network.blocks
         )
         self.policy_head = FoldedHead(network.policy_head)
         self.value_head = FoldedHead(network.value_head)
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """[B, C, H, W] -> policy logits [B, A] and value [B], both float32.
+        """Map [B, C, H, W] to policy logits [B, A] and value [B], both float32.
 
-        The logits of a linear policy head are the logarithms of its outputs, so that their softmax over the legal moves is the
-        legal outputs over their sum.
+        The logits of a linear policy head are the logarithms of its outputs, so that their softmax over the
+        legal moves is the legal outputs over their sum.
         """
         x = self.stem(planes)
         x = x.relu_() if self.stem_relu else x
@@ -48,7 +47,7 @@ class FoldedNetwork(nn.Module):
 
 
 def policy_logits(policy_output: Tensor, linear: bool) -> Tensor:
-    """What the search reads as logits, [B, A]."""
+    """Return the policy output [B, A] as logits for the search."""
     return policy_output.clamp_min(SMALLEST_OUTPUT).log() if linear else policy_output
 
 
@@ -61,15 +60,15 @@ class FoldedResidual(nn.Module):
         self.pooling, self.squeeze = with_own_dense(block.pooling), with_own_dense(block.squeeze)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
+        """Map [B, channels, H, W] to the same shape."""
         return self.squeeze(self.conv2(self.pooling(self.conv1(x)).relu_())).add_(x).relu_()
 
 
 class FoldedPyramid(nn.Module):
     """A pyramid block with its last two batch norms folded.
 
-    The first one stands before a convolution that pads with zeros. Folded, the padding would have to be -shift / scale in each
-    channel, so it stays.
+    The first one comes before a convolution that pads with zeros. To fold it, the padding would have to be
+    -shift / scale in each channel.
     """
 
     def __init__(self, block: PyramidBlock) -> None:
@@ -79,31 +78,33 @@ class FoldedPyramid(nn.Module):
         self.pooling, self.squeeze = with_own_dense(block.pooling), with_own_dense(block.squeeze)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
+        """Map [B, channels, H, W] to the same shape."""
         return self.squeeze(self.conv2(self.pooling(self.conv1(self.affine(x))).relu_())).add_(x)
 
 
 class FoldedHead(nn.Module):
-    """A head without batch norm; with `conv` and perhaps `hidden` for the convolutional kind, with neither for the pooled one."""
+    """A head without batch norm. Only the convolutional kind has `conv`, and it may have `hidden`."""
 
     def __init__(self, head: ConvolutionalHead | PooledHead) -> None:
         super().__init__()
         self.conv = fold(head.conv, head.norm) if isinstance(head, ConvolutionalHead) else None
-        self.hidden = Dense(head.hidden) if isinstance(head, ConvolutionalHead) and head.hidden is not None else None
+        self.hidden = (
+            Dense(head.hidden) if isinstance(head, ConvolutionalHead) and head.hidden is not None else None
+        )
         self.output = Dense(head.output)
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> [B, outputs]."""
+        """Map [B, channels, H, W] to [B, outputs]."""
         x = x.mean((2, 3)) if self.conv is None else self.conv(x).relu_().flatten(1)
         return self.output(x if self.hidden is None else self.hidden(x).relu_())
 
 
 class Dense(nn.Module):
-    """A dense layer with weights of its own, whose rows do not depend on their place in the batch.
+    """A dense layer with its own weights, whose rows do not depend on their place in the batch.
 
-    torch computes a dense fp32 layer on the CPU with MKL, where a row's last bit depends on its place: measured with 18 inputs
-    and 9 outputs on an AMD CPU, all rows of all batches. oneDNN, which computes the convolutions and bf16 too, gave equal rows in
-    every shape tried, so it is asked for by name.
+    torch computes a dense fp32 layer on the CPU with MKL, where the last bit of a row depends on its place
+    (measured with 18 inputs and 9 outputs on an AMD CPU, in all rows of all batches). oneDNN, which computes
+    convolutions and bf16 too, gave equal rows in every shape tried, so this layer calls it by name.
     """
 
     def __init__(self, dense: nn.Linear) -> None:
@@ -112,14 +113,14 @@ class Dense(nn.Module):
         self.bias = nn.Parameter(dense.bias.detach().clone())
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, inputs] -> [B, outputs]."""
+        """Map [B, inputs] to [B, outputs]."""
         if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
             return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
         return functional.linear(x, self.weight, self.bias)
 
 
 def with_own_dense(part: nn.Module) -> nn.Module:
-    """A copy of a block's pooling or squeeze-excitation, or of what stands in its place, whose dense layers are `Dense`."""
+    """Return a copy of a block's pooling or squeeze-excitation, or of its identity, with `Dense` layers."""
     own = copy.deepcopy(part)
     for name, layer in part.named_children():
         assert isinstance(layer, nn.Linear)
@@ -128,18 +129,19 @@ def with_own_dense(part: nn.Module) -> nn.Module:
 
 
 def fold(conv: nn.Conv2d, norm: nn.BatchNorm2d | None) -> nn.Conv2d:
-    """A new convolution that does what `conv` and then `norm` do."""
+    """Return a new convolution that does what `conv` and then `norm` do."""
     size = conv.weight.shape[-1]
     folded = nn.Conv2d(conv.in_channels, conv.out_channels, size, padding=size // 2, device="meta")
     weight = conv.weight.detach().double()
-    scale, shift = scale_and_shift(norm) if norm else (weight.new_ones(len(weight)), weight.new_zeros(len(weight)))
+    plain = weight.new_ones(len(weight)), weight.new_zeros(len(weight))
+    scale, shift = scale_and_shift(norm) if norm else plain
     folded.weight = nn.Parameter((weight * scale[:, None, None, None]).float())
     folded.bias = nn.Parameter(shift.float())
     return folded
 
 
 class Affine(nn.Module):
-    """x * scale + shift, a batch norm that could not be folded into a convolution."""
+    """x * scale + shift: a batch norm that no convolution can take over."""
 
     scale: Tensor
     shift: Tensor
@@ -151,12 +153,12 @@ class Affine(nn.Module):
         self.register_buffer("shift", shift.float()[:, None, None])
 
     def forward(self, x: Tensor) -> Tensor:
-        """[B, channels, H, W] -> the same shape."""
+        """Map [B, channels, H, W] to the same shape."""
         return torch.addcmul(self.shift, x, self.scale)
 
 
 def scale_and_shift(norm: nn.BatchNorm2d) -> tuple[Tensor, Tensor]:
-    """A batch norm with its statistics fixed is x * scale + shift for each channel; both [channels] float64."""
+    """Return scale and shift of a batch norm, x * scale + shift for each channel; both [channels] float64."""
     assert norm.running_mean is not None and norm.running_var is not None
     scale = norm.weight.detach().double() / torch.sqrt(norm.running_var.double() + norm.eps)
     return scale, norm.bias.detach().double() - norm.running_mean.double() * scale

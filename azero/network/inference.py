@@ -1,4 +1,4 @@
-"""What every way to compute a network has in common: planes in, policy logits and values out, in batches of few shapes.
+"""What all backends have in common: planes in, policy logits and values out, in batches of few shapes.
 
 Letters: B the batch, A actions, C H W planes.
 """
@@ -11,12 +11,12 @@ from typing import Protocol
 import numpy as np
 import torch
 
-from azero.config import UserError
-from azero.config_checks import check_choice
+from azero.config.checks import check_choice
+from azero.config.schema import UserError
 
 
 class Inference(Protocol):
-    """Planes in, policy logits and values out, at most B positions at once. Safe to call from several threads."""
+    """A network behind one backend, for at most B positions at once. Safe to call from several threads."""
 
     batch_size: int
 
@@ -24,31 +24,31 @@ class Inference(Protocol):
         """Evaluate a batch.
 
         Args:
-            planes: [B, C, H, W] float32, C-contiguous, from the view of the player to move; of B, or of another of the choice's
-                `batches`, which is then the size that is computed.
-            rows: how many of them are asked for, the first ones; None for all. Fewer may take less time.
+            planes: [B, C, H, W] float32, C-contiguous, from the view of the player to move. Instead of B it
+                may have another size of the choice's `batches`.
+            rows: evaluate the first `rows` positions only, which may take less time; None: all.
 
         Returns:
-            policy logits [at least rows, A] float32 and value [as many] float32 in [-1, 1], for the player to move; new arrays.
-            What stands behind the rows asked for means nothing.
+            Policy logits [at least rows, A] float32 and value [as many] float32 in [-1, 1], for the player to
+            move; new arrays. Rows beyond `rows` have no meaning.
         """
         ...
 
 
 @dataclass(frozen=True)
 class InferenceChoice:
-    """How a run computes its network; measured once and kept with the run, so that timing noise never changes games.
+    """How a run computes its network. Measured once and kept, so that timing never changes games.
 
     Attributes:
         backend: "torch" or "openvino".
         precision: "fp32", "bf16" or "int8".
         batch_size: B, the largest batch.
         device: "cpu" or "cuda".
-        evaluations_per_second: what was measured, by one thread.
-        rows_independent: whether a position's answer was bit-equal in every place of the batch. Without that, games depend on
-            which lane plays them.
-        batches: the sizes of batches that are computed, rising, the last one B; others only where a position's answer was
-            bit-equal in all of them, so that a batch with few rows costs less and changes nothing. Empty stands for (B,).
+        evaluations_per_second: measured with one thread.
+        rows_independent: whether a position's answer was bit-equal in every place of the batch. If not, games
+            depend on which worker plays them.
+        batches: the sizes of batches, rising, the last one B. In all of them a position's answer was
+            bit-equal, so a batch with few rows costs less and changes nothing. Empty means (B,).
     """
 
     backend: str
@@ -60,32 +60,37 @@ class InferenceChoice:
     batches: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        """End `batches` at B, also where B was made smaller; JSON has lists in place of tuples."""
+        """Make `batches` a tuple that ends at B: JSON has lists, and B may have been made smaller."""
         smaller = (size for size in self.batches if size < self.batch_size)
         object.__setattr__(self, "batches", (*smaller, self.batch_size))
 
 
 def fitting(batches: tuple[int, ...], rows: int | None) -> int:
-    """The smallest batch with room for so many rows; the largest one for None."""
+    """Return the smallest batch with room for that many rows; None: the largest batch."""
     return batches[-1] if rows is None else next(size for size in batches if size >= rows)
 
 
 def check_batch(planes: np.ndarray, batches: tuple[int, ...], shape: tuple[int, ...]) -> None:
-    """Raises ValueError unless planes are float32 of that shape [C, H, W], and as many as a batch has."""
+    """Raise ValueError unless planes are float32 of shape [C, H, W] and fill one of the batches."""
     if planes.shape[1:] != shape or len(planes) not in batches or planes.dtype != np.float32:
         sizes = " or ".join(str(size) for size in batches)
-        raise ValueError(f"infer needs {sizes} float32 planes of shape {shape}, not {planes.dtype} of shape {planes.shape}")
+        raise ValueError(
+            f"infer needs {sizes} float32 planes of shape {shape}, not {planes.dtype} of shape {planes.shape}"
+        )
 
 
 def resolve_device(device: str) -> str:
-    """The device behind a wish: "auto" is the GPU if there is one.
+    """Return "cpu" or "cuda" for the setting `device`; "auto" is the GPU if there is one.
 
     Raises:
-        UserError: it is no such wish, or a GPU is asked for and torch finds none.
+        UserError: the setting has another value, or torch finds no GPU.
     """
     check_choice("device", device)
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():
-        raise UserError("device=cuda, but torch finds no GPU here; set device=cpu or device=auto, or install torch with CUDA.")
+        raise UserError(
+            "device=cuda, but torch finds no GPU here; "
+            "set device=cpu or device=auto, or install torch with CUDA."
+        )
     return device

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.config import NetworkConfig, UserError
+from azero.config.schema import NetworkConfig, UserError
 from azero.games.game import Game
 from azero.network.blocks import (
     ConvolutionalHead,
@@ -26,61 +26,59 @@ from azero.network.blocks import (
     SqueezeExcitation,
     batch_norm,
     convolution,
+    make_head,
 )
+from azero.network.heads import heads_of
 
 FORMAT = 1  # of packed networks
-# Most planes of a convolutional head. AlphaGo Zero has 2 for the policy and 1 for the value; measured on all positions of
-# tic-tac-toe with 4 blocks x 32 channels: one epoch, two seeds: 83 % of raw moves right with 32 planes, 75 % with 2 and 1.
-HEAD_PLANES = 32
 
-OptimizerState = dict[str, Any]  # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.learning.fit`
+# {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.training.trainer`
+OptimizerState = dict[str, Any]
 
 
 class Outputs(NamedTuple):
-    """The heads' own outputs.
+    """The raw outputs of all heads.
 
     Attributes:
-        policy: [B, A] logits or, with `policy_output=linear`, move weights as they are.
-        value: [B, 1], the value before its tanh, or with `value_output=wdl` logits [B, 3] of win, draw and loss.
-        soft: [B, A] logits of the softened policy, or None.
-        reply: [B, A] logits of the opponent's next ply, or None.
+        policy: [B, A] logits or, with `policy_output=linear`, move weights.
+        value: [B, 1], the value before its tanh, or with `value_output=wdl` logits [B, 3] of win, draw and
+            loss.
+        extra: the outputs of the heads used in training only, by name; see `azero.network.heads`.
     """
 
     policy: Tensor
     value: Tensor
-    soft: Tensor | None
-    reply: Tensor | None
+    extra: dict[str, Tensor]
 
 
 class Network(nn.Module):
     """Planes to a policy output and a value.
 
-    The tower is a stem and `config.blocks` blocks. With residual blocks the stem is conv - BN - ReLU; with pyramid blocks it is a
-    bare convolution, since each of them begins with a batch norm. Every `config.pooling_every`-th block pools globally.
+    The tower is a stem and `config.blocks` blocks. Before residual blocks the stem is conv - BN - ReLU;
+    before pyramid blocks it is a bare convolution, since each of them begins with a batch norm. Every
+    `config.pooling_every`-th block pools globally.
     """
 
     def __init__(self, config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> None:
         super().__init__()
-        planes, height, width = planes_shape
-        channels, cells = config.channels, height * width
         self.config = config
         self.planes_shape = planes_shape
         self.num_actions = num_actions
-        self.stem = convolution(planes, channels)
-        self.stem_norm = batch_norm(channels) if config.block == "residual" else None
+        self.stem = convolution(planes_shape[0], config.channels)
+        self.stem_norm = batch_norm(config.channels) if config.block == "residual" else None
         block = ResidualBlock if config.block == "residual" else PyramidBlock
-        pooling = [config.pooling_every > 0 and number % config.pooling_every == 0 for number in range(1, config.blocks + 1)]
-        self.blocks = nn.ModuleList([block(channels, pools, config.squeeze_ratio) for pools in pooling])
-
-        def head(outputs: int, hidden: int = 0) -> ConvolutionalHead | PooledHead:
-            if config.head == "pooled":
-                return PooledHead(channels, outputs)
-            return ConvolutionalHead(channels, min(channels, HEAD_PLANES), cells, hidden, outputs)
-
-        self.policy_head = head(num_actions)
-        self.value_head = head(3 if config.value_output == "wdl" else 1, config.value_hidden)
-        self.soft_head = head(num_actions) if config.soft_policy else None
-        self.reply_head = head(num_actions) if config.opponent_reply else None
+        pooling = [
+            config.pooling_every > 0 and (n + 1) % config.pooling_every == 0 for n in range(config.blocks)
+        ]
+        self.blocks = nn.ModuleList(
+            [block(config.channels, pools, config.squeeze_ratio) for pools in pooling]
+        )
+        self.policy_head = make_head(config, planes_shape, num_actions)
+        outcomes = 3 if config.value_output == "wdl" else 1
+        self.value_head = make_head(config, planes_shape, outcomes, config.value_hidden)
+        self.extra_heads = {head.name: head.module_name for head in heads_of(config)}
+        for head in heads_of(config):
+            setattr(self, head.module_name, head.build(config, planes_shape, num_actions))
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluate B positions.
@@ -89,25 +87,27 @@ class Network(nn.Module):
             planes: [B, C, H, W], from the view of the player to move.
 
         Returns:
-            policy_output [B, A], logits or, with `policy_output=linear`, move weights as they are; and value [B] in [-1, 1],
-            for the player to move.
+            The policy output [B, A], logits or, with `policy_output=linear`, move weights; and the value [B]
+            in [-1, 1], for the player to move.
         """
         outputs = self.outputs(planes)
         return outputs.policy, value_of(outputs.value)
 
     def outputs(self, planes: Tensor) -> Outputs:
-        """What all heads say of B positions; training wants more of it than `forward` gives."""
+        """Return the raw outputs of all heads for planes [B, C, H, W]."""
         x = self.stem(planes)
         if self.stem_norm is not None:
             x = functional.relu(self.stem_norm(x), inplace=True)
         for block in self.blocks:
             x = block(x)
-        heads = (self.policy_head, self.value_head, self.soft_head, self.reply_head)
-        return Outputs(*(None if head is None else head(x) for head in heads))  # type: ignore[arg-type]
+        policy, value = self.policy_head(x), self.value_head(x)
+        return Outputs(
+            policy, value, {name: getattr(self, module)(x) for name, module in self.extra_heads.items()}
+        )
 
 
 def value_of(value_output: Tensor) -> Tensor:
-    """A value head's output as a value [B] in [-1, 1]: the tanh of [B, 1], or of logits [B, 3] P(win) - P(loss)."""
+    """Return the value [B] of a value head: the tanh of [B, 1], or P(win) - P(loss) of logits [B, 3]."""
     if value_output.shape[1] == 1:
         return torch.tanh(value_output).squeeze(1)
     win, _, loss = value_output.softmax(1).unbind(1)
@@ -115,8 +115,9 @@ def value_of(value_output: Tensor) -> Tensor:
 
 
 def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
-    """A network with first weights that depend on `seed` alone, in evaluation mode."""
-    with torch.random.fork_rng(devices=[]):  # torch draws weights while layers are made; the caller's stream must not notice
+    """Return a network in evaluation mode. Its first weights depend on `seed` alone."""
+    # torch draws weights while it makes layers; the caller's random stream must stay as it is.
+    with torch.random.fork_rng(devices=[]):
         network = Network(config, game.planes_shape, game.num_actions)
     initialize(network, torch.Generator().manual_seed(seed))
     return network.eval()
@@ -124,28 +125,26 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
 
 @torch.no_grad()
 def initialize(network: Network, generator: torch.Generator) -> None:
-    """He initialisation (He et al. 2015): variance 2 / fan-in before a ReLU, 1 / fan-in where none follows.
+    """Set first weights after He et al. 2015: variance 2 / fan-in before a ReLU, 1 / fan-in elsewhere.
 
-    Biases are 0; a batch norm begins as the identity. What the cells of a pooling block are told begins with half a standard
-    deviation of their own numbers: the pooled means and maxima of numbers after a batch norm are 2.5 in the mean square.
+    Biases become 0; a new batch norm is the identity already. The dense layer of global pooling has the gain
+    0.1: pooled means and maxima of batch-normed numbers are 2.5 in the mean square, so its bias begins with
+    half a standard deviation of the channels it is added to.
     """
-    gains: dict[nn.Module, float] = {
-        module.output: 1.0 for module in network.modules() if isinstance(module, ConvolutionalHead | PooledHead)
-    }
-    gains |= {module.dense: 0.1 for module in network.modules() if isinstance(module, GlobalPooling)}
-    gains |= {module.scale: 1.0 for module in network.modules() if isinstance(module, SqueezeExcitation)}
+    gains: dict[nn.Module, float] = {}
+    for module in network.modules():
+        if isinstance(module, ConvolutionalHead | PooledHead):
+            gains[module.output] = 1.0
+        elif isinstance(module, GlobalPooling):
+            gains[module.dense] = 0.1
+        elif isinstance(module, SqueezeExcitation):
+            gains[module.scale] = 1.0
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             gain = gains.get(module, 2.0)
             module.weight.normal_(0.0, math.sqrt(gain / module.weight[0].numel()), generator=generator)
             if module.bias is not None:
                 module.bias.zero_()
-        elif isinstance(module, nn.BatchNorm2d):
-            module.weight.fill_(1.0)
-            module.bias.zero_()
-            assert module.running_mean is not None and module.running_var is not None
-            module.running_mean.zero_()
-            module.running_var.fill_(1.0)
 
 
 @dataclass(frozen=True)
@@ -153,20 +152,18 @@ class LoadedNetwork:
     """A network read from a file, on the CPU and in evaluation mode.
 
     Attributes:
-        network: with its weights.
+        network: the network.
         game_name: the game that it was made for, as in `game.name`.
         game_options: that game's options.
-        config: its size and kind.
         cycle: the cycle that made it; 0 is the random network.
         train_steps: steps of the optimizer behind it, over all cycles.
         optimizer_state: the optimizer's moments, or None.
-        training: where `network` is an average of weights, those that training goes on with; else None.
+        training: where `network` is an average of weights, the weights that training goes on with; else None.
     """
 
     network: Network
     game_name: str
     game_options: dict[str, Any]
-    config: NetworkConfig
     cycle: int
     train_steps: int
     optimizer_state: OptimizerState | None
@@ -177,84 +174,100 @@ def pack_network(
     network: Network,
     *,
     game: Game,
-    config: NetworkConfig,
-    cycle: int,
-    train_steps: int,
-    optimizer_state: OptimizerState | None,
+    cycle: int = 0,
+    train_steps: int = 0,
+    optimizer_state: OptimizerState | None = None,
     training: Network | None = None,
 ) -> bytes:
-    """A network as the bytes of a file: `torch.save` of tensors by name and one header in JSON. Equal networks give equal bytes.
+    """Return a network as the content of a file. Equal networks give equal bytes.
 
-    For the arguments see `LoadedNetwork`.
+    The file is a `torch.save` of tensors by name and one header in JSON. For the arguments see
+    `LoadedNetwork`.
 
     Raises:
         UserError: a weight or a moment is not finite.
     """
     tensors = {f"weights/{name}": tensor for name, tensor in network.state_dict().items()}
-    tensors |= {f"training/{name}": tensor for name, tensor in (training.state_dict() if training else {}).items()}
-    for parameter, moments in (optimizer_state or {"state": {}})["state"].items():
-        tensors |= {f"optimizer/{parameter}/{moment}": tensor for moment, tensor in moments.items()}
-    tensors = {name: packed_tensor(name, tensor) for name, tensor in tensors.items()}
+    if training:
+        tensors |= {f"training/{name}": tensor for name, tensor in training.state_dict().items()}
+    if optimizer_state:
+        for parameter, moments in optimizer_state["state"].items():
+            tensors |= {f"optimizer/{parameter}/{moment}": tensor for moment, tensor in moments.items()}
     header = {
         "format": FORMAT,
         "game": game.name,
         "game_options": game.options,
         "planes_shape": list(game.planes_shape),
         "num_actions": game.num_actions,
-        "config": asdict(config),
+        "config": asdict(network.config),
         "cycle": cycle,
         "train_steps": train_steps,
         "optimizer": optimizer_state["optimizer"] if optimizer_state else None,
     }
+    packed = {name: packed_tensor(name, tensor) for name, tensor in tensors.items()}
     buffer = io.BytesIO()
-    torch.save({"header": json.dumps(header, sort_keys=True), "tensors": tensors}, buffer)
+    torch.save({"header": json.dumps(header, sort_keys=True), "tensors": packed}, buffer)
     return buffer.getvalue()
 
 
 def packed_tensor(name: str, tensor: Tensor) -> Tensor:
-    """A plain copy on the CPU: one layout and its own storage, so that equal values give equal bytes."""
+    """Return a copy on the CPU in one memory layout, so that equal values give equal bytes."""
     plain = tensor.detach().to("cpu", copy=True).clone(memory_format=torch.contiguous_format)
     if not bool(torch.isfinite(plain).all()):
-        raise UserError(f"The network holds a number that is not finite ({name}), so it is not saved; lower train.lr.")
+        raise UserError(
+            f"The network holds a number that is not finite ({name}), so it is not saved; lower train.lr."
+        )
     return plain
 
 
-def unpack_network(data: bytes, name: str) -> LoadedNetwork:
+def unpack_network(data: bytes, name: str, game: Game | None = None) -> LoadedNetwork:
     """Read what `pack_network` wrote. Runs no code from the file.
 
     Args:
         data: the file's content.
         name: the file's name, for the message.
+        game: the game that the network has to play, if any.
 
     Raises:
-        UserError: the content is no network.
+        UserError: the content is not a network, or it is one of another game.
     """
     try:
         content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
-        return loaded_from(json.loads(content["header"]), content["tensors"])
+        loaded = loaded_from(json.loads(content["header"]), content["tensors"])
     except Exception as fault:  # a damaged file can raise nearly anything
         reason = (str(fault).splitlines() or [""])[0][:120]
-        raise UserError(f"{name} is not a network of azero ({type(fault).__name__}: {reason}); give another file.") from fault
+        raise UserError(
+            f"{name} is not a network of azero ({type(fault).__name__}: {reason}); give another file."
+        ) from fault
+    if game is not None:
+        check_fits(loaded, game)
+    return loaded
 
 
 def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNetwork:
-    """Build the network that a header describes and fill it. Raises ValueError, KeyError or TypeError for what does not fit."""
+    """Build the network that a header describes and fill it.
+
+    Raises:
+        ValueError, KeyError or TypeError: header and tensors do not fit.
+    """
     if header["format"] != FORMAT:
         raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
     config = NetworkConfig(**header["config"])
     planes, height, width = (int(size) for size in header["planes_shape"])
 
-    def network_of(kind: str) -> Network:
+    def network_of(prefix: str) -> Network:
         with torch.random.fork_rng(devices=[]):
             network = Network(config, (planes, height, width), int(header["num_actions"]))
-        fill_weights(network, {key.removeprefix(kind): tensor for key, tensor in tensors.items() if key.startswith(kind)})
+        weights = {
+            key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)
+        }
+        fill_weights(network, weights)
         return network.eval()
 
     return LoadedNetwork(
         network=network_of("weights/"),
         game_name=str(header["game"]),
         game_options=dict(header["game_options"]),
-        config=config,
         cycle=int(header["cycle"]),
         train_steps=int(header["train_steps"]),
         optimizer_state=moments_from(header["optimizer"], tensors),
@@ -263,7 +276,7 @@ def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNet
 
 
 def moments_from(optimizer: str | None, tensors: dict[str, Tensor]) -> OptimizerState | None:
-    """The optimizer's state from its tensors, whose names are `optimizer/<parameter>/<moment>`."""
+    """Return the optimizer's state from its tensors, whose names are `optimizer/<parameter>/<moment>`."""
     if optimizer is None:
         return None
     state: dict[str, dict[str, Tensor]] = {}
@@ -276,7 +289,11 @@ def moments_from(optimizer: str | None, tensors: dict[str, Tensor]) -> Optimizer
 
 @torch.no_grad()
 def fill_weights(network: Network, weights: dict[str, Tensor]) -> None:
-    """Copy weights and batch-norm statistics by name. Raises ValueError unless names, shapes and types are the network's own."""
+    """Copy weights and batch-norm statistics by name.
+
+    Raises:
+        ValueError: names, shapes or types differ from the network's.
+    """
     own = network.state_dict()
     if own.keys() != weights.keys():
         raise ValueError(f"other layers: {', '.join(sorted(own.keys() ^ weights.keys())[:3])}")
@@ -290,15 +307,19 @@ def check_fits(loaded: LoadedNetwork, game: Game) -> None:
     """Refuse a network of another game.
 
     Raises:
-        UserError: names both games.
+        UserError: the network is of another game; the message names both.
     """
-    theirs, ours = describe_game(loaded.game_name, loaded.game_options), describe_game(game.name, game.options)
-    network = loaded.network
-    if theirs != ours or (network.planes_shape, network.num_actions) != (game.planes_shape, game.num_actions):
-        raise UserError(f"The network plays {theirs}, but the game is {ours}; choose another network, or set game= to its game.")
+    theirs = describe_game(loaded.game_name, loaded.game_options)
+    ours = describe_game(game.name, game.options)
+    shapes = (loaded.network.planes_shape, loaded.network.num_actions)
+    if theirs != ours or shapes != (game.planes_shape, game.num_actions):
+        raise UserError(
+            f"The network plays {theirs}, but the game is {ours}; "
+            "choose another network, or set game= to its game."
+        )
 
 
 def describe_game(name: str, options: dict[str, Any]) -> str:
-    """A game's name with its options behind it, such as ``go(komi=7.5, size=9)``."""
+    """Return a game's name with its options, such as ``go(komi=7.5, size=9)``."""
     listed = ", ".join(f"{key}={options[key]}" for key in sorted(options))
     return f"{name}({listed})" if listed else name

@@ -1,6 +1,7 @@
 """A folded network as OpenVINO's graph, layer by layer.
 
-OpenVINO's converter would trace the network through torch; naming the layers takes milliseconds, and nothing besides OpenVINO.
+This takes milliseconds. `openvino.convert_model` would trace the network through torch, which takes seconds;
+see docs/performance.md.
 
 Letters: B the batch, A actions, C H W planes.
 """
@@ -15,7 +16,15 @@ import numpy as np
 from torch import Tensor, nn
 
 from azero.network.blocks import GlobalPooling, SqueezeExcitation
-from azero.network.folded import SMALLEST_OUTPUT, Affine, Dense, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
+from azero.network.folded import (
+    SMALLEST_OUTPUT,
+    Affine,
+    Dense,
+    FoldedHead,
+    FoldedNetwork,
+    FoldedPyramid,
+    FoldedResidual,
+)
 from azero.network.int8 import Ranges
 
 Node = Any  # OpenVINO has no types for a checker
@@ -23,7 +32,7 @@ CELLS = np.array([2, 3])  # the dimensions H and W
 
 
 def openvino() -> ModuleType:
-    """The package, imported where it is used. Its telemetry, which writes and sends at import, is kept from being found.
+    """Import and return the package, without its telemetry, which writes files and sends at import.
 
     Raises:
         ImportError: it is not installed.
@@ -35,16 +44,16 @@ def openvino() -> ModuleType:
 
 
 def graph_of(folded: FoldedNetwork, shape: tuple[int, ...], ranges: Ranges | None = None) -> Any:
-    """The `openvino.Model` of a folded network, which is on the CPU in fp32.
+    """Return the `openvino.Model` of a folded network, which is on the CPU in fp32.
 
-    Its input is planes [B, C, H, W], of which `shape` tells the sizes; its outputs are logits [B, A] and value [B].
-    Layers that have a range compute in int8.
+    Its input is planes of `shape`, [B, C, H, W]; its outputs are logits [B, A] and value [B]. Layers that
+    have a range compute in int8.
     """
     return Graph(openvino(), shape, ranges or {}).model(folded)
 
 
 class Graph:
-    """Draws one graph; every method takes the node that comes before and returns the one it adds."""
+    """Builds one graph: every method takes the node before and returns the one it adds."""
 
     def __init__(self, library: ModuleType, shape: tuple[int, ...], ranges: Ranges) -> None:
         self.library, self.ranges = library, ranges
@@ -52,7 +61,7 @@ class Graph:
         self.planes = self.op.parameter(list(shape), np.float32, name="planes")
 
     def model(self, folded: FoldedNetwork) -> Any:
-        """The whole network; see `FoldedNetwork.forward`."""
+        """Return the whole network; see `FoldedNetwork.forward`."""
         op = self.op
         x = self.convolution(self.planes, folded.stem)
         x = op.relu(x) if folded.stem_relu else x
@@ -65,12 +74,14 @@ class Graph:
         return self.library.Model([op.result(logits), op.result(value)], [self.planes], "azero")
 
     def value(self, x: Node, outputs: int) -> Node:
-        """See `azero.network.model.value_of`; `outputs` of the value head are 1 or 3."""
+        """See `azero.network.model.value_of`; the value head has 1 or 3 `outputs`."""
         op = self.op
         if outputs == 1:
             return op.squeeze(op.tanh(x), op.constant(np.array([1])))
         chances = op.softmax(x, axis=1)
-        win, loss = (op.gather(chances, op.constant(np.int64(place)), op.constant(np.int64(1))) for place in (0, 2))
+        win, loss = (
+            op.gather(chances, op.constant(np.int64(place)), op.constant(np.int64(1))) for place in (0, 2)
+        )
         return op.subtract(win, loss)
 
     def residual(self, x: Node, block: FoldedResidual) -> Node:
@@ -80,21 +91,25 @@ class Graph:
 
     def pyramid(self, x: Node, block: FoldedPyramid) -> Node:
         """See `FoldedPyramid.forward`."""
-        inner = self.op.relu(self.pooling(self.convolution(self.affine(x, block.affine), block.conv1), block.pooling))
+        inner = self.op.relu(
+            self.pooling(self.convolution(self.affine(x, block.affine), block.conv1), block.pooling)
+        )
         return self.op.add(self.squeeze(self.convolution(inner, block.conv2), block.squeeze), x)
 
     def pooling(self, x: Node, part: nn.Module) -> Node:
-        """See `GlobalPooling.forward`; x itself where a block has none."""
+        """See `GlobalPooling.forward`; returns x if the block has none."""
         if not isinstance(part, GlobalPooling):
             return x
         op, sizes = self.op, np.array([part.kept, part.dense.weight.shape[1] // 2])
         kept, pooled = op.variadic_split(x, op.constant(np.int64(1)), op.constant(sizes)).outputs()
         pooled = op.relu(pooled)
-        pools = [reduce(pooled, op.constant(CELLS), keep_dims=False) for reduce in (op.reduce_mean, op.reduce_max)]
+        pools = [
+            reduce(pooled, op.constant(CELLS), keep_dims=False) for reduce in (op.reduce_mean, op.reduce_max)
+        ]
         return op.add(kept, op.unsqueeze(self.dense(op.concat(pools, 1), part.dense), op.constant(CELLS)))
 
     def squeeze(self, x: Node, part: nn.Module) -> Node:
-        """See `SqueezeExcitation.forward`; x itself where a block has none."""
+        """See `SqueezeExcitation.forward`; returns x if the block has none."""
         if not isinstance(part, SqueezeExcitation):
             return x
         op = self.op
@@ -107,11 +122,13 @@ class Graph:
         if head.conv is None:
             x = op.reduce_mean(x, op.constant(CELLS), keep_dims=False)
         else:
-            x = op.reshape(op.relu(self.convolution(x, head.conv)), op.constant(np.array([0, -1])), special_zero=True)
+            x = op.reshape(
+                op.relu(self.convolution(x, head.conv)), op.constant(np.array([0, -1])), special_zero=True
+            )
         return self.dense(x if head.hidden is None else op.relu(self.dense(x, head.hidden)), head.output)
 
     def convolution(self, x: Node, layer: nn.Conv2d) -> Node:
-        """A convolution with its bias, which keeps the board's size."""
+        """Add a convolution with its bias; it keeps the board's size."""
         assert layer.bias is not None
         weight, padding = self.constant(layer.weight), [layer.weight.shape[-1] // 2] * 2
         if layer in self.ranges:
@@ -120,27 +137,29 @@ class Graph:
         return self.op.add(x, self.constant(layer.bias[None, :, None, None]))
 
     def dense(self, x: Node, layer: Dense | nn.Linear) -> Node:
-        """A dense layer with its bias."""
+        """Add a dense layer with its bias."""
         x = self.op.matmul(x, self.constant(layer.weight), transpose_a=False, transpose_b=True)
         return self.op.add(x, self.constant(layer.bias[None]))
 
     def affine(self, x: Node, layer: Affine) -> Node:
-        """A batch norm that could not be folded."""
-        return self.op.add(self.op.multiply(x, self.constant(layer.scale[None])), self.constant(layer.shift[None]))
+        """Add a batch norm that could not be folded."""
+        return self.op.add(
+            self.op.multiply(x, self.constant(layer.scale[None])), self.constant(layer.shift[None])
+        )
 
     def levels(self, x: Node, low: float, high: float) -> Node:
-        """The nearest of 256 levels from `low` to `high`, moved a little so that 0 is one of them: padding must stay exact."""
+        """Round to 256 levels from `low` to `high`, moved so that 0 is one: padding must stay exact."""
         step = max(high - low, 1e-6) / 255
         lowest = -round(-low / step) * step
         ends = [self.op.constant(np.array([end], np.float32)) for end in (lowest, lowest + 255 * step)]
         return self.op.fake_quantize(x, *ends, *ends, levels=256)
 
     def weight_levels(self, weight: Node, values: Tensor) -> Node:
-        """The nearest of 255 levels for each output channel, as many above 0 as below."""
-        most = values.detach().abs().amax((1, 2, 3), keepdim=True).clamp_min(1e-6)
-        ends = [self.constant(-most), self.constant(most)]
+        """Round to 255 levels for each output channel, as many above 0 as below."""
+        largest = values.detach().abs().amax((1, 2, 3), keepdim=True).clamp_min(1e-6)
+        ends = [self.constant(-largest), self.constant(largest)]
         return self.op.fake_quantize(weight, *ends, *ends, levels=255)
 
     def constant(self, tensor: Tensor) -> Node:
-        """A layer's numbers, copied into the graph."""
+        """Copy a layer's numbers into the graph."""
         return self.op.constant(tensor.detach().numpy())

@@ -1,6 +1,6 @@
-"""Several inferences as one: the rows of a batch are computed side by side, each part in a thread of its own.
+"""Several inferences as one: parts of a batch are computed side by side, each in a thread of its own.
 
-A search of one position has nothing else to do meanwhile. Lanes do not need it: they are threads already.
+A search of one position has nothing else to do meanwhile. Workers are threads already and do not need this.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from azero.network.inference import Inference
 
 
 class SideBySide:
-    """An inference whose batch is as large as those of its parts together."""
+    """An inference whose batch is the sum of its parts' batches."""
 
     def __init__(self, parts: Sequence[Inference]) -> None:
-        """`parts`: of the same network, precision and batch size, two or more."""
+        """Join two or more inferences of the same network, precision and batch size."""
         self.parts = parts
         self.batch_size = sum(part.batch_size for part in parts)
         self.threads = ThreadPoolExecutor(len(parts) - 1, "inference")
@@ -27,7 +27,10 @@ class SideBySide:
         rows, size = len(planes) if rows is None else rows, self.parts[0].batch_size
         starts = range(0, rows, size)
         asked = [(planes[start : start + size], min(size, rows - start)) for start in starts]
-        waiting = [self.threads.submit(part.infer, *what) for part, what in zip(self.parts[1:], asked[1:], strict=False)]
+        waiting = [
+            self.threads.submit(part.infer, *what)
+            for part, what in zip(self.parts[1:], asked[1:], strict=False)
+        ]
         answers = [self.parts[0].infer(*asked[0]), *(answer.result() for answer in waiting)]
         logits, value = zip(*answers, strict=True)
         return np.concatenate(logits), np.concatenate(value)

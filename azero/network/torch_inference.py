@@ -1,6 +1,6 @@
 """torch as a backend: on the CPU in fp32 or bf16, on a GPU as one CUDA graph a batch.
 
-Calls release Python's interpreter lock, so that lanes run side by side.
+Calls release Python's interpreter lock, so workers run side by side.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """Let torch use `count` threads in an operation meanwhile. Process-wide; a thread that has used torch keeps its own count."""
+    """Let torch use `count` threads in an operation. Threads that have used torch keep their count."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -31,27 +31,27 @@ def torch_threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def one_thread_a_lane() -> AbstractContextManager[None]:
-    """While lanes play: one torch thread in each, which must be started inside the block.
+def one_thread_per_worker() -> AbstractContextManager[None]:
+    """Give each worker one torch thread. Start the workers inside the block.
 
-    Lanes already keep the cores busy; threads of torch's own beside them would only wait for each other. `CpuInference` sees to
-    it call by call, but a thread that begins to use torch takes over the count of that moment, so it is set for all beforehand.
+    Workers already keep the cores busy; more threads would only wait for each other. `CpuInference` sets the
+    count in each call, but a thread that begins to use torch takes over the count of that moment.
     """
     return torch_threads(1)
 
 
 def folded_for(network: Network, choice: InferenceChoice) -> FoldedNetwork:
-    """The folded network on its device, in its precision, with channels last: the layout that convolutions compute in."""
+    """Return the folded network on its device, in its precision, with channels last for convolutions."""
     with torch.no_grad():
         folded = FoldedNetwork(network).to(device=choice.device, dtype=DTYPES[choice.precision])
     return folded.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
 
 
 class CpuInference:
-    """torch on the CPU. It keeps nothing between calls, so lanes may share one.
+    """torch on the CPU. It keeps nothing between calls, so workers may share one.
 
-    It always computes on one torch thread, wherever it is called: on more, the last bits are others, and a player would not be
-    the same in every program. Measured: setting and restoring the count takes 0.2 microseconds, a batch of 8 some hundred.
+    It always computes on one torch thread: more would change the last bits, so a player would differ between
+    programs. Setting and restoring the count takes 0.2 microseconds, a batch of 8 about a hundred.
     """
 
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
@@ -73,7 +73,8 @@ class CpuInference:
 class CudaInference:
     """torch on a GPU: one CUDA graph from pinned buffer to pinned buffer, so that a batch costs one launch.
 
-    Buffers and graph belong to the object. Threads may share it, one at a time; with an object each, their batches overlap.
+    Buffers and graph belong to the object. Threads may share it, one at a time; with an object each, their
+    batches overlap.
     """
 
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
@@ -90,7 +91,7 @@ class CudaInference:
 
     @torch.inference_mode()
     def captured(self) -> torch.cuda.CUDAGraph:
-        """Record one batch. The algorithm is never chosen by timing: it must be the same one in the next process."""
+        """Record one batch. No algorithm is chosen by timing: the next process must use the same one."""
         graph = torch.cuda.CUDAGraph()
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
@@ -98,7 +99,7 @@ class CudaInference:
                 for _ in range(3):  # libraries allocate their workspaces now; while recording they may not
                     self.run_batch()
             self.stream.synchronize()
-            # Lanes on other threads go on meanwhile, so only this thread's calls are watched.
+            # Workers on other threads go on meanwhile, so only this thread's calls are watched.
             with torch.cuda.graph(graph, stream=self.stream, capture_error_mode="thread_local"):
                 self.run_batch()
         return graph

@@ -1,6 +1,7 @@
-"""Keeping a time limit: work is done in short slices, and the clock is read between them.
+"""Time limits: work is done in short slices, and the clock is read between them.
 
-Compiled code cannot read the clock, so a slice is as many units of work as fit, by the rate so far, into a few milliseconds.
+Compiled code cannot read the clock. A slice is as much work as fits into a few milliseconds at the rate so
+far.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
-SLICE_SECONDS = 0.002  # short beside any sensible limit, long beside the cost of a call from Python
-GROWTH = 8  # a slice is at most so many times as much work as the one before
+SLICE_SECONDS = 0.002  # short compared with any sensible limit, long compared with a call from Python
+GROWTH = 8  # most growth of the work from one slice to the next
 
 
 def slices(seconds: float) -> Iterator[int]:
-    """Yield how many units of work to do next, until `seconds` are over or too short for one more.
+    """Yield the number of units of work to do next, until the rest of `seconds` is too short for one more.
 
-    The first slice is one unit, whatever it costs.
+    The first slice is always one unit.
     """
     begin = before = time.perf_counter()
     units = 1

@@ -1,4 +1,4 @@
-"""UCT that first chooses a row, a column or a region of the board and then a move in it."""
+"""The player grouped_uct: UCT that first chooses a row, column or region of the board, then a move in it."""
 
 from __future__ import annotations
 
@@ -6,67 +6,60 @@ import math
 
 import numpy as np
 
-from azero.config import UserError
-from azero.games.board import NO_CELL
+from azero.classic.grouped_uct import Settings, search_positions
+from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.players import ban_table, check_number
-from azero.players.streams import Drawing
-from azero.search.grouped_uct import search_positions
+from azero.games.kit.board import NO_CELL
+from azero.players import check_number
+from azero.players.base import Drawing
 
 GROUPINGS = ("rows", "columns", "regions")
 
 
 class GroupedUctPlayer(Drawing):
-    """Grouped UCT from scratch for every move; it plays the most visited move of the most visited group."""
+    """Searches every move from scratch and plays the most visited move of the most visited group."""
 
-    def __init__(self, game: Game, grouping: str, num_simulations: int, exploration: float, expansion_threshold: int) -> None:
-        super().__init__()
-        self.name = f"grouped_uct {grouping} {num_simulations}"
-        self.game = game
+    def __init__(
+        self, game: Game, grouping: str, num_simulations: int, exploration: float, expansion_threshold: int
+    ) -> None:
+        super().__init__(f"grouped_uct {grouping} {num_simulations}", game)
         self.groups = groups_of_actions(game, grouping)
-        self.num_simulations = num_simulations
-        self.exploration = exploration
-        self.expansion_threshold = expansion_threshold
+        self.settings = Settings(num_simulations, exploration, expansion_threshold, game.max_plies)
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
+    def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Return a move for each of states [B, S]."""
-        return self.search(states, games, banned)[0]
+        return self.search(states, banned, streams)[0]
 
-    def search(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Search each of states [B, S]; return the moves, [B] int64, and how often each action was visited, [B, A] int64."""
-        actions, counts = np.zeros(len(states), np.int64), np.zeros((len(states), self.game.num_actions), np.int64)
-        with self.streams.of(games) as streams:
-            search_positions(
-                self.game.rule_addresses,
-                np.ascontiguousarray(states),
-                self.groups,
-                streams,
-                self.num_simulations,
-                self.exploration,
-                self.expansion_threshold,
-                self.game.max_plies,
-                ban_table(self.game, states, banned),
-                actions,
-                counts,
-            )
+    def search(
+        self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Search each of states [B, S]; return (moves [B] int64, visits of each action [B, A] int64)."""
+        actions, counts = np.zeros(len(states), np.int64), np.zeros(banned.shape, np.int64)
+        addresses, settings, groups = self.game.rule_addresses, self.settings, self.groups
+        search_positions(addresses, settings, groups, states, banned, streams, actions, counts)
         return actions, counts
 
 
 def groups_of_actions(game: Game, grouping: str) -> np.ndarray:
-    """The group of each action, [A] int64, numbered from 0.
+    """Return the group of each action, [A] int64, numbered from 0.
 
-    A move is in the group of the cell where it puts its piece. Each of the others, a pass or a swap, is a group of its own.
+    A move is in the group of the cell where it puts its piece. Each of the others, a pass or a swap, is a
+    group of its own.
 
     Raises:
-        UserError: the game has no board, or where a move puts its piece depends on the position, as in Connect Four.
+        UserError: the game has no board, or where a move puts its piece depends on the position, as in
+            Connect Four.
     """
     if game.board is None:
-        raise UserError(f"player grouped_uct: {game.name} has no board of cells, so there are no {grouping}.")
+        raise UserError(f"player grouped_uct: {game.name} has no board of cells, so no {grouping}.")
     height, width = len(game.board.rows), len(game.board.columns)
     state = game.initial_state()
     cells = [game.board.cell_of(state, action) for action in range(game.num_actions)]
     if len(set(cells) - {NO_CELL}) < height * width:
-        raise UserError(f"player grouped_uct: a move of {game.name} alone does not name a cell, so there are no {grouping}.")
+        raise UserError(
+            f"player grouped_uct: the cell of a move of {game.name} depends on the position; "
+            "choose another game."
+        )
     group_of_cell = groups_of_cells(height, width, grouping).ravel()
     groups, taken, free = np.zeros(game.num_actions, np.int64), set[int](), int(group_of_cell.max()) + 1
     for action, cell in enumerate(cells):
@@ -79,9 +72,10 @@ def groups_of_actions(game: Game, grouping: str) -> np.ndarray:
 
 
 def groups_of_cells(height: int, width: int, grouping: str) -> np.ndarray:
-    """The group of each cell, [H, W]: its row, its column, or its region.
+    """Return the group of each cell, [H, W]: its row, its column, or its region.
 
-    Regions cut either side of the board into about as many parts as a part is long: nine of 3 x 3 on a board of 9 x 9.
+    Regions cut either side of the board into about as many parts as a part is long: nine of 3 x 3 on a board
+    of 9 x 9.
     """
     row, column = np.mgrid[:height, :width]
     if grouping == "rows":
@@ -103,14 +97,14 @@ def make(
     """Return the player.
 
     Args:
-        game: the game it plays; a move must say by itself to which cell it goes.
+        game: the game it plays; the cell of a move must not depend on the position.
         grouping: rows, columns or regions.
         num_simulations: simulations before each move.
         exploration: constant of UCB1 for rewards in [0, 1].
         expansion_threshold: visits before a leaf is expanded.
 
     Raises:
-        UserError: a value that it refuses, or a game whose moves have no such groups.
+        UserError: an option is out of range, or the moves of the game have no such groups.
     """
     if grouping not in GROUPINGS:
         raise UserError(f"player grouped_uct: grouping={grouping} is not one of: {', '.join(GROUPINGS)}.")

@@ -1,8 +1,9 @@
-"""A player that plays by exact values, and says of every move whether it was one.
+"""The player perfect: exact moves, and for each move whether it is exact.
 
-A game of few positions is solved whole, by listing them all. In others alpha-beta looks deeper and deeper for `seconds`, and the
-move is exact if it came to the end of every line that matters. Near the end of a game that is soon; before, the player only has
-the move of an ordinary search, and says so: `found[row].exact` of the latest `choose`, or `exact` of `analyse`.
+A small game is solved by listing all its positions. In other games alpha-beta deepens for `seconds`. The move
+is exact if the search reached the end of every line that matters, which happens near the end of a game.
+Otherwise it is the move of an ordinary search. `found[row].exact` of the latest `choose`, or `exact` of
+`analyse`, says which it was.
 """
 
 from __future__ import annotations
@@ -11,39 +12,40 @@ import time
 
 import numpy as np
 
-from azero.config import UserError
-from azero.evaluations import AUTO, choose_evaluation
+from azero.classic.deepening import Found, Searcher
+from azero.classic.solve import solve
+from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.heuristics import AUTO, choose_heuristic
 from azero.players import check_number
-from azero.search.deepening import Found, Searcher
-from azero.search.solvers import solve
+from azero.players.base import Deterministic
 
-LARGE = ("connect_four", "othello")  # too large to be solved at first; their own evaluation judges until then
-MOST_PLIES = 25  # of other games; larger ones would never be exact while it matters
-MOST_POSITIONS = 20_000  # listed and solved whole in a moment; tic-tac-toe has 5,478
+LARGE = ("connect_four", "othello")  # not exact at first; their heuristic judges positions until then
+MOST_PLIES = 25  # of other games; longer ones would be exact too late to matter
+MOST_POSITIONS = 20_000  # solved by listing them in a moment; tic-tac-toe has 5,478
 
 
-class PerfectPlayer:
-    """Exact moves: the fastest win, the slowest loss, else the first of equal moves; in a game solved whole always the first."""
+class PerfectPlayer(Deterministic):
+    """Plays exact moves: the fastest win, the slowest loss, else the first of equal moves.
+
+    In a game solved by listing its positions it plays the first of equal moves always.
+    """
 
     name = "perfect"
-    deterministic = True
 
     def __init__(self, game: Game, seconds: float, table: int) -> None:
         self.game, self.seconds = game, seconds
         self.solved = solved_moves(game)
-        evaluation = choose_evaluation(AUTO, game)
-        self.searcher = Searcher(game, evaluation=evaluation, table=table)
-        self.searcher.deepen(game.initial_state(), 0.0)  # compiles what must not take the first move's time
-        self.found: list[Found] = []  # of each position that was asked for last
+        self.searcher = Searcher(game, heuristic=choose_heuristic(AUTO, game), table=table)
+        self.searcher.deepen(game.initial_state(), 0.0)  # compile before the first move
+        self.found: list[Found] = []  # results of the latest `choose`
         self.unproven = 0
 
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games; nothing here is random."""
-
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
-        """Return a move for each of states [B, S]; `found` tells what is known of it."""
-        assert banned is None, "games whose history forbids moves are refused"
+    def choose(
+        self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return a move for each of states [B, S]; `found` holds the results."""
+        assert banned is None, "make() refuses games whose history forbids moves"
         self.found = [self.analyse(state, value_wanted=False) for state in states]
         forced = [len(self.game.legal_actions(state)) == 1 for state in states]
         self.unproven = sum(not (found.exact or only) for found, only in zip(self.found, forced, strict=True))
@@ -52,7 +54,7 @@ class PerfectPlayer:
     def analyse(self, state: np.ndarray, value_wanted: bool = True) -> Found:
         """Return the move for one state [S], its value, and whether both are exact.
 
-        Unless the value is wanted, a forced move is returned at once.
+        Without `value_wanted`, a forced move is returned at once.
         """
         if not self.solved:
             return self.searcher.deepen(state, self.seconds, value_wanted=value_wanted)
@@ -62,7 +64,7 @@ class PerfectPlayer:
 
 
 def solved_moves(game: Game) -> dict[bytes, tuple[int, float]]:
-    """The first of the best moves and the value of every unfinished position; of none where there are too many to list."""
+    """Return the first best move and the value of every unfinished position, or {} if there are too many."""
     try:
         solution = solve(game, MOST_POSITIONS)
     except UserError:
@@ -77,20 +79,22 @@ def make(game: Game, *, seconds: float = 1.0, table: int = 4_194_304) -> Perfect
     """Return the player.
 
     Args:
-        game: the game it plays: Connect Four, Othello, or any other of at most MOST_PLIES plies.
-        seconds: for each move; more of them make it exact sooner in the game.
-        table: positions that the transposition table remembers.
+        game: Connect Four, Othello, or another game of at most MOST_PLIES plies.
+        seconds: time for each move; with more, moves are exact earlier in the game.
+        table: size of the transposition table in positions.
 
     Raises:
-        UserError: a number out of range, or a game that would not be exact.
+        UserError: a number is out of range, or the player does not support the game.
     """
     check_number("perfect", "seconds", seconds, 0.001, 1_000_000, whole=False)
     check_number("perfect", "table", table, 0, 50_000_000)
     if game.repetition_words:
-        raise UserError(f"player perfect cannot play {game.name}, because its history decides what is legal; try superko=simple.")
+        raise UserError(
+            f"player perfect cannot play {game.name}: its legal moves depend on history; try superko=simple."
+        )
     if game.name not in LARGE and game.max_plies > MOST_PLIES:
         raise UserError(
-            f"player perfect has nothing to offer for {game.name} of up to {game.max_plies} plies; "
-            f"it plays {' and '.join(LARGE)} of any size, and other games of at most {MOST_PLIES} plies."
+            f"player perfect cannot solve {game.name} of up to {game.max_plies} plies; "
+            f"it plays {' and '.join(LARGE)} of any size and other games of at most {MOST_PLIES} plies."
         )
     return PerfectPlayer(game, float(seconds), table)

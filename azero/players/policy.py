@@ -1,45 +1,52 @@
-"""A player that plays the network's favourite legal move, without any search."""
+"""The player policy: the legal move of the network's highest prior, without search."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from azero.games.game import Game
 from azero.games.inputs import write_inputs
+from azero.network.inference import Inference
+from azero.players.base import Deterministic
 
-if TYPE_CHECKING:
-    from azero.network.inference import Inference
-
-LEAST_LOGIT = -700.0  # beside the highest; below, the prior of a legal action would be 0, which says that it is illegal
+# relative to the highest; below, a legal action's prior would round to 0, as if illegal
+LOWEST_LOGIT = -700.0
 
 
-class PolicyPlayer:
-    """The raw policy: the same move for the same position always, the first of equals."""
+class NetworkPlayer(Deterministic):
+    """The base of players that play by the network alone."""
 
-    deterministic = True
+    name: str
 
     def __init__(self, game: Game, inference: Inference) -> None:
-        self.name = "policy"
-        self.game = game
-        self.inference = inference
+        self.game, self.inference = game, inference
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.legal = np.zeros((inference.batch_size, game.num_actions), np.bool_)
 
-    def new_games(self, seeds: np.ndarray) -> None:
-        """Begin games; nothing here is random."""
+    def infer(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate at most one batch of states [B, S]; return (logits [B, A], values [B]), set `legal`."""
+        write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
+        logits, values = self.inference.infer(self.planes, len(states))
+        return logits[: len(states)], values[: len(states)]
 
-    def choose(self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
+
+class PolicyPlayer(NetworkPlayer):
+    """Plays by the raw policy; of equal moves the first."""
+
+    name = "policy"
+
+    def choose(
+        self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+    ) -> np.ndarray:
         """Return the legal action of the highest prior for each of states [B, S]."""
         policies, _ = self.ask(states)
         return (policies if banned is None else np.where(banned, -1.0, policies)).argmax(axis=1)
 
     def ask(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What the network says of unfinished states [B, S].
+        """Evaluate unfinished states [B, S] with the network.
 
         Returns:
-            ([B, A] float64, the prior of every action, 0 exactly where illegal; [B] float64, the value for the player to move).
+            (priors [B, A] float64, 0 exactly for illegal actions; values [B] float64 for the player to move).
         """
         size = self.inference.batch_size
         batches = [self.ask_batch(states[start : start + size]) for start in range(0, len(states), size)]
@@ -49,16 +56,15 @@ class PolicyPlayer:
         return np.concatenate(policies), np.concatenate(values)
 
     def ask_batch(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Do the work of `ask` for at most one batch."""
-        count = len(states)
-        write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
-        logits, values = self.inference.infer(self.planes, count)
-        masked = np.where(self.legal[:count], logits[:count].astype(np.float64), -np.inf)
-        above = np.maximum(masked - masked.max(axis=1, keepdims=True), LEAST_LOGIT)
-        weights = np.where(self.legal[:count], np.exp(above), 0.0)
-        return weights / weights.sum(axis=1, keepdims=True), values[:count].astype(np.float64)
+        """Evaluate at most one batch; see `ask`."""
+        logits, values = self.infer(states)
+        legal = self.legal[: len(states)]
+        masked = np.where(legal, logits.astype(np.float64), -np.inf)
+        above = np.maximum(masked - masked.max(axis=1, keepdims=True), LOWEST_LOGIT)
+        weights = np.where(legal, np.exp(above), 0.0)
+        return weights / weights.sum(axis=1, keepdims=True), values.astype(np.float64)
 
 
 def make(game: Game, *, inference: Inference) -> PolicyPlayer:
-    """Return the player; it has no options beside its network."""
+    """Return the player; its only option is the network."""
     return PolicyPlayer(game, inference)

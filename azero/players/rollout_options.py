@@ -1,26 +1,32 @@
-"""The options of every player that makes rollouts: when one is cut, and who judges it then."""
+"""Options of all players with rollouts: the length of a rollout, and the heuristic that judges a cut one."""
 
 from __future__ import annotations
 
-from azero.config import UserError
-from azero.evaluations import choose_evaluation
+from azero.classic.rollouts import NO_HEURISTIC, Judge
+from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.heuristics import choose_heuristic
 from azero.players import check_number
-from azero.search.rollouts import NO_EVALUATION, Judge
 
 
-def make_judge(player: str, game: Game, rollout_depth: int, evaluation: str) -> Judge:
-    """Return how rollouts end: after `rollout_depth` plies at most, 0 for no limit.
+def make_judge(player: str, game: Game, rollout_depth: int, heuristic: str) -> Judge:
+    """Return how rollouts end.
 
-    evaluation: who judges them then; "" for nobody, "auto" for the game's own.
+    Args:
+        player: the player's name, for messages.
+        game: the game.
+        rollout_depth: most plies of a rollout; 0 for no limit.
+        heuristic: judges a rollout that was cut; "" for none, "auto" for the best of the game.
 
     Raises:
-        UserError: a depth out of range, an evaluation that would never be asked or that there is not for this game.
+        UserError: the depth is out of range, or the heuristic is unused or does not fit the game.
     """
     check_number(player, "rollout_depth", rollout_depth, 0, 1_000_000)
-    if evaluation and not rollout_depth:
-        raise UserError(f"player {player}: evaluation={evaluation} needs a rollout_depth; rollouts to the end ask nobody.")
-    if evaluation == "network":
-        raise UserError(f"player {player}: evaluation=network is for alpha_beta and its like; alphago joins network and rollout.")
-    chosen = choose_evaluation(evaluation, game)
-    return Judge(rollout_depth or game.max_plies, chosen.address if chosen else NO_EVALUATION)
+    if heuristic and not rollout_depth:
+        raise UserError(
+            f"player {player}: heuristic={heuristic} needs a rollout_depth; full rollouts use no heuristic."
+        )
+    if heuristic == "network":
+        raise UserError(f"player {player} does not take heuristic=network; use alpha_beta or alphago.")
+    chosen = choose_heuristic(heuristic, game)
+    return Judge(rollout_depth or game.max_plies, chosen.address if chosen else NO_HEURISTIC)

@@ -1,7 +1,7 @@
-"""The evaluation cache: what the network said of a position, remembered exactly.
+"""The evaluation cache: the network's answers by position.
 
-Letters: E entries, K key words, A actions. The key is what planes and legal mask read, nothing more, so a hit is the evaluation
-itself and never changes a game. A cache belongs to one network and one lane.
+Letters: E entries, K key words, A actions. The key is what planes and legal mask read, so a hit is the exact
+evaluation and never changes a game. A cache belongs to one network and one worker.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.search.hashing import hash_words
-from azero.search.kernels import kernel
+from azero.kernels.compiled import kernel
+from azero.kernels.hashing import hash_words
 
 PROBES = 4  # entries looked at; when all hold other positions, the first is replaced
 
@@ -27,7 +27,10 @@ class EvaluationCache(NamedTuple):
 
 
 def make_cache(entries: int, key_words: int, num_actions: int) -> EvaluationCache:
-    """An empty cache of at least so many entries, rounded up to a power of two; 0 makes one that never hits."""
+    """Return an empty cache of at least `entries` entries, rounded up to a power of two.
+
+    0 makes one that never hits.
+    """
     size = 1 << (entries - 1).bit_length() if entries > 0 else 0
     return EvaluationCache(
         used=np.zeros(size, np.bool_),
@@ -40,11 +43,13 @@ def make_cache(entries: int, key_words: int, num_actions: int) -> EvaluationCach
 
 @kernel
 def first_entry(cache, key):
+    """Return the entry at which the search for a key begins."""
     return np.int64(hash_words(key) & np.uint64(cache.used.shape[0] - 1))
 
 
 @kernel
 def holds(cache, entry, key):
+    """Return whether an entry holds this key."""
     if not cache.used[entry]:
         return False
     for word in range(key.shape[0]):
@@ -55,7 +60,7 @@ def holds(cache, entry, key):
 
 @kernel
 def find(cache, key):
-    """The entry of a position, or -1."""
+    """Return the entry of a position, or -1."""
     size = cache.used.shape[0]
     if size == 0:
         return -1

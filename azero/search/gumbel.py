@@ -1,13 +1,16 @@
-"""Gumbel AlphaZero: few simulations, spent where they tell most.
+"""Gumbel AlphaZero (Danihelka et al. 2022, "Policy improvement by planning with Gumbel").
 
-Danihelka et al. 2022, "Policy improvement by planning with Gumbel". At the root, Gumbel noise added to the prior's logarithm
-draws some actions without repetition, and sequential halving shares the simulations among them: all get the same number, the
-worse half is dropped, and so on. Below the root the search is deterministic: it keeps the visits close to an improved policy,
+It needs few simulations. At the root, Gumbel noise added to the logarithm of the prior draws some actions
+without replacement. Sequential halving shares the simulations among them: all get the same number, the worse
+half is dropped, and so on. Below the root the search is deterministic: it keeps the visits close to an
+improved policy,
 
-    improved(s, a) = softmax(ln prior(s, a) + (maxvisit_init + max visits(s, .)) * value_scale * completed_q(s, a)).
+    improved(s, a) = softmax(ln prior(s, a)
+                             + (maxvisit_init + max visits(s, .)) * value_scale * completed_q(s, a)).
 
-completed_q is the mean value of a visited child and, for the others, a mix of the network's value and those means; all of them
-are then stretched to [0, 1]. The improved policy of the root is the policy target. The constants are those of mctx.
+completed_q is the mean value of a visited action and, for the others, a mix of the network's value and those
+means. All are then stretched to [0, 1]. The improved policy of the root is the policy target. The constants
+are those of mctx.
 
 Letters: B games, A actions, M actions considered at most.
 """
@@ -19,51 +22,65 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.config import SearchConfig
-from azero.search.kernels import kernel, part
-from azero.search.proof import is_open, sure_value, within_bounds
-from azero.search.random_stream import next_float
+from azero.config.schema import SearchConfig, UserError, settings
+from azero.kernels.compiled import kernel, part
+from azero.kernels.random_stream import next_float
+from azero.search.algorithm import SearchKind
+from azero.search.bounds import can_be_best, sure_value, within_bounds
 from azero.search.tree import LOSS, ROOT, SMALLEST_PRIOR
 
-ANY = -1  # number of visits
-SMALLEST_RANGE = 1e-6  # of completed_q; below it nothing is stretched, for sums in float32 are off by some 1e-7 (mctx 1e-8)
+ANY = -1  # any number of visits
+# A range of completed_q below this is not stretched: sums in float32 are off by about 1e-7. mctx has 1e-8.
+SMALLEST_RANGE = 1e-6
 
 
 class Gumbel(NamedTuple):
-    """What the kernels need of this search; meanings in `config.SearchConfig`."""
+    """The constants and arrays of the search; `config.schema.SearchConfig` documents the constants."""
 
-    noise: np.ndarray  # [B, A] float64, Gumbel noise of each root; zeros for a search without chance
-    considered_visits: np.ndarray  # [2, M + 1, num_simulations] int32: visits an action must have to be next, full and fast
+    noise: np.ndarray  # [B, A] float64, Gumbel noise of each root; zeros for a deterministic search
+    # [2, M + 1, num_simulations] int32: visits an action must have to be next, in full and in fast searches
+    considered_visits: np.ndarray
     maxvisit_init: float
     value_scale: float
     solver: bool
-    open: np.ndarray  # [A] bool, scratch: legal actions that are not known to be no better than others
+    open: np.ndarray  # [A] bool, scratch: legal actions that can be the best
     advantage: np.ndarray  # [A] float64, scratch: the second term of the improved policy's logits
     improved: np.ndarray  # [A] float64, scratch
 
 
-def make_gumbel(config: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Gumbel:
-    """The search of a config for so many games; `fast_simulations`: of the searches that are marked fast."""
-    most = min(config.max_considered_actions, num_actions)
-    unused = [0] * (config.num_simulations - fast_simulations)
-    full_visits = [visit_sequence(m, config.num_simulations) for m in range(most + 1)]
+def make_gumbel(search: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Gumbel:
+    """Return the search's constants and its arrays for `num_games` games."""
+    most = min(search.max_considered_actions, num_actions)
+    unused = [0] * (search.num_simulations - fast_simulations)
+    full_visits = [visit_sequence(m, search.num_simulations) for m in range(most + 1)]
     fast_visits = [visit_sequence(m, fast_simulations) + unused for m in range(most + 1)]
     return Gumbel(
         noise=np.zeros((num_games, num_actions)),
         considered_visits=np.array([full_visits, fast_visits], np.int32),
-        maxvisit_init=float(config.maxvisit_init),
-        value_scale=float(config.value_scale),
-        solver=config.solver,
+        maxvisit_init=float(search.maxvisit_init),
+        value_scale=float(search.value_scale),
+        solver=search.solver,
         open=np.zeros(num_actions, np.bool_),
         advantage=np.zeros(num_actions),
         improved=np.zeros(num_actions),
     )
 
 
-def visit_sequence(considered: int, num_simulations: int) -> list[int]:
-    """Sequential halving as a list: how many visits the action of each simulation has had before.
+def check(search: SearchConfig) -> None:
+    """Refuse settings by which PUCT explores."""
+    for name in ("root_temperature", "root_temperature_final", "forced_simulations", "c_puct_deviation"):
+        default = settings()[f"search.{name}"].default
+        if getattr(search, name) != default:
+            raise UserError(
+                f"search.kind=gumbel explores by its noise; leave search.{name} at {default}, "
+                "or set search.kind=puct."
+            )
 
-    With 4 actions and 8 simulations: each of the four once, then the two best twice more: 0 0 0 0 1 1 2 2.
+
+def visit_sequence(considered: int, num_simulations: int) -> list[int]:
+    """Return sequential halving as a list: how many earlier visits the action of each simulation has.
+
+    4 actions and 8 simulations give 0 0 0 0 1 1 2 2: one visit for each, then two more for the best two.
     """
     if considered <= 1:
         return list(range(num_simulations))
@@ -80,19 +97,25 @@ def visit_sequence(considered: int, num_simulations: int) -> list[int]:
 
 
 @kernel
-def draw_noise(gumbel, b, scale, stream):
-    """New noise for game b's next search: scale * Gumbel(0, 1) for each action. Scale 0 makes the search's choice certain."""
+def draw_noise(gumbel, b, temperature, stream):
+    """Draw the noise of game b's next search: temperature * Gumbel(0, 1) for each action."""
     for action in range(gumbel.noise.shape[1]):
-        uniform = 1.0 - next_float(stream) if scale > 0.0 else 0.5  # in (0, 1]
-        gumbel.noise[b, action] = -scale * math.log(max(-math.log(uniform), 1e-300))
+        uniform = 1.0 - next_float(stream) if temperature > 0.0 else 0.5  # in (0, 1]
+        gumbel.noise[b, action] = -temperature * math.log(max(-math.log(uniform), 1e-300))
+
+
+@kernel
+def begin_gumbel(tree, b, gumbel, temperature, ply, stream):
+    """Draw the noise of game b's next search, also of a fast one, because the noise chooses the move."""
+    draw_noise(gumbel, b, temperature, stream)
 
 
 @kernel
 def write_completed(tree, b, node, gumbel):
-    """gumbel.advantage [A]: completed_q of each action of an expanded node, for its player. Returns the most visits of an action.
+    """Write completed_q of each action of an expanded node, for its player, into gumbel.advantage [A].
 
-    That of an unvisited action mixes the network's value v with the visited ones' prior-weighted mean, in proportion 1 to the
-    number of visits: (v + visits * sum(prior * q) / sum(prior)) / (1 + visits), sums over visited actions.
+    An unvisited action gets (v + visits * sum(prior * q) / sum(prior)) / (1 + visits), with the network's
+    value v and sums over visited actions. Return the most visits of an action.
     """
     visits, most, prior_sum, weighted = 0, 0, 0.0, 0.0
     for action in range(gumbel.advantage.shape[0]):
@@ -116,9 +139,10 @@ def write_completed(tree, b, node, gumbel):
 
 @kernel
 def write_advantages(tree, b, node, gumbel):
-    """gumbel.advantage [A]: (maxvisit_init + max visits) * value_scale * completed_q, stretched to [0, 1], of an expanded node.
+    """Write the second term of the improved policy's logits into gumbel.advantage [A].
 
-    As in mctx, illegal actions are unvisited ones here, so the mix takes part in the stretching wherever there are any.
+    It is (maxvisit_init + max visits) * value_scale * completed_q, with completed_q stretched to [0, 1]. As
+    in mctx, illegal actions count as unvisited, so their mixed value takes part in the stretching.
     """
     most = write_completed(tree, b, node, gumbel)
     low, high = math.inf, -math.inf
@@ -136,14 +160,15 @@ def log_prior(tree, b, node, action):
 
 @kernel
 def write_open(tree, b, node, gumbel):
-    """gumbel.open [A]: legal actions of an expanded node, without those that the solver knows to be no better than others.
+    """Write which legal actions of an expanded node can be the best into gumbel.open [A].
 
-    Where all are ends of the game that lose, and nobody has carried that up, as among the guesses of `foresight`, it is all.
+    All can without the solver, and also if every action loses but the node is not proven, as happens among
+    guesses of `prefetch`.
     """
     sure, none = sure_value(tree, b, node) if gumbel.solver else LOSS, True
     for action in range(gumbel.open.shape[0]):
         legal = tree.edges[b, node, action].prior >= 0.0
-        gumbel.open[action] = legal and (not gumbel.solver or is_open(tree, b, node, action, sure))
+        gumbel.open[action] = legal and (not gumbel.solver or can_be_best(tree, b, node, action, sure))
         none &= not gumbel.open[action]
     if none:
         for action in range(gumbel.open.shape[0]):
@@ -152,7 +177,7 @@ def write_open(tree, b, node, gumbel):
 
 @kernel
 def improved_policy(tree, b, node, gumbel, out):
-    """out [A]: softmax(ln prior + advantage) over the open actions of an expanded node; 0 elsewhere."""
+    """Write softmax(ln prior + advantage) of a node's open actions into out [A]; 0 elsewhere."""
     write_advantages(tree, b, node, gumbel)
     write_open(tree, b, node, gumbel)
     highest = -math.inf
@@ -171,9 +196,9 @@ def improved_policy(tree, b, node, gumbel, out):
 
 @kernel
 def select_inner(tree, b, node, gumbel):
-    """Below the root: the open action whose share of the visits lags most behind the improved policy; of equal ones the first.
+    """Return the action below the root with the greatest improved(a) - visits(a) / (1 + visits).
 
-    The greatest improved(a) - visits(a) / (1 + visits).
+    It is the open action whose share of the visits lags most behind the improved policy, the first of equals.
     """
     improved_policy(tree, b, node, gumbel, gumbel.improved)
     visits = tree.nodes[b, node].node_visits  # of the children, and one for the node itself
@@ -188,7 +213,10 @@ def select_inner(tree, b, node, gumbel):
 
 @kernel
 def select_among(tree, b, gumbel, considered_visits):
-    """The open root action with the greatest noise + ln prior + advantage among those with so many visits or ANY; -1 if none."""
+    """Return the open root action with the greatest noise + ln prior + advantage, or -1.
+
+    considered_visits: only actions with this number of visits; ANY for all.
+    """
     write_advantages(tree, b, ROOT, gumbel)
     best, best_score = -1, -math.inf
     for action in range(gumbel.advantage.shape[0]):
@@ -202,7 +230,10 @@ def select_among(tree, b, gumbel, considered_visits):
 
 @kernel
 def select_root(tree, b, gumbel):
-    """At the root: the next action of sequential halving. The best of the others takes the place of one that is not open."""
+    """Return the next action of sequential halving at the root.
+
+    If that action is not open, the best of all open actions replaces it.
+    """
     legal, visits = 0, 0
     for action in range(gumbel.advantage.shape[0]):
         legal += tree.edges[b, ROOT, action].prior >= 0.0
@@ -215,13 +246,16 @@ def select_root(tree, b, gumbel):
 
 @kernel
 def select_next(tree, b, node, gumbel):
-    """The action by which a simulation leaves a node."""
+    """Return the action by which a simulation leaves a node."""
     return select_root(tree, b, gumbel) if node == ROOT else select_inner(tree, b, node, gumbel)
 
 
 @kernel
-def choose_gumbel(tree, b, gumbel):
-    """The move after the search: the best of the most visited open root actions."""
+def choose_gumbel(tree, b, gumbel, temperature, stream):
+    """Return the move after the search: the best of the most visited open root actions.
+
+    The temperature was in the noise.
+    """
     write_open(tree, b, ROOT, gumbel)
     most = 0
     for action in range(gumbel.advantage.shape[0]):
@@ -232,10 +266,11 @@ def choose_gumbel(tree, b, gumbel):
 
 @kernel
 def improved_value(tree, b, gumbel):
-    """What the search found game b's root to be worth for its player: completed_q under the improved policy; a proof is exact.
+    """Return the value of game b's root for its player: the mean of completed_q under the improved policy.
 
-    The mean of all simulations is worth less than that: sequential halving tries bad moves as often as good ones before it drops
-    them. In solved positions of Connect Four it was 0.17 too low where the game is long, and 0.1 further from the truth.
+    A proven value is exact. The mean of all simulations would be too low, because sequential halving tries
+    bad moves as often as good ones at first. (Measured in solved positions of Connect Four: 0.17 too low far
+    from the end of the game, and 0.1 further from the exact value.)
     """
     if tree.nodes[b, ROOT].proven:
         return np.float64(tree.nodes[b, ROOT].raw_value)
@@ -245,3 +280,25 @@ def improved_value(tree, b, gumbel):
     for action in range(gumbel.advantage.shape[0]):
         value += gumbel.improved[action] * gumbel.advantage[action]
     return within_bounds(tree, b, ROOT, value)
+
+
+@kernel
+def write_improved(tree, b, gumbel, out):
+    """Write the policy target, the improved policy of game b's root, into out [A] float32."""
+    improved_policy(tree, b, ROOT, gumbel, out)
+
+
+KIND = SearchKind(
+    name="gumbel",
+    make=make_gumbel,
+    next_child=select_next,
+    begin_search=begin_gumbel,
+    write_target=write_improved,
+    search_value=improved_value,
+    choose_move=choose_gumbel,
+    draw_noise=draw_noise,
+    check=check,
+    reuses_tree=False,
+    anytime=False,
+    widen="raise selfplay.temperature or selfplay.opening_fraction, lower search.value_scale",
+)

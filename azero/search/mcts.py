@@ -1,10 +1,10 @@
-"""Monte Carlo tree search as three verbs, select, expand and backup, and the loop around them.
+"""Monte Carlo tree search: select, expand and backup, and the loop around them.
 
-Letters: B games, N nodes, A actions, R rows of one inference batch.
+Letters: B games, N nodes, A actions, K key words, R rows of one inference batch.
 
-The loop knows no noise, temperature or move; those live at the root (`root.py`). A game's simulations run until one needs the
-network; its leaf then waits in `leaf` while the other games go on, so every wave gives the network one full batch. Ends of the
-game and cached positions cost no evaluation and are backed up at once.
+A game's simulations run until one needs the network. Its leaf then waits in `leaf` while the other games go
+on, so every wave gives the network a full batch. Ends of the game and cached positions need no evaluation and
+are backed up at once. Noise, temperature and the move belong to the search algorithm.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ import math
 import numpy as np
 
 from azero.games.game import rules_at
+from azero.kernels.compiled import borrowed, kernel, part
+from azero.search.algorithm import next_child
+from azero.search.bounds import bounded_sum, tighten
 from azero.search.cache import find, remember
-from azero.search.kernels import borrowed, kernel, part
-from azero.search.proof import bounded_sum, tighten
-from azero.search.scores import next_child
-from azero.search.spread import set_square_sum, square_sum
 from azero.search.tree import LOSS, NO_LEAF, NO_PARENT, ROOT, UNVISITED, WIN, add_child
+from azero.search.variance import set_square_sum, square_sum
 
 
 @part
-def select(rules, tree, b, score):
-    """Descend from the root along the best scores to a node that is new or proven, creating it if needed."""
+def select(rules, tree, b, algorithm):
+    """Descend from the root along selected actions to a new or proven node, creating it if needed."""
     node = ROOT
     while tree.nodes[b, node].expanded and not tree.nodes[b, node].proven:
-        action = next_child(tree, b, node, score)
+        action = next_child(tree, b, node, algorithm)
         child = tree.edges[b, node, action].child
         if child == UNVISITED:
             return add_child(rules, tree, b, node, action)
@@ -37,7 +37,7 @@ def select(rules, tree, b, score):
 
 @part
 def expand(tree, b, node, prior, value):
-    """Give a node its evaluation: prior [A] (ILLEGAL or a probability) and value for its player to move."""
+    """Give a node its evaluation: prior [A] (ILLEGAL or a probability) and value, for its player to move."""
     for action in range(prior.shape[0]):
         tree.edges[b, node, action].prior = prior[action]
     tree.nodes[b, node].raw_value = value
@@ -46,21 +46,21 @@ def expand(tree, b, node, prior, value):
 
 @part
 def backup(tree, b, leaf, value):
-    """Add the leaf's value, meant for the player to move there, to every node and edge on the way to the root."""
+    """Add the leaf's value, for its player to move, to every node and edge on the way to the root."""
     add_above(tree, b, leaf, value, 1)
 
 
 @part
 def add_above(tree, b, node, value, visits):
-    """Add a value, meant for the player to move at a node, and so many visits to it and to all on the way to the root."""
+    """Add a value, for the player to move at `node`, and visits to the node and to all above it."""
     while True:
-        bounded = tree.nodes[b, node].least > LOSS or tree.nodes[b, node].most < WIN
+        bounded = tree.nodes[b, node].lower > LOSS or tree.nodes[b, node].upper < WIN
         before = bounded_sum(tree, b, node) if bounded else 0.0
         tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
         set_square_sum(tree.nodes, b, node, square_sum(tree.nodes, b, node) + visits * value * value)
-        if bounded:
-            value = np.float32(bounded_sum(tree, b, node) - before)  # as much of it as the bounds allow to count above
+        if bounded:  # only what the bounds admit counts above
+            value = np.float32(bounded_sum(tree, b, node) - before)
         parent = tree.nodes[b, node].parent
         if parent == NO_PARENT:
             return
@@ -70,10 +70,13 @@ def add_above(tree, b, node, value, visits):
 
 @part
 def add_to_edge(tree, b, node, value, visits):
-    """Add a value for the player to move at a node, and visits, to the edge above; return it for the player to move there."""
+    """Add a value for the player to move at a node, and visits, to the edge above.
+
+    Return the value for the player to move there.
+    """
     parent, action = tree.nodes[b, node].parent, tree.nodes[b, node].parent_action
     if tree.nodes[b, parent].to_play != tree.nodes[b, node].to_play:
-        value = -value  # the one place where a value changes its perspective
+        value = -value  # the only place where a value changes its perspective
     tree.edges[b, parent, action].child_visits += visits
     tree.edges[b, parent, action].child_value_sum += value
     return value
@@ -81,14 +84,14 @@ def add_to_edge(tree, b, node, value, visits):
 
 @kernel
 def prove(tree, b, node):
-    """Carry a proven node's value up as far as it tells anything of the nodes above, and put right what they count, as in lc0."""
+    """Tighten the bounds above a proven node and correct the sums there, as in lc0."""
     while tree.nodes[b, node].parent != NO_PARENT:
         node = tree.nodes[b, node].parent
         before = bounded_sum(tree, b, node)
         if not tighten(tree, b, node):
             return
         change = np.float32(bounded_sum(tree, b, node) - before)
-        if tree.nodes[b, node].least == tree.nodes[b, node].most:
+        if tree.nodes[b, node].lower == tree.nodes[b, node].upper:
             write_proof(tree, b, node)
         if change != 0.0 and tree.nodes[b, node].parent != NO_PARENT:
             value = add_to_edge(tree, b, node, change, 0)
@@ -97,8 +100,8 @@ def prove(tree, b, node):
 
 @kernel
 def write_proof(tree, b, node):
-    """Make a node whose bounds have met a proven one: its value is what every visit brought, to the last bit."""
-    value, visits = np.float64(tree.nodes[b, node].least), tree.nodes[b, node].node_visits
+    """Make a node whose bounds have met a proven one, with sums of that value to the last bit."""
+    value, visits = np.float64(tree.nodes[b, node].lower), tree.nodes[b, node].node_visits
     tree.nodes[b, node].raw_value = value
     tree.nodes[b, node].proven = True
     tree.nodes[b, node].value_sum = value * visits
@@ -106,18 +109,19 @@ def write_proof(tree, b, node):
 
 
 @part
-def simulate(rules, tree, cache, b, score, key):
-    """Run game b's simulations until one needs the network (True; its leaf waits in `leaf`) or none is left to do (False).
+def simulate(rules, tree, cache, b, algorithm, key):
+    """Run game b's simulations until one needs the network; its leaf then waits in `leaf`.
 
-    None is when the root is proven. The root must be expanded. key: scratch, [K] uint64.
+    Return False if none is left to do, which includes a proven root. The root must be expanded. key: scratch,
+    [K] uint64.
     """
     while tree.searches[b].simulations_left > 0 and not tree.nodes[b, ROOT].proven:
-        leaf = select(rules, tree, b, score)
+        leaf = select(rules, tree, b, algorithm)
         if not tree.nodes[b, leaf].proven and not expand_from_cache(rules, tree, cache, b, leaf, key):
             tree.searches[b].leaf = leaf
             return True
         backup(tree, b, leaf, tree.nodes[b, leaf].raw_value)
-        if score.solver and tree.nodes[b, leaf].proven:
+        if algorithm.solver and tree.nodes[b, leaf].proven:
             prove(tree, b, leaf)
         tree.searches[b].simulations_left -= 1
     return False
@@ -125,7 +129,10 @@ def simulate(rules, tree, cache, b, score, key):
 
 @part
 def expand_root(rules, tree, cache, b, key):
-    """Expand an unexpanded root from the cache (False) or let it wait for the network (True). It is no simulation."""
+    """Expand an unexpanded root from the cache, or let it wait for the network and return True.
+
+    This is not a simulation.
+    """
     if expand_from_cache(rules, tree, cache, b, ROOT, key):
         backup(tree, b, ROOT, tree.nodes[b, ROOT].raw_value)
         return False
@@ -135,6 +142,7 @@ def expand_root(rules, tree, cache, b, key):
 
 @part
 def expand_from_cache(rules, tree, cache, b, node, key):
+    """Expand a node if the cache knows its position. Return whether it does."""
     if cache.used.shape[0] == 0:
         return False
     rules.evaluation_key(tree.states[b, node], key)
@@ -147,7 +155,7 @@ def expand_from_cache(rules, tree, cache, b, node, key):
 
 @part
 def softmax_over_legal(logits, legal, prior):
-    """prior [A]: softmax of the legal logits; ILLEGAL elsewhere."""
+    """Write the softmax of the legal logits into prior [A]; ILLEGAL elsewhere."""
     highest = -math.inf
     for action in range(logits.shape[0]):
         if legal[action] and logits[action] > highest:
@@ -167,9 +175,9 @@ def softmax_over_legal(logits, legal, prior):
 
 @kernel
 def write_rows(addresses, tree, planes, games):
-    """Write the planes of every waiting leaf, one row each, and its game to games [R] int64. Returns the number of rows.
+    """Write the planes of waiting leaves into planes [R, C, H, W] and their games into games [R] int64.
 
-    At most R = planes.shape[0] leaves are taken; B <= R in self-play, and searches of more positions call again.
+    Return the number of rows, R at most. In self-play B <= R; a search of more positions calls again.
     """
     rules = rules_at(addresses)
     tree, planes = borrowed(tree), borrowed(planes)
@@ -183,13 +191,14 @@ def write_rows(addresses, tree, planes, games):
 
 
 @kernel
-def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prior):
-    """Expand and back up the leaves of the first `rows` games with the network's answer.
+def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scratch):
+    """Expand and back up the leaves of the first `rows` of games [R] with the network's answers.
 
-    logits: [R, A] float32. values: [R] float32, for the player to move at the leaf. legal, key, prior: scratch, [A] [K] [A].
+    logits: [R, A] float32. values: [R] float32, for the player to move at the leaf.
     """
     rules = rules_at(addresses)
-    tree, cache, logits = borrowed(tree), borrowed(cache), borrowed(logits)
+    tree, cache, logits, scratch = borrowed(tree), borrowed(cache), borrowed(logits), borrowed(scratch)
+    legal, key, prior = scratch.legal, scratch.key, scratch.prior
     for row in range(rows):
         b = games[row]
         leaf = tree.searches[b].leaf
@@ -207,13 +216,18 @@ def absorb(addresses, tree, cache, games, rows, logits, values, legal, key, prio
 
 
 @kernel
-def search_wave(addresses, tree, cache, games, score, key):
-    """Move the searches of `games` [any] on until each waits for the network or is done. Returns how many wait."""
+def search_wave(addresses, tree, cache, games, algorithm, key):
+    """Advance the searches of `games` [any] until each waits for the network or is done.
+
+    Return how many wait.
+    """
     rules = rules_at(addresses)
-    tree, cache, score = borrowed(tree), borrowed(cache), borrowed(score)
+    tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
     waiting = 0
     for b in games:
-        if tree.searches[b].leaf == NO_LEAF and (tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)):
-            simulate(rules, tree, cache, b, score, key)
+        if tree.searches[b].leaf == NO_LEAF and (
+            tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)
+        ):
+            simulate(rules, tree, cache, b, algorithm, key)
         waiting += tree.searches[b].leaf != NO_LEAF
     return waiting

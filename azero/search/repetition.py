@@ -1,10 +1,11 @@
-"""Moves that a game's history forbids (superko): found for the position really on the board, and taken out at the root.
+"""Moves that a game's history forbids (superko): found for the current position and removed at the root.
 
 Letters: B positions, G games, P plies, A actions, S state words, R repetition words.
 
-A move is forbidden if the repetition key after it is the key of an earlier position and not the present one's (so a pass never
-is). Inside the tree nobody knows the history: a search may spend simulations on a repeat that lies deeper. It is never played,
-because at every move the root's own mask is exact, and `max_plies` bounds every line of play.
+A move is forbidden if the repetition key after it equals that of an earlier position but not the present one,
+so passing is always allowed. Inside the tree the history is unknown: a search may spend simulations on a
+deeper repeat. It is never played, because the root's mask is exact at every move, and `max_plies` bounds
+every line of play.
 """
 
 from __future__ import annotations
@@ -12,14 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from azero.games.game import Game, rules_at
-from azero.search.kernels import kernel
-from azero.search.spread import set_square_sum, square_sum
+from azero.kernels.compiled import kernel
 from azero.search.tree import ILLEGAL, ROOT, UNVISITED
+from azero.search.variance import set_square_sum, square_sum
 
 
 @kernel
 def same_key(one, other):
-    """Whether two keys [R] are equal."""
+    """Return whether two keys [R] are equal."""
     for word in range(one.shape[0]):
         if one[word] != other[word]:
             return False
@@ -28,9 +29,9 @@ def same_key(one, other):
 
 @kernel
 def find_banned(rules, states, plies, state, legal, keys, successor, banned):
-    """Write which of the legal actions of `state` would repeat one of states[:plies], into banned [A]. Returns how many.
+    """Write which legal actions of `state` would repeat one of states[:plies] into banned [A].
 
-    keys: scratch, [P + 2, R], P at least `plies`. successor: scratch, [S].
+    Return how many. keys: scratch, [P + 2, R], P at least `plies`. successor: scratch, [S].
     """
     here, there = keys[plies], keys[plies + 1]
     for ply in range(plies):
@@ -55,7 +56,10 @@ def find_banned(rules, states, plies, state, legal, keys, successor, banned):
 
 @kernel
 def child_squares(tree, b, action):
-    """What came into the root's sum of squares through an action; of a forgotten child its share by visits."""
+    """Return the part of the root's sum of squares that came through an action.
+
+    A forgotten child gets a share by its visits.
+    """
     child = tree.edges[b, ROOT, action].child
     if child != UNVISITED:
         return square_sum(tree.nodes, b, child)
@@ -65,7 +69,7 @@ def child_squares(tree, b, action):
 
 @kernel
 def ban(tree, b, banned):
-    """Take banned [A] actions out of game b's expanded root, with what earlier searches found behind them."""
+    """Remove banned [A] actions from game b's expanded root, with what earlier searches found behind them."""
     left, count = 0.0, 0
     for action in range(banned.shape[0]):
         if tree.edges[b, ROOT, action].prior < 0.0:
@@ -82,27 +86,34 @@ def ban(tree, b, banned):
         tree.edges[b, ROOT, action].child_value_sum = 0.0
     for action in range(banned.shape[0]):
         if tree.edges[b, ROOT, action].prior >= 0.0:
-            tree.edges[b, ROOT, action].prior = tree.edges[b, ROOT, action].prior / left if left > 0.0 else 1.0 / count
+            tree.edges[b, ROOT, action].prior = (
+                tree.edges[b, ROOT, action].prior / left if left > 0.0 else 1.0 / count
+            )
 
 
 @kernel
 def ban_roots(tree, games, banned):
-    """Take banned [B, A] actions out of the expanded roots of `games` [B]."""
+    """Remove banned [B, A] actions from the expanded roots of `games` [B]."""
     for row in range(games.shape[0]):
         ban(tree, games[row], banned[row])
 
 
 @kernel
 def find_banned_of_games(addresses, history, plies, games, states, keys, successor, legal, banned):
-    """Write banned [B, A] for states [B, S] of `games` [B] with history [G, P, S] and plies [G]; the others are scratch."""
+    """Write banned [B, A] for states [B, S] of `games` [B] with history [G, P, S] and plies [G].
+
+    The other arguments are scratch.
+    """
     rules = rules_at(addresses)
     for row in range(games.shape[0]):
         rules.legal_mask(states[row], legal)
-        find_banned(rules, history[games[row]], plies[games[row]], states[row], legal, keys, successor, banned[row])
+        find_banned(
+            rules, history[games[row]], plies[games[row]], states[row], legal, keys, successor, banned[row]
+        )
 
 
 class History:
-    """The earlier positions of G games in progress; of a game without a repetition key nothing is kept."""
+    """The earlier positions of G games in progress. A game without a repetition key keeps none."""
 
     def __init__(self, game: Game, num_games: int) -> None:
         self.game = game
@@ -114,13 +125,16 @@ class History:
         self.legal = np.zeros(game.num_actions, np.bool_)
 
     def add(self, games: np.ndarray, states: np.ndarray) -> None:
-        """Keep states [B, S] of `games` [B], from which a move has been played."""
+        """Store states [B, S] of `games` [B], from which a move has been played."""
         if self.game.repetition_words:
             self.states[games, self.plies[games]] = states
             self.plies[games] += 1
 
     def banned(self, games: np.ndarray, states: np.ndarray) -> np.ndarray | None:
-        """Which actions the history forbids in states [B, S] of `games` [B]: [B, A] bool, None for a game that forbids none."""
+        """Return which actions the history forbids in states [B, S] of `games` [B].
+
+        [B, A] bool, or None for a game that forbids none.
+        """
         if not self.game.repetition_words:
             return None
         banned = np.zeros((len(games), self.game.num_actions), np.bool_)
@@ -131,7 +145,7 @@ class History:
         return banned
 
     def legal_mask(self, number: int, state: np.ndarray) -> np.ndarray:
-        """What may be played in game `number`, which stands at `state`: [A] bool, legal and not forbidden by the history."""
+        """Return which actions are legal and not forbidden in game `number` at `state`, [A] bool."""
         banned = self.banned(np.array([number]), state[None])
         legal = self.game.legal_mask(state)
         return legal if banned is None else legal & ~banned[0]

@@ -2,10 +2,11 @@
 
 Letters: B games, N nodes, A actions, S state words.
 
-Every game owns row b of every array and fills its nodes in order of creation, so a child's index is always above its parent's.
-A node keeps its state: the search never replays moves. Statistics of an edge live in the parent's row, where selection reads it.
-Nodes and edges are arrays of small structures, because a descent reads all fields of one node together (measured: 348 ns a
-simulation, 571 with an array for each field). From Python, `tree.edges["child_visits"][b, ROOT]` is an array as any other.
+Every game owns row b of every array and fills its nodes in order of creation, so a child's index is always
+above its parent's. A node keeps its state: the search never replays moves. Statistics of an edge are stored
+in the parent's row, where selection reads them. Nodes and edges are arrays of small structures, because a
+descent reads all fields of one node together (measured: 348 ns a simulation, 571 with an array for each
+field). In Python, `tree.edges["child_visits"][b, ROOT]` is an array like any other.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.search.kernels import kernel, part
-from azero.search.spread import set_square_sum, square_sum
+from azero.kernels.compiled import kernel, part
+from azero.search.variance import set_square_sum, square_sum
 
 ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
 NO_PARENT = -1
 NO_LEAF = -1  # leaf: the game waits for no evaluation
 LOSS, WIN = -1.0, 1.0  # nothing is worse, nothing is better
-SMALLEST_PRIOR = 1e-38  # that counts where a logarithm is taken or a share: its logarithm is still a number in float32
+SMALLEST_PRIOR = 1e-38  # lower bound of priors in logarithms and shares: float32 still holds its logarithm
 ILLEGAL = np.float32(-1.0)  # prior of an action that the rules forbid
 
 FIELDS: list[tuple[str, type]] = [
@@ -30,16 +31,16 @@ FIELDS: list[tuple[str, type]] = [
     ("parent_action", np.int32),  # the action that led here
     ("node_visits", np.int32),  # evaluation of the node itself included
     ("value_sum", np.float32),  # sum of backed-up values, for to_play
-    ("raw_value", np.float32),  # the network's value or, where it is proven, the exact one, for to_play
-    ("least", np.float32),  # of what it may be worth for to_play: LOSS while nothing is known
-    ("most", np.float32),  # WIN while nothing is known
+    ("raw_value", np.float32),  # the network's value or, if proven, the exact one, for to_play
+    ("lower", np.float32),  # bound of its value for to_play: LOSS while nothing is known
+    ("upper", np.float32),  # bound of its value for to_play: WIN while nothing is known
     ("to_play", np.int8),  # 0 or 1
     ("terminal", np.bool_),
-    ("proven", np.bool_),  # an end of the game, or with `search.solver` a node of which the value is certain: least == most
+    ("proven", np.bool_),  # an end of the game, or with `search.solver` a node with lower == upper
     ("expanded", np.bool_),  # the priors are known
 ]
 NODE = np.dtype(FIELDS, align=True)
-# with the sum of the squares of backed-up values, as they were then: see `azero/search/spread.py`
+# with the sum of squares of the backed-up values, see `azero/search/variance.py`
 SPREAD_NODE = np.dtype([*FIELDS, ("square_sum", np.float32)], align=True)
 EDGE = np.dtype(
     [
@@ -54,7 +55,7 @@ SEARCH = np.dtype(
         ("num_nodes", np.int32),
         ("leaf", np.int32),  # the node that waits for its evaluation, or NO_LEAF
         ("simulations_left", np.int32),
-        ("fast", np.bool_),  # with the small budget, for the best move and not to learn from: nothing is forced at its root
+        ("fast", np.bool_),  # a search with the small budget, to choose a move and not to train on
     ],
     align=True,
 )
@@ -69,8 +70,10 @@ class Tree(NamedTuple):
     searches: np.ndarray  # [B] SEARCH
 
 
-def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int, node: np.dtype = NODE) -> Tree:
-    """Empty trees of such nodes; call `reset` for each game before its first search."""
+def make_tree(
+    num_games: int, num_nodes: int, num_actions: int, state_words: int, node: np.dtype = NODE
+) -> Tree:
+    """Return empty trees with nodes of dtype `node`; call `reset` for each game before its first search."""
     tree = Tree(
         states=np.zeros((num_games, num_nodes, state_words), np.uint64),
         nodes=np.zeros((num_games, num_nodes), node),
@@ -78,23 +81,23 @@ def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int
         searches=np.zeros(num_games, SEARCH),
     )
     tree.searches["leaf"] = NO_LEAF
-    tree.nodes["least"], tree.nodes["most"] = LOSS, WIN
+    tree.nodes["lower"], tree.nodes["upper"] = LOSS, WIN
     return tree
 
 
 def nodes_needed(num_simulations: int, tree_reuse: bool) -> int:
-    """Nodes a game needs: the root and one a simulation, three times that when the subtree of the move played is kept.
+    """Return how many nodes a game needs: the root and one a simulation, three times that to keep subtrees.
 
-    What a kept subtree has beyond that is forgotten by `reroot`, oldest nodes staying.
+    `reroot` forgets what a kept subtree has beyond that; the oldest nodes stay.
     """
     return (3 if tree_reuse else 1) * num_simulations + 1
 
 
 @part
-def set_bounds(tree, b, node, least, most):
-    """Tell what a node may be worth for its player to move."""
-    tree.nodes[b, node].least = least
-    tree.nodes[b, node].most = most
+def set_bounds(tree, b, node, lower, upper):
+    """Set the bounds of a node's value for its player to move."""
+    tree.nodes[b, node].lower = lower
+    tree.nodes[b, node].upper = upper
 
 
 @part
@@ -116,7 +119,7 @@ def clear_node(tree, b, node):
 
 @part
 def describe_node(rules, tree, b, node):
-    """Read from the rules who moves at a node whose state is set, whether the game is over there, and with which value."""
+    """Read from the rules who moves at a node whose state is set, whether the game is over, and its value."""
     state = tree.states[b, node]
     tree.nodes[b, node].to_play = rules.to_play(state)
     if rules.is_terminal(state):
@@ -129,7 +132,7 @@ def describe_node(rules, tree, b, node):
 
 @part
 def reset(rules, tree, b, state):
-    """Begin row b anew with `state` at the root, not yet evaluated."""
+    """Start row b anew with `state` at the root, not yet evaluated."""
     clear_node(tree, b, ROOT)
     tree.nodes[b, ROOT].parent = NO_PARENT
     tree.searches[b].num_nodes = 1
@@ -141,7 +144,7 @@ def reset(rules, tree, b, state):
 
 @part
 def add_child(rules, tree, b, parent, action):
-    """Create the node that `action` leads to; returns its index. The row must have room."""
+    """Create the node that `action` leads to and return its index. The row must have room."""
     child = tree.searches[b].num_nodes
     tree.searches[b].num_nodes = child + 1
     clear_node(tree, b, child)
@@ -162,7 +165,7 @@ def move_node(tree, b, source, target):
     tree.nodes[b, target].terminal = tree.nodes[b, source].terminal
     tree.nodes[b, target].proven = tree.nodes[b, source].proven
     tree.nodes[b, target].expanded = tree.nodes[b, source].expanded
-    set_bounds(tree, b, target, tree.nodes[b, source].least, tree.nodes[b, source].most)
+    set_bounds(tree, b, target, tree.nodes[b, source].lower, tree.nodes[b, source].upper)
     tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
     tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
     tree.nodes[b, target].value_sum = tree.nodes[b, source].value_sum
@@ -176,10 +179,10 @@ def move_node(tree, b, source, target):
 
 @kernel
 def forget_proof(tree, b):
-    """Make row b's root one of which nothing is known: what its bounds stand on may be forgotten, or be banned here.
+    """Reset the bounds and the proof of row b's root.
 
-    The evaluation of a proven one is lost. Its children's mean takes the place of that, so that nothing of the proof stays in its
-    sums.
+    The nodes behind them may be forgotten, or their moves banned here. The evaluation of a proven root is
+    lost. The mean of its children replaces it, so that its sums hold nothing of the proof.
     """
     set_bounds(tree, b, ROOT, LOSS, WIN)
     if not tree.nodes[b, ROOT].proven:
@@ -199,9 +202,9 @@ def forget_proof(tree, b):
 def reroot(tree, b, new_root, room, new_index):
     """Keep the subtree of `new_root` as row b's tree, moved to the front, and leave `room` nodes free.
 
-    Nodes that do not fit are forgotten, latest created first; the statistics of their edges stay, and a later descent creates
-    them again. The new root must be proven anew, see `forget_proof`.
-    new_index: scratch, [N] int32. In-place moving is safe because a child's index is above its parent's.
+    Nodes that do not fit are forgotten, the latest created first. The statistics of their edges stay, and a
+    later descent creates them again. The new root must be proven again, see `forget_proof`. new_index:
+    scratch, [N] int32. Nodes can move in place because a child's index is above its parent's.
     """
     places = tree.states.shape[1] - room
     kept = 0
@@ -229,7 +232,7 @@ def reroot(tree, b, new_root, room, new_index):
 
 @kernel
 def find_state(tree, b, state):
-    """The most visited node of row b with that state, or -1."""
+    """Return the most visited node of row b with that state, or -1."""
     found = -1
     for node in range(tree.searches[b].num_nodes):
         same = True

@@ -1,7 +1,11 @@
-"""Exact scores of positions, and how often a champion's moves fall short of them. Only to measure, never to train.
+"""Exact scores of positions, and how often a champion misses them: to measure, never to train on.
+
+For others: `solvers`, `positions`, `judging`, `known`, `tictactoe`.
+Imports: config, process, run, games, network, report, classic, players, match.
 
 Letters: P positions, A actions, S state words.
 
-A *score* is said of a move and counts plies: +n, the player to move wins with the n-th ply from here on, that move being the
-first; -n, the player loses so; 0, a draw. Of winning moves the one with fewest plies is best, of losing ones that with most.
+A *score* belongs to a move and counts plies, that move being the first. +n: the player to move wins with the
+n-th ply. -n: the player loses with it. 0: a draw. The best winning move has the fewest plies, the best losing
+move the most.
 """

@@ -1,8 +1,9 @@
-"""Which first moves of Hex win, without swap: a figure for each cell, row by row, 1 where the first player wins.
+"""Know which first moves of Hex win, without swap.
 
-The maps of 6 x 6 and 7 x 7 are published, that of 5 x 5 is by `scripts/experiments/solve_hex.py`, and those of smaller boards our
-own search finds in a moment. So the exact value is known after each opening, where the second player is to move, and the sign of
-the network's value says whether the network knows it too.
+A map has a digit for each cell, row by row: 1 if the first player wins. The maps of 6 x 6 and 7 x 7 are
+published, that of 5 x 5 is by `scripts/experiments/solve_hex.py`, and azero's own search finds those of
+smaller boards. So the exact value is known after each first move, and the sign of the network's value shows
+whether the network knows it.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ OPENINGS = {
 
 
 def has_openings(game_name: str, options: dict[str, Any]) -> bool:
-    """Tell whether the map of a game is known; options that are not named are the game's defaults."""
+    """Check whether the map of a game is known; options that are not named have their defaults."""
     return game_name == "hex" and options.get("size", 7) in OPENINGS and not options.get("swap", False)
 
 
 def opening_states(game: Game) -> np.ndarray:
-    """[A, S] uint64: the states after each first move."""
+    """Return the states after each first move, [A, S] uint64."""
     return np.stack([game.step(game.initial_state(), action) for action in range(game.num_actions)])
 
 
 def opening_values(game: Game) -> np.ndarray:
-    """[A] float64: the exact value of each of `opening_states` for its player to move, the second one: 1 or -1."""
+    """Return the exact values of `opening_states` for the second player, 1 or -1: [A] float64."""
     cells = OPENINGS[game.options["size"]].replace(" ", "")
     return np.array([-1.0 if cell == "1" else 1.0 for cell in cells])

@@ -1,7 +1,7 @@
-"""What a player answers to positions whose scores are known, and how far it is from the truth.
+"""Ask players about positions whose scores are known, and judge their answers.
 
-A *mistake* is a move that does not keep the game's value: it throws a win or a draw away. A slower win than need be, or a faster
-loss, is no mistake; the share of best moves counts those.
+A *mistake* is a move that does not keep the game's value: it throws a win or a draw away. A slow win or a
+fast loss is not a mistake, but it is not a best move either.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.config import SearchConfig
+from azero.config.schema import SearchConfig
 from azero.games.game import Game
 from azero.network.inference import Inference
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.truth.hex_openings import opening_states, opening_values
-from azero.truth.positions import PositionSet
+from azero.truth.positions import ILLEGAL, PositionSet
 
-BATCHES_AT_ONCE = 4  # of positions in one search: some wait for the network while others descend
+BATCHES_AT_ONCE = 4  # of positions in a search: some wait for the network while others descend
 
 
 class Answers(NamedTuple):
-    """What a player says of positions."""
+    """What a player answers."""
 
     moves: np.ndarray  # [P] int64
     values: np.ndarray  # [P] float64 in [-1, 1], for the player to move
 
 
-class Figures(NamedTuple):
+class Stats(NamedTuple):
     """How good answers are."""
 
     positions: int
@@ -41,29 +41,29 @@ class Figures(NamedTuple):
 
     @property
     def mistakes(self) -> int:
-        """How many moves do not keep the value."""
+        """Moves that do not keep the value."""
         return round(self.positions * (1 - self.keeps_value))
 
 
-class OpeningFigures(NamedTuple):
-    """How well a network knows the first moves of a game of Hex."""
+class OpeningStats(NamedTuple):
+    """How well a network knows the first moves of Hex."""
 
     values: np.ndarray  # [A] float64, the network's value after each, for the second player
     right: np.ndarray  # [A] bool, it has the sign of the exact one
     value_error: float  # mean distance between them, 0 to 2
 
 
-def judge_openings(game: Game, inference: Inference) -> OpeningFigures:
-    """Ask a network about the openings of small Hex and compare it with the truth; see `has_openings`."""
+def judge_openings(game: Game, inference: Inference) -> OpeningStats:
+    """Compare a network's values after the first moves of Hex with the exact ones; see `has_openings`."""
     values, exact = ask_network(game, inference, opening_states(game)).values, opening_values(game)
-    return OpeningFigures(values, np.sign(values) == exact, float(np.abs(values - exact).mean()))
+    return OpeningStats(values, np.sign(values) == exact, float(np.abs(values - exact).mean()))
 
 
-def judge(asked: PositionSet, answers: Answers) -> Figures:
-    """Compare answers with the truth."""
+def judge(asked: PositionSet, answers: Answers) -> Stats:
+    """Compare answers with the exact scores."""
     chosen = np.take_along_axis(asked.scores, answers.moves[:, None], axis=1)[:, 0]
     best = asked.best
-    return Figures(
+    return Stats(
         positions=len(best),
         keeps_value=float((np.sign(chosen) == np.sign(best)).mean()),
         best_move=float((chosen == best).mean()),
@@ -71,21 +71,28 @@ def judge(asked: PositionSet, answers: Answers) -> Figures:
     )
 
 
-def judge_all(sets: Sequence[PositionSet], answers: Answers) -> list[Figures]:
-    """Compare answers to the positions of all sets, one set after the other, with the truth."""
+def random_mistakes(asked: PositionSet) -> float:
+    """Return the share of mistakes of uniformly random legal moves, exactly: the mean over positions."""
+    legal = asked.scores != ILLEGAL
+    wrong = legal & (np.sign(asked.scores) != np.sign(asked.best)[:, None])
+    return float((wrong.sum(axis=1) / legal.sum(axis=1)).mean())
+
+
+def judge_all(sets: Sequence[PositionSet], answers: Answers) -> list[Stats]:
+    """Compare answers to the positions of all sets, in their order, with the exact scores."""
     ends = np.cumsum([len(each.states) for each in sets])[:-1]
     parts = zip(*(np.split(column, ends) for column in answers), strict=True)
     return [judge(each, Answers(*part)) for each, part in zip(sets, parts, strict=True)]
 
 
-def mean_of(figures: Sequence[Figures]) -> Figures:
-    """The mean over sets, each counting alike."""
-    keeps_value, best_move, value_error = np.mean([each[1:] for each in figures], axis=0).tolist()
-    return Figures(sum(each.positions for each in figures), keeps_value, best_move, value_error)
+def mean_of(stats: Sequence[Stats]) -> Stats:
+    """Return the mean over sets, each with the same weight."""
+    keeps_value, best_move, value_error = np.mean([each[1:] for each in stats], axis=0).tolist()
+    return Stats(sum(each.positions for each in stats), keeps_value, best_move, value_error)
 
 
 def ask_network(game: Game, inference: Inference, states: np.ndarray) -> Answers:
-    """The network's favourite legal move, the first of equals, and its value for each of states [P, S]."""
+    """Return the network's likeliest legal move, the first of equals, and its value for states [P, S]."""
     policies, values = PolicyPlayer(game, inference).ask(states)
     return Answers(policies.argmax(axis=1), values)
 
@@ -93,9 +100,10 @@ def ask_network(game: Game, inference: Inference, states: np.ndarray) -> Answers
 def ask_search(
     game: Game, inferences: Sequence[Inference], search: SearchConfig, states: np.ndarray, plies: np.ndarray
 ) -> Answers:
-    """The move and the root value of a search of each of states [P, S] after `plies` [P], each with an empty tree, without noise.
+    """Return the move and the root value of a search of states [P, S] after `plies` [P].
 
-    The inferences share the positions out, each in a thread of its own; the answers do not depend on how many there are.
+    Each search starts with an empty tree and has no noise. Each inference takes a part of the positions in a
+    thread of its own; the answers do not depend on the number of threads.
     """
     alone = replace(search, tree_reuse=False)
     parts = np.array_split(np.arange(len(states)), len(inferences))
@@ -103,13 +111,13 @@ def ask_search(
     def work(inference: Inference, rows: np.ndarray) -> Answers:
         return search_on(PvMcts(game, inference, alone), states[rows], plies[rows])
 
-    with ThreadPoolExecutor(len(inferences)) as lanes:
-        found = list(lanes.map(work, inferences, parts))
+    with ThreadPoolExecutor(len(inferences)) as workers:
+        found = list(workers.map(work, inferences, parts))
     return Answers(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
 def search_on(player: PvMcts, states: np.ndarray, plies: np.ndarray) -> Answers:
-    """The same by one player in one thread."""
+    """Return the answers of one player, in one thread."""
     moves, values = np.zeros(len(states), np.int64), np.zeros(len(states))
     size = BATCHES_AT_ONCE * player.inference.batch_size
     for start in range(0, len(states), size):

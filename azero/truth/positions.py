@@ -4,7 +4,7 @@ A file is gzip'd text: a line of JSON that says what it holds, then a line for e
 
     set <tab> moves that lead to it <tab> the score of every action, a dot for an illegal one
 
-Nothing in it is executed, and every move is checked by the rules when it is read.
+Reading a file executes nothing and checks every move by the rules.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from typing import Any
 
 import numpy as np
 
-from azero.config import UserError
-from azero.files.disk import Disk, write_atomically
+from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.openings import read_moves
-from azero.truth.scores import ILLEGAL, best_scores
+from azero.match.openings import read_moves
+from azero.run.disk import Disk, write_atomically
 
 FORMAT = 1
+ILLEGAL = int(np.iinfo(np.int64).min)  # in place of an illegal move's score
 ILLEGAL_TEXT = "."
 
 
 @dataclass(frozen=True)
 class PositionSet:
-    """Positions of one kind and what is known of them."""
+    """Positions of one kind and their exact scores."""
 
     name: str  # such as "late easy"
-    moves: list[list[int]]  # that lead to each
+    moves: list[list[int]]  # from the start to each position
     states: np.ndarray  # [P, S] uint64, none of them terminal
     scores: np.ndarray  # [P, A] int64, see `azero/truth/__init__.py`; ILLEGAL for an illegal move
 
     @property
     def plies(self) -> np.ndarray:
-        """[P] int64: how many were played to come there."""
+        """Plies played before each position, [P] int64."""
         return np.array([len(moves) for moves in self.moves], np.int64)
 
     @property
     def best(self) -> np.ndarray:
-        """[P] int64: the score of the best move."""
+        """The score of each best move, [P] int64."""
         return best_scores(self.scores)
 
     @property
     def values(self) -> np.ndarray:
-        """[P] float64: the exact value for the player to move: 1, 0 or -1."""
+        """The exact value for the player to move, 1, 0 or -1: [P] float64."""
         return np.sign(self.best).astype(np.float64)
 
 
@@ -64,52 +64,45 @@ class Origin:
     game: str
     options: dict[str, Any]
     seed: int
-    oracle: str  # who knew the scores
+    oracle: str  # the solver of the scores
 
 
-def line_of(game: Game, name: str, moves: Sequence[int], scores: np.ndarray) -> str:
-    """A position as a line of the file."""
-    words = (ILLEGAL_TEXT if score == ILLEGAL else str(score) for score in scores.tolist())
-    return "\t".join([name, " ".join(map(game.action_name, moves)), " ".join(words)])
+def write_positions(path: Path, game: Game, origin: Origin, sets: Sequence[PositionSet]) -> str:
+    """Write a new file and return the digest of its text.
 
-
-def text_of(game: Game, origin: Origin, sets: Sequence[PositionSet]) -> str:
-    """A file's text."""
+    Raises:
+        UserError: see `refuse_place`; or the disk refused.
+    """
     lines = [json.dumps({"format": FORMAT, **asdict(origin)})]
     for each in sets:
-        lines += [line_of(game, each.name, *known) for known in zip(each.moves, each.scores, strict=True)]
-    return "".join(f"{line}\n" for line in lines)
+        for moves, scores in zip(each.moves, each.scores, strict=True):
+            words = [ILLEGAL_TEXT if score == ILLEGAL else str(score) for score in scores.tolist()]
+            lines.append("\t".join([each.name, " ".join(map(game.action_name, moves)), " ".join(words)]))
+    text = "".join(f"{line}\n" for line in lines)
+    refuse_place(path)
+    write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))
+    return digest(text)
 
 
 def digest(text: str) -> str:
-    """SHA-256 of a file's text; of the text, because compressors differ."""
+    """Return the SHA-256 of a file's text, because compressed bytes differ between compressors."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def refuse_place(out: Path) -> None:
-    """Refuse a file that is there, or that could not be written once the work is done.
+    """Check that a new file can be written here, before the work begins.
 
     Raises:
-        UserError: it says which.
+        UserError: the file exists, or its folder cannot be written.
     """
     if out.exists():
         raise UserError(f"out={out} is there already; name a new file.")
     if not (out.parent.is_dir() and os.access(out.parent, os.W_OK)):
-        raise UserError(f"out={out} cannot be written: {out.parent} is no folder that files can be put into.")
-
-
-def write_positions(path: Path, text: str) -> None:
-    """Write a file that does not exist yet.
-
-    Raises:
-        UserError: as `refuse_place`, or the disk refused.
-    """
-    refuse_place(path)
-    write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))
+        raise UserError(f"out={out} cannot be written: {out.parent} is not a folder that you can write to.")
 
 
 def read_text(path: Path) -> str:
-    """A file's text.
+    """Return the text of a file.
 
     Raises:
         UserError: it cannot be read, or is damaged.
@@ -121,40 +114,37 @@ def read_text(path: Path) -> str:
 
 
 def read_positions(path: Path, game: Game, most: int | None = None) -> tuple[Origin, list[PositionSet]]:
-    """What a file holds.
-
-    Args:
-        path: the file.
-        game: the rules it must be of.
-        most: positions of each set, the first ones; None for all.
+    """Return what a file of a game holds: the first `most` positions of each set, or all.
 
     Raises:
-        UserError: it cannot be read, is damaged, of another game, or says what the rules do not allow.
+        UserError: the file cannot be read, is damaged, belongs to another game, or breaks its rules.
     """
     header, *lines = read_text(path).splitlines() or [""]
     origin = read_header(header, path)
     if (origin.game, origin.options) != (game.name, game.options):
-        raise UserError(f"{path} holds positions of {origin.game} {origin.options}, not of {game.name} {game.options}.")
+        raise UserError(
+            f"{path} holds positions of {origin.game} {origin.options}, not of {game.name} {game.options}."
+        )
     numbered = [(number, line.split("\t")) for number, line in enumerate(lines, 2)]
     if wrong := next((number for number, parts in numbered if len(parts) != 3), None):
-        raise UserError(f"{path}, line {wrong}: a set, moves and scores should stand there, with tabs between.")
+        raise UserError(f"{path}, line {wrong} must be a set, moves and scores with tabs between them.")
     kinds = groupby(numbered, key=lambda line: line[1][0])
     return origin, [read_set(path, game, name, list(members)[:most]) for name, members in kinds]
 
 
 def read_header(line: str, path: Path) -> Origin:
-    """The first line."""
+    """Return what the first line says."""
     try:
         header = json.loads(line)
         if header.pop("format") == FORMAT:
             return Origin(**header)
     except (ValueError, TypeError, AttributeError, KeyError):
         pass
-    raise UserError(f"{path} is no file of positions that this version can read; python -m azero.oracle makes them.")
+    raise UserError(f"{path} is no file of positions that this version can read; azero oracle makes them.")
 
 
 def read_set(path: Path, game: Game, name: str, numbered: Sequence[tuple[int, list[str]]]) -> PositionSet:
-    """The lines of one set, each with its number and split into its three parts."""
+    """Return the set of numbered lines, each split into its three parts."""
     moves, states, scores = list[list[int]](), [], []
     for number, (_, moves_text, scores_text) in numbered:
         try:
@@ -168,11 +158,29 @@ def read_set(path: Path, game: Game, name: str, numbered: Sequence[tuple[int, li
 
 
 def read_scores(game: Game, state: np.ndarray, words: Sequence[str]) -> np.ndarray:
-    """The scores of one position, [A] int64."""
+    """Return the scores of one position, [A] int64."""
     try:
         scores = np.array([ILLEGAL if word == ILLEGAL_TEXT else int(word) for word in words], np.int64)
     except (ValueError, OverflowError) as mistake:
-        raise UserError(f"{' '.join(words)!r} are no scores.") from mistake
+        raise UserError(f"{' '.join(words)!r} are no scores; write whole numbers and dots.") from mistake
     if game.is_terminal(state) or not np.array_equal(scores != ILLEGAL, game.legal_mask(state)):
-        raise UserError("there must be a score for each legal move of an unfinished position, and a dot for each other.")
+        raise UserError(
+            "there must be a score for each legal move of an unfinished position, and a dot for each other."
+        )
     return scores
+
+
+def worth(scores: np.ndarray) -> np.ndarray:
+    """Return how good moves are, [..., A] float64: 1/score, so 1 > 3 > 0 > -6 > -2; illegal: -inf."""
+    ranks = np.divide(1.0, scores, out=np.zeros(scores.shape), where=scores != 0)
+    return np.where(scores == ILLEGAL, -np.inf, ranks)
+
+
+def best_scores(scores: np.ndarray) -> np.ndarray:
+    """Return the score of the best move of each position of scores [P, A]: [P] int64."""
+    return np.take_along_axis(scores, worth(scores).argmax(axis=1)[:, None], axis=1)[:, 0]
+
+
+def plies_left(best: int, ply: int, max_plies: int) -> int:
+    """Return the plies until the end under perfect play; a draw counts as the longest possible game."""
+    return abs(best) if best else max_plies - ply

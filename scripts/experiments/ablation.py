@@ -1,16 +1,17 @@
-"""Which settings make Connect Four strongest in a given time? Runs of `connect_four_quick` that differ in one answer.
+"""Which settings make Connect Four strongest in a given time? Runs that differ in one answer.
 
-    python scripts/experiments/ablation.py --minutes 10 --seeds 1,2,3                  everything; runs on record are left out
-    python scripts/experiments/ablation.py --minutes 10 --seeds 1 --questions gate     one question
-    python scripts/experiments/ablation.py --table                                     what is on record, no run
+    python scripts/experiments/ablation.py --minutes 10 --seeds 1,2,3  # all runs not on record
+    python scripts/experiments/ablation.py --minutes 10 --seeds 1 --questions gate  # one question
+    python scripts/experiments/ablation.py --table  # what is on record, no run
 
-The answers of THOROUGH, one for each of six questions, are run with every seed, then all the others with the first seed only;
-what is not on record is "not measured" in the table. Each run starts from nothing, with its kernels compiled, and has one core to
-itself; as many run at once as there are cores (one thread disturbs its neighbour little, two that wait for each other much).
-Its champion answers development positions (`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with
-solver, whatever taught it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower
-settings play less: the question is what a second buys. Records are lines of JSON in docs/ablation.jsonl, one a run; delete a
-line to run it again.
+The answers of THOROUGH, one for each of six questions, are run with every seed, then all the others with the
+first seed only; what is not on record is "not measured" in the table. Each run starts from nothing, with its
+kernels compiled, and has one core to itself; as many run at once as there are cores (one thread disturbs its
+neighbour little, two that wait for each other much). Its champion answers development positions
+(`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with solver, whatever taught
+it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower
+settings play less: the question is what a second buys. Records are lines of JSON in docs/ablation.jsonl, one
+a run; delete a line to run it again.
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from azero.command_line import one_sentence
-from azero.config import UserError
-from azero.words import whole_numbers
+from azero.cli.arguments import whole_numbers
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import UserError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "docs" / "ablation.jsonl"
@@ -55,7 +56,11 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "playout-cap randomization": {
         "recipe": [],
         "a quarter with 128, else 24": [
-            *("search.num_simulations=128", "selfplay.full_search_fraction=0.25", "selfplay.fast_simulations=24"),
+            *(
+                "search.num_simulations=128",
+                "selfplay.full_search_fraction=0.25",
+                "selfplay.fast_simulations=24",
+            ),
             "selfplay.games=1200",
         ],
     },
@@ -85,15 +90,24 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     },
     "temperature": {
         "recipe": [],
-        "4 plies, then falling over 8": ["selfplay.temperature_plies=4", "selfplay.temperature_decay_plies=8"],
+        "4 plies, then falling over 8": [
+            "selfplay.temperature_plies=4",
+            "selfplay.temperature_decay_plies=8",
+        ],
     },
     "solver": {"recipe": [], "off": ["search.solver=false"]},
-    "gate": {"recipe": [], "60 games": ["evaluate.gate=score", "evaluate.games=60", "evaluate.temperature_plies=6"]},
+    "gate": {
+        "recipe": [],
+        "60 games": ["evaluate.gate=score", "evaluate.games=60", "evaluate.temperature_plies=6"],
+    },
     "average of weights": {"recipe": [], "none": ["train.ema_decay=0"]},
     "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
     "squeeze-excitation": {"recipe": [], "ratio 4": ["network.squeeze_ratio=4"]},
-    "surprise": {"recipe": [], "half the weight, nothing merged": ["selfplay.surprise_share=0.5", "train.merge_equal=false"]},
+    "surprise": {
+        "recipe": [],
+        "half the weight, nothing merged": ["selfplay.surprise_share=0.5", "train.merge_equal=false"],
+    },
     "forks": {"recipe": [], "of a fifth of the games": ["selfplay.fork_fraction=0.2"]},
     "soft policy": {"recipe": [], "head and target": ["network.soft_policy=true"]},
     "opponent's reply": {"recipe": [], "head and target": ["network.opponent_reply=true"]},
@@ -101,15 +115,31 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],
-        "root temperature 1.25, then 1.1": [*PUCT, "search.root_temperature=1.25", "search.root_temperature_final=1.1"],
+        "root temperature 1.25, then 1.1": [
+            *PUCT,
+            "search.root_temperature=1.25",
+            "search.root_temperature_final=1.1",
+        ],
         "forced simulations 2": [*PUCT, "search.forced_simulations=2"],
         "fpu 0.2 by what is explored": [*PUCT, "search.fpu_mode=explored", "search.fpu=0.2"],
         "c_puct_deviation 0.85": [*PUCT, "search.c_puct_deviation=0.85"],
     },
 }
-SEARCH = ("kind=puct", "tree_reuse=false", "fpu_mode=absolute", "fpu=0", "c_puct_deviation=0", "solver=true")  # of the answers
+SEARCH = (
+    "kind=puct",
+    "tree_reuse=false",
+    "fpu_mode=absolute",
+    "fpu=0",
+    "c_puct_deviation=0",
+    "solver=true",
+)  # of the answers
 POSITIONS = ("--positions", "500")
-FIGURES = ("policy_mean_percent", "search600_mean_percent", "search600_early_hard_percent", "policy_value_error")
+FIGURES = (
+    "policy_mean_percent",
+    "search600_mean_percent",
+    "search600_early_hard_percent",
+    "policy_value_error",
+)
 # The questions that several seeds answer, each by the answer that is likeliest to win.
 THOROUGH = (
     "recipe",
@@ -124,19 +154,27 @@ THOROUGH = (
 
 def answers() -> dict[str, list[str]]:
     """Every answer of every question once, by its name in the records."""
-    return {name_of(question, answer): changes for question, named in QUESTIONS.items() for answer, changes in named.items()}
+    return {
+        name_of(question, answer): changes
+        for question, named in QUESTIONS.items()
+        for answer, changes in named.items()
+    }
 
 
 def name_of(question: str, answer: str) -> str:
-    """An answer to several questions, of the same text and changes, has no question in its name: one run answers them all."""
+    """Return an answer's name, without the question if one run answers several questions."""
     same = [named for named in QUESTIONS.values() if named.get(answer) == QUESTIONS[question][answer]]
     return answer if len(same) > 1 else f"{question}: {answer}"
 
 
 def read_records(path: Path, minutes: float) -> list[dict[str, Any]]:
-    """What is on record of runs of so many minutes, as far as its answers still mean what they meant."""
+    """Return the records of runs of `minutes` minutes whose answers still mean what they meant."""
     records = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-    return [each for each in records if each["minutes"] == minutes and answers().get(each["answer"]) == each["changes"]]
+    return [
+        each
+        for each in records
+        if each["minutes"] == minutes and answers().get(each["answer"]) == each["changes"]
+    ]
 
 
 def call(core: int, *words: str) -> str:
@@ -145,7 +183,9 @@ def call(core: int, *words: str) -> str:
     Raises:
         UserError: it failed.
     """
-    done = subprocess.run(["taskset", "-c", str(core), sys.executable, *words], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        ["taskset", "-c", str(core), sys.executable, *words], cwd=ROOT, capture_output=True, text=True
+    )
     if done.returncode:
         raise UserError(f"{' '.join(words)} failed: {done.stderr.strip().splitlines()[-1:]}")
     return done.stdout
@@ -160,10 +200,20 @@ def run_once(changes: Sequence[str], seed: int, minutes: float, core: int) -> di
         begin = time.perf_counter()
         call(core, *loop, "run=ablation", "cycles=100000", f"minutes={minutes:g}")
         seconds = time.perf_counter() - begin
-        asked = ("--run", "ablation", "--checkpoints", f"{folder}/checkpoints", "--simulations", "0,600", *POSITIONS)
+        asked = (
+            "--run",
+            "ablation",
+            "--checkpoints",
+            f"{folder}/checkpoints",
+            "--simulations",
+            "0,600",
+            *POSITIONS,
+        )
         text = call(core, "scripts/strength.py", *asked, *SEARCH)
         cycles = json.loads((Path(folder) / "checkpoints" / "ablation" / "state.json").read_text())["cycle"]
-    figures = {name: float(value) for name, _, value in (line.partition("=") for line in text.splitlines()) if value}
+    figures = {
+        name: float(value) for name, _, value in (line.partition("=") for line in text.splitlines()) if value
+    }
     return {"seconds": round(seconds, 1), "cycles": cycles, **figures}
 
 
@@ -200,14 +250,16 @@ def run_all(runs: Sequence[tuple[str, int]], minutes: float, records: Path) -> N
 
 
 def commit() -> str:
-    """Of the source, in short, "-dirty" behind it if that was changed; the record beside it changes with every run."""
-    name = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
+    """Return the commit of the source, with "-dirty" if it was changed (the record itself does not count)."""
+    name = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True
+    ).stdout.strip()
     same = ["git", "diff", "--quiet", "HEAD", "--", "azero", "conf", "scripts"]
     return name + ("-dirty" if subprocess.run(same, cwd=ROOT).returncode else "")
 
 
 def student(freedom: int) -> float:
-    """The two-sided 95 % quantile of Student's t; from 5 degrees of freedom by its expansion around the normal one.
+    """Return the two-sided 95 % quantile of Student's t, from 5 degrees of freedom by an expansion.
 
     Abramowitz and Stegun 26.7.5; below that it would be too short.
     """
@@ -220,9 +272,10 @@ def student(freedom: int) -> float:
 
 
 def half_width(groups: Sequence[Sequence[float]]) -> float:
-    """Half of the 95 % interval of one run: the deviation that seeds have in all groups of several runs together, by Student's t.
+    """Return half of the 95 % interval of one run, from the pooled deviation of seeds, by Student's t.
 
-    Infinite where no group has two runs. Three runs alone would tell little of their deviation: t is 4.3 for them, 2.1 for 7 x 3.
+    Infinite where no group has two runs. Three runs alone say little about their deviation: t is 4.3 for
+    them, 2.1 for 7 x 3.
     """
     freedom = sum(len(group) - 1 for group in groups)
     if not freedom:
@@ -238,10 +291,16 @@ def interval(values: Sequence[float], half: float) -> str:
 
 
 def table(records: Sequence[dict[str, Any]]) -> str:
-    """A row for each answer of the runs on record, and their commits: runs of code that differs in targets do not compare."""
+    """Return a row for each answer on record, and the commits, because targets may differ between them."""
     runs = {name: [each for each in records if each["answer"] == name] for name in answers()}
-    halves = {figure: half_width([[run[figure] for run in group] for group in runs.values() if group]) for figure in FIGURES}
-    lines = ["| question | answer | runs | cycles | policy, mistakes % | search of 600 | early hard, search | value error |"]
+    halves = {
+        figure: half_width([[run[figure] for run in group] for group in runs.values() if group])
+        for figure in FIGURES
+    }
+    lines = [
+        "| question | answer | runs | cycles | policy, mistakes % | search of 600 | early hard, search | "
+        "value error |"
+    ]
     lines.append("| --- " * 8 + "|")
     for question, named in QUESTIONS.items():
         for answer in named:
@@ -253,23 +312,31 @@ def table(records: Sequence[dict[str, Any]]) -> str:
             cycles = statistics.mean(run["cycles"] for run in group)
             lines.append(f"| {question} | {answer} | {len(group)} | {cycles:.0f} | {' | '.join(columns)} |")
     commits = Counter(record["commit"] for record in records)
-    return "\n".join([*lines, "", "runs by commit: " + ", ".join(f"{count} of {name}" for name, count in commits.items())])
+    return "\n".join(
+        [*lines, "", "runs by commit: " + ", ".join(f"{count} of {name}" for name, count in commits.items())]
+    )
 
 
 def plan(questions: Sequence[str], seeds: Sequence[int]) -> list[tuple[str, int]]:
-    """The runs that the questions ask for, in order: answers and seeds. The answers of THOROUGH come first, seed by seed."""
+    """Return the runs of the questions in order, (answer, seed); those of THOROUGH come first, by seed."""
     wanted = {name_of(question, answer) for question in questions for answer in QUESTIONS[question]}
     thorough = [(answer, seed) for seed in seeds for answer in THOROUGH if answer in wanted]
-    return thorough + [(answer, seeds[0]) for answer in answers() if answer in wanted and answer not in THOROUGH]
+    return thorough + [
+        (answer, seeds[0]) for answer in answers() if answer in wanted and answer not in THOROUGH
+    ]
 
 
 def main() -> None:
     """Run what is asked for and not on record, then print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=10, help="of each run")
-    parser.add_argument("--seeds", default="1,2,3", help="with commas between")
-    parser.add_argument("--questions", nargs="*", default=list(QUESTIONS), choices=list(QUESTIONS), metavar="QUESTION")
-    parser.add_argument("--table", action="store_true", help="print what is on record and end")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--minutes", type=float, default=10, help="minutes of each run")
+    parser.add_argument("--seeds", default="1,2,3", help="comma-separated seeds")
+    parser.add_argument(
+        "--questions", nargs="*", default=list(QUESTIONS), choices=list(QUESTIONS), metavar="QUESTION"
+    )
+    parser.add_argument("--table", action="store_true", help="print the records and exit")
     parser.add_argument("--records", type=Path, default=RECORDS)
     arguments = parser.parse_args()
     if not arguments.minutes > 0:
@@ -279,7 +346,9 @@ def main() -> None:
             raise UserError(f"--records {arguments.records}: there is no folder {arguments.records.parent}.")
         seeds = list(dict.fromkeys(whole_numbers(arguments.seeds, "--seeds", "1,2,3")))
         runs = plan(arguments.questions, seeds)
-        recorded = [(each["answer"], each["seed"]) for each in read_records(arguments.records, arguments.minutes)]
+        recorded = [
+            (each["answer"], each["seed"]) for each in read_records(arguments.records, arguments.minutes)
+        ]
         run_all([run for run in runs if run not in recorded], arguments.minutes, arguments.records)
     print(table(read_records(arguments.records, arguments.minutes)))
 

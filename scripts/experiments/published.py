@@ -1,4 +1,4 @@
-"""What the experiment scripts share: matches measured beside the published score, and their tables in the documents."""
+"""What the experiment scripts share: matches compared with published scores, and tables in documents."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from azero.arena import Arena, hold_match
-from azero.config import Config, UserError
-from azero.entrants import Entrant
+from azero.cli.player_spec import PlayerSpec
+from azero.config.schema import Config, UserError
 from azero.games.game import Game
-from azero.machine import cores
-from azero.match import MatchGame, summarize
-from azero.monitoring.console import Console
-from azero.rating import score, score_interval
+from azero.match.lockstep import MatchGame, summarize
+from azero.match.rating import score, score_interval
+from azero.process.machine import cores
+from azero.report.console import Console
 
-LANES = cores()
+WORKERS = cores()
 NEVER = 1_000_000  # visits before UCT expands a leaf, more than any search here has: the published code
 EXPANDING = 10  # as the published text has it
 ROOT = Path(__file__).resolve().parent.parent.parent
-DOCUMENTS = (ROOT / "docs" / "experiments.md", ROOT / "RESULTS.md")  # in which tables stand
+DOCUMENT = ROOT / "docs" / "experiments.md"
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,20 @@ class Experiment:
 
     what: str
     published: str
-    one: Entrant
-    other: Entrant
+    one: PlayerSpec
+    other: PlayerSpec
     games: int
     first_only: bool = False
 
 
-def player(name: str, **options: object) -> Entrant:
+def player(name: str, **options: object) -> PlayerSpec:
     """A player with its options."""
-    return Entrant(name, name, options)
+    return PlayerSpec(name, name, options)
 
 
-def measure(game: Game, experiments: Sequence[Experiment], seed: int, varied: bool = False) -> list[list[str]]:
+def measure(
+    game: Game, experiments: Sequence[Experiment], seed: int, varied: bool = False
+) -> list[list[str]]:
     """Play the matches, one after another, and return the table's rows, its header first.
 
     varied: players that never vary get random openings; else every game begins at the initial state.
@@ -68,7 +70,9 @@ def measure(game: Game, experiments: Sequence[Experiment], seed: int, varied: bo
                 progress.update(done)
 
             games = each.games * (1 + each.first_only)
-            arena = Arena(game, (each.one, each.other), games, seed, None if varied else 0, (), LANES, Config())
+            arena = Arena(
+                game, (each.one, each.other), games, seed, None if varied else 0, (), WORKERS, Config()
+            )
             rows.append(row_of(each, hold_match(arena, 0, 1, watch).games))
     return rows
 
@@ -95,27 +99,29 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_block(name: str, text: str) -> None:
-    """Put a text between the marks of that name, in the document that has them.
+    """Put a text between the marks of that name in docs/experiments.md.
 
     Raises:
-        UserError: none has.
+        UserError: the page has no such marks.
     """
     begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    before = DOCUMENT.read_text(encoding="utf-8")
+    if begin not in before:
+        raise UserError(f"{DOCUMENT.name} has no place for a table {name}; add a line {begin.strip()}.")
     found = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-    for document in DOCUMENTS:
-        before = document.read_text(encoding="utf-8")
-        if begin in before:
-            document.write_text(found.sub(lambda _match: f"{begin}{text}\n{end}", before), encoding="utf-8")
-            return
-    raise UserError(f"There is no place for a table {name} in {' and '.join(document.name for document in DOCUMENTS)}.")
+    DOCUMENT.write_text(found.sub(lambda _match: f"{begin}{text}\n{end}", before), encoding="utf-8")
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """What every experiment script can be told; the description is its own first lines."""
-    words = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    words.add_argument("--share", type=float, default=1.0, help="play so much of the games, such as 0.1 for a quick look")
+    """Return the parser of every experiment script; the description is the script's first lines."""
+    words = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    words.add_argument(
+        "--share", type=float, default=1.0, help="share of the games to play, such as 0.1 for a quick look"
+    )
     words.add_argument("--seed", type=int, default=1)
-    words.add_argument("--write", action="store_true", help="put the tables into their documents")
+    words.add_argument("--write", action="store_true", help="write the tables into their documents")
     return words
 
 
@@ -130,7 +136,7 @@ def share_of(games: int, share: float) -> int:
     return 2 * max(1, round(games * share / 2))
 
 
-def tell(name: str, table: Sequence[Sequence[str]], write: bool) -> None:
+def print_table(name: str, table: Sequence[Sequence[str]], write: bool) -> None:
     """Print a table, and write it where that was asked for."""
     text = markdown(table)
     print(text)

@@ -1,10 +1,11 @@
-"""Which first moves of small Hex win? A solver of its own, which shares nothing with azero's rules and searches.
+"""Which first moves of small Hex win? A solver independent of azero's rules and searches.
 
-    python scripts/experiments/solve_hex.py --size 5        two minutes on one core; 4 takes a moment
+    python scripts/experiments/solve_hex.py --size 5  # two minutes on one core; 4 takes a moment
 
-It prints the map as `azero/truth/hex_openings.py` has it. Cells are bits, row by row; the first player joins top and bottom. What
-was solved is remembered; moves are tried first that leave the mover the shortest way to go and the opponent the longest. A move
-after which the opponent needs one stone only is never tried, for it loses.
+It prints the map as `azero/truth/hex_openings.py` has it. Cells are bits, row by row; the first player joins
+top and bottom. What was solved is remembered; moves are tried first that leave the mover the shortest way to
+go and the opponent the longest. A move after which the opponent needs one stone only is never tried, for it
+loses.
 """
 
 from __future__ import annotations
@@ -44,7 +45,9 @@ def make_board(size: int) -> Board:
 def neighbours(board, cells):
     """All cells that touch one of the cells."""
     size = board.size
-    straight = (cells >> size) | (cells << size) | ((cells >> 1) & board.not_right) | ((cells << 1) & board.not_left)
+    straight = (
+        (cells >> size) | (cells << size) | ((cells >> 1) & board.not_right) | ((cells << 1) & board.not_left)
+    )
     slanted = ((cells >> (size - 1)) & board.not_left) | ((cells << (size - 1)) & board.not_right)
     return (straight | slanted) & board.cells
 
@@ -75,7 +78,9 @@ def stones_to_go(board, own, other, start, end):
 @njit
 def place_in(table, own, other):
     """Where a position stands in the table."""
-    mixed = (np.uint64(own) * np.uint64(0x9E3779B97F4A7C15)) ^ (np.uint64(other) * np.uint64(0xC2B2AE3D27D4EB4F))
+    mixed = (np.uint64(own) * np.uint64(0x9E3779B97F4A7C15)) ^ (
+        np.uint64(other) * np.uint64(0xC2B2AE3D27D4EB4F)
+    )
     mixed = (mixed ^ (mixed >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)
     return int64((mixed ^ (mixed >> np.uint64(32))) & np.uint64(len(table) - 1))
 
@@ -120,7 +125,18 @@ def mover_wins(size, cells, not_left, not_right, top, bottom, left, right, own, 
     for k in range(count):
         if not won:
             won = not mover_wins(
-                size, cells, not_left, not_right, top, bottom, left, right, other, own | (1 << moves[k]), not first, table
+                size,
+                cells,
+                not_left,
+                not_right,
+                top,
+                bottom,
+                left,
+                right,
+                other,
+                own | (1 << moves[k]),
+                not first,
+                table,
             )
     table[place] = (key << 1) | won
     return won
@@ -128,7 +144,9 @@ def mover_wins(size, cells, not_left, not_right, top, bottom, left, right, own, 
 
 def main() -> None:
     """Print the map row by row."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--size", type=int, default=5, choices=(2, 3, 4, 5))
     size = parser.parse_args().size
     board, table = make_board(size), np.full(1 << TABLE_BITS, -1, np.int64)

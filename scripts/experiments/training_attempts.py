@@ -1,10 +1,11 @@
-"""What was tried to make a step of training faster: each attempt beside the step as it is, in bf16 on all cores.
+"""Attempts to make a training step faster, each compared with today's step, in bf16 on all cores.
 
-    python scripts/experiments/training_attempts.py                Connect Four, 6 blocks x 64 channels, batches of 256
-    python scripts/experiments/training_attempts.py --compile      torch.compile too; it needs a C++ compiler and a minute
+    python scripts/experiments/training_attempts.py  # Connect Four, 6 blocks x 64 channels, batches of 256
+    python scripts/experiments/training_attempts.py --compile  # with torch.compile, needs a C++ compiler
 
-Two attempts are bounds and no way to train: without batch norm the network is another one, and two shards that exchange no
-gradients are two networks. What even they do not gain, fusing batch norm or training in parallel cannot.
+Two attempts are bounds and no way to train: without batch norm the network is another one, and two shards
+that exchange no gradients are two networks. What even they do not gain, fusing batch norm or training in
+parallel cannot.
 """
 
 from __future__ import annotations
@@ -24,16 +25,16 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from bench_train import examples_for
 
-from azero.command_line import one_sentence
-from azero.config import NetworkConfig, TrainConfig
+from azero.cli.hydra_program import one_sentence
+from azero.config.schema import NetworkConfig, TrainConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.learning.batches import Batch, draw_batch, load_data
-from azero.learning.fit import Ledger, Trainer
-from azero.learning.losses import figures_of, policy_loss_of
-from azero.machine import cores
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import torch_threads
+from azero.process.machine import cores
+from azero.training.batches import Batch, draw_batch, load_data
+from azero.training.losses import policy_loss_of, stats_of
+from azero.training.trainer import Ledger, Trainer
 
 BATCH, LR = 256, 0.001
 
@@ -43,7 +44,9 @@ class Attempt(Trainer):
 
     def __init__(self, network: Network, game: Game, size: int = BATCH) -> None:
         super().__init__(network, TrainConfig(precision="bf16", batch_size=size), "cpu", None)
-        self.batch = draw_batch(load_data(examples_for(game, size), game, "cpu"), game, torch.arange(size), None)
+        self.batch = draw_batch(
+            load_data(examples_for(game, size), game, "cpu"), game, torch.arange(size), None
+        )
         self.ledger = Ledger(1_000_000, "cpu")
 
     def once(self) -> None:
@@ -58,12 +61,14 @@ class PureBf16(Attempt):
         super().__init__(network, game)
         self.network.bfloat16()
 
-    def losses(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor | float, Tensor]:
+    def losses(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """As a trainer's, without autocast."""
         output, value = (answer.float() for answer in self.network(batch.planes.bfloat16()))
         policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
-        figures = figures_of(batch, log_policy, value.detach())
-        return policy_loss, functional.mse_loss(value, batch.value_target), 0.0, figures
+        value_loss = functional.mse_loss(value, batch.value_target)
+        return policy_loss + self.config.value_weight * value_loss, stats_of(
+            batch, log_policy, value.detach()
+        )
 
 
 def without_batch_norm(network: Network, game: Game) -> Attempt:
@@ -111,7 +116,9 @@ def rate(step: Callable[[], None], size: int, threads: int, rounds: int) -> floa
 
 def main() -> None:
     """Print a row an attempt."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--blocks", type=int, default=6)
     parser.add_argument("--channels", type=int, default=64)
     parser.add_argument("--rounds", type=int, default=10)
@@ -126,7 +133,12 @@ def main() -> None:
         ("batches twice as large", Attempt(network, game, 2 * BATCH).once, 2 * BATCH, all_cores),
         ("weights kept in bf16", PureBf16(network, game).once, BATCH, all_cores),
         ("no batch norm (a bound)", without_batch_norm(network, game).once, BATCH, all_cores),
-        ("a shard for each core, no exchange (a bound)", side_by_side(shards), BATCH // all_cores * all_cores, 1),
+        (
+            "a shard for each core, no exchange (a bound)",
+            side_by_side(shards),
+            BATCH // all_cores * all_cores,
+            1,
+        ),
     ]
     if arguments.compile:
         attempts.append(("torch.compile", compiled(network, game).once, BATCH, all_cores))

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What mctx's Gumbel search does on small made-up worlds: the cases that tests/test_gumbel.py holds azero's search to.
+"""Results of mctx's Gumbel search on small artificial games, which tests/test_gumbel.py compares with.
 
     pip install mctx==0.0.71 jax        in an environment of its own; azero is not needed
     python scripts/peers/mctx_cases.py > tests/mctx_gumbel.json
 
-A world is a table: action a leads from state s to (4 s + 31 a + 7) mod 97, and each state has logits and a value of its own,
-drawn from a seed. Nothing ever ends, and the players alternate.
+A world is a table: action a leads from state s to (4 s + 31 a + 7) mod 97, and each state has logits and a
+value of its own, drawn from a seed. Nothing ever ends, and the players alternate.
 """
 
 from __future__ import annotations
@@ -26,15 +26,21 @@ def tables(seed: int) -> tuple[np.ndarray, np.ndarray]:
     return rng.integers(-32, 33, (STATES, ACTIONS)) / 16, rng.integers(-15, 16, STATES) / 16
 
 
-def case(seed: int, num_simulations: int, considered: int, illegal: list[int], noise_scale: float) -> dict[str, object]:
+def case(
+    seed: int, num_simulations: int, considered: int, illegal: list[int], noise_scale: float
+) -> dict[str, object]:
     """Search from the state `seed` of the world `seed`; `illegal` actions are forbidden at the root."""
     logits, values = (jnp.asarray(table, jnp.float32) for table in tables(seed))
     start = jnp.array([seed % STATES])
 
-    def move(_params: None, _key: jax.Array, action: jax.Array, state: jax.Array) -> tuple[mctx.RecurrentFnOutput, jax.Array]:
+    def move(
+        _params: None, _key: jax.Array, action: jax.Array, state: jax.Array
+    ) -> tuple[mctx.RecurrentFnOutput, jax.Array]:
         after = (4 * state + 31 * action + 7) % STATES
         ones = jnp.ones(1)
-        return mctx.RecurrentFnOutput(reward=0 * ones, discount=-ones, prior_logits=logits[after], value=values[after]), after
+        return mctx.RecurrentFnOutput(
+            reward=0 * ones, discount=-ones, prior_logits=logits[after], value=values[after]
+        ), after
 
     forbidden = jnp.array([[float(action in illegal) for action in range(ACTIONS)]])
     found = mctx.gumbel_muzero_policy(
@@ -70,7 +76,14 @@ def main() -> None:
         case(seed, num_simulations, considered, illegal, noise_scale)
         for seed, (num_simulations, considered, illegal, noise_scale) in enumerate(
             [
-                *((8, 4, [], 1.0), (16, 4, [], 1.0), (32, 2, [], 1.0), (32, 16, [], 1.0), (64, 4, [], 0.0), (50, 3, [], 1.0)),
+                *(
+                    (8, 4, [], 1.0),
+                    (16, 4, [], 1.0),
+                    (32, 2, [], 1.0),
+                    (32, 16, [], 1.0),
+                    (64, 4, [], 0.0),
+                    (50, 3, [], 1.0),
+                ),
                 *(
                     (16, 4, [2], 1.0),
                     (33, 4, [0, 3], 1.0),

@@ -1,9 +1,10 @@
-"""How fast is self-play with pgx and mctx? Their rules, their search, and a network like azero's, all compiled by XLA.
+"""How fast is self-play with pgx and mctx? Their rules and search and a network like azero's, on XLA.
 
-    python scripts/peers/pgx_mctx.py --precision bf16        in an environment of its own; scripts/peers/compare.py makes it
+    python scripts/peers/pgx_mctx.py --precision bf16  # in its own environment, see compare.py
 
-Many games at once, each searched by Gumbel MuZero with the true rules as its model and moved on; finished ones begin anew. One
-simulation is one evaluation. XLA compiles search and step together and uses all cores. Compilation is not timed.
+Many games at once, each searched by Gumbel MuZero with the true rules as its model and moved on; finished
+ones begin anew. One simulation is one evaluation. XLA compiles search and step together and uses all cores.
+Compilation is not timed.
 
 Letters: B games, A actions, C channels, H W the board; XLA's convolutions take [B, H, W, C].
 """
@@ -28,7 +29,9 @@ HEAD_PLANES, VALUE_HIDDEN = 32, 64  # as azero's heads
 Parameters = dict[str, Any]
 
 
-def make_parameters(key: jax.Array, shape: tuple[int, ...], actions: int, blocks: int, channels: int, dtype: Any) -> Parameters:
+def make_parameters(
+    key: jax.Array, shape: tuple[int, ...], actions: int, blocks: int, channels: int, dtype: Any
+) -> Parameters:
     """Random weights of a residual network whose batch norms are folded into biases."""
     height, width, planes = shape
     flat = min(channels, HEAD_PLANES) * height * width
@@ -56,7 +59,12 @@ def infer(parameters: Parameters, blocks: int, observation: jax.Array) -> tuple[
 
     def convolve(name: str, x: jax.Array) -> jax.Array:
         weight, bias = parameters[name]
-        return jax.lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")) + bias
+        return (
+            jax.lax.conv_general_dilated(
+                x, weight, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+            )
+            + bias
+        )
 
     def dense(name: str, x: jax.Array) -> jax.Array:
         weight, bias = parameters[name]
@@ -86,7 +94,9 @@ def make_play(env: Any, parameters: Parameters, blocks: int, simulations: int) -
         reward = state.rewards[jnp.arange(len(mover)), mover]
         answer = mctx.RecurrentFnOutput(
             reward=reward,
-            discount=jnp.where(ended, 0.0, -1.0),  # the value is meant for the player to move, who is the other one
+            discount=jnp.where(
+                ended, 0.0, -1.0
+            ),  # the value is meant for the player to move, who is the other one
             prior_logits=logits,
             value=jnp.where(ended, 0.0, value),
         )
@@ -97,11 +107,15 @@ def make_play(env: Any, parameters: Parameters, blocks: int, simulations: int) -
         search_key, begin_key = jax.random.split(key)
         logits, value = evaluated(state)
         root = mctx.RootFnOutput(prior_logits=logits, value=value, embedding=state)
-        found = mctx.gumbel_muzero_policy((), search_key, root, recurrent, simulations, ~state.legal_action_mask)
+        found = mctx.gumbel_muzero_policy(
+            (), search_key, root, recurrent, simulations, ~state.legal_action_mask
+        )
         state = step(state, found.action)
         fresh = begin(jax.random.split(begin_key, len(value)))
         return jax.tree.map(
-            lambda new, old: jnp.where(state.terminated.reshape(-1, *[1] * (old.ndim - 1)), new, old), fresh, state
+            lambda new, old: jnp.where(state.terminated.reshape(-1, *[1] * (old.ndim - 1)), new, old),
+            fresh,
+            state,
         )
 
     return play
@@ -109,19 +123,23 @@ def make_play(env: Any, parameters: Parameters, blocks: int, simulations: int) -
 
 def main() -> None:
     """Print a line a round, then the median."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--game", default="connect_four", choices=sorted(GAMES))
     parser.add_argument("--network", default="6x64", help="blocks x channels")
-    parser.add_argument("--simulations", type=int, default=32, help="a move")
-    parser.add_argument("--games", type=int, default=256, help="at once")
+    parser.add_argument("--simulations", type=int, default=32, help="simulations of a move")
+    parser.add_argument("--games", type=int, default=256, help="games at once")
     parser.add_argument("--precision", default="fp32", choices=sorted(DTYPES))
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5.0, help="at least, of a round")
+    parser.add_argument("--seconds", type=float, default=5.0, help="least seconds of a round")
     arguments = parser.parse_args()
     blocks, channels = map(int, arguments.network.split("x"))
     env = pgx.make(GAMES[arguments.game])
     key = jax.random.PRNGKey(1)
-    parameters = make_parameters(key, env.observation_shape, env.num_actions, blocks, channels, DTYPES[arguments.precision])
+    parameters = make_parameters(
+        key, env.observation_shape, env.num_actions, blocks, channels, DTYPES[arguments.precision]
+    )
     play = make_play(env, parameters, blocks, arguments.simulations)
     state = jax.vmap(env.init)(jax.random.split(key, arguments.games))
     state = jax.block_until_ready(play(state, key))

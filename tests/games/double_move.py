@@ -1,10 +1,13 @@
-"""A game for tests in which sides move twice in a row: three in a row on 3 x 3, one stone first, then two stones a turn.
+"""A game for tests in which players move twice in a row: three in a row on 3 x 3.
+
+The first turn is one stone, every later turn two stones.
 
     0 1 2      action a = cell a = bit a of a word
     3 4 5
     6 7 8      state words: [0] stones of the first player, [1] stones of the second
 
-Players by ply: 0 1 1 0 0 1 1 0 0. Who completes a line with the first stone of a turn is still to play, so that outcome is +1.
+Players by ply: 0 1 1 0 0 1 1 0 0. Who completes a line with the first stone of a turn is still to play, so
+that outcome is +1.
 """
 
 from __future__ import annotations
@@ -13,8 +16,8 @@ import numpy as np
 from numba import njit
 
 from azero.games import game as interface
-from azero.games.board import square_symmetries
 from azero.games.game import Game, Rules
+from azero.games.kit.board import square_symmetries
 from azero.games.tictactoe import CELLS, FULL, ONE, has_line
 
 
@@ -87,7 +90,9 @@ def evaluation_key(state, key):
 
 def format_state(state: np.ndarray) -> str:
     """The board with X for the first player, O for the second."""
-    marks = ["X" if int(state[0]) >> c & 1 else "O" if int(state[1]) >> c & 1 else str(c) for c in range(CELLS)]
+    marks = [
+        "X" if int(state[0]) >> c & 1 else "O" if int(state[1]) >> c & 1 else str(c) for c in range(CELLS)
+    ]
     return "\n".join(" ".join(marks[row : row + 3]) for row in (0, 3, 6))
 
 

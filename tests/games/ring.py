@@ -1,7 +1,7 @@
-"""A game for tests of searches alone: 97 places, four moves, sides in turn, and never an end within 10,000 plies.
+"""A game for tests of searches: 97 places, four moves, alternate turns, no end within 10,000 plies.
 
-State words: [0] the place, [1] the plies played. Move a leads from place s to (4 s + 31 a + 7) mod 97. The one plane holds the
-place, so that a fake network can look its answer up in a table.
+State words: [0] the place, [1] the plies played. Move a leads from place s to (4 s + 31 a + 7) mod 97. The
+one plane holds the place, so that a fake network can look its answer up in a table.
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ def initial(state):
 
 @interface.rule(interface.STEP)
 def step(state, action, successor):
-    successor[0] = (np.uint64(4) * state[0] + np.uint64(31) * np.uint64(action) + np.uint64(7)) % np.uint64(PLACES)
+    successor[0] = (np.uint64(4) * state[0] + np.uint64(31) * np.uint64(action) + np.uint64(7)) % np.uint64(
+        PLACES
+    )
     successor[1] = state[1] + np.uint64(1)
 
 

@@ -1,0 +1,144 @@
+"""Use the champion of a run from Python: judge a position, find a move, play a game.
+
+    import azero
+    champion = azero.load_champion("tictactoe")
+    state = champion.position("0 4 8")  # moves from the start; champion.game knows the rules
+    print(champion.value(state), champion.policy(state), champion.best_move(state))
+    print(champion.play_game())
+    pathlib.Path("board.svg").write_text(champion.picture(state))
+
+Letters: A actions, S state words, C H W planes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from azero.config.schema import SearchConfig, UserError
+from azero.games.game import Game
+from azero.games.kit.picture import cells_of_actions, draw
+from azero.match.openings import read_moves
+from azero.network.inference import Inference
+from azero.players import Player, make_player
+from azero.players.policy import PolicyPlayer
+from azero.search.repetition import History
+
+ONLY_GAME = np.zeros(1, np.int64)  # the number of the only game
+
+
+@dataclass(frozen=True)
+class PlayedGame:
+    """One finished game.
+
+    Attributes:
+        moves: all moves, as the game names its actions.
+        outcome: 1.0 if the first player won, 0.0 for a draw, -1.0 if that player lost.
+        board: the last position as text.
+    """
+
+    moves: list[str]
+    outcome: float
+    board: str
+
+    def __str__(self) -> str:
+        """Return the moves, the board and the result on lines of their own."""
+        winner = "first" if self.outcome > 0 else "second"
+        result = f"the {winner} player wins" if self.outcome else "draw"
+        return f"{' '.join(self.moves)}\n{self.board}\n{result}"
+
+
+class Champion:
+    """A network and the search that it guides, for one game.
+
+    A state is an [S] uint64 vector, from `position` or from `game.initial_state` and `game.step`. Values lie
+    in [-1, 1] and are those of the player to move.
+
+    Attributes:
+        game: the rules.
+        player: PV-MCTS without noise; it plays the most visited move.
+    """
+
+    def __init__(self, game: Game, inference: Inference, search: SearchConfig) -> None:
+        """`inference` computes the network, one row or more at a time; `search` sets the search."""
+        self.game = game
+        self.network = PolicyPlayer(game, inference)
+        self.player: Player = make_player("pv_mcts", game, inference=inference, search=search)
+
+    def position(self, moves: str) -> np.ndarray:
+        """Return the state after moves, as the game names them, with spaces between: `"4 0 8"`.
+
+        Raises:
+            UserError: a move is unknown or illegal.
+        """
+        return read_moves(self.game, moves.split())[1]
+
+    def value(self, state: np.ndarray) -> float:
+        """Return the network's value in [-1, 1] for the player to move; for a finished game its outcome."""
+        if self.game.is_terminal(state):
+            return self.game.outcome(state)
+        return float(self.network.ask(state[None])[1][0])
+
+    def policy(self, state: np.ndarray) -> np.ndarray:
+        """Return the network's probability of each move, 0 for illegal ones: [A] float32."""
+        self._refuse_finished(state)
+        return self.network.ask(state[None])[0][0].astype(np.float32)
+
+    def best_move(self, state: np.ndarray) -> int:
+        """Return the action that the search prefers.
+
+        A state does not hold its history, so under superko the action may repeat a position. `play_game`
+        plays no repeats.
+        """
+        self._refuse_finished(state)
+        self.player.new_games(np.zeros(1, np.uint64))
+        return self._choose(self.player, state, 0)
+
+    def picture(self, state: np.ndarray) -> str:
+        """Return the position as the text of an SVG file, with the policy as colour and in percent.
+
+        Raises:
+            UserError: the game has no board to draw.
+        """
+        board = self.game.board
+        if board is None:
+            raise UserError(
+                f"{self.game.name} has no board to draw; print champion.game.format_state(state) instead."
+            )
+        if self.game.is_terminal(state):
+            return draw(board, state)
+        policy = cells_of_actions(board, state, self.policy(state))
+        percent = np.where(policy >= 0.005, np.round(100 * policy), np.nan)
+        return draw(board, state, numbers=percent, heat=policy)
+
+    def play_game(self, opponent: Player | None = None, *, moves_first: bool = True) -> PlayedGame:
+        """Play one game from the initial state.
+
+        Args:
+            opponent: a player of this game, such as `make_player("random", champion.game)`. Default: the
+                champion.
+            moves_first: whether the champion moves first.
+        """
+        players = [self.player, opponent or self.player]
+        if not moves_first:
+            players.reverse()
+        for player in players:
+            player.new_games(np.zeros(1, np.uint64))
+        state = self.game.initial_state()
+        past = History(self.game, 1)
+        actions: list[int] = []
+        while not self.game.is_terminal(state):
+            player = players[self.game.to_play(state)]
+            actions.append(self._choose(player, state, len(actions), past.banned(ONLY_GAME, state[None])))
+            past.add(ONLY_GAME, state[None])
+            state = self.game.step(state, actions[-1])
+        names = [self.game.action_name(action) for action in actions]
+        return PlayedGame(names, self.game.first_outcome(state), self.game.format_state(state))
+
+    def _choose(self, player: Player, state: np.ndarray, ply: int, banned: np.ndarray | None = None) -> int:
+        return int(player.choose(state[None], ONLY_GAME, np.full(1, ply, np.int64), banned)[0])
+
+    def _refuse_finished(self, state: np.ndarray) -> None:
+        if self.game.is_terminal(state):
+            raise UserError(f"This game of {self.game.name} is over; there is no move to choose.")

@@ -1,0 +1,220 @@
+"""The search of AlphaGo, in small.
+
+Silver et al., "Mastering the game of Go with deep neural networks and tree search" (2016).
+
+Letters: B games, R rows of one inference batch (B is R), N nodes, A actions, S state words.
+
+At a node of the player who searches, take the move of the largest q + eta * prior / (1 + visits). Draw the
+opponent's reply from the network's policy, so one move leads to several positions and its record is their
+mean. (In the two-sided tree the opponent also takes the move of its largest score.) The value of a new
+position is (1 - mixing) * the network's value + mixing * the outcome of a rollout, played by the network's
+policy or at random.
+
+The network evaluates one position of every game at a time: a new node, or the next position of a rollout. A
+game does everything between two of its evaluations in one call, with its own random stream.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.classic.rollouts import Judge, rollout
+from azero.games.game import Game, rules_at
+from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.random_stream import next_float
+from azero.search.mcts import backup, expand, softmax_over_legal
+from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reset
+
+
+class AlphaGo(NamedTuple):
+    """The settings of one search."""
+
+    eta: float  # weight of prior / (1 + visits)
+    mixing: float  # the rollout's share of a leaf's value
+    sampled: bool  # draw the opponent's replies from the policy
+    policy_rollouts: bool  # rollouts are played by the network's policy, not at random
+    judge: Judge  # how random rollouts end
+
+
+class Questions(NamedTuple):
+    """The position of each game that waits for the network; none if its `leaf` is NO_LEAF."""
+
+    states: np.ndarray  # [B, S] uint64: the position
+    rolling: np.ndarray  # [B] bool: whether it is of the leaf's rollout, not the leaf itself
+    # [B] int32: where the next descent begins: the root, or a node whose reply must be drawn
+    start: np.ndarray
+
+
+def make_questions(game: Game, num_games: int) -> Questions:
+    """Return empty questions."""
+    return Questions(
+        np.zeros((num_games, game.state_words), np.uint64),
+        np.zeros(num_games, np.bool_),
+        np.zeros(num_games, np.int32),
+    )
+
+
+@part
+def copy_state(source, target):
+    """Copy words [S]; Numba's assignment of rows costs seconds of compilation."""
+    for word in range(target.shape[0]):
+        target[word] = source[word]
+
+
+@part
+def draw(prior, stream):
+    """Draw an action by its probability; prior [A], negative where illegal."""
+    left = next_float(stream)
+    drawn = -1
+    for action in range(prior.shape[0]):
+        if prior[action] >= 0.0:
+            drawn = action  # the last legal action, if rounding leaves a rest
+            left -= prior[action]
+            if left < 0.0:
+                break
+    return drawn
+
+
+@part
+def best_action(tree, b, node, eta):
+    """Return the first legal action of the largest q + eta * prior / (1 + visits); q is 0 without visits."""
+    best, best_score = -1, -math.inf
+    for action in range(tree.edges.shape[2]):
+        prior = tree.edges[b, node, action].prior
+        if prior < 0.0:
+            continue
+        visits = tree.edges[b, node, action].child_visits
+        q = tree.edges[b, node, action].child_value_sum / visits if visits > 0 else 0.0
+        score = q + eta * prior / (1.0 + visits)
+        if score > best_score:
+            best, best_score = action, score
+    return best
+
+
+@part
+def is_reply(tree, alphago, b, node):
+    """Return whether the move at this node is drawn from the policy."""
+    return alphago.sampled and tree.nodes[b, node].to_play != tree.nodes[b, ROOT].to_play
+
+
+@part
+def has_room(tree, b):
+    """Return whether game b's tree has a spare row beyond one for each remaining simulation."""
+    return tree.searches[b].num_nodes + tree.searches[b].simulations_left <= tree.nodes.shape[1]
+
+
+@part
+def descend(rules, tree, alphago, b, node, stream):
+    """Return a new or terminal node reached from `node`."""
+    while tree.nodes[b, node].expanded and not tree.nodes[b, node].terminal:
+        if is_reply(tree, alphago, b, node):
+            action = draw(tree.edges[b, node].prior, stream)
+        else:
+            action = best_action(tree, b, node, alphago.eta)
+        child = tree.edges[b, node, action].child
+        if child == UNVISITED:
+            return add_child(rules, tree, b, node, action)
+        node = child
+    return node
+
+
+@part
+def settle(tree, questions, b, leaf, value):
+    """End a simulation whose leaf has `value` for its player to move."""
+    backup(tree, b, leaf, np.float32(value))
+    tree.searches[b].leaf = NO_LEAF
+    tree.searches[b].simulations_left -= 1
+    questions.rolling[b] = False
+
+
+@kernel
+def begin_searches(addresses, tree, questions, states, num_simulations):
+    """Put states [rows, S], none terminal, at the roots of the first games; each root is evaluated first."""
+    rules = rules_at(addresses)
+    tree, questions, states = borrowed(tree), borrowed(questions), borrowed(states)
+    for b in range(tree.searches.shape[0]):
+        tree.searches[b].leaf = NO_LEAF
+        tree.searches[b].simulations_left = 0
+    for b in range(states.shape[0]):
+        reset(rules, tree, b, states[b])
+        copy_state(states[b], questions.states[b])
+        questions.rolling[b] = False
+        tree.searches[b].leaf = ROOT
+        tree.searches[b].simulations_left = num_simulations
+
+
+@kernel
+def ask(addresses, tree, alphago, questions, streams, planes, games):
+    """Advance every game to its next position for the network.
+
+    Write its planes, one row each, and the game into games [R]; return the number of rows.
+    """
+    rules = rules_at(addresses)
+    tree, questions = borrowed(tree), borrowed(questions)
+    streams, planes = borrowed(streams), borrowed(planes)
+    rows = 0
+    for b in range(streams.shape[0]):
+        while tree.searches[b].leaf == NO_LEAF and tree.searches[b].simulations_left > 0:
+            leaf = descend(rules, tree, alphago, b, questions.start[b], streams[b])
+            questions.start[b] = ROOT
+            if tree.nodes[b, leaf].terminal:
+                settle(tree, questions, b, leaf, tree.nodes[b, leaf].raw_value)
+            else:
+                tree.searches[b].leaf = leaf
+                copy_state(tree.states[b, leaf], questions.states[b])
+        if tree.searches[b].leaf != NO_LEAF:
+            rules.planes(questions.states[b], planes[rows])
+            games[rows] = b
+            rows += 1
+    return rows
+
+
+@kernel
+def receive_evaluations(addresses, tree, alphago, questions, streams, banned, games, logits, values, room):
+    """Give the network's answers to the games that wait for them.
+
+    Args:
+        addresses: the game's `rule_addresses`.
+        tree: the trees, one row a game.
+        alphago: the settings.
+        questions: what each game waits for.
+        streams: [rows of states, 2] uint64, the random stream of each game; advanced.
+        banned: [rows of states, A] bool, moves left out at the roots.
+        games: [R] int64, the game of each answer.
+        logits: [rows, A] float32.
+        values: [rows] float32, for the player to move.
+        room: scratch memory.
+    """
+    rules = rules_at(addresses)
+    tree, questions, streams, room = borrowed(tree), borrowed(questions), borrowed(streams), borrowed(room)
+    for row in range(values.shape[0]):
+        b = games[row]
+        leaf, state, stream = tree.searches[b].leaf, questions.states[b], streams[b]
+        to_play = tree.nodes[b, leaf].to_play
+        rules.legal_mask(state, room.legal)
+        for action in range(banned.shape[1]):
+            room.legal[action] &= leaf != ROOT or not banned[b, action]
+        softmax_over_legal(logits[row], room.legal, room.prior)
+        if not questions.rolling[b]:
+            expand(tree, b, leaf, room.prior, values[row])
+            # A full tree gives replies a value, too
+            if leaf == ROOT or (is_reply(tree, alphago, b, leaf) and has_room(tree, b)):
+                questions.start[b] = leaf
+                tree.searches[b].leaf = NO_LEAF
+                continue
+        rollout_value = 0.0
+        if alphago.mixing > 0.0 and alphago.policy_rollouts:
+            questions.rolling[b] = True
+            rules.step(state, draw(room.prior, stream), room.there)
+            copy_state(room.there, state)
+            if not rules.is_terminal(state):
+                continue
+            rollout_value = rules.outcome(state) if rules.to_play(state) == to_play else -rules.outcome(state)
+        elif alphago.mixing > 0.0:
+            first = 2.0 * rollout(rules, state, alphago.judge, room, stream) - 1.0
+            rollout_value = first if to_play == 0 else -first
+        own_value = np.float64(tree.nodes[b, leaf].raw_value)
+        settle(tree, questions, b, leaf, (1.0 - alphago.mixing) * own_value + alphago.mixing * rollout_value)

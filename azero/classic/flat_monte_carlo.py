@@ -1,0 +1,70 @@
+"""Flat Monte Carlo, also called primitive Monte Carlo: random rollouts of every legal move, without a tree.
+
+Letters: B positions, A actions, S state words.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from azero.classic.rollouts import Judge, Room, rollout
+from azero.games.game import rules_at
+from azero.kernels.compiled import borrowed, kernel
+
+
+@kernel
+def share_rollouts(
+    addresses: np.ndarray,
+    room: Room,
+    judge: Judge,
+    state: np.ndarray,
+    banned: np.ndarray,
+    total: int,
+    stream: np.ndarray,
+    reward_sums: np.ndarray,
+    rollout_counts: np.ndarray,
+) -> None:
+    """Roll out the legal moves of a state until they share `total` rollouts equally.
+
+    The first moves get the remainder, one each. Call it again with a larger total to go on.
+
+    Args:
+        addresses: the game's `rule_addresses`.
+        room: scratch memory.
+        judge: how rollouts end.
+        state: [S] uint64, not terminal.
+        banned: [A] bool, moves to leave out.
+        total: rollouts of all moves together.
+        stream: [2] uint64, the random stream; advanced.
+        reward_sums: [A] float64, for the player to move; added to.
+        rollout_counts: [A] int64; added to.
+    """
+    rules = rules_at(addresses)
+    room, state, stream = borrowed(room), borrowed(state), borrowed(stream)
+    moves = np.zeros(banned.shape[0], np.int64)
+    rules.legal_mask(state, room.legal)
+    count = 0
+    for action in range(banned.shape[0]):
+        moves[count] = action  # overwritten by the next unless legal
+        count += room.legal[action] and not banned[action]
+    first_moves = rules.to_play(state) == 0
+    for place in range(count):
+        action = moves[place]
+        share = total // count + (place < total % count)
+        rules.step(state, action, room.start)
+        for _ in range(rollout_counts[action], share):
+            reward = rollout(rules, room.start, judge, room, stream)
+            reward_sums[action] += reward if first_moves else 1.0 - reward
+        rollout_counts[action] = share
+
+
+@kernel
+def best_mean(reward_sums: np.ndarray, rollout_counts: np.ndarray) -> int:
+    """Return the first action of the best mean reward among those with rollouts."""
+    best, best_mean = -1, -1.0
+    for action in range(rollout_counts.shape[0]):
+        if rollout_counts[action] > 0:
+            mean = reward_sums[action] / rollout_counts[action]
+            best = action if mean > best_mean else best
+            best_mean = max(mean, best_mean)
+    return best

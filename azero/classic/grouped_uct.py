@@ -1,0 +1,268 @@
+"""UCT in which a player first chooses a group of moves and then a move of that group.
+
+Letters: B positions, N nodes, A actions, K the most choices at one node, S state words.
+
+Saito, Winands, Uiterwijk & van den Herik, "Grouping nodes for Monte-Carlo tree search" (2007). A group is an
+ordinary node in which the same player moves again: it has its own visits and rewards, and UCB1 chooses it
+like any other. Rewards lie in [0, 1]. They are summed for player 0 and turned for the player to move at a
+node.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from azero.classic.rollouts import end_reward
+from azero.games.game import rules_at
+from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.random_moves import mask_words, pick_legal
+from azero.kernels.random_stream import next_below
+
+NOT_EXPANDED = -1
+NO_GROUP = -1
+# Not a plain 0: a literal argument would make Numba compile every function that takes it twice.
+ROOT: Any = np.int64(0)
+
+
+class Settings(NamedTuple):
+    """The settings of a search."""
+
+    num_simulations: int  # for each position, at least 1
+    exploration: float  # constant of UCB1; sqrt(2) for rewards in [0, 1]
+    # visits, each with a rollout, before a leaf is expanded, at least 1; the root is expanded at once
+    threshold: int
+    max_plies: int  # no game is longer
+
+
+class GroupedTree(NamedTuple):
+    """The tree of one search. Row n is node n: a position, or a position with only the moves of one group.
+
+    A node's choices, groups or moves, are in the order in which they are first tried: those below ``tried``
+    have a child.
+    """
+
+    states: np.ndarray  # [N, S] uint64
+    group: np.ndarray  # [N] int64: the group that was chosen, NO_GROUP at a position
+    below_root: np.ndarray  # [N] bool: the root or a group of it, where moves may be banned
+    choices: np.ndarray  # [N, K] int64
+    children: np.ndarray  # [N, K] int64: the node of each choice below `tried`
+    tried: np.ndarray  # [N] int64
+    num_choices: np.ndarray  # [N] int64, NOT_EXPANDED before they are listed
+    visits: np.ndarray  # [N] int64
+    own_visits: np.ndarray  # [N] int64: visits before the choices were listed
+    reward_sum: np.ndarray  # [N] float64: rewards for player 0
+    to_play: np.ndarray  # [N] int64
+    terminal: np.ndarray  # [N] bool
+    path: np.ndarray  # [2 * max_plies + 2] int64: the nodes of the current simulation
+    scratch: np.ndarray  # [2, S] uint64: the current and the next state of a rollout
+    present: np.ndarray  # [groups] bool: the groups that have a move at the current node
+    legal: np.ndarray  # [A] bool: the moves of the current node
+    legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
+
+
+@kernel
+def new_tree(settings, groups, state_words):
+    """Return an empty tree; a simulation adds at most one node. groups: [A]."""
+    nodes, num_groups = settings.num_simulations + 1, groups.max() + 1
+    most = max(num_groups, np.bincount(groups).max())
+    legal_words = mask_words(groups.shape[0])
+    return GroupedTree(
+        np.zeros((nodes, state_words), np.uint64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.bool_),
+        np.zeros((nodes, most), np.int64),
+        np.zeros((nodes, most), np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.bool_),
+        np.zeros(2 * settings.max_plies + 2, np.int64),
+        np.zeros((2, state_words), np.uint64),
+        np.zeros(num_groups, np.bool_),
+        legal_words.view(np.bool_)[: groups.shape[0]],
+        legal_words,
+    )
+
+
+@part
+def add_node(rules, tree, node, group, below_root):
+    """Begin node `node`, whose state is written already."""
+    tree.group[node] = group
+    tree.below_root[node] = below_root
+    tree.num_choices[node] = NOT_EXPANDED
+    tree.tried[node] = 0
+    tree.visits[node] = 0
+    tree.reward_sum[node] = 0.0
+    tree.to_play[node] = rules.to_play(tree.states[node])
+    tree.terminal[node] = rules.is_terminal(tree.states[node])
+
+
+@part
+def find_moves(rules, tree, groups, node, banned):
+    """Write a node's moves into `tree.legal`: legal, not banned at the root, of its group if it is one."""
+    rules.legal_mask(tree.states[node], tree.legal)
+    for action in range(groups.shape[0]):
+        if tree.below_root[node] and banned[action]:
+            tree.legal[action] = False
+        if tree.group[node] != NO_GROUP and groups[action] != tree.group[node]:
+            tree.legal[action] = False
+
+
+@part
+def expand(rules, tree, groups, node, banned):
+    """List the groups of a position, or the moves of a group; none is tried yet."""
+    find_moves(rules, tree, groups, node, banned)
+    tree.own_visits[node] = tree.visits[node]
+    count = 0
+    if tree.group[node] == NO_GROUP:
+        tree.present[:] = False
+        for action in range(groups.shape[0]):
+            tree.present[groups[action]] |= tree.legal[action]
+        for group in range(tree.present.shape[0]):
+            if tree.present[group]:
+                tree.choices[node, count] = group
+                count += 1
+    else:
+        for action in range(groups.shape[0]):
+            if tree.legal[action]:
+                tree.choices[node, count] = action
+                count += 1
+    tree.num_choices[node] = count
+
+
+@part
+def try_choice(rules, tree, node, child, stream):
+    """Make node `child` from a random untried choice of `node`."""
+    slot = tree.tried[node]
+    drawn = slot + next_below(stream, tree.num_choices[node] - slot)
+    choice = tree.choices[node, drawn]
+    tree.choices[node, drawn] = tree.choices[node, slot]
+    tree.choices[node, slot] = choice
+    tree.children[node, slot] = child
+    tree.tried[node] = slot + 1
+    if tree.group[node] == NO_GROUP:
+        for word in range(tree.states.shape[1]):
+            tree.states[child, word] = tree.states[node, word]
+        add_node(rules, tree, child, choice, tree.below_root[node])
+    else:
+        rules.step(tree.states[node], choice, tree.states[child])
+        add_node(rules, tree, child, NO_GROUP, False)
+
+
+@part
+def select(tree, node, exploration):
+    """Return the child of the highest UCB1, q + exploration * sqrt(ln n / n_child), for to_play of `node`."""
+    scale = exploration * math.sqrt(math.log(tree.visits[node] - tree.own_visits[node]))
+    best, best_score = tree.children[node, 0], -1.0
+    for slot in range(tree.num_choices[node]):
+        child = tree.children[node, slot]
+        q = tree.reward_sum[child] / tree.visits[child]
+        score = (q if tree.to_play[node] == 0 else 1.0 - q) + scale / math.sqrt(tree.visits[child])
+        if score > best_score:
+            best, best_score = child, score
+    return best
+
+
+@part
+def rollout(rules, tree, groups, node, banned, stream):
+    """Play random moves to the end, the first from the node's group if it is one; return the reward."""
+    here, there = tree.scratch[0], tree.scratch[1]
+    if tree.group[node] == NO_GROUP:
+        for word in range(here.shape[0]):
+            here[word] = tree.states[node, word]
+    else:
+        find_moves(rules, tree, groups, node, banned)
+        rules.step(tree.states[node], pick_legal(tree.legal_words, stream), here)
+    while not rules.is_terminal(here):
+        rules.legal_mask(here, tree.legal)
+        rules.step(here, pick_legal(tree.legal_words, stream), there)
+        here, there = there, here
+    return end_reward(rules, here)
+
+
+@part
+def simulate(rules, tree, settings, groups, nodes, banned, stream):
+    """Run one simulation and return the new number of nodes."""
+    node, length = ROOT, 1
+    tree.path[0] = ROOT
+    while not tree.terminal[node] and (node == ROOT or tree.visits[node] >= settings.threshold):
+        if tree.num_choices[node] == NOT_EXPANDED:
+            expand(rules, tree, groups, node, banned)
+        if tree.tried[node] < tree.num_choices[node]:
+            try_choice(rules, tree, node, nodes, stream)
+            node = nodes
+            nodes += 1
+        else:
+            node = select(tree, node, settings.exploration)
+        tree.path[length] = node
+        length += 1
+    reward = rollout(rules, tree, groups, node, banned, stream)
+    for step in range(length):
+        tree.visits[tree.path[step]] += 1
+        tree.reward_sum[tree.path[step]] += reward
+    return nodes
+
+
+@part
+def most_visited(tree, node):
+    """Return the slot of the first most visited child of `node`; at least one must have been tried."""
+    best = 0
+    for slot in range(1, tree.tried[node]):
+        if tree.visits[tree.children[node, slot]] > tree.visits[tree.children[node, best]]:
+            best = slot
+    return best
+
+
+@kernel
+def choose(rules, tree, groups, banned, stream):
+    """Return the most visited move of the most visited group; a random move of it if none was tried."""
+    group = tree.children[ROOT, most_visited(tree, ROOT)]
+    if tree.tried[group] > 0:
+        return tree.choices[group, most_visited(tree, group)]
+    find_moves(rules, tree, groups, group, banned)
+    return np.int64(pick_legal(tree.legal_words, stream))
+
+
+@kernel
+def search_positions(addresses, settings, groups, states, banned, streams, actions, visit_counts):
+    """Search every position on its own and choose a move.
+
+    Args:
+        addresses: the game's `rule_addresses`.
+        settings: `Settings`.
+        groups: [A] int64, the group of each action, numbered from 0.
+        states: [B, S] uint64, none of them terminal.
+        banned: [B, A] bool, moves left out at the root.
+        streams: [B, 2] uint64, the random stream of each search; advanced.
+        actions: [B] int64, written: the most visited move of the most visited group.
+        visit_counts: [B, A] int64, written: the visits of each move of the root. A simulation that ended in a
+            group, before one of its moves was tried, counts for none.
+    """
+    rules = rules_at(addresses)
+    tree = new_tree(settings, groups, states.shape[1])
+    for row in range(states.shape[0]):
+        search_position(rules, tree, settings, groups, states[row], banned[row], streams[row])
+        actions[row] = choose(rules, borrowed(tree), groups, banned[row], streams[row])
+        visit_counts[row, :] = 0
+        for slot in range(tree.tried[ROOT]):
+            group = tree.children[ROOT, slot]
+            for place in range(tree.tried[group]):
+                visit_counts[row, tree.choices[group, place]] = tree.visits[tree.children[group, place]]
+
+
+@kernel
+def search_position(rules, tree, settings, groups, state, banned, stream):
+    """Grow the tree of one position; arguments as in `search_positions`."""
+    tree, groups, stream, banned = borrowed(tree), borrowed(groups), borrowed(stream), borrowed(banned)
+    for word in range(state.shape[0]):  # Numba's assignment of rows costs seconds of compilation
+        tree.states[ROOT, word] = state[word]
+    add_node(rules, tree, ROOT, NO_GROUP, True)
+    nodes = ROOT + 1
+    for _ in range(settings.num_simulations):
+        nodes = simulate(rules, tree, settings, groups, nodes, banned, stream)

@@ -1,0 +1,92 @@
+"""Pure MCTS: PV-MCTS with random or uniform priors and random rollouts instead of a network.
+
+Letters: N nodes, A actions, S state words.
+
+Tree, score, expand and backup are those of the search with a network (`azero/search`), so a comparison shows
+what a trained network adds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from azero.classic.rollouts import Judge, Room, rollout
+from azero.games.game import Rules, rules_at
+from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.random_stream import next_float
+from azero.search.mcts import backup, expand
+from azero.search.puct import Puct, select_child
+from azero.search.tree import ILLEGAL, ROOT, UNVISITED, Tree, add_child, reset
+
+ONLY = 0  # the one row of the tree
+
+
+class Settings(NamedTuple):
+    """The settings of one search."""
+
+    puct: Puct
+    root_puct: Puct  # the constants at the root
+    judge: Judge
+    uniform: bool  # whether all legal moves have the same prior, else random ones
+    num_simulations: int
+
+
+@part
+def descend(rules: Rules, tree: Tree, settings: Settings) -> Any:
+    """Follow the best scores from the root and return a new or terminal node."""
+    node = ROOT
+    while tree.nodes[ONLY, node].expanded and not tree.nodes[ONLY, node].terminal:
+        constants = settings.root_puct if node == ROOT else settings.puct
+        action = select_child(tree, ONLY, node, constants)
+        child = tree.edges[ONLY, node, action].child
+        if child == UNVISITED:
+            return add_child(rules, tree, ONLY, node, action)
+        node = child
+    return node
+
+
+@part
+def draw_priors(legal: np.ndarray, uniform: bool, stream: np.ndarray, prior: np.ndarray) -> None:
+    """Write equal or random probabilities of the legal actions into prior [A], ILLEGAL elsewhere."""
+    total = 0.0
+    for action in range(legal.shape[0]):
+        weight = 1.0
+        if legal[action] and not uniform:
+            weight = next_float(stream)
+        prior[action] = weight if legal[action] else ILLEGAL
+        total += weight if legal[action] else 0.0
+    for action in range(legal.shape[0]):
+        if legal[action]:
+            prior[action] /= total
+
+
+@kernel
+def search_position(
+    addresses: np.ndarray,
+    tree: Tree,
+    settings: Settings,
+    state: np.ndarray,
+    banned: np.ndarray,
+    room: Room,
+    stream: np.ndarray,
+) -> None:
+    """Search a state [S], not terminal, without its banned moves [A]; stream [2] advances.
+
+    The visit counts are at the root of `tree`, which has one row.
+    """
+    rules = rules_at(addresses)
+    tree, room, stream = borrowed(tree), borrowed(room), borrowed(stream)
+    reset(rules, tree, ONLY, state)
+    for simulation in range(settings.num_simulations + 1):  # the first expands the root and does not count
+        leaf = descend(rules, tree, settings)
+        if not tree.nodes[ONLY, leaf].terminal:
+            rules.legal_mask(tree.states[ONLY, leaf], room.legal)
+            if simulation == 0:
+                for action in range(banned.shape[0]):
+                    room.legal[action] &= not banned[action]
+            draw_priors(room.legal, settings.uniform, stream, room.prior)
+            value = 2.0 * rollout(rules, tree.states[ONLY, leaf], settings.judge, room, stream) - 1.0
+            expand(tree, ONLY, leaf, room.prior, value if tree.nodes[ONLY, leaf].to_play == 0 else -value)
+        backup(tree, ONLY, leaf, tree.nodes[ONLY, leaf].raw_value)

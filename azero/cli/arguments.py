@@ -1,0 +1,205 @@
+"""Read the arguments of the programs without a run: `key=value`, checked against a dataclass of settings.
+
+A program declares its settings with `config.schema.setting`. Options of players and games are free: the
+player or the game checks them.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from azero.cli.help import program_help
+from azero.cli.hydra_program import compose
+from azero.cli.overrides import by_new_name, conf_files
+from azero.cli.programs import answers_flag, did_you_mean, refuse
+from azero.config.schema import Config, UserError, setting, settings
+
+if TYPE_CHECKING:
+    from azero.games.game import Game
+
+AUTO = "auto"  # as the value of a number: its default
+GAME_HELP = "A shipped game, a file of conf/game, a Python file, or such as openspiel:breakthrough."
+KINDS = {
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "list": "a list, such as [a,b]",
+}
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class GameSettings:
+    """Settings of every program that plays."""
+
+    game: str = setting("tictactoe", GAME_HELP)
+    seed: int = setting(1, "Seed of all random numbers.", between=(0, math.inf))
+
+
+@dataclass(frozen=True)
+class FolderSettings:
+    """Where runs lie."""
+
+    checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
+    data: str = setting("data", "Folder of self-play games of all runs.")
+
+
+@dataclass(frozen=True)
+class RunSettings(FolderSettings, GameSettings):
+    """Settings of every program that may play with a run's champion."""
+
+    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
+
+    @property
+    def config(self) -> Config:
+        """Default settings of a run, with these folders and this device."""
+        return replace(Config(), checkpoints=self.checkpoints, data=self.data, device=self.device)
+
+
+def parse_value(text: str) -> Any:
+    """Return a number, a list, true, false or null as such, anything else as text."""
+    if "${" in text:  # a file's name; OmegaConf would look for another setting
+        return text
+    try:
+        return OmegaConf.to_container(OmegaConf.from_dotlist([f"value={text}"]))["value"]  # type: ignore[call-overload, index]
+    except Exception:  # of the parser of YAML, such as for "[a": it is text
+        return text
+
+
+def whole_numbers(text: str, name: str, example: str) -> list[int]:
+    """Return the whole numbers, from 0 up, of a text with commas; UserError: it is something else."""
+    words = text.split(",")
+    if not all(word.isdecimal() for word in words):
+        raise UserError(f"{name} {text} must be whole numbers with commas between, such as {example}.")
+    return [int(word) for word in words]
+
+
+def split_words(words: Sequence[str]) -> dict[str, str]:
+    """Return keys and values of `key=value` words, in their order. A bare word is the value of `game`.
+
+    Raises:
+        UserError: an option with dashes, or a key twice.
+    """
+    texts: dict[str, str] = {}
+    for word in words:
+        key, equals, value = by_new_name(word).partition("=")
+        if word.startswith("-") or (equals and not key):
+            raise UserError(f"unknown option '{word}'; settings are written key=value, such as seed=2.")
+        if not equals:
+            key, value = "game", word
+        if key in texts:
+            raise UserError(f"{key} is set twice.")
+        texts[key] = value
+    return texts
+
+
+def take_settings(texts: dict[str, str], schema: type[T]) -> T:
+    """Take the settings of a dataclass out of the arguments and check them.
+
+    Raises:
+        UserError: a value of the wrong type, out of range, or none of the choices.
+    """
+    structured = OmegaConf.structured(schema)
+    OmegaConf.set_readonly(structured, False)
+    for key, about in settings(schema).items():
+        if key not in texts:
+            continue
+        text, kind = texts.pop(key), str(schema.__dataclass_fields__[key].type)  # type: ignore[attr-defined]
+        low, high = about.between or (-math.inf, math.inf)
+        try:
+            if kind.startswith("str"):
+                structured[key] = text.replace("${", "\\${")  # not another setting's name
+            else:
+                structured[key] = about.default if text == AUTO else parse_value(text)
+            is_possible = about.between is None or low <= structured[key] <= high
+        except OmegaConfBaseException:
+            is_possible = False
+        if not is_possible:
+            name = next((KINDS[start] for start in KINDS if kind.startswith(start)), kind)
+            bounds = f" between {low:,.10g} and {high:,.10g}" if high < math.inf else f" from {low:g} up"
+            raise UserError(f"{key}={text} must be {name}{bounds if about.between else ''}.")
+        if about.choices and structured[key] not in about.choices:
+            raise UserError(f"{key}={text} is not one of: {', '.join(about.choices)}.")
+    asked = OmegaConf.to_object(structured)
+    assert isinstance(asked, schema)
+    return asked
+
+
+def take_group(texts: dict[str, str], group: str) -> dict[str, Any]:
+    """Take every `group.option=value` out of the arguments; return the values by option."""
+    prefix = f"{group}."
+    return {
+        key.removeprefix(prefix): parse_value(texts.pop(key)) for key in list(texts) if key.startswith(prefix)
+    }
+
+
+def refuse_rest(texts: dict[str, str], schema: Any, also: Iterable[str] = ()) -> None:
+    """Refuse the arguments that are left; `also` are known keys that are not settings, such as labels.
+
+    Raises:
+        UserError: an argument is left.
+    """
+    if texts:
+        key, known = next(iter(texts)), [*settings(schema), "game.options", *also]
+        raise UserError(f"unknown setting '{key}'{did_you_mean(key, known, '; --help lists them.')}")
+
+
+def load_game(name: str, options: dict[str, Any]) -> Game:
+    """Return the game of that name: a game, or a file of conf/game, such as othello6 with its options.
+
+    Raises:
+        UserError: no such game, or it refuses an option.
+    """
+    from azero.games import SHIPPED, make_game  # here, because the room imports Numba
+
+    if name in SHIPPED or name not in conf_files("game"):
+        return make_game(name, **options)
+    shipped = compose(f"game={name}").game
+    return make_game(shipped.name, **{**shipped.options, **options})
+
+
+def take_game(texts: dict[str, str], asked: GameSettings) -> Game:
+    """Take `game.options.*` out of the arguments and make the game.
+
+    Raises:
+        UserError: no such game, or it refuses an option.
+    """
+    return load_game(asked.game, take_group(texts, "game.options"))
+
+
+def run_program(
+    name: str,
+    run: Callable[[Sequence[str]], int],
+    schema: Any,
+    examples: str,
+    arguments: Sequence[str] | None = None,
+    labels: dict[str, str] | None = None,
+) -> int:
+    """Run a program with the arguments of the command line; return the exit status.
+
+    A UserError is printed as one sentence.
+
+    Args:
+        name: such as "arena".
+        run: takes the arguments and returns the exit status.
+        schema: the dataclass of the settings, for --help.
+        examples: see `help.program_help`.
+        arguments: None for those of this process.
+        labels: what the labels of players mean, for --help.
+    """
+    words = sys.argv[1:] if arguments is None else arguments
+    players = issubclass(schema, RunSettings)
+    if answers_flag(words, lambda: program_help(name, schema, examples, labels or {}, players)):
+        return 0
+    try:
+        return run(words)
+    except UserError as mistake:
+        return refuse(mistake)

@@ -1,0 +1,306 @@
+"""Start a program with a run: compose its config with Hydra, and report a mistake as one sentence."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from azero.cli.help import run_help
+from azero.cli.overrides import (
+    conf_folder,
+    hydra_text,
+    is_known,
+    own_folder,
+    read_arguments,
+    read_overrides,
+    unknown_sentence,
+)
+from azero.cli.programs import answers_flag, refuse
+from azero.config.checks import check
+from azero.config.schema import OPENSPIEL, RENAMED, Config, GameConfig, UserError, settings
+from azero.process.ending import end_quietly
+
+T = TypeVar("T")
+
+SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
+
+
+def store_schema(old_names: bool = False) -> None:
+    """Give Hydra the dataclasses as the schema, with earlier names of settings too if `old_names`.
+
+    A setting with an earlier name then has that one's value unless it is set itself.
+    Frozen dataclasses are read-only at first, which would refuse the first override.
+    """
+    from hydra.core.config_store import ConfigStore  # here, because --help does not need it
+
+    schema = OmegaConf.structured(Config)
+    for node in (schema, *(part for part in schema.values() if isinstance(part, DictConfig))):
+        OmegaConf.set_readonly(node, None)
+    for part in (schema.game, schema.search):  # every game and search algorithm has options of its own
+        OmegaConf.set_struct(part.options, False)
+    for old, new in RENAMED.items() if old_names else ():
+        OmegaConf.update(schema, old, settings()[new].default, force_add=True)
+        OmegaConf.update(schema, new, f"${{{old}}}")
+    ConfigStore.instance().store(name="schema", node=schema)
+
+
+def drop_old_names(composed: Any) -> None:
+    """Give settings the values that their earlier names have, and drop those."""
+    OmegaConf.set_struct(composed, False)
+    for old, new in RENAMED.items():
+        if old in composed:
+            OmegaConf.update(composed, new, OmegaConf.select(composed, new))
+            composed.pop(old)
+
+
+def to_config(composed: Any) -> Config:
+    """Return the frozen, checked config of what Hydra composed.
+
+    Raises:
+        UserError: a value is impossible.
+    """
+    from azero.search.algorithm import check as check_algorithm  # here, because the room imports Numba
+
+    try:
+        drop_old_names(composed)
+        config = OmegaConf.to_object(composed)
+    except OmegaConfBaseException as failure:
+        raise UserError(sentence(failure)) from failure
+    assert isinstance(config, Config)
+    check(config)
+    check_algorithm(config.search)
+    return replace(config, game=settled(config.game))
+
+
+def settled(game: GameConfig) -> GameConfig:
+    """Return the game under its one name, independent of the folder and of how the user named it."""
+    if game.name.endswith(".py"):
+        return replace(game, name=os.path.abspath(os.path.expanduser(game.name)))
+    if game.engine == "openspiel" or game.name.startswith(OPENSPIEL):
+        return replace(game, name=OPENSPIEL + game.name.removeprefix(OPENSPIEL), engine="openspiel")
+    return game
+
+
+def compose(*overrides: str) -> Config:
+    """Return the config that the programs would see with these overrides, for scripts and tests.
+
+    Raises:
+        UserError: the config is not possible.
+    """
+    import hydra
+
+    words = read_overrides(overrides)
+    with one_sentence_of_hydra(), hydra.initialize_config_dir(str(conf_folder()), version_base="1.3"):
+        composed = with_old_names(lambda: hydra.compose("config", overrides=words))
+    return to_config(composed)
+
+
+def with_old_names(compose_config: Callable[[], T]) -> T:
+    """Call what composes a config, and once more with the earlier names of settings if a recipe uses one."""
+    store_schema()
+    try:
+        return compose_config()
+    except Exception as failure:
+        if not set(RENAMED) & {key_of(failure)}:
+            raise
+    store_schema(old_names=True)
+    return compose_config()
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person typed behind a program's name.
+
+    Attributes:
+        overrides: such as ("experiment=smoke", "seed=3"); in a multirun those of one run.
+        default_name: the run's name if `run=` does not set it.
+    """
+
+    overrides: tuple[str, ...] = ()
+    default_name: str = ""
+
+    def again(self, name: str, **settings: object) -> str:
+        """Return the arguments, quoted for a shell, that repeat the run of this name with other settings."""
+        changed = {"run", *settings}
+        words = [each for each in self.overrides if each.lstrip("+~").partition("=")[0] not in changed]
+        if name != self.default_name:
+            words.append(f"run={hydra_text(name)}")
+        words += [f"{key}={value}" for key, value in settings.items()]
+        return " ".join(map(shell_text, words))
+
+
+def shell_text(word: str) -> str:
+    """Return a word as a shell reads it, in double quotes if it holds single ones and nothing special."""
+    return f'"{word}"' if "'" in word and not re.search(r'["$`\\!]', word) else shlex.quote(word)
+
+
+def default_name(game: GameConfig) -> str:
+    """Return the name of a run without `run=`: its recipe's, then the game's if the user named both."""
+    from hydra.core.hydra_config import HydraConfig
+
+    asked = HydraConfig.get()
+    recipe = asked.runtime.choices.get("experiment")
+    keys = {override.partition("=")[0].lstrip("+") for override in asked.overrides.task}
+    title = game_title(game) if "game.name" in keys else asked.runtime.choices.get("game") or game_title(game)
+    if recipe in (None, "plain", title):
+        return clean_name(title)
+    return clean_name(f"{recipe}-{title}" if keys & {"game", "game.name"} else recipe)
+
+
+def game_title(game: GameConfig) -> str:
+    """Return a game's name without folders, engine and parameters."""
+    if game.name.endswith(".py"):
+        return Path(game.name).stem
+    return game.name.removeprefix(OPENSPIEL).partition("(")[0]
+
+
+def clean_name(name: str) -> str:
+    """Return a name with `_` for each character that is unsafe in a folder's name."""
+    return re.sub(r"[^\w.=,+-]", "_", name)
+
+
+def name_run(config: Config) -> tuple[str, Asked]:
+    """Return the name of the run and what a person asked for; in a multirun, print which run begins.
+
+    The name is `run=` or the default name, to which a multirun appends the overrides.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    hydra_config = HydraConfig.get()
+    asked = Asked(tuple(hydra_config.overrides.task), default_name(config.game))
+    in_multirun = hydra_config.mode and hydra_config.mode.name == "MULTIRUN"
+    suffix = f"-{hydra_config.job.override_dirname}" if in_multirun else ""
+    name = config.run or clean_name(asked.default_name + suffix.rstrip("-"))
+    if in_multirun:
+        print(f"Run {hydra_config.job.num + 1} of the multirun: {name}", flush=True)
+    return name, asked
+
+
+def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool = False) -> None:
+    """Run `main(config, run name)` with the command line's config and exit with its status (None is 0).
+
+    A UserError, or a config that Hydra refuses, is printed as one sentence and exits with WRONG_INPUT.
+
+    Args:
+        name: the program's, such as "loop".
+        main: what it does.
+        pass_arguments: whether `main` takes a third argument, an `Asked`.
+    """
+    statuses, inside = list[int](), False
+    if answers_flag(sys.argv[1:], lambda: run_help(name)):
+        sys.exit(0)
+
+    def task(composed: Any) -> None:
+        nonlocal inside
+        inside = not shows_config
+        try:
+            if shows_config:
+                drop_old_names(composed)
+                print(OmegaConf.to_yaml(composed), end="")
+            else:
+                config = to_config(composed)
+                run, asked = name_run(config)
+                statuses.append(main(config, run, *([asked] if pass_arguments else [])) or 0)
+        except UserError as mistake:  # here, because Hydra would print lines of its own about it
+            statuses.append(refuse(mistake))
+        except OSError as failure:
+            end_quietly(failure)
+            raise
+        if max(statuses, default=0) > SIGNALLED:  # a multirun that is stopped begins no other run
+            sys.exit(statuses[-1])
+        inside = False
+
+    os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing several lines
+    with one_sentence():
+        words = read_arguments(sys.argv[1:])
+        at = next((place for place, word in enumerate(words) if word in ("--cfg", "-c")), len(words))
+        shows_config = words[at + 1 : at + 2] == ["job"] and not {"--package", "-p"} & set(words)
+        if shows_config:  # Hydra would print the earlier names of settings too
+            words = [word for word in words[:at] + words[at + 2 :] if word != "--resolve"]
+        sys.argv = [f"azero {name}", *words]
+        import hydra
+
+        start = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(task)
+        with one_sentence_of_hydra(lambda: not inside):
+            with_old_names(start)
+    sys.exit(max(statuses, default=0))
+
+
+@contextmanager
+def one_sentence() -> Iterator[None]:
+    """Print a UserError as one sentence and exit with WRONG_INPUT."""
+    try:
+        yield
+    except UserError as mistake:
+        sys.exit(refuse(mistake))
+
+
+@contextmanager
+def one_sentence_of_hydra(composing: Callable[[], bool] = lambda: True) -> Iterator[None]:
+    """Turn what Hydra raises into a UserError. `composing` returns False while the program runs."""
+    try:
+        yield
+    except (UserError, BrokenPipeError):
+        raise
+    except Exception as failure:
+        if type(failure) is OSError or not composing():  # the output is full, or a fault of azero itself
+            raise
+        raise UserError(sentence(failure)) from failure
+
+
+def causes(failure: BaseException) -> list[BaseException]:
+    """Return an exception and those that led to it, the first one last."""
+    chain = [failure]
+    while (earlier := chain[-1].__cause__ or chain[-1].__context__) is not None:
+        chain.append(earlier)
+    return chain
+
+
+def key_of(failure: Exception) -> str:
+    """Return the key of the setting that Hydra, OmegaConf or YAML complains about; "" if they name none."""
+    return next((key for cause in causes(failure) if (key := getattr(cause, "full_key", None))), "")
+
+
+def sentence(failure: Exception) -> str:
+    """Return one sentence for a config that Hydra, OmegaConf or YAML refuses."""
+    for cause in causes(failure):
+        if mark := getattr(cause, "problem_mark", None):
+            return f"{mark.name}, line {mark.line + 1}: {getattr(cause, 'problem', 'not YAML')}."
+        if isinstance(cause, UnicodeDecodeError):
+            return encoding_sentence()
+    key, first = key_of(failure), failure
+    while isinstance(first.__cause__, Exception):
+        first = first.__cause__
+    lines = [line.strip() for line in str(first).splitlines() if line.strip()]
+    text = lines[0] if lines else type(first).__name__
+    where, within, _ = text.partition(": ")
+    where = f"{where}: " if within and where.startswith("In '") else ""
+    if key and not is_known(key):
+        return where + unknown_sentence(key)
+    if "raised while composing config" in text:
+        text = where + lines[1]
+    if "Ambiguous value" in text:
+        return f"{text.rstrip('.')}; several values need -m, and a list is written [1,2]."
+    return f"{key}: {text.rstrip('.')}." if key and key not in text else f"{text.rstrip('.')}."
+
+
+def encoding_sentence() -> str:
+    """Return one sentence for the recipe that is not UTF-8."""
+    for folder in filter(None, (own_folder(), conf_folder())):
+        for path in sorted(folder.rglob("*.yaml")):
+            try:
+                path.read_text(encoding="utf-8")
+            except UnicodeDecodeError as wrong:
+                line = wrong.object[: wrong.start].count(b"\n") + 1
+                return f"{path}, line {line}: the file is not UTF-8; save it as UTF-8."
+    return "a file of settings is not UTF-8; save it as UTF-8."

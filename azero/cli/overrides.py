@@ -1,0 +1,194 @@
+"""Turn what a person types behind a program with a run into overrides for Hydra.
+
+A bare word names a recipe, `game=` takes files and installed games, and earlier names of settings still work.
+Wrong names are refused with the closest right one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from azero.cli.programs import did_you_mean
+from azero.config.schema import OPENSPIEL, RENAMED, UserError, settings, value_text
+
+# Hydra's flags, and those that take a word
+FLAGS = (
+    "--resolve", "--run", "-r", "--multirun", "-m", "--shell-completion", "-sc", "--hydra-help",
+)  # fmt: skip
+WORD_FLAGS = (
+    "--cfg", "-c", "--package", "-p", "--config-path", "-cp", "--config-name", "-cn", "--config-dir", "-cd",
+    "--experimental-rerun", "--info", "-i",
+)  # fmt: skip
+WRITTEN = "settings are written key=value"
+
+
+def conf_folder() -> Path:
+    """Return the folder of the shipped recipes: inside an installed package, else beside it."""
+    package = Path(__file__).parent.parent
+    inside = package / "conf"
+    return inside if inside.is_dir() else package.parent / "conf"
+
+
+def own_folder() -> Path | None:
+    """Return the folder of the user's own recipes, $AZERO_CONF or ./conf; None if there is none."""
+    folder = Path(os.environ.get("AZERO_CONF") or "conf").absolute()
+    return folder if folder.is_dir() and folder.resolve() != conf_folder().resolve() else None
+
+
+def conf_files(group: str) -> dict[str, Path]:
+    """Return the files of a group, such as "experiment", by name; a shipped one goes before an own one."""
+    folders = [folder / group for folder in (own_folder(), conf_folder()) if folder]
+    return {path.stem: path for folder in folders for path in sorted(folder.glob("*.yaml"))}
+
+
+def read_arguments(arguments: Sequence[str]) -> list[str]:
+    """Return a program's arguments as Hydra reads them: first the overrides, then the flags.
+
+    Raises:
+        UserError: an unknown flag, recipe, file of a group, or setting.
+    """
+    words, flags = list[str](), list[str]()
+    left = list(arguments)
+    while left:
+        word = left.pop(0)
+        if not word.startswith("-"):
+            words.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        if name not in (*FLAGS, *WORD_FLAGS):
+            raise UserError(flag_sentence(word, left[0] if left else ""))
+        flags += [name, value] if equals else [name]
+        if name in WORD_FLAGS and not equals and left and "=" not in left[0]:
+            flags.append(left.pop(0))
+    return read_overrides(words, checked=not {"--config-dir", "-cd"} & set(flags)) + flags
+
+
+def read_overrides(arguments: Sequence[str], checked: bool = True) -> list[str]:
+    """Return overrides as Hydra reads them.
+
+    `game=mine.py`, and a game that another package installs, set `game.name`. With a game and no recipe, the
+    recipe is the game's own or `plain`, because the default recipe is for tic-tac-toe; with several games it
+    is `plain`.
+
+    Args:
+        arguments: as typed, without flags.
+        checked: whether names of files are checked; False where Hydra knows further folders.
+
+    Raises:
+        UserError: an unknown recipe, file of a group, or setting.
+    """
+    words = [by_new_name(by_recipe(argument)) for argument in arguments]
+    given = dict(word.partition("=")[::2] for word in words)
+    game = given.get("game")
+    if game is not None and all(map(is_own_game, game.split(","))):
+        words[words.index(f"game={game}")] = "game.name=" + ",".join(map(hydra_text, game.split(",")))
+    for word in words:
+        check_word(word, checked and "hydra.searchpath" not in given)
+    if game is not None and "experiment" not in given:
+        words.append(f"experiment={game if game in conf_files('experiment') else 'plain'}")
+    own = own_folder()
+    if own and "hydra.searchpath" not in given:
+        words.append(f"hydra.searchpath=[{hydra_text(f'file://{own}')}]")
+    return words
+
+
+def by_recipe(word: str) -> str:
+    """Return a bare word as the recipe that it names.
+
+    Raises:
+        UserError: there is no such recipe.
+    """
+    if "=" in word or word.startswith("~"):
+        return word
+    if word in conf_files("experiment"):
+        return f"experiment={word}"
+    if key := find_setting(word):
+        example = f"{key}={value_text(settings()[key].default)}"
+        raise UserError(f"{word!r} has no value; {WRITTEN}, such as {example}.")
+    if word.endswith(".py"):
+        raise UserError(f"unknown recipe {word!r}; did you mean game={word}?")
+    raise UserError(missing_sentence("experiment", word, f"unknown recipe {word!r}"))
+
+
+def by_new_name(word: str) -> str:
+    """Return an override, its setting by the name that it has today."""
+    key, equals, value = word.partition("=")
+    return f"{RENAMED.get(key, key)}{equals}{value}"
+
+
+def check_word(word: str, files: bool) -> None:
+    """Check the key of an override, and with `files` the name of a group's file.
+
+    Raises:
+        UserError: there is no such setting or file, with the closest one.
+    """
+    key, equals, value = word.lstrip("+~").partition("=")
+    if equals and not key:
+        raise UserError(f"{word!r} cannot be read; {WRITTEN}, such as cycles=3.")
+    if re.fullmatch(r"\w+", key) and (conf_folder() / key).is_dir():
+        names = value.split(",") if re.fullmatch(r"[\w./,-]+", value) else []
+        for name in names if files and value != "null" else []:
+            if name not in conf_files(key):
+                raise UserError(missing_sentence(key, name, f"{key}={name} does not exist"))
+    elif equals and not is_known(key):
+        raise UserError(unknown_sentence(key))
+
+
+def is_known(key: str) -> bool:
+    """Return whether a key is a setting, a group of settings, an option of a game, or Hydra's own."""
+    known, key = settings(), key.partition("[")[0]
+    groups = {name.rpartition(".")[0] for name in known}
+    free = tuple(f"{name}." for name, each in known.items() if isinstance(each.default, dict))
+    return key in {*known, *groups} or key.startswith(("hydra.", "hydra/", *free)) or "@" in key
+
+
+def find_setting(name: str) -> str:
+    """Return the key of the setting with this key or, without its group, this name; "" if there is none."""
+    name = name.replace("-", "_")
+    return next((key for key in settings() if name in (key, key.rpartition(".")[2])), "")
+
+
+def unknown_sentence(key: str) -> str:
+    """Return one sentence for a setting that does not exist, with the closest one that does."""
+    if same_name := find_setting(key.rpartition(".")[2]):
+        return f"unknown setting {key!r}; did you mean {same_name}?"
+    return f"unknown setting {key!r}" + did_you_mean(key, settings(), "; --help lists all settings.")
+
+
+def missing_sentence(group: str, name: str, what: str) -> str:
+    """Return one sentence for a file of settings that does not exist: the closest name, or all names."""
+    known = conf_files(group)
+    also = ", and any path of a Python file of your own" if group == "game" else ""
+    return what + did_you_mean(name, known, f"; there are {', '.join(sorted(known))}{also}.")
+
+
+def flag_sentence(flag: str, following: str) -> str:
+    """Return one sentence for an unknown flag: the setting that it may mean."""
+    name, equals, value = flag.lstrip("-").partition("=")
+    key, example = find_setting(name), ", such as cycles=3"
+    if key:
+        value = value if equals else following if "=" not in following else ""
+        example = f": {key}={value.lstrip('-') or '...'}"
+    return f"unknown flag {flag!r}; {WRITTEN}{example}."
+
+
+def is_own_game(name: str) -> bool:
+    """Return whether a game is a path, OpenSpiel's or an installed package's, not a file of conf/game."""
+    if name in conf_files("game"):
+        return False
+    if name.endswith(".py") or name.startswith(OPENSPIEL):
+        return True
+    from azero.games import installed_games  # here, because the room imports Numba
+
+    return name in installed_games()
+
+
+def hydra_text(text: str) -> str:
+    """Return a value as Hydra reads it: in quotes if it could be taken for something else than the text."""
+    plain = re.fullmatch(r"([a-z_]|\.{0,2}/)[\w.+:/-]*", text, re.ASCII | re.IGNORECASE)
+    if plain and text.lower() not in ("null", "true", "false", "nan", "inf"):
+        return text
+    return "'" + text.replace("'", "\\'") + "'"

@@ -1,0 +1,146 @@
+"""Players on a command line: `first=uct first.num_simulations=1000`.
+
+Every player has a label, such as `first`. `label=NAME` names a player of `azero/players`; without it, the
+label is the name. `label.option=value` sets an option. A player with a network takes `label.run=RUN`, the run
+of its champion; without it, `run_of` finds one.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from azero.cli.arguments import take_group
+from azero.cli.hydra_program import game_title
+from azero.config.schema import OPENSPIEL, Config, GameConfig, UserError
+from azero.games import SHIPPED, make_game
+from azero.games.game import Game
+from azero.players import Player, make_player, maker_of
+from azero.run.folder import names_of_runs, paths_of
+from azero.run.run import Run
+
+BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
+
+
+@dataclass(frozen=True)
+class PlayerSpec:
+    """A player as the command line describes it.
+
+    Attributes:
+        label: the word before its options.
+        name: a player of `azero/players`.
+        options: those that were asked for.
+    """
+
+    label: str
+    name: str
+    options: dict[str, Any]
+
+    def __str__(self) -> str:
+        """Return such as "uct num_simulations=100", after the label if the user chose it."""
+        text = " ".join([self.name, *(f"{option}={value}" for option, value in self.options.items())])
+        is_plain = self.label in (self.name, "first", "second", "opponent", "player")
+        return text if is_plain else f"{self.label}: {text}"
+
+
+def take_player_spec(texts: dict[str, str], label: str, default: str | None = None) -> PlayerSpec:
+    """Take the arguments about one player out of all arguments.
+
+    Args:
+        texts: arguments by key, see `arguments.split_words`.
+        label: the player's.
+        default: the name of the player when none is given; None: the label is the name.
+    """
+    options = take_group(texts, label)
+    return PlayerSpec(label, texts.pop(label, default or label), options)
+
+
+def parameters_of(spec: PlayerSpec) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a player's maker by name; UserError: there is no such player."""
+    return inspect.signature(maker_of(spec.name)).parameters
+
+
+def needs_network(spec: PlayerSpec) -> bool:
+    """Return whether the player uses a trained network: it must, or it may and a run is named."""
+    return must_have_network(spec) or ("inference" in parameters_of(spec) and "run" in spec.options)
+
+
+def must_have_network(spec: PlayerSpec) -> bool:
+    """Return whether the player cannot play without a network."""
+    parameter = parameters_of(spec).get("inference")
+    return parameter is not None and parameter.default is inspect.Parameter.empty
+
+
+def seconds_a_move(spec: PlayerSpec) -> float:
+    """Return the seconds that the player has for each move; 0: no such limit."""
+    parameter = parameters_of(spec).get("seconds")
+    return 0.0 if parameter is None else spec.options.get("seconds", parameter.default)
+
+
+def run_of(game: Game, config: Config) -> str | None:
+    """Return the run whose champion plays a game when none is named; None if no run can.
+
+    Of the runs on the same board, this is the one with the name of the game, else the one that ran last.
+    """
+    title = game_title(GameConfig(name=game.name))
+    runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
+    used = {name: paths_of(config, name).state.stat().st_mtime for name in runs}
+    return max(runs, key=lambda name: (name == title, used[name]), default=None)
+
+
+def has_learned(run: str, game: Game, config: Config) -> bool:
+    """Return whether a run has a champion of that game, with its options.
+
+    A game's own Python file is not run to learn its name; the network holds it.
+    """
+    try:
+        kept = Run.read(config, run)
+        name, options = kept.state.config["game.name"], kept.state.config["game.options"]
+        if kept.state.champion is None:
+            return False
+        if name in SHIPPED or name.startswith(OPENSPIEL):
+            return name == game.name and make_game(name, **options).options == game.options
+        if game.name in SHIPPED:
+            return False
+        from azero.network.model import describe_game, unpack_network  # here, because it imports torch
+
+        loaded = unpack_network(kept.read_champion(), "champion")
+        return describe_game(loaded.game_name, loaded.game_options) == describe_game(game.name, game.options)
+    except UserError:  # a damaged run, or options of another version
+        return False
+
+
+def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool = False) -> Player:
+    """Return the player. With a network it uses the champion and search of `run`, else of `run_of`.
+
+    Args:
+        spec: who it is.
+        game: what it plays.
+        config: where runs lie and which device computes.
+        one_game: whether it will play one game at a time and may have all cores for that.
+
+    Raises:
+        UserError: no such player or option, no such run, or the player cannot play this game.
+    """
+    options = dict(spec.options)
+    if "search" in options:
+        raise UserError(
+            f"{spec.label}.search: the search is the run's own; {spec.label}.num_simulations can be set."
+        )
+    heuristic = options.get("heuristic", options.get("evaluation"))
+    if "run" in options and not must_have_network(spec) and heuristic != "network":
+        raise UserError(f"{spec.label}.run: {spec.name} uses a network only with heuristic=network.")
+    if not needs_network(spec):
+        return make_player(spec.name, game, **options)
+    from azero.champion.load import FEW_ROWS, load_for_one_game, load_trained
+
+    run = str(options.pop("run", None) or run_of(game, config) or game_title(GameConfig(name=game.name)))
+    if one_game:
+        trained = load_for_one_game(config, run, game)
+    else:
+        trained = load_trained(config, run, FEW_ROWS if seconds_a_move(spec) else BATCH, game)
+    if "search" in parameters_of(spec):
+        options = {"search": trained.search, **options}
+    return make_player(spec.name, game, inference=trained.inference, **options)

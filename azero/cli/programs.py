@@ -1,0 +1,74 @@
+"""The programs by name, how one of them is started, and what all of them answer alike."""
+
+from __future__ import annotations
+
+import difflib
+import runpy
+import sys
+from collections.abc import Callable, Iterable, Sequence
+
+import azero
+
+PROGRAMS = {
+    "loop": "Train a player: self-play, train, evaluate, promote, again.",
+    "initialize": "Run one stage alone: make the first network of a run.",
+    "selfplay": "Run one stage alone: play one cycle's games.",
+    "train": "Run one stage alone: train the next candidate.",
+    "evaluate": "Run one stage alone: match candidate and champion.",
+    "play": "Play against a champion, or against any other player.",
+    "arena": "Run matches and tournaments between players.",
+    "strength": "Measure a champion's mistakes on solved positions.",
+    "correctness": "Check a champion on tic-tac-toe positions.",
+    "doctor": "Read a run, name known problems and their fixes.",
+    "runs": "List all runs, or delete one.",
+    "estimate": "Measure how long a run takes here, and what it needs.",
+    "check_game": "Check that the rules of a game are sound.",
+    "trace": "Watch a tree search step by step.",
+    "oracle": "Make positions with exact scores, to measure champions.",
+}
+WRONG_INPUT = 2  # exit status after a mistake of the user
+
+
+def refuse(mistake: object) -> int:
+    """Print a mistake of the user as one sentence; return the exit status."""
+    print(f"azero: {mistake}", file=sys.stderr)
+    return WRONG_INPUT
+
+
+def answers_flag(words: Sequence[str], help_text: Callable[[], str]) -> bool:
+    """Print what --help or --version asks for; return whether a word asks for one."""
+    if {"--help", "-h"} & set(words):
+        print(help_text())
+    elif "--version" in words:
+        print(f"azero {azero.__version__}")
+    else:
+        return False
+    return True
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
+    """Return "; did you mean NAME?" with the known name closest to `name`, or `otherwise`."""
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]}?" if close else otherwise
+
+
+def overview() -> str:
+    """Return the list of programs, one line each."""
+    lines = [f"  azero {name:<12} {sentence}" for name, sentence in PROGRAMS.items()]
+    head = "azero learns to play a two-player board game from nothing but its rules."
+    return "\n".join([head, "", *lines, "", "azero NAME --help says more about one of them."])
+
+
+def start(words: Sequence[str]) -> int:
+    """Run the program that the first word names with the other words as arguments; return the exit status."""
+    if not words or words[0] == "help":
+        words = ["--help"]
+    if answers_flag(words[:1], overview):
+        return 0
+    name = words[0].replace("-", "_")
+    if name not in PROGRAMS:
+        hint = did_you_mean(name, PROGRAMS, "; azero lists the programs.").replace("mean ", "mean azero ")
+        return refuse(f"unknown program {words[0]!r}{hint}")
+    sys.argv[1:] = words[1:]
+    runpy.run_module(f"azero.{name}", run_name="__main__", alter_sys=True)
+    return 0

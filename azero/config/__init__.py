@@ -1,0 +1,9 @@
+"""Every setting once: type, default, range and published value.
+
+For others: the dataclasses of `schema`, `checks.check`, the arithmetic of `window`.
+Imports: nothing.
+"""
+
+from azero.config.schema import Config, UserError
+
+__all__ = ["Config", "UserError"]

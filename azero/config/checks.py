@@ -1,0 +1,131 @@
+"""Check a config: choices, ranges, and settings that do not go together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from azero.config.schema import (
+    Config,
+    EvaluateConfig,
+    SelfplayConfig,
+    TrainConfig,
+    UserError,
+    flatten,
+    is_certain,
+    settings,
+)
+
+# key: the words that it may be
+CHOICES = {key: known.choices for key, known in settings().items() if known.choices}
+# key: (lowest, highest), both allowed
+RANGES = {key: known.between for key, known in settings().items() if known.between}
+
+
+def check(config: Config) -> None:
+    """Check every setting alone and together with the others.
+
+    Raises:
+        UserError: names the key, its value and what is allowed.
+    """
+    leaves = flatten(config)
+    for key in CHOICES:
+        check_choice(key, leaves[key])
+    for key, (low, high) in RANGES.items():
+        value = leaves[key]
+        if value is not None and not (math.isfinite(value) and low <= value <= high):
+            raise UserError(f"{key}={value} must lie between {low} and {high}.")
+    for conflict in conflicts(config):
+        raise UserError(conflict)
+
+
+def check_choice(key: str, value: object) -> None:
+    """Check the value of a setting that has choices.
+
+    Raises:
+        UserError: names the choices.
+    """
+    if value not in CHOICES[key]:
+        raise UserError(f"{key}={value} is not one of: {', '.join(CHOICES[key])}.")
+
+
+def conflicts(config: Config) -> Iterator[str]:
+    """Yield a sentence for each combination of settings that does not work."""
+    network, selfplay, train = config.network, config.selfplay, config.train
+    if network.pooling_every and network.channels == 1:
+        yield "network.pooling_every needs two channels; set network.channels to 2 or more."
+    if network.policy_output == "linear" and train.policy_loss == "cross_entropy":
+        yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
+    if selfplay.surprise_share and train.merge_equal:
+        yield "train.merge_equal undoes selfplay.surprise_share; turn one of them off."
+    yield from training_conflicts(train)
+    yield from selfplay_conflicts(selfplay, config.search.num_simulations)
+    yield from match_conflicts(config.evaluate)
+
+
+def training_conflicts(train: TrainConfig) -> Iterator[str]:
+    """Yield what is wrong with the window, the schedule of the learning rate and the value target."""
+    if train.window < train.batch_size:
+        yield (
+            f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; "
+            "enlarge the window."
+        )
+    if train.schedule == "step" and not train.milestones:
+        yield "train.schedule=step needs train.milestones; set them, such as [0.5,0.75]."
+    milestones = f"train.milestones={train.milestones}"
+    if train.milestones and train.schedule != "step":
+        yield f"{milestones} has no effect with train.schedule={train.schedule}; set train.schedule=step."
+    if train.milestones != sorted(train.milestones) or not all(0 <= each <= 1 for each in train.milestones):
+        yield f"{milestones} must be rising shares of a cycle, each between 0 and 1."
+    yield from share_conflicts("train.value_mix", train.value_mix_cycles, train.value_mix_final)
+
+
+def selfplay_conflicts(selfplay: SelfplayConfig, num_simulations: int) -> Iterator[str]:
+    """Yield what is wrong with random openings and fast searches."""
+    opening, cycles = "selfplay.opening_fraction", selfplay.opening_fraction_cycles
+    yield from share_conflicts(opening, cycles, selfplay.opening_fraction_final)
+    if selfplay.opening_plies == 0 and (selfplay.opening_fraction or selfplay.opening_fraction_final):
+        key = opening if selfplay.opening_fraction else f"{opening}_final"
+        yield f"{key} is above 0 but selfplay.opening_plies=0; set selfplay.opening_plies above 0."
+    full, fast = selfplay.full_search_fraction, selfplay.fast_simulations
+    if full < 1 and not 1 <= fast <= num_simulations:
+        yield (
+            f"selfplay.full_search_fraction={full} needs fast searches; set selfplay.fast_simulations "
+            f"between 1 and search.num_simulations={num_simulations}."
+        )
+    if full == 1 and fast:
+        yield (
+            f"selfplay.fast_simulations={fast} has no effect with selfplay.full_search_fraction=1; "
+            "set that fraction below 1."
+        )
+
+
+def match_conflicts(evaluate: EvaluateConfig) -> Iterator[str]:
+    """Yield what is wrong with the numbers of games, the opponents and the variety of a match."""
+    for key in ("games", "anchor_games"):
+        if (games := getattr(evaluate, key)) % 2:
+            yield f"evaluate.{key}={games} must be even, because each opening is played with both colours."
+    anchors = evaluate.anchors
+    if anchors != sorted(set(anchors)) or any(simulations < 1 for simulations in anchors):
+        yield f"evaluate.anchors={anchors} must be rising numbers of simulations, each 1 or more."
+    if evaluate.gate == "sequential":
+        games, most = evaluate.games, evaluate.most_games
+        if not games:
+            yield "evaluate.gate=sequential needs games; set evaluate.games above 0, or turn the gate off."
+        if not evaluate.elo0 < evaluate.elo1:
+            yield f"evaluate.elo0={evaluate.elo0} must lie below evaluate.elo1={evaluate.elo1}."
+        if most % 2 or most < games:
+            yield f"evaluate.most_games={most} must be even and at least evaluate.games={games}."
+    if evaluate.games and is_certain(evaluate) and evaluate.opening_plies == 0:
+        yield (
+            f"evaluate.temperature={evaluate.temperature:g} with evaluate.temperature_plies="
+            f"{evaluate.temperature_plies} and evaluate.opening_plies=0 repeats one game; "
+            "set evaluate.opening_plies above 0."
+        )
+
+
+def share_conflicts(key: str, cycles: int, final: float | None) -> Iterator[str]:
+    """Yield what is wrong with a moving share (`schema.share_in`): it needs both its cycles and its end."""
+    if (cycles > 0) != (final is not None):
+        value = "null" if final is None else final
+        yield f"{key}_cycles={cycles} does not go with {key}_final={value}; set both or neither."

@@ -1,0 +1,568 @@
+"""The settings of a run: type, default, allowed values, what each does, and its published value.
+
+The dataclasses below are Hydra's schema. Hydra checks keys and types, `checks.py` checks values.
+The checks, every `--help` and `docs/settings.md` are made from the records here.
+Published values are of AlphaZero (Silver et al. 2018), AlphaGo Zero (2017), KataGo (Wu 2019) and others.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, TypeVar
+
+# earlier names of settings, which command lines, recipes and old runs may still use
+RENAMED = {"lanes": "workers"}
+# search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
+SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
+OPENSPIEL = "openspiel:"  # before the name of a game whose rules are OpenSpiel's
+
+T = TypeVar("T")
+
+
+class UserError(Exception):
+    """A mistake that the user can fix. Its text is one sentence: what is wrong, where, and what to do."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is known about a setting.
+
+    Attributes:
+        default: its value when nothing sets it.
+        help: what it does. The first sentence is short enough for one line of --help.
+        published: the value of a publication, such as "AlphaZero 800".
+        between: the lowest and the highest number, both allowed.
+        choices: the allowed words.
+        only: the one search algorithm that reads it, such as "PUCT"; "" for all other settings.
+    """
+
+    default: Any
+    help: str
+    published: str = ""
+    between: tuple[float, float] | None = None
+    choices: tuple[str, ...] = ()
+    only: str = ""
+
+
+def setting(default: T, help: str, **known: Any) -> T:
+    """Return a dataclass field with this default; `help` and `known` are other attributes of `Setting`."""
+    described: Any = field(
+        default_factory=lambda: copy.copy(default), metadata={"setting": Setting(default, help, **known)}
+    )
+    return described
+
+
+def puct(default: T, help: str, **known: Any) -> T:
+    """Return a setting that only PUCT reads."""
+    return setting(default, help, only="PUCT", **known)
+
+
+@dataclass(frozen=True)
+class GameConfig:
+    """Which game is played."""
+
+    name: str = setting(
+        "tictactoe",
+        "Name of the game. A shipped game, the path of a Python file that defines `make_game`, or a game "
+        "that another package installs.",
+    )
+    engine: str = setting(
+        "azero",
+        "Whose rules are played. With openspiel, the name is one of OpenSpiel's games.",
+        choices=("azero", "openspiel"),
+    )
+    options: dict[str, Any] = setting(
+        {}, "Options of the game, such as its board size. The game checks them."
+    )
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The residual policy/value network."""
+
+    blocks: int = setting(4, "Residual blocks.", between=(0, 100), published="AlphaZero 19")
+    channels: int = setting(32, "Channels of each block.", between=(1, 4096), published="AlphaZero 256")
+    block: str = setting(
+        "residual",
+        "Layers of a block. residual: conv-BN-ReLU-conv-BN, add, ReLU (He et al. 2016); "
+        "pyramid: BN-conv-BN-ReLU-conv-BN, add.",
+        choices=("residual", "pyramid"),
+    )
+    pooling_every: int = setting(
+        0, "Every n-th block pools globally; 0: none.", between=(0, 100), published="KataGo about 3"
+    )
+    squeeze_ratio: int = setting(
+        0,
+        "Squeeze-excitation ratio; 0: none. Each block then has channels / ratio hidden units.",
+        between=(0, 4096),
+        published="Hu et al. 2018 16",
+    )
+    head: str = setting(
+        "convolutional",
+        "Heads. convolutional: 1x1 convolution and dense layer (AlphaZero); "
+        "pooled: global average pooling and dense layer.",
+        choices=("convolutional", "pooled"),
+    )
+    policy_output: str = setting(
+        "logits",
+        "Policy output. logits: softmax over legal moves; linear: legal outputs divided by their sum.",
+        choices=("logits", "linear"),
+    )
+    value_output: str = setting(
+        "scalar",
+        "Value output. scalar: tanh and squared error (AlphaZero); "
+        "wdl: win, draw, loss and cross-entropy (KataGo).",
+        choices=("scalar", "wdl"),
+    )
+    soft_policy: bool = setting(
+        False, "Train a head on the softened policy target. Search does not use it.", published="KataGo true"
+    )
+    opponent_reply: bool = setting(
+        False,
+        "Train a head on the opponent's reply. Its target is the policy target of the opponent's next ply. "
+        "Search does not use it.",
+        published="KataGo true",
+    )
+    value_hidden: int = setting(
+        64,
+        "Value head's hidden units, for head=convolutional.",
+        between=(1, 65536),
+        published="AlphaZero 256",
+    )
+
+
+@dataclass(frozen=True)
+class SearchConfig:
+    """PV-MCTS: the search before each move."""
+
+    kind: str = setting(
+        "puct",
+        "Search algorithm. puct: AlphaZero; gumbel: Gumbel AlphaZero (Danihelka et al. 2022).",
+        choices=tuple(SEARCH_ALGORITHMS),
+    )
+    num_simulations: int = setting(
+        20, "New simulations before each move.", between=(1, 1_000_000), published="AlphaZero 800"
+    )
+    solver: bool = setting(
+        False,
+        "Prove wins, draws and losses. Proofs end searches, decide moves and become targets "
+        "(MCTS-Solver, Winands et al. 2008). It is off in games with superko.",
+    )
+    tree_reuse: bool = setting(True, "Keep the subtree of the move played.")
+    options: dict[str, Any] = setting({}, "Settings of other search algorithms. The algorithm checks them.")
+    c_puct: float = puct(1.25, "Exploration constant.", between=(0.0, 1000.0), published="AlphaZero 1.25")
+    c_puct_base: float = puct(
+        19652.0,
+        "Visits over which c_puct grows; 0: constant. It grows by ln((1 + visits + base) / base).",
+        between=(0.0, 1e12),
+        published="AlphaZero 19652",
+    )
+    c_puct_deviation: float = puct(
+        0.0,
+        "Share of c_puct that scales with deviation. The deviation is that of the values below a node.",
+        between=(0.0, 1.0),
+        published="KataGo 0.85",
+    )
+    puct_visits: str = puct(
+        "node",
+        "Visits under the root sign. node: 1 + visits of the children; children: visits of the children, so "
+        "that the first simulation takes the first legal move.",
+        choices=("node", "children"),
+    )
+    fpu_mode: str = puct(
+        "absolute",
+        "Unvisited q. absolute: fpu; parent: the parent's q - fpu; "
+        "explored: the parent's q - fpu * sqrt(prior of the visited moves), and the parent's q at a root "
+        "with noise (KataGo).",
+        choices=("absolute", "parent", "explored"),
+    )
+    fpu: float = puct(0.0, "First-play urgency, see fpu_mode.", between=(-2.0, 2.0), published="KataGo 0.2")
+    dirichlet_alpha: float = puct(
+        1.0,
+        "Concentration of the root's Dirichlet noise. About 10 / legal moves.",
+        between=(0.01, 1000.0),
+        published="AlphaZero 0.3 in chess, 0.15 in shogi, 0.03 in Go",
+    )
+    dirichlet_fraction: float = puct(
+        0.25, "Share of noise in the root's prior; 0: none.", between=(0.0, 1.0), published="AlphaZero 0.25"
+    )
+    root_temperature: float = puct(
+        1.0,
+        "Temperature of the root's prior. Its exponent is 1 / temperature, before the noise.",
+        between=(0.01, 100.0),
+        published="KataGo 1.25",
+    )
+    root_temperature_final: float = puct(
+        1.0, "Temperature to which that falls.", between=(0.01, 100.0), published="KataGo 1.1"
+    )
+    root_temperature_halflife: float = puct(
+        8.0, "Plies until half of that fall.", between=(0.01, 1e6), published="KataGo the board's width"
+    )
+    forced_simulations: float = puct(
+        0.0,
+        "Forced visits of root moves; 0: none. A visited move gets sqrt(this * prior * visits) at least, "
+        "which are pruned from the target.",
+        between=(0.0, 1000.0),
+        published="KataGo 2",
+    )
+    max_considered_actions: int = setting(
+        16, "Root moves that share the simulations.", between=(1, 65_536), only="Gumbel", published="mctx 16"
+    )
+    maxvisit_init: float = setting(
+        50.0,
+        "Weight of values against the prior. It is value_scale * (maxvisit_init + visits of the most visited "
+        "move).",
+        between=(0.0, 1e6),
+        only="Gumbel",
+        published="Gumbel AlphaZero 50",
+    )
+    value_scale: float = setting(
+        0.1, "Scale of values stretched to [0, 1].", between=(0.0, 1e6), only="Gumbel", published="mctx 0.1"
+    )
+
+
+@dataclass(frozen=True)
+class SelfplayConfig:
+    """The games of the champion against itself in a cycle."""
+
+    games: int = setting(
+        500, "Games in a cycle.", between=(1, 10_000_000), published="AlphaGo Zero 25,000 an iteration"
+    )
+    temperature: float = setting(
+        1.0,
+        "Temperature of a move. PUCT: exponent 1 / temperature on visit counts; Gumbel: scale of the noise.",
+        between=(0.0, 100.0),
+    )
+    temperature_plies: int = setting(
+        1_000_000, "Plies at full temperature.", between=(0, 1_000_000), published="AlphaGo Zero 30"
+    )
+    temperature_decay_plies: int = setting(0, "Plies of its linear fall.", between=(0, 1_000_000))
+    temperature_final: float = setting(0.0, "Temperature after the fall.", between=(0.0, 100.0))
+    full_search_fraction: float = setting(
+        1.0,
+        "Share of moves with a full search. Only these are trained on.",
+        between=(0.01, 1.0),
+        published="KataGo 0.25",
+    )
+    fast_simulations: int = setting(
+        0,
+        "Simulations of the other moves. PUCT adds no noise to them (playout-cap randomization).",
+        between=(0, 1_000_000),
+        published="KataGo a sixth",
+    )
+    surprise_share: float = setting(
+        0.0,
+        "Share of a game's weight set by surprise. Surprise is KL(target || prior) of a ply.",
+        between=(0.0, 1.0),
+        published="KataGo 0.5",
+    )
+    fork_fraction: float = setting(
+        0.0,
+        "Share of games that fork an earlier one. A fork leaves a game of the previous cycle with another "
+        "move.",
+        between=(0.0, 1.0),
+        published="KataGo 0.05",
+    )
+    resign_threshold: float = setting(
+        -1.0,
+        "Resign below this root value; -1: never.",
+        between=(-1.0, 0.0),
+        published="AlphaGo Zero: below 5 % false positives",
+    )
+    resign_play_on: float = setting(
+        0.1,
+        "Share of games without resignation. They measure false positives.",
+        between=(0.0, 1.0),
+        published="AlphaGo Zero 0.1",
+    )
+    opening_fraction: float = setting(
+        0.0,
+        "Share of games with a random opening. It holds in the first cycle. The opening's plies are not "
+        "trained on.",
+        between=(0.0, 1.0),
+    )
+    opening_fraction_cycles: int = setting(0, "Cycles of its linear change; 0: none.", between=(0, 1_000_000))
+    opening_fraction_final: float | None = setting(None, "Share after these cycles.", between=(0.0, 1.0))
+    opening_plies: int = setting(
+        0, "Most plies of a random opening. Uniform in 1 to opening_plies.", between=(0, 10_000)
+    )
+    concurrent_games: int = setting(
+        0, "Games in flight in a worker; 0: automatic. Also the rows of a batch.", between=(0, 65_536)
+    )
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The replay window and the optimizer."""
+
+    window: int = setting(
+        50_000,
+        "Newest examples that are trained on.",
+        between=(1, 10**10),
+        published="AlphaGo Zero 500,000 games; KataGo 250,000 at first",
+    )
+    window_beta: float = setting(
+        0.0,
+        "Growth of a full window; 0: none. Places that a new example adds at first.",
+        between=(0.0, 1.0),
+        published="KataGo 0.4",
+    )
+    window_alpha: float = setting(
+        0.75, "Exponent that slows this growth.", between=(0.01, 1.0), published="KataGo 0.75"
+    )
+    epochs: float = setting(
+        2.0, "Passes over the window in a cycle. Counted after merge_equal.", between=(1e-6, 1e6)
+    )
+    max_uses: float = setting(
+        0.0,
+        "Most draws per new example; 0: no limit. A cycle makes fewer passes if needed.",
+        between=(0.0, 1e6),
+        published="KataGo 4",
+    )
+    batch_size: int = setting(256, "Examples in a batch.", between=(2, 10**7), published="AlphaZero 4096")
+    optimizer: str = setting(
+        "adamw", "Optimizer.", choices=("sgd", "adam", "adamw"), published="AlphaZero sgd"
+    )
+    lr: float = setting(
+        0.002, "Learning rate.", between=(1e-12, 1000.0), published="AlphaZero 0.2, then 0.02, 0.002, 0.0002"
+    )
+    schedule: str = setting(
+        "constant",
+        "Schedule of lr. cosine: one fall to 0 in each cycle; step: falls at milestones.",
+        choices=("constant", "cosine", "step"),
+    )
+    milestones: list[float] = setting([], "Shares of a cycle after which lr falls. For schedule=step.")
+    decay_factor: float = setting(0.1, "Factor of each such fall.", between=(0.0, 1.0))
+    warmup_steps: int = setting(0, "Steps in which lr rises linearly.", between=(0, 10**9))
+    momentum: float = setting(0.9, "Momentum of SGD.", between=(0.0, 0.9999), published="AlphaZero 0.9")
+    weight_decay: float = setting(0.0001, "Weight decay.", between=(0.0, 1.0), published="AlphaZero 0.0001")
+    decay_biases: bool = setting(False, "Decay biases and batch norm too.")
+    policy_loss: str = setting("cross_entropy", "Policy loss.", choices=("cross_entropy", "mse"))
+    mask_illegal: bool = setting(True, "Softmax of the loss over legal moves only.")
+    value_weight: float = setting(
+        1.0, "Weight of the value loss.", between=(0.0, 1000.0), published="KataGo 1.5 with cross-entropy"
+    )
+    value_mix: float = setting(
+        0.0,
+        "Share of the root value in the value target. It holds in the first cycle.",
+        between=(0.0, 1.0),
+        published="AlphaZero 0; soft-Z 1",
+    )
+    value_mix_cycles: int = setting(0, "Cycles of its linear change; 0: none.", between=(0, 1_000_000))
+    value_mix_final: float | None = setting(None, "Share after these cycles.", between=(0.0, 1.0))
+    soft_policy_weight: float = setting(
+        8.0, "Weight of the soft policy loss.", between=(0.0, 1000.0), published="KataGo 8"
+    )
+    soft_policy_temperature: float = setting(
+        4.0,
+        "Temperature of the soft policy target. The policy target to the power 1 / temperature, normalized.",
+        between=(1.0, 1000.0),
+        published="KataGo 4",
+    )
+    opponent_reply_weight: float = setting(
+        0.15, "Weight of the opponent's reply loss.", between=(0.0, 1000.0), published="KataGo 0.15"
+    )
+    merge_equal: bool = setting(
+        False, "Merge equal positions of the window. Each distinct position has the mean of its targets."
+    )
+    symmetries: bool = setting(True, "Turn or mirror each drawn example at random.")
+    clip_norm: float = setting(0.0, "Largest gradient norm; 0: no limit.", between=(0.0, 1e9))
+    start_from: str = setting(
+        "candidate",
+        "Where training starts. candidate: the last one, promoted or not.",
+        choices=("candidate", "champion"),
+        published="AlphaGo Zero and AlphaZero candidate",
+    )
+    keep_optimizer: bool = setting(True, "Keep the optimizer's moments between cycles.")
+    ema_decay: float = setting(
+        0.0,
+        "Decay of the weights' average; 0: none. A step keeps this share of the average, and the average "
+        "becomes the candidate.",
+        between=(0.0, 0.999999),
+        published="KataGo 0.9997",
+    )
+    precision: str = setting("auto", "Precision. bf16 is torch's autocast.", choices=("auto", "fp32", "bf16"))
+
+
+@dataclass(frozen=True)
+class EvaluateConfig:
+    """The match of the candidate against the champion."""
+
+    games: int = setting(
+        40,
+        "Games of the match; 0: promote without. They are played in pairs with colours swapped.",
+        between=(0, 1_000_000),
+        published="AlphaGo Zero 400; AlphaZero 0",
+    )
+    gate: str = setting(
+        "score",
+        "Who decides. score: the threshold (AlphaGo Zero); sequential: rounds of `games` until a sequential "
+        "test decides; off: every candidate is promoted.",
+        choices=("score", "sequential", "off"),
+    )
+    threshold: float = setting(
+        0.5,
+        "Score that the candidate must exceed. Draws count half. For gate=score.",
+        between=(0.0, 1.0),
+        published="AlphaGo Zero 0.55",
+    )
+    distinct: bool = setting(
+        False, "Count repeated pairs of games once. Always on for deterministic players."
+    )
+    elo0: float = setting(
+        0.0,
+        "Elo difference at which the champion stays. For gate=sequential.",
+        between=(-1000.0, 1000.0),
+        published="fishtest 0",
+    )
+    elo1: float = setting(
+        35.0,
+        "Elo difference that promotes the candidate. For gate=sequential. 35 is a score of 0.55; 0 asks for "
+        '"not weaker".',
+        between=(-1000.0, 1000.0),
+        published="fishtest 2",
+    )
+    error: float = setting(
+        0.05,
+        "Rate of wrong decisions of either kind. For gate=sequential.",
+        between=(1e-6, 0.4),
+        published="fishtest 0.05",
+    )
+    most_games: int = setting(
+        400,
+        "Most games of a sequential match. If undecided by then, the likelier of elo0 and elo1 decides.",
+        between=(2, 1_000_000),
+    )
+    temperature: float = setting(1.0, "Temperature of a move; 0: the most visited.", between=(0.0, 100.0))
+    temperature_plies: int = setting(1_000_000, "Plies at full temperature.", between=(0, 1_000_000))
+    temperature_decay_plies: int = setting(0, "Plies of its linear fall.", between=(0, 1_000_000))
+    temperature_final: float = setting(0.0, "Temperature after the fall.", between=(0.0, 100.0))
+    opening_plies: int = setting(0, "Random plies before each pair of games.", between=(0, 10_000))
+    num_simulations: int = setting(0, "Simulations of a move; 0: as in self-play.", between=(0, 1_000_000))
+    anchor_games: int = setting(
+        0,
+        "Games with each fixed opponent; 0: none. A new champion plays them; with exact play once.",
+        between=(0, 100_000),
+    )
+    anchors: list[int] = setting(
+        [10, 100, 1000], "Simulations of the UCT opponents. The others are a random player and exact play."
+    )
+
+
+@dataclass(frozen=True)
+class InferenceConfig:
+    """How the network is computed in search."""
+
+    backend: str = setting(
+        "auto",
+        'Backend. auto: the fastest on this machine; openvino: CPU only, pip install "azero[cpu]".',
+        choices=("auto", "torch", "openvino"),
+    )
+    precision: str = setting(
+        "auto",
+        "Precision. auto: fp32 or bf16; int8: OpenVINO only, for the blocks.",
+        choices=("auto", "fp32", "bf16", "int8"),
+    )
+    cache: int = setting(
+        65_536,
+        "Evaluations cached per worker; 0: none. The cache is exact and empty for each new network.",
+        between=(0, 2**28),
+    )
+
+
+@dataclass(frozen=True)
+class OracleConfig:
+    """Positions with exact scores that a champion answers after each cycle. The answers decide nothing."""
+
+    file: str = setting("", "File of positions; empty: those of azero. `azero oracle` makes such files.")
+    positions: int = setting(
+        50, "Positions of each set; 0: none. Connect Four has six sets, others one.", between=(0, 1_000_000)
+    )
+    num_simulations: int = setting(64, "Simulations a move; 0: raw policy only.", between=(0, 1_000_000))
+
+
+@dataclass(frozen=True)
+class Config:
+    """The settings of the whole run."""
+
+    game: GameConfig = field(default_factory=GameConfig)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
+    search: SearchConfig = field(default_factory=SearchConfig)
+    selfplay: SelfplayConfig = field(default_factory=SelfplayConfig)
+    train: TrainConfig = field(default_factory=TrainConfig)
+    evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
+    inference: InferenceConfig = field(default_factory=InferenceConfig)
+    oracle: OracleConfig = field(default_factory=OracleConfig)
+    run: str | None = setting(None, "Name of the run. By default the name of the recipe or of the game.")
+    seed: int = setting(1, "Seed of all random numbers.", between=(0, 2**63 - 1))
+    cycles: int = setting(10, "Cycles to run.", between=(0, 1_000_000))
+    minutes: float = setting(0.0, "Time limit in minutes; 0: none.", between=(0.0, 1e7))
+    device: str = setting("auto", "Device of the network.", choices=("auto", "cpu", "cuda"))
+    workers: int = setting(
+        0, "Threads that play; 0: automatic. One for each core, two on a GPU.", between=(0, 1024)
+    )
+    init_from: str | None = setting(None, "Run whose champion is the first network.")
+    keep: int = setting(
+        3, "Old networks to keep. Counts lost candidates and replaced champions each.", between=(0, 1_000_000)
+    )
+    accept_previous: bool = setting(False, "Go back from a damaged champion to the last.")
+    checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
+    data: str = setting("data", "Folder of self-play games of all runs.")
+
+
+def settings(schema: Any = Config, prefix: str = "") -> dict[str, Setting]:
+    """Return every setting below a dataclass by its dotted key."""
+    known: dict[str, Setting] = {}
+    for part in fields(schema):
+        if "setting" in part.metadata:
+            known[prefix + part.name] = part.metadata["setting"]
+        else:
+            known |= settings(part.default_factory, f"{prefix}{part.name}.")
+    return known
+
+
+def value_text(value: Any) -> str:
+    """Return a value as the command line takes it."""
+    if value == "":
+        return '""'
+    if isinstance(value, list):
+        return f"[{','.join(map(str, value))}]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", False: "false", True: "true"}[value]
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
+
+
+def flatten(config: Any, prefix: str = "") -> dict[str, Any]:
+    """Return every value of a config by its dotted key, such as ``{"search.c_puct": 1.25}``."""
+    leaves: dict[str, Any] = {}
+    for part in fields(config):
+        value = getattr(config, part.name)
+        if is_dataclass(value):
+            leaves |= flatten(value, f"{prefix}{part.name}.")
+        else:
+            leaves[prefix + part.name] = value
+    return leaves
+
+
+def share_in(cycle: int, first: float, cycles: int, final: float | None) -> float:
+    """Return the share in a cycle, counted from 1: from first to final over `cycles`; None: it stays."""
+    if final is None:
+        return first
+    return first + min(1.0, (cycle - 1) / cycles) * (final - first)
+
+
+def is_certain(evaluate: EvaluateConfig) -> bool:
+    """Return whether both players of a match are deterministic after its openings."""
+    temperature = (
+        evaluate.temperature,
+        evaluate.temperature_plies,
+        evaluate.temperature_decay_plies,
+        evaluate.temperature_final,
+    )
+    return is_cold(*temperature, after=evaluate.opening_plies)
+
+
+def is_cold(initial: float, plies: int, decay_plies: int, final: float, after: int = 0) -> bool:
+    """Return whether a temperature schedule is 0 at all plies from `after` on."""
+    return final == 0 and not (initial > 0 and plies + decay_plies > after)

@@ -1,1 +1,0 @@
-"""What a run keeps on the disk: atomic writes, its state, its folder and lock."""

@@ -1,0 +1,48 @@
+"""Bits, for rules that keep boards as words: cell c of a set is bit c % 64 of word c // 64.
+
+The compiler turns `popcount` and `lowest_bit` into one machine instruction each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+ONE = np.uint64(1)
+WORD_BITS = 64
+
+
+@njit(cache=True)
+def popcount(word: Any) -> Any:
+    """Return the number of set bits of a uint64."""
+    count = 0
+    while word:
+        word &= word - ONE
+        count += 1
+    return count
+
+
+@njit(cache=True)
+def lowest_bit(word: Any) -> Any:
+    """Return the index of the lowest set bit of a uint64, or 64 if no bit is set."""
+    return popcount((word & (~word + ONE)) - ONE)
+
+
+def words_needed(cells: int) -> int:
+    """Return the number of words that a set of `cells` cells needs."""
+    return -(-cells // WORD_BITS)
+
+
+def words_of(cells: Iterable[int], width: int) -> list[int]:
+    """Return a set of cells as `width` words."""
+    whole = sum(1 << cell for cell in cells)
+    return [whole >> WORD_BITS * word & (1 << WORD_BITS) - 1 for word in range(width)]
+
+
+def cells_of(words: np.ndarray, cells: int) -> np.ndarray:
+    """Return a set of cells, words [W] uint64, as an array [cells] int8 of 0 and 1."""
+    in_order = np.ascontiguousarray(words, np.dtype("<u8")).view(np.uint8)
+    return np.unpackbits(in_order, bitorder="little")[:cells].astype(np.int8)

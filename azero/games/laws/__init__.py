@@ -1,0 +1,5 @@
+"""What every game must keep, and the checks of it.
+
+For others: `check.check_game`, `views`.
+Imports: games.
+"""

@@ -1,0 +1,447 @@
+"""Checks that a game keeps the laws of `games/game.py`, in random games.
+
+Letters: A actions; C, H, W planes; S state words; K key words; R repetition words.
+
+The rules run as plain Python, which stops at a wrong index or a wrong type, and then compiled. Both must
+agree.
+"""
+
+from __future__ import annotations
+
+import math
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, typeof, types
+from numba.core.ccallback import CFunc
+
+from azero.games import game as interface
+from azero.games.game import Game, Rules, rules_at
+from azero.games.laws.views import Look, draw_fault, find_turn, turn_fault
+
+SUCCESSORS = 16  # of one state, compared between compiled and plain rules
+
+# What an array holds before a rule writes it
+FILLERS: dict[Any, Any] = {np.uint64: 0xDEADBEEFDEADBEEF, np.float32: 77.0, np.bool_: True}
+
+
+class RuleBroke(Exception):
+    """A rule raised an exception; the finding is noted and this game ends."""
+
+
+class Finding(NamedTuple):
+    """One kind of fault and the first case of it."""
+
+    law: str
+    text: str
+    board: str
+
+
+class Findings:
+    """The findings: the first case of each kind and the number of cases."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.first: dict[str, Finding] = {}
+        self.times: dict[str, int] = {}
+
+    def add(
+        self, law: str, text: str, *states: np.ndarray | None, moves: Sequence[int] | None = None
+    ) -> None:
+        """Note a fault with the boards that show it; faults with equal text are one kind."""
+        self.times[text] = self.times.get(text, 0) + 1
+        if text not in self.first:
+            boards = [self.board(state) for state in states if state is not None]
+            if moves is not None:
+                boards.append("moves: " + (" ".join(map(self.action_name, moves)) or "none"))
+            self.first[text] = Finding(law, text, "\n\n".join(boards))
+
+    def board(self, state: np.ndarray) -> str:
+        """Return a state as text, or only its words if `format_state` fails."""
+        words = "state words: " + " ".join(f"{int(word):#x}" for word in state)
+        try:
+            return f"{self.game.format_state(state.copy())}\n{words}"
+        except Exception:
+            return words
+
+    def action_name(self, action: int) -> str:
+        """Return an action as people write it, or its number if `action_name` fails."""
+        try:
+            return self.game.action_name(action)
+        except Exception:
+            return str(action)
+
+    def __bool__(self) -> bool:
+        """Return whether there is any finding."""
+        return bool(self.first)
+
+
+class PlainCaller:
+    """The plain Python rules, each called twice to find unwritten elements and results that vary."""
+
+    def __init__(self, game: Game, findings: Findings) -> None:
+        self.game, self.findings = game, findings
+        self.broke = False  # whether a rule raised an exception
+        self.rules: Rules = game.rules.plain()
+
+    def call(self, rule: str, state: np.ndarray | None, *arguments: Any) -> Any:
+        """Call a rule on a copy of ``state``; note it if the rule raises or writes to the state it reads.
+
+        Raises:
+            RuleBroke: the rule raised.
+        """
+        given = [] if state is None else [state.copy()]
+        try:
+            with np.errstate(all="ignore"):
+                result = getattr(self.rules, rule)(*given, *arguments)
+        except Exception as error:
+            text = f"{rule} raised in plain Python: {last_line(error)}"
+            self.findings.add("law 7: rules never raise", text, state)
+            self.broke = True
+            raise RuleBroke from error
+        if state is not None and not np.array_equal(given[0], state):
+            law = "law 1: a rule never writes to the state it reads"
+            self.findings.add(law, f"{rule} changed the state it was given", state)
+        return result
+
+    def written(self, rule: str, state: np.ndarray | None, shape: Any, dtype: Any, *arguments: Any) -> Any:
+        """Return what a rule writes into an array; try it on arrays with two different contents."""
+        first, second = np.full(shape, FILLERS[dtype], dtype), np.zeros(shape, dtype)
+        self.call(rule, state, *arguments, first)
+        self.call(rule, state, *arguments, second)
+        if first.tobytes() != second.tobytes():
+            law = "law 4 and the signatures: every element is written"
+            self.findings.add(law, f"{rule} leaves elements unwritten, or differs between two calls", state)
+        return second
+
+    def initial(self) -> np.ndarray:
+        """Return the initial state."""
+        return np.asarray(self.written("initial", None, self.game.state_words, np.uint64))
+
+    def step(self, state: np.ndarray, action: int) -> np.ndarray:
+        """Return the successor."""
+        return np.asarray(self.written("step", state, self.game.state_words, np.uint64, action))
+
+    def look(self, state: np.ndarray, ply: int) -> Look:
+        """Call every rule on a state."""
+        game = self.game
+        terminal = bool(self.call("is_terminal", state))
+        planes = self.written("planes", state, game.planes_shape, np.float32)
+        mask = key = None
+        if not terminal:
+            mask = self.written("legal_mask", state, game.num_actions, np.bool_)
+            key = self.written("evaluation_key", state, game.key_words, np.uint64)
+        outcome = float(self.call("outcome", state)) if terminal else 0.0
+        repetition = self.written("repetition_key", state, game.repetition_words, np.uint64)
+        to_play = int(self.call("to_play", state))
+        return Look(state, ply, to_play, terminal, outcome, planes, mask, key, repetition)
+
+
+@njit(cache=True, nogil=True)
+def look_compiled(
+    addresses: np.ndarray, state: np.ndarray, mask: np.ndarray, planes: np.ndarray, key: np.ndarray
+) -> tuple[int, bool, float]:
+    """Call every compiled rule on a state.
+
+    Write mask, planes and key; return (to_play, is_terminal, outcome).
+    """
+    rules = rules_at(addresses)
+    terminal = rules.is_terminal(state)
+    rules.planes(state, planes)
+    if not terminal:
+        rules.legal_mask(state, mask)
+        rules.evaluation_key(state, key)
+    return rules.to_play(state), terminal, rules.outcome(state) if terminal else 0.0
+
+
+@njit(cache=True, nogil=True)
+def repetition_compiled(addresses: np.ndarray, state: np.ndarray, key: np.ndarray) -> None:
+    """Write the repetition key."""
+    rules_at(addresses).repetition_key(state, key)
+
+
+@njit(cache=True, nogil=True)
+def initial_compiled(addresses: np.ndarray, state: np.ndarray) -> None:
+    """Write the initial state."""
+    rules_at(addresses).initial(state)
+
+
+@njit(cache=True, nogil=True)
+def step_compiled(addresses: np.ndarray, state: np.ndarray, action: int, successor: np.ndarray) -> None:
+    """Write the successor."""
+    rules_at(addresses).step(state, action, successor)
+
+
+def last_line(error: BaseException) -> str:
+    """Return the message of an exception and where it was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f"{type(error).__name__}: {error} (line {frames[-1].lineno} of {frames[-1].name})"
+
+
+class GameCheck:
+    """Plays random games and checks every law in them."""
+
+    def __init__(self, game: Game, games: int, seed: int) -> None:
+        self.game, self.games = game, games
+        self.findings = Findings(game)
+        self.plain: PlainCaller  # made once the rules are known to be callable
+        self.rng = np.random.default_rng(np.random.SeedSequence([seed]))
+        self.by_key: dict[bytes, Look] = {}
+        self.by_content: dict[bytes, Look] = {}
+        self.steps: list[tuple[Look, Look]] = []  # consecutive looks, for the checks of both sides' views
+        self.terminals: list[Look] = []
+        self.lengths: list[int] = []
+        self.movers: set[int] = set()
+
+    def run(self) -> Findings:
+        """Check everything and return the findings."""
+        self.check_decorators()
+        if not self.findings:
+            self.plain = PlainCaller(self.game, self.findings)
+            self.check_record()
+        if not self.findings:
+            for _ in range(self.games):
+                with suppress(RuleBroke):
+                    self.check_one_game()
+            if self.movers and self.movers != {0, 1} and max(self.lengths, default=0) > 1:
+                text = f"to_play is never {1 - min(self.movers)} in any game"
+                self.findings.add("signatures: to_play", text)
+            self.check_views()
+        return self.findings
+
+    def check_decorators(self) -> None:
+        """Check that every rule is compiled with its own signature."""
+        for name, rule in self.game.rules._asdict().items():
+            signature = "WRITE_PLANES" if name == "planes" else name.upper()
+            if not isinstance(rule, CFunc):
+                text = f"{name} is not compiled; write @interface.rule(interface.{signature}) above it"
+                self.findings.add("signatures", text)
+            elif typeof(rule) != types.FunctionType(getattr(interface, signature)):
+                text = f"{name} is compiled with the wrong signature; it needs interface.{signature}"
+                self.findings.add("signatures", text)
+
+    def check_record(self) -> None:
+        """Check the symmetries and the names of actions in the `Game` record."""
+        game, law = self.game, "law 5: symmetries"
+        for name, size in (("action", game.num_actions), ("cell", math.prod(game.planes_shape[1:]))):
+            table, identity = getattr(game, f"{name}_symmetries"), np.arange(size)
+            if table.ndim != 2 or table.shape[1] != size or (np.sort(table, axis=1) != identity).any():
+                text = f"each row of {name}_symmetries must be a permutation of 0 .. {size - 1}"
+                self.findings.add(law, text)
+            elif not np.array_equal(table[0], identity):
+                self.findings.add(law, f"row 0 of {name}_symmetries must be the identity")
+        if len(game.action_symmetries) != len(game.cell_symmetries):
+            text = "action_symmetries and cell_symmetries must have the same number of rows"
+            self.findings.add(law, text)
+        for action in range(game.num_actions):
+            try:
+                understood = game.parse_action(game.action_name(action))
+            except Exception as error:
+                text = f"parse_action cannot read action_name({action}): {last_line(error)}"
+                self.findings.add("names of actions", text)
+                return
+            if understood != action:
+                text = f"actions {understood} and {action} have the same name, {game.action_name(action)!r}"
+                self.findings.add("names of actions", text)
+
+    def check_one_game(self) -> None:
+        """Play a random game; check it mirrored by a random symmetry, and compiled."""
+        looks, actions = self.play_random()
+        self.lengths.append(len(actions))
+        self.movers.update(look.to_play for look in looks[:-1])
+        self.steps += pairwise(looks)
+        self.terminals += [look for look in looks if look.terminal]
+        for look in looks:
+            self.check_key(look)
+        self.check_symmetry(looks, actions)
+        self.check_compiled(looks)
+
+    def play_random(self) -> tuple[list[Look], list[int]]:
+        """Play one game with the plain rules, until it ends or breaks a law; return (looks, actions)."""
+        look = self.plain.look(self.plain.initial(), 0)
+        self.check_state(look, [])
+        if look.to_play != 0:
+            text = f"to_play of the initial state is {look.to_play}; it must be 0"
+            self.findings.add("signatures: to_play", text, look.state)
+        looks, actions = [look], list[int]()
+        while look.mask is not None and self.can_go_on(look, actions):
+            allowed = self.not_repeating(looks)
+            if not allowed:
+                law = "law 2: an unfinished game has a legal action"
+                text = "every legal action repeats an earlier position of the game"
+                self.findings.add(law, text, look.state, moves=actions)
+                break
+            actions.append(int(self.rng.choice(allowed)))
+            look = self.plain.look(self.plain.step(look.state, actions[-1]), len(actions))
+            self.check_state(look, actions)
+            looks.append(look)
+        return looks, actions
+
+    def not_repeating(self, looks: list[Look]) -> list[int]:
+        """Return the legal actions of the last position that repeat no earlier repetition key."""
+        here = looks[-1]
+        assert here.mask is not None
+        actions = [int(action) for action in np.flatnonzero(here.mask)]
+        if not self.game.repetition_words:
+            return actions
+        earlier = {look.repetition.tobytes() for look in looks} - {here.repetition.tobytes()}
+        words, rules = np.zeros(self.game.repetition_words, np.uint64), self.plain.rules
+        allowed = []
+        for action in actions:
+            rules.repetition_key(self.plain.step(here.state, action), words)
+            if words.tobytes() not in earlier:
+                allowed.append(action)
+        return allowed
+
+    def can_go_on(self, look: Look, actions: list[int]) -> bool:
+        """Return whether an unfinished game can go on; note it if not."""
+        if look.mask is None or not look.mask.any():
+            text = "the legal mask is empty although the game is not over"
+            self.findings.add("law 2: an unfinished game has a legal action", text, look.state, moves=actions)
+        elif len(actions) >= self.game.max_plies:
+            text = f"the game is not over after max_plies = {self.game.max_plies} plies"
+            self.findings.add("law 6: every game ends within max_plies", text, look.state, moves=actions)
+        else:
+            return True
+        return False
+
+    def check_state(self, look: Look, actions: list[int]) -> None:
+        """Check one state on its own."""
+        faults = []
+        if look.to_play not in (0, 1):
+            faults.append(("signatures: to_play", f"to_play is {look.to_play}; it must be 0 or 1"))
+        if look.terminal and not -1.0 <= look.outcome <= 1.0:  # true for nan
+            text = f"outcome is {look.outcome}; it must be between -1 and 1"
+            faults.append(("law 3: an outcome lies in [-1, 1]", text))
+        if not np.isfinite(look.planes).all():
+            faults.append(("law 4: planes", "planes contains inf or nan"))
+        if look.terminal and not actions:
+            law = "law 2: an unfinished game has a legal action"
+            faults.append((law, "the game is over before the first move"))
+        for law, text in faults:
+            self.findings.add(law, text, look.state, moves=actions)
+
+    def check_key(self, look: Look) -> None:
+        """Compare a state with earlier ones that have the same key, or the same planes and mask."""
+        if look.mask is None or look.key is None:
+            return
+        content = look.planes.tobytes() + look.mask.tobytes()
+        known = self.by_key.setdefault(look.key.tobytes(), look)
+        if known.mask is not None and known.planes.tobytes() + known.mask.tobytes() != content:
+            what = "planes" if not np.array_equal(known.planes, look.planes) else "legal masks"
+            law = "law 4: evaluation_key holds everything that planes and legal_mask depend on"
+            text = f"evaluation_key is equal for two states with different {what}"
+            self.findings.add(law, text, known.state, look.state)
+        same = self.by_content.setdefault(content, look)
+        if same.key is not None and not np.array_equal(same.key, look.key):
+            text = "evaluation_key differs for two states with equal planes and legal mask"
+            self.findings.add("law 4: evaluation_key holds nothing more", text, same.state, look.state)
+
+    def check_symmetry(self, looks: list[Look], actions: list[int]) -> None:
+        """Play the game as a random symmetry maps it and compare every position."""
+        if len(self.game.action_symmetries) < 2:
+            return
+        which = int(self.rng.integers(1, len(self.game.action_symmetries)))
+        action_map, cell_map = self.game.action_symmetries[which], self.game.cell_symmetries[which]
+        mapped = self.plain.look(self.plain.initial(), 0)
+        for ply, look in enumerate(looks):
+            fault = symmetry_fault(look, mapped, action_map, cell_map)
+            if fault:
+                law = "law 5: a symmetry maps games to games"
+                self.findings.add(law, fault, look.state, mapped.state, moves=actions[:ply])
+                return
+            if ply < len(actions):
+                after = self.plain.step(mapped.state, int(action_map[actions[ply]]))
+                mapped = self.plain.look(after, ply + 1)
+
+    def check_compiled(self, looks: list[Look]) -> None:
+        """Compare compiled and plain rules on the states of a game and many of their successors."""
+        if self.plain.broke:
+            return  # compiled, a rule that raises could write anywhere in memory
+        state = np.full(self.game.state_words, 0xDEADBEEFDEADBEEF, np.uint64)
+        initial_compiled(self.game.rule_addresses, state)
+        if not np.array_equal(state, looks[0].state):
+            self.differs("initial", looks[0].state)
+        for look in looks:
+            for rule, compiled, plain in self.both_answers(look):
+                if not np.array_equal(compiled, plain):
+                    self.differs(rule, look.state)
+
+    def both_answers(self, look: Look) -> Iterator[tuple[str, Any, Any]]:
+        """Yield (rule, compiled result, plain result) of a state."""
+        game, addresses, given = self.game, self.game.rule_addresses, look.state.copy()
+        mask, key = np.zeros(game.num_actions, np.bool_), np.zeros(game.key_words, np.uint64)
+        planes = np.zeros(game.planes_shape, np.float32)
+        to_play, terminal, outcome = look_compiled(addresses, given, mask, planes, key)
+        yield "to_play", to_play, look.to_play
+        yield "is_terminal", terminal, look.terminal
+        yield "outcome", outcome, look.outcome
+        repetition = np.zeros(game.repetition_words, np.uint64)
+        repetition_compiled(addresses, given, repetition)
+        yield "repetition_key", repetition, look.repetition
+        yield "planes", planes, look.planes
+        if look.mask is not None:
+            yield "legal_mask", mask, look.mask
+            yield "evaluation_key", key, look.key
+            actions = np.flatnonzero(look.mask)
+            for action in self.rng.permutation(actions)[:SUCCESSORS].tolist():
+                successor = np.full(game.state_words, 0xDEADBEEFDEADBEEF, np.uint64)
+                step_compiled(addresses, given, action, successor)
+                yield "step", successor, self.plain.step(look.state, action)
+        yield "the state they read", given, look.state
+
+    def differs(self, rule: str, state: np.ndarray) -> None:
+        """Note that a compiled rule and its plain twin differ."""
+        text = f"compiled and plain Python results differ: {rule}"
+        self.findings.add("compiled and plain rules are the same", text, state)
+
+    def check_views(self) -> None:
+        """Check that planes switch with the player to move and no final board is lost, or won, for both."""
+        turn = find_turn(self.steps)
+        law, fault = "law 4: planes show the view of the player to move", turn_fault(self.steps, turn)
+        if not fault and turn:
+            law = "law 3: outcome is the value for the player to move"
+            fault = draw_fault(self.plain_look, self.steps, self.terminals, turn)
+        if fault:
+            self.findings.add(law, fault.text, *fault.states)
+
+    def plain_look(self, state: np.ndarray) -> Look | None:
+        """Call the plain rules on a state that play may never reach; return None if one raises."""
+        rules, game = self.plain.rules, self.game
+        planes, mask = np.zeros(game.planes_shape, np.float32), np.zeros(game.num_actions, np.bool_)
+        try:
+            with np.errstate(all="ignore"):
+                rules.planes(state.copy(), planes)
+                rules.legal_mask(state.copy(), mask)
+                over = bool(rules.is_terminal(state.copy()))
+                outcome = float(rules.outcome(state.copy())) if over else 0.0
+                to_play = int(rules.to_play(state.copy()))
+        except Exception:
+            return None
+        return Look(state, 0, to_play, over, outcome, planes, mask, None, np.zeros(0, np.uint64))
+
+
+def symmetry_fault(look: Look, mapped: Look, action_map: np.ndarray, cell_map: np.ndarray) -> str:
+    """Return how ``mapped`` differs from the mirror image of ``look``; empty if it does not."""
+    if look.to_play != mapped.to_play:
+        return "to_play differs between a game and its mirror image"
+    if look.terminal != mapped.terminal or look.outcome != mapped.outcome:
+        return "is_terminal or outcome differs between a game and its mirror image"
+    mask, image = look.mask, mapped.mask
+    if mask is not None and image is not None and not np.array_equal(image[action_map], mask):
+        return "the legal mask of a mirrored game is not the mirrored legal mask"
+    cells = look.planes.reshape(len(look.planes), -1)
+    if not np.array_equal(mapped.planes.reshape(cells.shape)[:, cell_map], cells):
+        return "the planes of a mirrored game are not the mirrored planes"
+    return ""
+
+
+def check_game(game: Game, games: int = 200, seed: int = 1) -> GameCheck:
+    """Check a game in random games; ``findings`` of the result is empty if it keeps the laws."""
+    check = GameCheck(game, games, seed)
+    check.run()
+    return check

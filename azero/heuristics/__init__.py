@@ -1,0 +1,104 @@
+"""Heuristics by name: the worth of an unfinished position, for searches that stop before the game ends.
+
+For others: `make_heuristic`, `choose_heuristic`, `heuristic_at`.
+Imports: config, games.kit, games, kernels, network.
+
+Letters: S state words.
+
+A heuristic is a compiled function that judges an unfinished position without search. Its value is for the
+player to move and lies strictly between -1 and 1, so a known win or loss always outweighs a guess. To add
+one, write a file with `make(game)` and add a line to `MODULES`. (An "evaluation" is something else: the
+network applied to one position.)
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from numba import cfunc, njit, types
+
+from azero.config.schema import UserError
+from azero.games.game import WORDS, Game, function_at
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
+
+# (state that is not terminal): estimate for to_play(state), strictly between -1 and 1
+HEURISTIC = types.float64(WORDS)
+heuristic_at = function_at(HEURISTIC)  # in a kernel: the heuristic at an address
+
+# name: (its games, empty for all; module whose `make(game)` or `make(game, inference)` returns the function)
+MODULES: dict[str, tuple[tuple[str, ...], str]] = {
+    "discs": (("othello",), "azero.heuristics.discs"),
+    "mobility": (("othello",), "azero.heuristics.mobility"),
+    "squares": (("othello",), "azero.heuristics.squares"),
+    "lines": (("connect_four", "gomoku"), "azero.heuristics.lines"),
+    "shortest_path": (("hex",), "azero.heuristics.shortest_path"),
+    "rollouts": ((), "azero.heuristics.rollouts"),
+    "network": ((), "azero.heuristics.network"),
+}
+
+AUTO = "auto"
+# The best heuristic of each game
+OWN = {"othello": "squares", "connect_four": "lines", "gomoku": "lines", "hex": "shortest_path"}
+# By name and the game's id. Kernels hold addresses only, so these functions must stay alive.
+KEPT: dict[tuple[str, int], tuple[Game, Heuristic]] = {}
+
+
+class Heuristic(NamedTuple):
+    """A heuristic that kernels can call. One with a network lives as long as this object."""
+
+    name: str
+    function: Any  # the cfunc; its __wrapped__ is the plain Python twin
+
+    @property
+    def address(self) -> int:
+        """Return the address of the compiled function, for `heuristic_at`."""
+        return self.function.address
+
+
+def heuristic(function: Callable[..., float]) -> Any:
+    """Decorate a heuristic: compile it, cache it on disk, and allow it no allocation, as for rules."""
+    return cfunc(HEURISTIC, cache=True, _nrt=False)(function)  # type: ignore[call-arg]  # missing in Numba's stubs
+
+
+@njit(cache=True)
+def squashed(lead: float, scale: float) -> float:
+    """Map a lead of any size to (-1, 1); a lead of `scale` becomes one half."""
+    return lead / (scale + abs(lead))
+
+
+def make_heuristic(name: str, game: Game, inference: Inference | None = None) -> Heuristic:
+    """Return the heuristic of that name for a game; only "network" uses `inference`.
+
+    Raises:
+        UserError: the name is unknown, the heuristic is for another game, or it needs a network and there is
+        none.
+    """
+    if not isinstance(name, str) or name not in MODULES:
+        raise UserError(f"unknown heuristic={name}; choose one of: {', '.join(MODULES)}.")
+    games, module = MODULES[name]
+    if games and game.name not in games:
+        fitting = [other for other, (others, _) in MODULES.items() if not others or game.name in others]
+        raise UserError(
+            f"heuristic={name} is for {' and '.join(games)} only; "
+            f"for {game.name} choose one of: {', '.join(fitting)}."
+        )
+    make = importlib.import_module(module).make
+    if "inference" not in inspect.signature(make).parameters:
+        if (name, id(game)) not in KEPT:
+            KEPT[name, id(game)] = (game, Heuristic(name, make(game)))
+        return KEPT[name, id(game)][1]
+    if inference is None:
+        raise UserError(f"heuristic={name} needs a trained network; name the run whose champion to use.")
+    return Heuristic(name, make(game, inference))
+
+
+def choose_heuristic(name: str, game: Game, inference: Inference | None = None) -> Heuristic | None:
+    """Return the heuristic that a player's option names; AUTO is the best of the game, "" is none."""
+    if name == AUTO:
+        name = OWN.get(game.name, "")
+    return make_heuristic(name, game, inference) if name else None

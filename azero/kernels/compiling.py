@@ -1,0 +1,73 @@
+"""Compilation as a run sees it: whether it lies ahead, is under way, and how long it has taken."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+from numba.core import event
+
+# Numba's event: a thread compiles, loads compiled code, or waits to do either
+COMPILER = "numba:compiler_lock"
+_RUN_HERE: set[str] = set()
+
+
+class CompileTimer(event.Listener):
+    """Counts the seconds in which any thread of this process compiles, while it is entered.
+
+    Attributes:
+        seconds: counted so far, up to the end of the last compilation.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._threads = 0
+        self._began = 0.0
+        self._lock = threading.Lock()
+
+    def on_start(self, event: Any) -> None:
+        """A thread begins to compile."""
+        with self._lock:
+            if self._threads == 0:
+                self._began = time.perf_counter()
+            self._threads += 1
+
+    def on_end(self, event: Any) -> None:
+        """A thread has compiled."""
+        with self._lock:
+            self._threads -= 1
+            if self._threads == 0:
+                self.seconds += time.perf_counter() - self._began
+
+    def __enter__(self) -> CompileTimer:
+        """Begin to count."""
+        event.register(COMPILER, self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop counting."""
+        event.unregister(COMPILER, self)
+
+
+def compiled_before(kind: str) -> bool:
+    """Return whether self-play with a search of this kind is compiled, in this process or on the disk."""
+    return kind in _RUN_HERE or _note(kind).exists()
+
+
+def note_compiled(kind: str) -> None:
+    """Note that self-play with a search of this kind is compiled. Without a disk this process knows it."""
+    _RUN_HERE.add(kind)
+    with contextlib.suppress(OSError):
+        _note(kind).touch()
+
+
+def _note(kind: str) -> Path:
+    """Return the note's file, beside the compiled code and like that named for the path of the sources."""
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR", os.devnull))
+    sources = hashlib.blake2b(str(Path(__file__).parent).encode(), digest_size=4).hexdigest()
+    return folder / f"selfplay-{kind}-{sources}"

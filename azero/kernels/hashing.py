@@ -1,0 +1,24 @@
+"""One hash for the tables of the search: well-mixed bits of some words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from azero.kernels.compiled import kernel
+
+MIX_1, MIX_2, SHIFT = (
+    np.uint64(0xBF58476D1CE4E5B9),
+    np.uint64(0x94D049BB133111EB),
+    np.uint64(31),
+)  # splitmix64's finalizer
+
+
+@kernel
+def hash_words(words):
+    """64 well-mixed bits of words [W] uint64."""
+    mixed = np.uint64(0)
+    for word in words:
+        mixed = (mixed ^ word) * MIX_1
+        mixed = (mixed ^ (mixed >> SHIFT)) * MIX_2
+        mixed ^= mixed >> SHIFT
+    return mixed

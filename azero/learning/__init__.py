@@ -1,1 +1,0 @@
-"""Training itself, without files: batches and the fit."""

@@ -1,0 +1,159 @@
+"""Matches as text: a few lines for one, tables for a tournament, a JSON line for a game."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.games.game import Game
+from azero.match.lockstep import MatchGame, MatchResult, summarize
+from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
+from azero.report.console import format_seconds, table_text
+
+
+class Pairing(NamedTuple):
+    """Two player specs, by their places in a list of names, and their match, seen by the first."""
+
+    one: int
+    other: int
+    result: MatchResult
+
+
+def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) -> str:
+    """Return one game as a JSON line. names: of the match's players 0 and 1."""
+    in_order = list(names) if played.first == 0 else list(names)[::-1]
+    outcome = played.outcome if played.first == 0 else -played.outcome
+    more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
+    return record_line(game, in_order, played.actions, outcome, **more)
+
+
+def record_line(
+    game: Game, players: Sequence[str], actions: Sequence[int], outcome: float | None, **more: int
+) -> str:
+    """Return a game as a JSON line.
+
+    players: in the order in which they moved; outcome: for the first of them, None in an unfinished game.
+    """
+    record = {
+        "game": game.name,
+        "options": game.options,
+        "players": list(players),
+        **more,
+        "moves": [game.action_name(action) for action in actions],
+        "outcome": None if outcome is None else outcome + 0.0,  # + 0.0 makes -0.0 plain
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def game_text(
+    game: Game,
+    actions: Sequence[int],
+    first_outcome: float,
+    opening_plies: int,
+    names: tuple[str, str] | None = None,
+) -> str:
+    """Return a game as a person reads it: its moves, its last position, and who won.
+
+    Args:
+        game: the rules.
+        actions: all of its plies; a resigning player's last move too.
+        first_outcome: +1 the first player won, 0 draw, -1 lost.
+        opening_plies: plies at its beginning that the players did not choose.
+        names: of the first and the second player, if they differ.
+    """
+    state, before = game.initial_state(), game.initial_state()
+    for action in actions:
+        state, before = game.step(state, action), state
+    moves = [game.action_name(action) for action in actions]
+    resigned = not game.is_terminal(state)
+    if resigned:  # instead of the last move
+        state, moves = before, moves[:-1]
+    opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
+    winner = 0 if first_outcome > 0 else 1
+    who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
+    lines = [
+        *([f"{names[0]} moves first, {names[1]} second"] if names else []),
+        *([f"opening: {opening}"] if opening else []),
+        f"moves: {played}",
+        *("", game.format_state(state), ""),
+        f"{who} wins{', the other one resigned' if resigned else ''}" if first_outcome else "draw",
+    ]
+    return "\n".join(lines)
+
+
+def match_text(names: Sequence[str], pairing: Pairing) -> str:
+    """Return the report of a match, in a few lines."""
+    result = pairing.result
+    counts = (result.wins, result.draws, result.losses)
+    low, high = score_interval(*counts)
+    elo_low, elo_high = elo_interval(*counts)
+    one, other = names[pairing.one], names[pairing.other]
+    doubts = [
+        f"  {name} did not know {result.unproven[which]:,} of its {result.moves[which]:,} moves to be exact"
+        for which, name in enumerate((one, other))
+        if result.unproven[which]
+    ]
+    lines = [
+        f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
+        f"  score {score(*counts):.1%}, 95 % interval {low:.1%} to {high:.1%}; {by_colour(result)}",
+        f"  Elo {elo_difference(score(*counts)):+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
+        f"  {distinct_text(result)}",
+        f"  time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
+    ]
+    return "\n".join(lines + doubts)
+
+
+def by_colour(result: MatchResult) -> str:
+    """The score of the games in which player 0 moved first, and of the others."""
+    parts = []
+    for which, name in enumerate(("first", "second")):
+        half = summarize([game for game in result.games if game.first == which])
+        if half.games:
+            parts.append(f"{name} {score(half.wins, half.draws, half.losses):.1%}")
+    return "moving " + ", ".join(parts)
+
+
+def distinct_text(result: MatchResult) -> str:
+    """Return how many games were distinct. Copies do not count: the intervals assume independent games."""
+    text = f"{result.distinct} distinct games of {len(result.games) + result.repeats}"
+    if not result.repeats:
+        return text
+    return f"{text}; {result.repeats} repeat others and are not counted: more different openings would help"
+
+
+def time_a_move(result: MatchResult, which: int) -> str:
+    """Return the mean time of a player's move."""
+    if not result.moves[which]:
+        return "not known"
+    seconds = result.seconds[which] / result.moves[which]
+    return f"{1000 * seconds:.3g} ms" if seconds < 1 else format_seconds(seconds)
+
+
+def tournament_text(names: Sequence[str], pairings: Sequence[Pairing]) -> str:
+    """Return a table of ratings, best first, and of the scores of each player against each."""
+    count = len(names)
+    points, games = np.zeros((count, count)), np.zeros((count, count))
+    for one, other, result in pairings:
+        points[one, other] = result.wins + result.draws / 2
+        points[other, one] = result.losses + result.draws / 2
+        games[one, other] = games[other, one] = len(result.games)
+    rated = ratings(points, games)
+    order = sorted(range(count), key=lambda place: -rated[place].elo)
+    header = ["player", "Elo", "± 95 %", "score", *(str(rank) for rank in range(1, count + 1))]
+    rows = [
+        [
+            f"{rank}  {names[place]}",
+            f"{rated[place].elo:+.0f}",
+            f"{rated[place].margin:.0f}",
+            f"{points[place].sum() / max(1, games[place].sum()):.1%}",
+            *(
+                "" if not games[place, other] else f"{points[place, other] / games[place, other]:.1%}"
+                for other in order
+            ),
+        ]
+        for rank, place in enumerate(order, 1)
+    ]
+    return table_text([header, *rows])

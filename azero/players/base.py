@@ -1,0 +1,83 @@
+"""The bases of players: without random numbers, or with one random stream for each game.
+
+Letters: B positions, G games, A actions, S state words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+
+from azero.games.game import Game
+from azero.players import ban_table
+
+
+class Deterministic:
+    """The base of all players that draw no random numbers."""
+
+    deterministic = True
+
+    def new_games(self, seeds: np.ndarray) -> None:
+        """Begin games; nothing is random."""
+
+
+class Drawing:
+    """The base of all players that draw random numbers; a game's moves depend only on its own seed."""
+
+    deterministic = False
+
+    def __init__(self, name: str, game: Game) -> None:
+        self.name, self.game = name, game
+        self.words = np.zeros((0, 2), np.uint64)  # [G, 2] (seed, counter), see azero/kernels/random_stream.py
+
+    def new_games(self, seeds: np.ndarray) -> None:
+        """Begin games with ``seeds`` [G] uint64."""
+        self.words = np.zeros((len(seeds), 2), np.uint64)
+        self.words[:, 0] = seeds
+
+    @contextmanager
+    def streams(self, games: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield the random streams of ``games`` [B] as an array [B, 2]; keep its state afterwards.
+
+        Raises:
+            ValueError: a game has no seed.
+        """
+        if len(games) and int(games.max()) >= len(self.words):
+            raise ValueError(
+                f"game {int(games.max())} has no seed; call new_games with a seed for every game first"
+            )
+        streams = self.words[games]
+        yield streams
+        self.words[games] = streams
+
+    def choose(
+        self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return a move for each of states [B, S]."""
+        with self.streams(games) as streams:
+            return self.moves(np.ascontiguousarray(states), ban_table(self.game, states, banned), streams)
+
+    def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        """Return a move, [B] int64, for each of states [B, S], not banned [B, A]; streams [B, 2] advance."""
+        raise NotImplementedError
+
+
+class MostVisited(Drawing):
+    """The base of all players that play the most visited move of a search; of equal moves the first."""
+
+    def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        """Return the most visited move for each of states [B, S]."""
+        return self.search(states, banned, streams).argmax(axis=1)
+
+    def visit_counts(
+        self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Search each of states [B, S]; return the visits of each action, [B, A] int64."""
+        with self.streams(games) as streams:
+            return self.search(np.ascontiguousarray(states), ban_table(self.game, states, banned), streams)
+
+    def search(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
+        """Search each of states [B, S] without its banned moves [B, A]; return the visits [B, A] int64."""
+        raise NotImplementedError

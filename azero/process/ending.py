@@ -1,0 +1,105 @@
+"""How programs end early: Ctrl-C, closed pipes, full disks and ASCII terminals give no traceback."""
+
+from __future__ import annotations
+
+import atexit
+import codecs
+import contextlib
+import errno
+import io
+import os
+import signal
+import sys
+
+TYPE_CHECKING = False  # as in `typing`, whose import would take longer than all others here
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import NoReturn
+
+INTERRUPTED, CLOSED_PIPE, CANNOT_WRITE = 130, 141, 74  # exit statuses: 128 + SIGINT, 128 + SIGPIPE, EX_IOERR
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+ASCII = {
+    "…": "...", "→": "->", "×": "x", "·": "|", "–": "-", "—": "-", "−": "-", "─": "-", "━": "-",
+    "│": "|", "±": "+-", "√": "sqrt", "■": "#", "█": "#", "╸": "-", "╺": "-",
+    "╭": "+", "╮": "+", "╰": "+", "╯": "+",
+}  # fmt: skip
+
+
+def is_program() -> bool:
+    """Return whether this process runs a program of azero: `python -m azero.…` or the command `azero`."""
+    words = sys.orig_argv
+    if "-m" in words[:-1]:
+        return words[words.index("-m") + 1].partition(".")[0] == "azero"
+    return os.path.splitext(os.path.basename(sys.argv[0]))[0] == "azero" if sys.argv else False
+
+
+def prepare() -> None:
+    """Prepare a program for its end. `azero` calls it before any other import.
+
+    Ctrl-C ends the process at once, also inside compiled code, until the program takes over the signal:
+    `StopSignal` does while a run is open, and `raise_interrupts` where something must be saved.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else a background job ignores it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    sys.excepthook = end_with
+    codecs.register_error("azero.ascii", to_ascii)
+    for stream, errors in ((sys.stdin, "replace"), (sys.stdout, "azero.ascii"), (sys.stderr, "azero.ascii")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=errors)
+    atexit.register(flush_output)
+
+
+def raise_interrupts() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt from here on."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_DFL:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def to_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Replace what the terminal's encoding lacks: an error handler for `codecs`."""
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    return "".join(ASCII.get(character, "?") for character in lacking), error.end
+
+
+def end_with(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """End the process after an uncaught exception; replaces `sys.excepthook`."""
+    end_quietly(error)
+    sys.__excepthook__(kind, error, trace)
+
+
+def end_quietly(error: BaseException) -> None:
+    """End the process without a traceback after Ctrl-C, a closed pipe or a full disk; else return."""
+    if isinstance(error, KeyboardInterrupt):
+        end_now(INTERRUPTED)
+    if isinstance(error, BrokenPipeError):
+        end_now(CLOSED_PIPE)
+    if isinstance(error, OSError) and error.errno in FULL:
+        with contextlib.suppress(OSError):
+            what = error.filename or "the output"
+            print(f"azero: {what} cannot be written: {error.strerror}.", file=sys.stderr, flush=True)
+        end_now(CANNOT_WRITE)
+
+
+def flush_output() -> None:
+    """Flush the standard output; Python itself would print a traceback when that fails."""
+    try:
+        if sys.stdout is not None and not sys.stdout.closed:
+            sys.stdout.flush()
+    except OSError as error:
+        end_quietly(error)
+
+
+def end_now(status: int) -> NoReturn:
+    """End the process with the cursor shown, from any thread. It does not flush, which could block."""
+    show_cursor()
+    os._exit(status)
+
+
+def show_cursor() -> None:
+    """Clear the live line of the terminal and show the cursor, which such a line hides."""
+    for descriptor in (1, 2):
+        with contextlib.suppress(OSError):
+            if os.isatty(descriptor):
+                os.write(descriptor, b"\r\x1b[K\x1b[?25h")
+                return

@@ -1,0 +1,212 @@
+"""From finished games to training examples: targets and symmetries.
+
+Letters: N examples, T plies of a game, A actions, S state words, K symmetries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.config.schema import TrainConfig, share_in
+from azero.games.game import Game
+
+
+class GameRecord(NamedTuple):
+    """One finished game of T plies.
+
+    Attributes:
+        number: the game's number within its cycle.
+        states: [T, S] uint64, each before its ply.
+        to_play: [T] int8, the player to move: 0 for the first player, 1 for the other.
+        actions: [T] int32, the moves played.
+        policy_target: [T, A] float32, the search's result; zeros in an opening, where nothing was searched.
+        root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
+        searched: [T] bool, searched in full, so an example. False in an opening and for the moves of fast
+            searches.
+        repeats: [T] uint8, how many examples each ply makes; None: one for each ply searched in full.
+        proven: [T] bool, the search has proven its root value; None: searches prove nothing.
+        first_outcome: +1.0 if the first player won, 0.0 for a draw, -1.0 if it lost.
+    """
+
+    number: int
+    states: np.ndarray
+    to_play: np.ndarray
+    actions: np.ndarray
+    policy_target: np.ndarray
+    root_value: np.ndarray
+    searched: np.ndarray
+    first_outcome: float
+    repeats: np.ndarray | None = None
+    proven: np.ndarray | None = None
+
+    @property
+    def example_plies(self) -> np.ndarray:
+        """[N] int64: the plies that are examples, in order, each as often as it is one."""
+        repeats = self.searched.astype(bool) if self.repeats is None else self.repeats
+        return np.repeat(np.arange(len(self.actions)), repeats)
+
+    @property
+    def num_examples(self) -> int:
+        """N."""
+        return int(np.count_nonzero(self.searched) if self.repeats is None else self.repeats.sum())
+
+    @property
+    def opening_plies(self) -> int:
+        """The number of plies that were not searched at all."""
+        return int((~self.policy_target.any(axis=1)).sum())
+
+
+# Makes an extra target from a game: [T] or [T, A] float32.
+Target = Callable[[GameRecord], np.ndarray]
+NO_TARGETS: Mapping[str, Target] = MappingProxyType({})
+
+
+class Examples(NamedTuple):
+    """N training rows.
+
+    Attributes:
+        states: [N, S] uint64.
+        policy_target: [N, A] float32, rows sum to 1.
+        value_target: [N] float32 in [-1, 1], for the player to move in that state.
+        draw_target: [N] float32 in [0, 1 - |value_target|], the share of draws in the outcomes behind that
+            value.
+        extra: further targets by name, each [N] or [N, A] float32. Symmetries turn [N, A] like moves.
+    """
+
+    states: np.ndarray
+    policy_target: np.ndarray
+    value_target: np.ndarray
+    draw_target: np.ndarray
+    extra: Mapping[str, np.ndarray] = MappingProxyType({})
+
+    def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Examples:
+        """Return the examples with every array changed by one function."""
+        extra = {name: change(target) for name, target in self.extra.items()}
+        states, policy, value, draw = (change(column) for column in self[:4])
+        return Examples(states, policy, value, draw, extra)
+
+
+def join(parts: Sequence[Examples]) -> Examples:
+    """Return some examples one after the other. All parts have the same extra targets."""
+    columns = zip(*(part[:4] for part in parts), strict=True)
+    states, policy, value, draw = (np.concatenate(column) for column in columns)
+    extra = {name: np.concatenate([part.extra[name] for part in parts]) for name in parts[0].extra}
+    return Examples(states, policy, value, draw, extra)
+
+
+def examples_of(
+    records: Sequence[GameRecord], mix: float = 0.0, targets: Mapping[str, Target] = NO_TARGETS
+) -> Examples:
+    """Return the fully searched plies of some games as training rows, in the order of games and plies.
+
+    Args:
+        records: the games.
+        mix: share of the search's own value in the value target; see `value_targets`.
+        targets: makes the extra targets, by name; see `azero.network.heads.targets_of`.
+
+    Raises:
+        ValueError: there are no records, so the shapes are unknown.
+    """
+    if not records:
+        raise ValueError("examples_of needs at least one game")
+    parts = []
+    for record in records:
+        value, draw = value_targets(record, mix)
+        extra = {name: target(record) for name, target in targets.items()}
+        rows = Examples(record.states, record.policy_target, value, draw, extra)
+        parts.append(rows.each(itemgetter(record.example_plies)))
+    return join(parts)
+
+
+def repeats_by_surprise(
+    searched: np.ndarray, surprise: np.ndarray, share: float, rng: np.random.Generator
+) -> np.ndarray:
+    """Return how many examples each ply makes, [T] uint8.
+
+    This is policy surprise weighting (Wu 2019, and KataGo's methods document). Each of n plies searched
+    in full has the weight 1 - share + share * n * surprise / sum of the surprises. A weight of 1.3 gives one
+    example, and another one with probability 0.3.
+
+    Args:
+        searched: [T] bool, searched in full.
+        surprise: [T] float32, KL(policy target || prior).
+        share: of the weight that goes by surprise.
+        rng: draws the fractions.
+    """
+    surprise = np.where(searched, surprise, 0.0).astype(np.float64)
+    by_surprise = searched.sum() * surprise / surprise.sum() if surprise.any() else searched
+    weight = (1.0 - share) * searched + share * by_surprise
+    return np.minimum(np.floor(weight + rng.random(len(weight))), 255).astype(np.uint8)
+
+
+def merge_equal(examples: Examples) -> Examples:
+    """Return one example for each distinct state, with the mean of its targets, ordered by the states' words.
+
+    A frequent position then counts as much as a rare one, and its target is the mean over all its games.
+    """
+    states, which, counts = np.unique(examples.states, axis=0, return_inverse=True, return_counts=True)
+
+    def mean(targets: np.ndarray) -> np.ndarray:
+        total = np.zeros((len(states), *targets.shape[1:]))
+        np.add.at(total, which.ravel(), targets)
+        return (total.T / counts).T.astype(np.float32)
+
+    extra = {name: mean(target) for name, target in examples.extra.items()}
+    policy, value, draw = (mean(target) for target in examples[1:4])
+    return Examples(states, policy, value, draw, extra)
+
+
+def value_targets(record: GameRecord, mix: float) -> np.ndarray:
+    """Return value and draw target of each ply, [2, T] float32, for the player to move.
+
+    The value target is (1 - mix) * outcome + mix * root value (Willemsen et al. 2021 call it soft-Z where mix
+    is 1). For the outcome see `outcome_or_proof`. A root value does not say what share of draws it expects.
+    The draw target assumes as many as the root value allows, 1 - |root value|, in a drawn game, and none in
+    others. So a game without draws never has a draw target.
+    """
+    outcome, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
+    drawn = (outcome == 0).astype(np.float32)
+    return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
+
+
+def mix_in(train: TrainConfig, cycle: int) -> float:
+    """Return the share of the search's own value in the value targets of a cycle, counted from 1."""
+    return share_in(cycle, train.value_mix, train.value_mix_cycles, train.value_mix_final)
+
+
+def outcome_for_mover(record: GameRecord) -> np.ndarray:
+    """Return the game's outcome for the player to move at each ply, [T] float32."""
+    return turned(record, np.float32(record.first_outcome))
+
+
+def turned(record: GameRecord, values: np.ndarray | np.float32) -> np.ndarray:
+    """Turn values [T], or one for all plies, from the first player's view to the mover's, or back."""
+    sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
+    return (sign * values + 0).astype(np.float32)  # + 0: a draw is 0.0, never -0.0
+
+
+def outcome_or_proof(record: GameRecord) -> np.ndarray:
+    """Return for the player to move, [T] float32, the next proof at or after each ply, else the outcome.
+
+    After a proven ply only mistakes can change the outcome, and they say nothing about the plies before it.
+    The proof is the search's (MCTS-solver), and exact.
+    """
+    if record.proven is None:
+        return outcome_for_mover(record)
+    plies = len(record.actions)
+    nearest = np.where(record.proven, np.arange(plies), plies)
+    nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply; `plies` if there is none
+    return turned(record, np.append(turned(record, record.root_value), record.first_outcome)[nearest])
+
+
+def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:
+    """Return for each symmetry where it fetches from: tables of cells [K, H*W] and actions [K, A], int64.
+
+    A game's tables say where a thing goes (`table[k, a]`). Gathering needs the inverse permutation.
+    """
+    return np.argsort(game.cell_symmetries, axis=1), np.argsort(game.action_symmetries, axis=1)

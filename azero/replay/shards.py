@@ -1,0 +1,271 @@
+"""Self-play games on disk, and the replay window.
+
+A shard is a pickle of builtins only: a dict of column name → (dtype, shape, bytes). Reading one cannot run
+code: only the few opcodes that such a pickle needs are allowed, and the unpickler refuses to look up any
+class or function.
+
+Letters: G games, T plies of all games together.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import pickle
+import pickletools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from azero.config.schema import UserError
+from azero.replay.examples import NO_TARGETS, Examples, GameRecord, Target, examples_of, join
+from azero.run.disk import DamagedFile
+from azero.run.run import Run, ShardEntry
+
+FORMAT = 1
+SHARD_GAMES = 8192  # the most games of one shard: keeps files small, so a damaged one costs little
+
+# Column: (dtype, dimensions). The first dimension is G for the columns of PER_GAME and T for the others.
+COLUMNS = {
+    "number": ("<i8", 1),
+    "plies": ("<i8", 1),
+    "first_outcome": ("<f4", 1),
+    "states": ("<u8", 2),
+    "to_play": ("|i1", 1),
+    "actions": ("<i4", 1),
+    "policy_target": ("<f4", 2),
+    "root_value": ("<f4", 1),
+    "searched": ("|b1", 1),
+    "repeats": ("|u1", 1),
+    "proven": ("|b1", 1),
+}
+OPTIONAL = {"repeats", "proven"}  # written only if all games of the shard have them
+PER_GAME = ("number", "plies", "first_outcome")
+
+OPCODES = {
+    *("PROTO", "FRAME", "MARK", "STOP", "EMPTY_DICT", "SETITEM", "SETITEMS"),
+    *("EMPTY_TUPLE", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"),
+    *("BININT", "BININT1", "BININT2", "LONG1"),
+    *("SHORT_BINUNICODE", "BINUNICODE", "SHORT_BINBYTES", "BINBYTES", "BINBYTES8"),
+}
+MOST_OPCODES = 1000  # a shard needs about a hundred; an endless one could nest deeper than the C stack
+
+Report = Callable[[str], None]
+
+
+def ignore(text: str) -> None:
+    """Report nothing."""
+
+
+class _BuiltinsOnly(pickle.Unpickler):
+    """Reads numbers, text, bytes, tuples and dicts only."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}")
+
+
+def dump_games(records: Sequence[GameRecord], game_name: str) -> bytes:
+    """Return some games as the content of a shard. Equal games give equal bytes."""
+    left_out = missing(records)
+    columns = {name: _packed_column(records, name) for name in COLUMNS if name not in left_out}
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, protocol=4)
+    pickler.fast = True  # no memo: the bytes depend on values only, not on which objects are the same
+    pickler.dump({"format": FORMAT, "game": game_name, "columns": columns})
+    return buffer.getvalue()
+
+
+def missing(records: Sequence[GameRecord]) -> set[str]:
+    """Return the optional columns that some game lacks, as after changed settings. They are not written."""
+    return {name for name in OPTIONAL if not records or any(getattr(game, name) is None for game in records)}
+
+
+def load_games(data: bytes, name: str) -> list[GameRecord]:
+    """Return the games of a shard's content. `name` names it in messages.
+
+    Raises:
+        DamagedFile: `dump_games` did not write it.
+    """
+    try:
+        columns = _unpack_all(data)
+        _check_columns(columns)
+    except Exception as error:  # damaged bytes make the unpickler raise nearly anything
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
+        raise DamagedFile(name, f"it is not a shard of games ({reason})") from error
+    ends = np.cumsum(columns["plies"])
+    spans = [slice(end - plies, end) for end, plies in zip(ends, columns["plies"], strict=True)]
+    return [
+        GameRecord(
+            number=int(number),
+            states=columns["states"][span],
+            to_play=columns["to_play"][span],
+            actions=columns["actions"][span],
+            policy_target=columns["policy_target"][span],
+            root_value=columns["root_value"][span],
+            searched=columns["searched"][span],
+            first_outcome=float(outcome),
+            **{name: columns[name][span] for name in OPTIONAL & columns.keys()},
+        )
+        for number, outcome, span in zip(columns["number"], columns["first_outcome"], spans, strict=True)
+    ]
+
+
+def write_games(run: Run, cycle: int, records: Sequence[GameRecord], game_name: str) -> list[ShardEntry]:
+    """Write all games of a self-play stage, ordered by number, and return the entries of the shards.
+
+    The files do not depend on interruptions or on the number of workers.
+    """
+    ordered = sorted(records, key=lambda record: record.number)
+    parts = [ordered[start : start + SHARD_GAMES] for start in range(0, len(ordered), SHARD_GAMES)]
+    return [
+        _write_part(run, cycle, part, games, game_name, partial=False) for part, games in enumerate(parts)
+    ]
+
+
+def write_partial(run: Run, cycle: int, records: Sequence[GameRecord], game_name: str) -> list[ShardEntry]:
+    """Write the games that an interrupted stage has finished since its last part; return the entries."""
+    if not records:
+        return []
+    return [_write_part(run, cycle, len(run.state.partial), records, game_name, partial=True)]
+
+
+def load_partial(run: Run, report: Report = ignore) -> list[GameRecord]:
+    """Return the finished games of the interrupted self-play stage. Damaged parts go to quarantine.
+
+    Args:
+        run: opened for work.
+        report: receives one sentence for each damaged file.
+    """
+    return [record for shard in list(run.state.partial) for record in _read_shard(run, shard, report)]
+
+
+def load_newest(run: Run, report: Report = ignore) -> list[GameRecord]:
+    """Return the games of the newest cycle that has any. Damaged shards go to quarantine."""
+    shards = list(run.state.shards)
+    for cycle in sorted({shard.cycle for shard in shards}, reverse=True):
+        parts = [_read_shard(run, shard, report) for shard in shards if shard.cycle == cycle]
+        if any(parts):
+            return [record for part in parts for record in part]
+    return []
+
+
+def load_window(
+    run: Run,
+    window: int,
+    report: Report = ignore,
+    mix: float = 0.0,
+    targets: Mapping[str, Target] = NO_TARGETS,
+) -> Examples:
+    """Return the newest `window` examples of the run in the order of play: by cycle, game number and ply.
+
+    Shards are read from the newest on, until there are enough. Damaged ones go to quarantine and older ones
+    replace them.
+
+    Args:
+        run: opened for work.
+        window: the most examples to return.
+        report: receives one sentence for each damaged file.
+        mix, targets: as for `examples_of`.
+
+    Raises:
+        UserError: there are no examples.
+    """
+    newest_first: list[Examples] = []
+    count = 0
+    for shard in reversed(list(run.state.shards)):
+        if count >= window:
+            break
+        records = _read_shard(run, shard, report)
+        if records:
+            newest_first.append(examples_of(records, mix, targets))
+            count += len(newest_first[-1].states)
+    if count == 0:
+        if run.state.shards:
+            raise UserError(
+                f"No ply of the games in {run.paths.data} was searched in full, so there is nothing to train "
+                "on; start a new run with run=NAME and more selfplay.games or a larger "
+                "selfplay.full_search_fraction."
+            )
+        raise DamagedFile(
+            str(run.paths.data), "it holds no whole shard of games to train on; play again with run=NAME"
+        )
+    return join(newest_first[::-1]).each(lambda column: column[-window:])
+
+
+def _write_part(
+    run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool
+) -> ShardEntry:
+    unwritten: dict[str, Any] = dict.fromkeys(missing(records))
+    examples = sum(record._replace(**unwritten).num_examples for record in records)  # as they will be read
+    return run.write_shard(
+        cycle, part, dump_games(records, game_name), len(records), examples, partial=partial
+    )
+
+
+def _read_shard(run: Run, shard: ShardEntry, report: Report) -> list[GameRecord]:
+    """Return the games of a shard; none if it is damaged."""
+    try:
+        return load_games(run.read_file(shard), str(run.paths.of(shard.file)))
+    except DamagedFile as damage:
+        run.drop_shard(shard, damage)
+        report(
+            f"{damage} It is kept aside in {run.paths.quarantine}, "
+            f"and the run goes on without its {shard.games} games."
+        )
+        return []
+
+
+def _packed_column(records: Sequence[GameRecord], name: str) -> tuple[str, tuple[int, ...], bytes]:
+    dtype, dimensions = COLUMNS[name]
+    values = [len(record.actions) if name == "plies" else getattr(record, name) for record in records]
+    if name in PER_GAME:
+        column = np.array(values)
+    else:
+        column = np.concatenate(values) if values else np.empty((0,) * dimensions)
+    return dtype, column.shape, np.ascontiguousarray(column, dtype).tobytes()
+
+
+def _unpack_all(data: bytes) -> dict[str, np.ndarray]:
+    for count, (opcode, _, _) in enumerate(pickletools.genops(data)):
+        if opcode.name not in OPCODES or count > MOST_OPCODES:
+            raise pickle.UnpicklingError(f"it uses {opcode.name}")
+    content = _BuiltinsOnly(io.BytesIO(data)).load()
+    if type(content) is not dict or content.get("format") != FORMAT or type(content.get("game")) is not str:
+        raise ValueError(f"it is not format {FORMAT}")
+    columns = content["columns"]
+    if type(columns) is not dict or columns.keys() | OPTIONAL != COLUMNS.keys():
+        raise ValueError("it has other columns")
+    return {name: _unpack(name, *columns[name]) for name in columns}
+
+
+def _unpack(name: str, dtype: Any, shape: Any, data: Any) -> np.ndarray:
+    """Return one column as an array of its own. Check everything before NumPy sees the bytes."""
+    expected, dimensions = COLUMNS[name]
+    if dtype != expected or type(shape) is not tuple or len(shape) != dimensions or type(data) is not bytes:
+        raise ValueError(f"column {name} has another type or shape")
+    wrong_size = any(type(size) is not int or size < 0 for size in shape)
+    if wrong_size or math.prod(shape) * np.dtype(expected).itemsize != len(data):
+        raise ValueError(f"column {name} has {len(data)} bytes for shape {shape}")
+    if expected == "|b1" and data.translate(None, b"\0\1"):
+        raise ValueError(f"column {name} holds more than True and False")
+    return np.frombuffer(data, expected).reshape(shape).copy()
+
+
+def _check_columns(columns: dict[str, np.ndarray]) -> None:
+    """Refuse columns of different lengths, and values that no game has."""
+    games, plies = len(columns["plies"]), columns["plies"]
+    total = len(columns["actions"])
+    if (plies < 0).any() or (plies > total).any() or plies.sum() != total:
+        raise ValueError("its games and its plies do not match")
+    for name, column in columns.items():
+        if len(column) != (games if name in PER_GAME else total):
+            raise ValueError(f"column {name} has {len(column)} rows")
+    policy, actions = columns["policy_target"], columns["actions"]
+    values = np.concatenate([columns["root_value"], columns["first_outcome"]])
+    if not (np.isfinite(policy).all() and (policy >= 0).all() and (np.abs(values) <= 1.001).all()):
+        raise ValueError("a target is not finite, or not between -1 and 1")
+    if not np.isin(columns["to_play"], (0, 1)).all():
+        raise ValueError("a player is neither 0 nor 1")
+    if ((actions < 0) | (actions >= policy.shape[1])).any():
+        raise ValueError("an action is not one of the game's")

@@ -1,0 +1,311 @@
+"""Print progress: a live line while a stage works, one line when it ends. The only importer of rich.
+
+On a terminal the live line shows the stage, a bar, the count and the time left, then stats as far as there is
+room. Elsewhere (a file, a pipe) only the finished lines are printed, without control codes, and rich is never
+imported.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from statistics import mean
+from typing import Any, NamedTuple, TextIO
+
+from azero.report.forecast import RECENT_CYCLES
+from azero.run.state import CYCLE_STAGES, StageName
+
+TITLES: dict[str, str] = {StageName.SELFPLAY: "self-play"}  # where a title is not the name
+PERCENT = ("batch_fill", "cache_hits", "score", "policy_agreement")  # shares, shown in percent
+MEASURABLE = 0.05  # share of a stage; before that, extrapolation is noise
+REDRAW_SECONDS = 0.1
+GAP = "  "  # between the parts of a line
+WIDE = 120  # columns of a terminal from which on the bar is long
+SHORT_BAR, LONG_BAR, SHORTEST_BAR = 8, 24, 5  # columns
+
+
+class Progress:
+    """Receives the progress of a stage and shows nothing; keeps the last stats for the finished line."""
+
+    def __init__(self) -> None:
+        self.done = 0.0
+        self.doing = ""  # what the stage does before anything is done
+        self.stats: dict[str, float | str] = {}
+        self.started = time.monotonic()  # of the work that is counted
+
+    def update(self, done: float, **stats: float | str) -> None:
+        """Report how much of the stage's total is done, and stats; stats not named keep their values.
+
+        Cheap enough for every wave or step, and safe from several threads. A stat is shown under its name,
+        with spaces for underscores and "/s" for "_per_second". `batch_fill`, `cache_hits`, `score` and
+        `policy_agreement` are shares, shown in percent. A string (`result="promoted"`) is shown as it is.
+        `doing="compiling"` replaces the count and the stats until something is done, and that time is left
+        out of the forecast.
+        """
+        self.done = done
+        self.doing = str(stats.pop("doing", ""))
+        if self.doing:
+            self.started = time.monotonic()
+        self.stats.update(stats)
+
+
+class Console:
+    """Prints to one stream, live if it is a terminal.
+
+    Attributes:
+        stage_seconds: for each stage the seconds that it took in the cycles so far; the time left is
+            estimated from them.
+        minutes: wall-clock bound of the run, 0 for none.
+        deadline: `time.monotonic()` at which the run ends at the latest, or None.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream or sys.stdout
+        self.stage_seconds: dict[str, list[float]] = {}
+        self.minutes = 0.0
+        self.deadline: float | None = None
+        self._rich = make_rich_console(self.stream) if is_terminal(self.stream) else None
+
+    def message(self, text: str) -> None:
+        """Print lines, above the live line if there is one.
+
+        A terminal wraps them at words. A line with two spaces in a row is a table or a command and stays as
+        it is.
+        """
+        if self._rich is None:
+            print(text, file=self.stream, flush=True)
+            return
+        lines = [
+            line if GAP in line else wrap(re.split(" (?!%)", line), self._rich.width, " ")
+            for line in text.split("\n")
+        ]
+        self._rich.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def stage(self, name: str, cycle: int, cycles: int, total: float, unit: str) -> Iterator[Progress]:
+        """Show a stage while the block runs; print no finished line if it raises. `cycle` counts from 1."""
+        started = time.monotonic()
+        if self._rich is None:
+            yield (progress := Progress())
+        else:
+            with live_progress(self, name, cycle, cycles, total, unit) as progress:
+                yield progress
+        parts = [
+            *filter(None, [self.cycle_title(cycle, cycles)]),
+            f"{TITLES.get(name, name):<9}",
+            f"{format_count(progress.done, unit)} in {format_seconds(time.monotonic() - started)}",
+            *(format_stat(stat, value) for stat, value in progress.stats.items()),
+        ]
+        self.message(GAP.join(parts) if self._rich is None else wrap(parts, self._rich.width))
+
+    def cycle_title(self, cycle: int, cycles: int) -> str:
+        """Return such as "cycle  3/10" or, with a bound, "cycle 3, 12 of 60 min"; "" before cycle 1."""
+        if not cycle:
+            return ""
+        if not self.minutes or self.deadline is None:
+            return f"cycle {cycle:>{len(str(cycles))}}/{cycles}"
+        spent = self.minutes - (self.deadline - time.monotonic()) / 60
+        return f"cycle {cycle}, {spent:.{0 if self.minutes >= 10 else 1}f} of {self.minutes:g} min"
+
+    def seconds_left(
+        self, stage: str, cycle: int, cycles: int, elapsed: float, share_done: float
+    ) -> float | None:
+        """Return the seconds until the whole run ends, or None while a stage has never been timed."""
+        left = estimate_seconds_left(self.stage_seconds, stage, cycle, cycles, elapsed, share_done)
+        if self.deadline is None:
+            return left
+        bound = max(0.0, self.deadline - time.monotonic())
+        return bound if left is None else min(left, bound)
+
+
+def estimate_seconds_left(
+    stage_seconds: Mapping[str, Sequence[float]],
+    stage: str,
+    cycle: int,
+    cycles: int,
+    elapsed: float,
+    share_done: float,
+) -> float | None:
+    """Return the seconds until the last cycle ends, or None while a stage has never been timed.
+
+    Args:
+        stage_seconds: seconds that each stage took in the cycles before.
+        stage, cycle: what is at work; cycles count from 1.
+        cycles: the last cycle; 0 for work outside of cycles.
+        elapsed, share_done: seconds that the stage has worked, and how much of it is done, from 0 to 1.
+    """
+    expected = {name: mean(known[-RECENT_CYCLES:]) for name, known in stage_seconds.items() if known}
+    if share_done > MEASURABLE:
+        expected[stage] = elapsed / share_done
+    if stage not in expected or (cycles and any(name not in expected for name in CYCLE_STAGES)):
+        return None
+    now = max(0.0, expected[stage] - elapsed)
+    if not cycles:
+        return now
+    seconds = [expected[name] for name in CYCLE_STAGES]
+    if stage not in CYCLE_STAGES:
+        return now + cycles * sum(seconds)
+    return now + sum(seconds[CYCLE_STAGES.index(stage) + 1 :]) + (cycles - cycle) * sum(seconds)
+
+
+def wrap(parts: Sequence[str], width: int, gap: str = GAP) -> str:
+    """Join parts into lines of at most `width` columns; parts stay whole, and further lines are indented."""
+    lines = [""]
+    for number, part in enumerate(parts):
+        if number and len(lines[-1]) + len(gap) + len(part) > width:
+            lines.append(GAP + part)
+        else:
+            lines[-1] += gap + part if number else part
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def format_count(number: float, unit: str) -> str:
+    """Return such as "3,000 games" or "1 cycle"; `unit` is a plural in -s."""
+    return f"{format_number(number)} {unit.removesuffix('s') if number == 1 else unit}"
+
+
+def format_stat(name: str, value: float | str) -> str:
+    """Return a stat as text: "95,120 simulations/s", "batch fill 91 %", "loss 0.812", "promoted"."""
+    if isinstance(value, str):
+        return value
+    words = name.removesuffix("_per_second").replace("_", " ")
+    if name.endswith("_per_second"):
+        return f"{format_number(value)} {words}/s"
+    return f"{words} {100 * value:.0f} %" if name in PERCENT else f"{words} {format_number(value)}"
+
+
+def format_number(value: float) -> str:
+    """Return whole numbers and those from 1,000 with commas, others with three significant digits."""
+    if abs(value) >= 1000 or float(value).is_integer():
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def format_seconds(seconds: float) -> str:
+    """Return such as "0.4 s", "48 s", "3 min 20 s", "2 h 05 min"."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def table_text(rows: Sequence[Sequence[str]]) -> str:
+    """Return a table, header first, as text: the first column aligned left, the others right."""
+    first, *widths = (max(map(len, column)) for column in zip(*rows, strict=True))
+    lines = []
+    for name, *row in rows:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        lines.append(GAP.join([name.ljust(first), *cells]).rstrip())
+    return "\n".join(lines)
+
+
+def is_terminal(stream: TextIO) -> bool:
+    """Check whether the stream understands control codes."""
+    return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def make_rich_console(stream: TextIO) -> Any:
+    """Return a rich console on the stream."""
+    from rich.console import Console as RichConsole
+
+    return RichConsole(file=stream)
+
+
+class LiveLine(NamedTuple):
+    """What the live line shows: `head`, a bar of `bar` columns, `note`, with a space between them."""
+
+    head: str
+    bar: int
+    note: str
+
+
+def live_line(width: int, title: str, stage: str, count: str, left: str, notes: Sequence[str]) -> LiveLine:
+    """Return what fits into `width` columns.
+
+    First notes are dropped, from the right; then the cycle's title, the unit, the word "left" and the time
+    left.
+
+    Args:
+        width: columns of the terminal.
+        title: the cycle, or "".
+        stage: the stage.
+        count: such as "173/3,000 games".
+        left: such as "3 min 20 s left", or "".
+        notes: stats, the most important first.
+    """
+    titled = f"{title}{GAP}{stage}" if title else stage
+    number, time_left = count.split()[0], left.removesuffix(" left")
+    wanted = LONG_BAR if width >= WIDE else SHORT_BAR
+    for head, *shown in (
+        (titled, count, left),
+        (stage, count, left),
+        (stage, number, left),
+        (stage, number, time_left),
+        (stage, number),
+    ):
+        note = GAP.join(filter(None, shown))
+        free = width - len(head) - len(note) - 2
+        if free >= SHORTEST_BAR:
+            break
+    bar = max(0, min(wanted, free))
+    for stat in notes:
+        if len(head) + bar + len(note) + 2 + len(GAP) + len(stat) > width:
+            break
+        note += GAP + stat
+    return LiveLine(head, bar, note)
+
+
+@contextmanager
+def live_progress(
+    console: Console, name: str, cycle: int, cycles: int, total: float, unit: str
+) -> Iterator[Progress]:
+    """Show the live line of a stage; it vanishes when the block ends."""
+    from rich.progress import BarColumn, TextColumn
+    from rich.progress import Progress as RichProgress
+
+    rich = console._rich
+    assert rich is not None
+    bar = BarColumn(bar_width=SHORT_BAR)
+    head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
+
+    def line(progress: Progress) -> LiveLine:
+        elapsed = time.monotonic() - progress.started
+        share = progress.done / total if total else 1.0
+        seconds = console.seconds_left(name, cycle, cycles, elapsed, share)
+        left = "" if seconds is None else f"{format_seconds(seconds)} left"
+        if seconds is None and share > MEASURABLE:
+            left = f"stage: {format_seconds(elapsed / share - elapsed)} left"
+        count, stats = progress.doing, list[str]()
+        if not progress.doing:
+            of = format_number(total)
+            count = f"{format_number(progress.done):>{len(of)}}/{of} {unit}"
+            stats = [format_stat(stat, value) for stat, value in progress.stats.items()]
+        title = console.cycle_title(cycle, cycles)
+        return live_line(rich.width, title, TITLES.get(name, name), count, left, stats)
+
+    with RichProgress(head, bar, note, console=rich, transient=True, refresh_per_second=8) as shown:
+
+        class LiveProgress(Progress):
+            redrawn = 0.0
+
+            def update(self, done: float, **stats: float | str) -> None:
+                super().update(done, **stats)
+                now = time.monotonic()
+                if now - self.redrawn >= REDRAW_SECONDS or done >= total:
+                    self.redrawn = now
+                    fields = line(self)
+                    bar.bar_width = fields.bar
+                    pulsing = None if self.doing else total or 1.0  # rich pulses a bar without a total
+                    shown.update(task, total=pulsing, completed=done, **fields._asdict())
+
+        progress = LiveProgress()
+        task = shown.add_task(name, total=total or 1.0, **line(progress)._asdict())
+        yield progress

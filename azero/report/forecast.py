@@ -1,0 +1,196 @@
+"""Forecast how long a run takes, from measured times. `azero estimate` and the loop share this arithmetic.
+
+Self-play, the match and measuring the champion are taken to last equally long in every cycle. Training lasts
+longer while the replay window grows, because its steps follow from the examples in the window.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from azero.config.schema import Config, TrainConfig
+from azero.config.window import train_steps, window_size
+from azero.run.state import CYCLE_STAGES, StageName
+
+RECENT_CYCLES = 3  # a stage is expected to take its mean time of this many cycles
+MANY_CYCLES = 1000  # up to this many are calculated one by one
+
+
+@dataclass(frozen=True)
+class Merging:
+    """How many examples of a window remain after equal ones are merged; by default all.
+
+    The first examples of a run are mostly new positions, later ones mostly repeats. Doubling the window
+    multiplies what remains by 2 ** growth; each further doubling has `fall` times the growth of the one
+    before.
+
+    Attributes:
+        window, kept: the size of an observed window, and what remained of it.
+        growth: of the doubling that ends with that window.
+        fall: from each doubling to the next.
+    """
+
+    window: float = 1.0
+    kept: float = 1.0
+    growth: float = 1.0
+    fall: float = 1.0
+
+    def left(self, window: float) -> float:
+        """Return how many examples of a window remain."""
+        doublings = math.log2(window / self.window)
+        if doublings > 0 and self.fall < 1:
+            # doublings of constant growth that add up to the same
+            doublings = self.fall * (1 - self.fall**doublings) / (1 - self.fall)
+        return min(window, self.kept * 2 ** (self.growth * doublings))
+
+
+def merging_of(*seen: tuple[float, float]) -> Merging:
+    """Return the merging that fits windows of rising size, each as (its examples, those that remained).
+
+    The share that remains is taken as constant if all windows have one size.
+    """
+    growths = []
+    for (few, few_left), (many, many_left) in itertools.pairwise(seen):
+        growth = math.log(many_left / few_left) / math.log(many / few) if many > few else 1.0
+        growths.append(min(1.0, max(0.0, growth)))
+    fall = min(1.0, growths[-1] / growths[-2]) if len(growths) > 1 and growths[-2] > 0 else 1.0
+    return Merging(*seen[-1], growths[-1] if growths else 1.0, fall)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The parts of a cycle, and how long each takes on this machine.
+
+    Attributes:
+        selfplay: seconds of all games of a cycle.
+        examples: how many these games give.
+        merging: how many examples of a window remain.
+        step: seconds of one training step.
+        window_example: seconds to read and encode one example of the window.
+        evaluate, correctness: seconds of the match, and of measuring the champion.
+        other: all other seconds of a cycle.
+    """
+
+    selfplay: float
+    examples: float
+    merging: Merging
+    step: float
+    evaluate: float
+    window_example: float = 0.0
+    correctness: float = 0.0
+    other: float = 0.0
+
+
+def window_examples(cycle: int, examples: float, train: TrainConfig) -> float:
+    """Return the examples in the replay window when cycle `cycle` (from 1) trains."""
+    return min(float(window_size(train, cycle * examples)), cycle * examples)
+
+
+def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float]:
+    """Return the seconds of each part of a cycle, counted from 1."""
+    window = window_examples(cycle, pace.examples, train)
+    steps = train_steps(train, pace.merging.left(window), pace.examples)
+    return {
+        StageName.SELFPLAY: pace.selfplay,
+        StageName.TRAIN: window * pace.window_example + steps * pace.step,
+        StageName.EVALUATE: pace.evaluate,
+        "correctness": pace.correctness,
+        "other": pace.other,
+    }
+
+
+def run_seconds(pace: Pace, train: TrainConfig, first: int, last: int) -> float:
+    """Return the seconds of the cycles `first` to `last`, both included.
+
+    Of more than MANY_CYCLES, evenly spaced ones are calculated.
+    """
+    cycles = range(first, last + 1, 1 + max(0, last - first) // MANY_CYCLES)
+    seconds = sum(sum(cycle_seconds(pace, train, cycle).values()) for cycle in cycles)
+    return seconds * (last + 1 - first) / len(cycles) if cycles else 0.0
+
+
+def cycles_in(pace: Pace, train: TrainConfig, seconds: float, most: int) -> int:
+    """Return how many whole cycles fit into `seconds`, at most `most`."""
+    cycle = 0
+    while cycle < most and (seconds := seconds - sum(cycle_seconds(pace, train, cycle + 1).values())) >= 0:
+        cycle += 1
+    return cycle
+
+
+def seconds_of(stats: Mapping[str, float], what: str) -> float | None:
+    """Return the seconds of a stage or of "correctness", without compiling; None if unknown."""
+    seconds = stats.get(f"time/{what}")
+    return None if seconds is None else max(0.0, seconds - stats.get(f"compile/{what}", 0.0))
+
+
+def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | None:
+    """Return the pace of a run from the stats of its finished cycles, oldest first, or None.
+
+    Compiling does not count. The first cycle, in which much else is done for the first time, counts only
+    while it is the only one.
+    """
+    timed = [stats for stats in cycles if {f"time/{stage}" for stage in CYCLE_STAGES} <= stats.keys()]
+    recent = (timed[1:] or timed)[-RECENT_CYCLES:]
+    if not recent or "replay/window_examples" not in recent[-1]:
+        return None
+
+    def mean(what: str) -> float:
+        return sum(seconds_of(stats, what) or 0.0 for stats in recent) / len(recent)
+
+    windows = [(stats["replay/window_examples"], stats["replay/trained_examples"]) for stats in timed]
+    smaller = max((window for window in windows if window[0] < windows[-1][0]), default=windows[-1])
+    new = [stats["replay/new_share"] * stats["replay/window_examples"] for stats in recent]
+    left = [stats["replay/trained_examples"] for stats in recent]
+    steps = sum(train_steps(config.train, *counts) for counts in zip(left, new, strict=True))
+    return Pace(
+        selfplay=mean(StageName.SELFPLAY),
+        examples=sum(new) / len(recent),
+        merging=merging_of(smaller, windows[-1]),
+        step=mean(StageName.TRAIN) * len(recent) / steps,
+        evaluate=mean(StageName.EVALUATE),
+        correctness=mean("correctness"),
+    )
+
+
+def seconds_left(cycles: Sequence[Mapping[str, float]], config: Config, spent: float = 0.0) -> float | None:
+    """Return the seconds until the run ends, from its finished cycles; None if they say too little.
+
+    `cycles` are the stats of all finished cycles by tag, oldest first. The run has taken `spent` seconds.
+    """
+    pace = pace_of(cycles, config)
+    if pace is None:
+        return None
+    left = run_seconds(pace, config.train, len(cycles) + 1, config.cycles)
+    return min(left, max(0.0, 60 * config.minutes - spent)) if config.minutes else left
+
+
+def places_end(plies: Sequence[float], places: int) -> list[float]:
+    """Return the ply at which each place ends, if a place takes the next game when its own has ended.
+
+    `plies` are those of each game, in the order of their starts; `places` are games in flight in all workers.
+    """
+    busy_until = [0.0] * max(1, min(places, len(plies)))
+    for length in plies:
+        heapq.heapreplace(busy_until, busy_until[0] + length)
+    return busy_until
+
+
+def plies_paid(ends: Sequence[float], least: int) -> float:
+    """Return what parallel games cost, in plies at full speed.
+
+    A round costs at least as much as `least` games. This counts the tail of a stage, whose batches are no
+    longer full.
+
+    Args:
+        ends: the ply at which each place ends.
+        least: rows of the smallest batches of all workers together.
+    """
+    before, total = 0.0, 0.0
+    for ended, end in enumerate(sorted(ends)):
+        total += (end - before) * max(len(ends) - ended, least)
+        before = end
+    return total

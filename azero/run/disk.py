@@ -1,0 +1,151 @@
+"""Every operation on a run's files. Nothing else creates, renames or removes a file that a run needs.
+
+A file appears whole or not at all: it is written under a temporary name, synced, renamed, and its folder is
+synced. `Disk` is small so that a test can replace it by one that fails at its k-th operation.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from azero.config.schema import UserError
+
+TEMPORARY = ".tmp"
+
+
+class DamagedFile(UserError):
+    """A file that is missing, or whose content is not what was written."""
+
+    def __init__(self, name: str, reason: str) -> None:
+        """Name the file and say what is wrong with it, in a few words."""
+        super().__init__(f"{name} is damaged: {reason}.")
+        self.name = name
+        self.reason = reason
+
+
+class Disk:
+    """The real disk. Each method is one operation that can fail, or be the last one before a crash."""
+
+    def make_folder(self, folder: Path) -> None:
+        """Create one folder; its parent exists."""
+        folder.mkdir(exist_ok=True)
+
+    def write(self, path: Path, data: bytes) -> None:
+        """Write a file and wait until its content is on the disk."""
+        with path.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def rename(self, source: Path, target: Path) -> None:
+        """Move a file within one disk; it replaces the target at once."""
+        os.replace(source, target)
+
+    def sync_folder(self, folder: Path) -> None:
+        """Wait until the folder's names are on the disk, where the platform can open folders."""
+        if os.name == "nt":
+            return
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def remove(self, path: Path) -> None:
+        """Remove a file; one that is gone already is no error."""
+        path.unlink(missing_ok=True)
+
+
+def write_atomically(disk: Disk, path: Path, data: bytes) -> None:
+    """Replace a file: afterwards, and after a crash at any moment, it holds the old content or the new one.
+
+    Raises:
+        UserError: the disk is full, read-only or broken; the old content is still there.
+    """
+    temporary = path.with_name(path.name + TEMPORARY)
+    try:
+        disk.write(temporary, data)
+        disk.rename(temporary, path)
+        disk.sync_folder(path.parent)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            disk.remove(temporary)  # gives the space back
+        raise explained(path, error) from error
+
+
+def replace_if_other(disk: Disk, path: Path, data: bytes) -> None:
+    """`write_atomically`, unless the file has that content already.
+
+    Raises:
+        UserError: it could not be read or written.
+    """
+    with explaining(path):
+        same = path.exists() and path.read_bytes() == data
+    if not same:
+        write_atomically(disk, path, data)
+
+
+def make_folders(disk: Disk, folder: Path) -> list[Path]:
+    """Create a folder and its parents on the disk. Return those that were missing, outermost first.
+
+    Raises:
+        UserError: they cannot be created.
+    """
+    missing = [place for place in reversed((folder, *folder.parents)) if not place.exists()]
+    try:
+        for place in missing:
+            disk.make_folder(place)
+            disk.sync_folder(place.parent)
+        if not folder.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "it is a file, not a folder")
+    except OSError as error:
+        raise explained(folder, error) from error
+    return missing
+
+
+def explained(path: Path, error: OSError) -> UserError:
+    """Return the error for a failed write."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        full = f"The disk is full, so {path} could not be written"
+        return UserError(f"{full}; nothing is lost: free space and run the same command again.")
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        refused = f"{path} may not be written ({error.strerror})"
+        return UserError(f"{refused}; choose other folders with checkpoints= and data=.")
+    failed = f"{path} could not be written ({error.strerror or error})"
+    return UserError(f"{failed}; nothing is lost: fix that and run the same command again.")
+
+
+@contextlib.contextmanager
+def explaining(path: Path) -> Iterator[None]:
+    """Turn an OSError of the block into a UserError that names the path."""
+    try:
+        yield
+    except OSError as error:
+        raise explained(path, error) from error
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 as 64 hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def read_checked(path: Path, name: str, sha256: str) -> bytes:
+    """Return the content of a file with this digest.
+
+    Raises:
+        DamagedFile: it cannot be read, or its digest is another.
+    """
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as error:
+        raise DamagedFile(name, "the file is missing") from error
+    except OSError as error:
+        raise DamagedFile(name, f"it cannot be read ({error.strerror or error})") from error
+    if digest(data) != sha256:
+        raise DamagedFile(name, f"its {len(data)} bytes do not have the SHA-256 that state.json names")
+    return data

@@ -1,0 +1,228 @@
+"""The two folders of one run: paths, file names, the lock, file operations.
+
+    checkpoints/<run>/state.json            the commit point: what it does not name does not exist
+                      champion/000012.pt    networks
+                      candidate/000013.pt
+                      tensorboard/ config.yaml metrics.csv ratings.csv
+                      run.lock run.lock.json
+    data/<run>/000012-000.pickle            games of cycle 12
+               000013-partial-000.pickle    finished games of a self-play stage that was interrupted
+               quarantine/                  damaged files, each with its reason beside it
+
+Ordering comes from the numbers in names, never from file times.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from azero.config.schema import Config, UserError
+from azero.run.disk import (
+    TEMPORARY,
+    Disk,
+    digest,
+    explained,
+    explaining,
+    make_folders,
+    replace_if_other,
+    write_atomically,
+)
+from azero.run.state import QuarantineEntry
+
+NAME = re.compile(r"[^\s/\\.][^/\\\x00-\x1f]{0,199}")
+LOCK = "run.lock"
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The paths of one run."""
+
+    folder: Path  # checkpoints/<run>
+    data: Path  # data/<run>
+
+    @property
+    def state(self) -> Path:
+        """The commit point."""
+        return self.folder / "state.json"
+
+    @property
+    def config_yaml(self) -> Path:
+        """The configuration in force, for people to read; azero reads the one in state.json."""
+        return self.folder / "config.yaml"
+
+    @property
+    def tensorboard(self) -> Path:
+        """Folder of the event files."""
+        return self.folder / "tensorboard"
+
+    @property
+    def metrics_csv(self) -> Path:
+        """One row for each cycle."""
+        return self.folder / "metrics.csv"
+
+    @property
+    def ratings_csv(self) -> Path:
+        """The Elo table of its champions."""
+        return self.folder / "ratings.csv"
+
+    @property
+    def quarantine(self) -> Path:
+        """Folder of damaged files."""
+        return self.data / "quarantine"
+
+    def of(self, file: str) -> Path:
+        """Return the path of a file by its name in `state.json`."""
+        return self.folder / file if "/" in file else self.data / file
+
+    def folders(self) -> tuple[Path, ...]:
+        """Return the folders that hold files of the run."""
+        return self.folder, self.folder / "champion", self.folder / "candidate", self.data
+
+
+def paths_of(config: Config, name: str) -> Paths:
+    """Return the paths of a run. Raise UserError if the name cannot be a folder's."""
+    if not NAME.fullmatch(name):
+        raise UserError(f"run={name} cannot name a folder; use letters, digits, '-' and '_'.")
+    return Paths(Path(config.checkpoints) / name, Path(config.data) / name)
+
+
+def names_of_runs(config: Config) -> list[str]:
+    """Return the names of all runs, sorted."""
+    return sorted(path.parent.name for path in Path(config.checkpoints).glob("*/state.json"))
+
+
+class Folder:
+    """Changes to the files of one run, under its lock. Each raises UserError when the disk refuses."""
+
+    def __init__(self, paths: Paths, disk: Disk) -> None:
+        """Touch nothing yet."""
+        self.paths = paths
+        self._disk = disk
+        self._locks = contextlib.ExitStack()
+        self._locked: list[Path] = []
+        self._made: list[Path] = []
+
+    def lock(self, program: str) -> None:
+        """Create both outer folders and lock them, so that no other process writes into either.
+
+        Raises:
+            UserError: another process holds one of them, or they are the same.
+        """
+        if self.paths.folder.resolve() == self.paths.data.resolve():
+            one = f"checkpoints= and data= are one folder, {self.paths.folder.parent}"
+            raise UserError(f"{one}; a run needs two.")
+        for folder in (self.paths.folder, self.paths.data):
+            self._made += make_folders(self._disk, folder)
+            try:
+                self._locks.enter_context(FileLock(folder / LOCK, timeout=0, is_singleton=False))
+            except Timeout as error:
+                used = f"{folder} is in use by {holder(folder)}"
+                raise UserError(f"{used}; wait for it or stop it, or choose another run=NAME.") from error
+            except OSError as error:
+                raise explained(folder / LOCK, error) from error
+            self._locked.append(folder)
+            me = {"program": program, "pid": os.getpid(), "host": socket.gethostname()}
+            me["start"] = f"{datetime.now().astimezone():%Y-%m-%d %H:%M:%S %z}"
+            write_atomically(self._disk, folder / f"{LOCK}.json", json.dumps(me).encode())
+
+    def unlock(self) -> None:
+        """Give the lock back, if it is held. A run that was refused before it began leaves nothing."""
+        if not self.paths.state.exists():
+            for folder in self._locked:
+                for file in (LOCK, f"{LOCK}.json"):
+                    with contextlib.suppress(OSError):
+                        (folder / file).unlink()
+            for folder in reversed(self._made):
+                with contextlib.suppress(OSError):  # it holds something
+                    folder.rmdir()
+        self._locked, self._made = [], []
+        self._locks.close()
+
+    def refuse_foreign(self) -> None:
+        """Refuse folders without state.json that hold more than a crash in the first moment leaves.
+
+        Raises:
+            UserError: names the first such file.
+        """
+        for folder in (self.paths.folder, self.paths.data):
+            for path in sorted(folder.iterdir()):
+                if not path.name.startswith((LOCK, f"{self.paths.state.name}{TEMPORARY}")):
+                    foreign = f"{path} belongs to no run, for there is no {self.paths.state}"
+                    raise UserError(f"{foreign}; move it away or choose another run=NAME.")
+
+    def make_inner(self) -> None:
+        """Create the folders in it."""
+        for folder in self.paths.folders():
+            make_folders(self._disk, folder)
+
+    def replace(self, path: Path, data: bytes) -> None:
+        """Replace a file atomically."""
+        write_atomically(self._disk, path, data)
+
+    def replace_if_other(self, path: Path, data: bytes) -> None:
+        """Replace a file atomically, unless it has that content already."""
+        replace_if_other(self._disk, path, data)
+
+    def write_new(self, stem: str, suffix: str, data: bytes, taken: dict[str, str]) -> tuple[str, str]:
+        """Write data under a name that belongs to no other content. Return (name, SHA-256).
+
+        Args:
+            stem: the beginning of the name; "-2", "-3" … follows where needed.
+            suffix: the end of the name.
+            data: the content.
+            taken: SHA-256 by name of the files that must stay.
+        """
+        sha256 = digest(data)
+        file, number = stem + suffix, 1
+        while taken.get(file, sha256) != sha256:
+            number += 1
+            file = f"{stem}-{number}{suffix}"
+        self.replace(self.paths.of(file), data)
+        return file, sha256
+
+    def remove(self, files: Iterable[str]) -> None:
+        """Remove files by their names in `state.json`, and sync their folders."""
+        paths = [self.paths.of(file) for file in files]
+        with explaining(self.paths.folder):
+            for path in paths:
+                self._disk.remove(path)
+            for folder in sorted({path.parent for path in paths}):
+                self._disk.sync_folder(folder)
+
+    def remove_temporary(self) -> None:
+        """Remove half-written files."""
+        with explaining(self.paths.folder):
+            for folder in self.paths.folders():
+                for path in sorted(folder.glob(f"*{TEMPORARY}")):
+                    self._disk.remove(path)
+
+    def quarantine(self, damaged: QuarantineEntry) -> None:
+        """Move a damaged file into quarantine, if it is there, and write the reason beside it."""
+        source = self.paths.of(damaged.file)
+        target = self.paths.quarantine / damaged.file.replace("/", "-")
+        make_folders(self._disk, self.paths.quarantine)
+        self.replace(target.with_name(target.name + ".reason.txt"), f"{damaged.reason}\n".encode())
+        if source.exists():
+            with explaining(target):
+                self._disk.rename(source, target)
+                self._disk.sync_folder(target.parent)
+                self._disk.sync_folder(source.parent)
+
+
+def holder(folder: Path) -> str:
+    """Return who holds the lock of a folder, in words."""
+    try:
+        who = json.loads((folder / f"{LOCK}.json").read_bytes())
+        return f"process {who['pid']} on {who['host']} ({who['program']}, since {who['start']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return "another process"

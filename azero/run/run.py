@@ -1,0 +1,379 @@
+"""One run: what it has committed, and the only ways to change that.
+
+Order of every change: write the new files, `commit` the state that names them, then `clean` away what it no
+longer names. A process that is killed in between leaves the old state or the new one, and at most files that
+no state names.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from azero.config.schema import Config, SearchConfig, UserError, flatten
+from azero.config.window import window_size
+from azero.process.signals import Stopped, StopSignal
+from azero.run.disk import DamagedFile, Disk, read_checked
+from azero.run.folder import Folder, Paths, names_of_runs, paths_of
+from azero.run.state import (
+    FileEntry,
+    QuarantineEntry,
+    ShardEntry,
+    StageName,
+    State,
+    format_state,
+    parse_state,
+    run_digest,
+)
+
+__all__ = [
+    "DamagedFile",
+    "Disk",
+    "FileEntry",
+    "Paths",
+    "QuarantineEntry",
+    "Run",
+    "ShardEntry",
+    "State",
+    "StopSignal",
+    "Stopped",
+    "run_digest",
+]
+
+# Settings that stay when a run is resumed; init_from may be left out then, but not name another run.
+FIXED = ("game.", "network.", "seed", "init_from")
+
+
+class Run:
+    """One run, opened for work (`Run.open`, under the lock) or for reading (`Run.read`).
+
+    Attributes:
+        config: the configuration it was opened with.
+        name: the run's name, and its folders'.
+        paths: where its files are.
+        state: what was committed last.
+        writable: whether this process holds the lock.
+        changes: settings that differ from those before it was opened for work, each as "key old → new".
+    """
+
+    def __init__(self, config: Config, name: str, disk: Disk | None = None) -> None:
+        """Touch nothing yet; see `open` and `read`."""
+        self.config = config
+        self.name = name
+        self.paths = paths_of(config, name)
+        self.state = State(name=name, seed=config.seed)
+        self.writable = False
+        self.changes: list[str] = []
+        self._folder = Folder(self.paths, disk or Disk())
+
+    @classmethod
+    def open(
+        cls, config: Config, name: str, program: str, disk: Disk | None = None, stage: str | None = None
+    ) -> Run:
+        """Open a run for work, or begin it: lock it, check the configuration, clean up after a crash.
+
+        With `accept_previous` an earlier champion replaces a damaged one.
+
+        Args:
+            config: replaces the run's configuration where that may change.
+            name: the run's name.
+            program: who takes the lock, for the message to others.
+            disk: for tests.
+            stage: the stage that has to come next; None for any.
+
+        Raises:
+            UserError: another process works on it; the folder is another program's; the configuration
+                does not fit; another stage comes next; state.json is damaged; the disk refused.
+        """
+        run = cls(config, name, disk)
+        try:
+            run._folder.lock(program)
+            run.writable = True
+            run._load_or_begin(stage)
+            run._recover()
+            run._take_settings()
+            run._accept_previous()
+        except BaseException:
+            run.close()
+            raise
+        return run
+
+    @classmethod
+    def read(cls, config: Config, name: str) -> Run:
+        """Open a run for reading, without the lock; another process may be at work on it.
+
+        Raises:
+            UserError: there is no such run, or its state.json is damaged.
+        """
+        run = cls(config, name)
+        if not run.paths.state.is_file():
+            there = ", ".join(names_of_runs(config))
+            known = f"there are {there}" if there else "there is none yet, and azero loop makes one"
+            raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
+        run._load()
+        run._accept_previous()
+        return run
+
+    def __enter__(self) -> Run:
+        """Return the run itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the lock back."""
+        self.close()
+
+    def close(self) -> None:
+        """Give the lock back. All that was committed is on the disk already."""
+        self.writable = False
+        self._folder.unlock()
+
+    def commit(self, state: State, *, ends_cycle: bool = False) -> None:
+        """Make a new state the run's, on the disk: the only commit point. The files it names exist already.
+
+        A new champion or candidate joins the list of its kind. A cycle's end keeps the champion, the
+        candidate, `keep` networks of each kind before them, and the shards that reach into the replay window.
+        Files that are no longer named become `retired`, for `clean`.
+
+        Raises:
+            UserError: the disk refused; the old state is still in force.
+        """
+        if not self.writable:
+            raise RuntimeError(f"run {self.name} was opened for reading")
+        champions = _ending_with(state.champion, state.champions)
+        candidates = _ending_with(state.candidate, state.candidates)
+        if state.candidate != self.state.candidate:
+            state = replace(state, train_steps_before=self.state.train_steps)
+        if ends_cycle:
+            kept, window = self.config.keep + 1, window_size(self.config.train, state.examples)
+            champions, candidates = champions[-kept:], candidates[-kept:]
+            state = replace(state, shards=shards_in_window(state.shards, window))
+        state = replace(state, champions=champions, candidates=candidates)
+        named = state.files() | {entry.file for entry in state.quarantine}
+        gone = ({*self.state.retired} | self.state.files()) - named
+        state = replace(state, retired=sorted(file for file in gone if self.paths.of(file).exists()))
+        self._folder.replace(self.paths.state, format_state(state))
+        self.state = state
+
+    def clean(self) -> None:
+        """Remove the files that an earlier state named and this one does not. No other file is removed.
+
+        Raises:
+            UserError: the disk refused.
+        """
+        self._folder.remove(self.state.retired)
+
+    def write_network(self, kind: str, cycle: int, data: bytes) -> FileEntry:
+        """Write a network; `kind` is champion or candidate. It counts once a committed state names it.
+
+        Raises:
+            UserError: the disk refused.
+        """
+        file, sha256 = self._write(f"{kind}/{cycle:06d}", ".pt", data)
+        return FileEntry(file, sha256, cycle)
+
+    def write_shard(
+        self, cycle: int, part: int, data: bytes, games: int, examples: int, *, partial: bool = False
+    ) -> ShardEntry:
+        """Write self-play games, part 0, 1, … of a cycle; `partial` for those of an interrupted stage.
+
+        Raises:
+            UserError: the disk refused.
+        """
+        stem = f"{cycle:06d}-partial-{part:03d}" if partial else f"{cycle:06d}-{part:03d}"
+        file, sha256 = self._write(stem, ".pickle", data)
+        return ShardEntry(file, sha256, cycle, games, examples)
+
+    def read_file(self, entry: FileEntry | ShardEntry) -> bytes:
+        """Return the content of a file that the state names.
+
+        Raises:
+            DamagedFile: it is missing, cannot be read, or its SHA-256 is not the committed one.
+        """
+        return read_checked(self.paths.of(entry.file), str(self.paths.of(entry.file)), entry.sha256)
+
+    def read_champion(self) -> bytes:
+        """Return the champion's file.
+
+        Raises:
+            UserError: there is none yet, or it is damaged.
+        """
+        champion = self.state.champion
+        if champion is None:
+            raise UserError(f"Run {self.name} has no champion yet; azero initialize makes the first one.")
+        try:
+            return self.read_file(champion)
+        except DamagedFile as damage:
+            before = [entry.file for entry in self.state.champions if entry != champion]
+            way = (
+                f"go back to {before[-1]} with accept_previous=true" if before else "begin anew with run=NAME"
+            )
+            what = f"The champion {damage.name} is damaged ({damage.reason})"
+            raise UserError(f"{what}; put a copy of it back, or {way}.") from damage
+
+    def read_candidate(self) -> bytes:
+        """Return the file of the candidate trained last; the champion's where the champion stands in for it.
+
+        Raises:
+            DamagedFile: the candidate is damaged; `drop_candidate` does without it.
+            UserError: there is none yet, or the champion is needed and damaged too.
+        """
+        if self.state.candidate is None or self.state.candidate == self.state.champion:
+            return self.read_champion()
+        return self.read_file(self.state.candidate)
+
+    def drop_candidate(self, damage: DamagedFile) -> None:
+        """Commit that the candidate is damaged, and move its file to quarantine.
+
+        The candidate before it stands in, or the champion where there is none. If `evaluate` came next,
+        `train` does again.
+        """
+        assert self.state.candidate is not None
+        before = [entry for entry in self.state.candidates if entry != self.state.candidate]
+        candidate = before[-1] if before else self.state.champion
+        state = replace(self.state, candidates=before, candidate=candidate)
+        if state.stage == StageName.EVALUATE:
+            state = replace(state, stage=StageName.TRAIN, train_steps=state.train_steps_before)
+        self._set_aside(state, self.state.candidate, damage.reason)
+
+    def drop_shard(self, shard: ShardEntry, damage: DamagedFile) -> None:
+        """Commit that a shard is damaged, and move it to quarantine with its reason beside it."""
+        shards = [entry for entry in self.state.shards if entry != shard]
+        partial = [entry for entry in self.state.partial if entry != shard]
+        self._set_aside(replace(self.state, shards=shards, partial=partial), shard, damage.reason)
+
+    def _write(self, stem: str, suffix: str, data: bytes) -> tuple[str, str]:
+        taken = {entry.file: entry.sha256 for entry in self.state.entries()}
+        taken |= {entry.file: "" for entry in self.state.quarantine}
+        return self._folder.write_new(stem, suffix, data, taken)
+
+    def _set_aside(self, state: State, entry: FileEntry | ShardEntry, reason: str) -> None:
+        """Commit a state that does without a damaged file, then move the file to quarantine."""
+        damaged = QuarantineEntry(entry.file, reason, entry.cycle)
+        self.commit(replace(state, quarantine=[*state.quarantine, damaged]))
+        self._folder.quarantine(damaged)
+
+    def _accept_previous(self) -> None:
+        """Go back to the newest undamaged champion if `accept_previous` is set."""
+        while self.config.accept_previous and len(self.state.champions) > 1:
+            *before, champion = self.state.champions
+            try:
+                self.read_file(champion)
+                return
+            except DamagedFile as damage:
+                state = replace(self.state, champion=before[-1], champions=before)
+                if self.writable:
+                    self._set_aside(state, champion, damage.reason)
+                else:
+                    self.state = state
+
+    def _load(self) -> None:
+        try:
+            data = self.paths.state.read_bytes()
+        except OSError as error:
+            raise UserError(f"{self.paths.state} cannot be read ({error.strerror or error}).") from error
+        self.state = parse_state(data, str(self.paths.state))
+
+    def _load_or_begin(self, stage: str | None) -> None:
+        begun = self.paths.state.exists()
+        if begun:
+            self._load()
+        else:
+            self._folder.refuse_foreign()
+        if stage not in (None, self.state.stage):
+            due, where = self.state.stage, f"In run {self.name}"
+            where = where if begun else f"Run {self.name} has not begun:"
+            raise UserError(f"{where} the stage {due} comes next, not {stage}; run azero {due}.")
+        if self.state.champion is not None:
+            self._refuse_misfit(leaves_of(self.config))
+        if not begun:
+            self.commit(replace(self.state, config=leaves_of(self.config), git=git_commit()))
+
+    def _take_settings(self) -> None:
+        """Make the configuration the run's, in the state and in config.yaml."""
+        from omegaconf import OmegaConf
+
+        asked = leaves_of(self.config)
+        if self.state.champion is not None:
+            asked["init_from"] = asked["init_from"] or self.state.config["init_from"]
+        self.changes = changes_between(self.state.config, {key: asked[key] for key in asked if key != "run"})
+        if self.state.config != asked:
+            self.commit(replace(self.state, config=asked, seed=self.config.seed))
+        text = OmegaConf.to_yaml(OmegaConf.create(asdict(self.config)))
+        self._folder.replace_if_other(self.paths.config_yaml, text.encode())
+
+    def _refuse_misfit(self, asked: dict[str, Any]) -> None:
+        fixed = {key: value for key, value in asked.items() if key.startswith(FIXED)}
+        if fixed["init_from"] is None:
+            del fixed["init_from"]
+        if misfits := changes_between(self.state.config, fixed):
+            begun = f"{self.paths.folder} was begun otherwise: {', '.join(misfits)}"
+            raise UserError(f"{begun}; take that back, or begin a new run with run=NAME.")
+
+    def _recover(self) -> None:
+        """Finish what a crash interrupted."""
+        self._folder.make_inner()
+        self._folder.remove_temporary()
+        self.clean()
+        for damaged in self.state.quarantine:
+            if damaged.file not in self.state.files() and self.paths.of(damaged.file).exists():
+                self._folder.quarantine(damaged)
+
+
+def leaves_of(config: Config) -> dict[str, Any]:
+    """Return every setting by its dotted key, as `state.json` keeps it."""
+    leaves: dict[str, Any] = json.loads(json.dumps(flatten(config)))
+    return leaves
+
+
+def changes_between(had: dict[str, Any], asked: dict[str, Any]) -> list[str]:
+    """Return changed settings as "key old → new". A setting that the run does not know had its default."""
+    had = leaves_of(Config()) | had
+    changed = [key for key in asked if not same_setting(key, had[key], asked[key])]
+    return [f"{key} {had[key]} → {asked[key]}" for key in changed]
+
+
+def same_setting(key: str, had: Any, asked: Any) -> bool:
+    """Return whether a setting has stayed. The file of a person's own game may have moved."""
+    if key == "game.name" and had.endswith(".py") and asked.endswith(".py"):
+        moved = Path(had).name == Path(asked).name and not Path(had).exists()
+        return had == asked or moved
+    return had == asked
+
+
+def shards_in_window(shards: list[ShardEntry], window: int) -> list[ShardEntry]:
+    """Return the newest shards that hold `window` examples, or all if they hold fewer; oldest first."""
+    first, examples = len(shards), 0
+    while first > 0 and examples < window:
+        first -= 1
+        examples += shards[first].examples
+    return shards[first:]
+
+
+def git_commit() -> str:
+    """Return the commit of azero's sources, with "-dirty" if they changed; "" if unknown."""
+    here = Path(__file__).resolve()
+
+    def ask(*command: str) -> str:
+        answer = subprocess.run(
+            ["git", *command], cwd=here.parent, capture_output=True, check=True, timeout=9, text=True
+        )
+        return answer.stdout.strip()
+
+    try:
+        ask("ls-files", "--error-unmatch", here.name)
+        return ask("describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _ending_with(entry: FileEntry | None, entries: list[FileEntry]) -> list[FileEntry]:
+    return list(entries) if entry is None or entries[-1:] == [entry] else [*entries, entry]
+
+
+def search_of(run: Run) -> SearchConfig:
+    """Return the search settings of a run."""
+    settings = [(key.partition("."), value) for key, value in run.state.config.items()]
+    return SearchConfig(**{name: value for (group, _, name), value in settings if group == "search"})

@@ -1,0 +1,173 @@
+"""Search algorithms: how one is registered, and how kernels call it.
+
+A search algorithm is one module. `config.schema.SEARCH_ALGORITHMS` names it, and it ends with `KIND =
+SearchKind(...)`. Kernels receive a record of the algorithm's constants and arrays, a NamedTuple class of that
+module, as `algorithm`. Numba compiles a kernel once for each type of record, so a running search looks
+nothing up.
+
+Letters: B games, A actions.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+
+from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, settings
+from azero.games.game import Game
+from azero.search.tree import NODE
+
+
+@dataclass(frozen=True)
+class SearchKind:
+    """What azero needs to know about a search algorithm.
+
+    Attributes:
+        name: the value of `search.kind`.
+        make: ``make(search, num_games, num_actions, fast_simulations)`` returns the record for kernels. It
+            has a field `solver`: whether the search proves values. `fast_simulations` is the budget of
+            searches that are marked fast.
+        next_child: compiled; the function of that name below documents it, as it does the next five.
+        begin_search: compiled, called in self-play only.
+        write_target: compiled, called in self-play only.
+        search_value: compiled.
+        choose_move: compiled.
+        draw_noise: compiled, called by players only. None: the search needs no noise.
+        node_type: returns the dtype of the tree's nodes that a search needs.
+        check: raises a UserError if the settings do not work together.
+        reuses_tree: whether a search can begin with a kept subtree (`search.tree_reuse`).
+        anytime: whether a search may end early, when its time is up or its move is decided.
+        play_settings: settings that differ outside self-play, such as exploration for training.
+        options: the algorithm's settings in `search.options`, with their defaults.
+        widen: advice for a search that tries too few moves, such as "raise search.c_puct".
+    """
+
+    name: str
+    make: Callable[[SearchConfig, int, int, int], Any]
+    next_child: Callable[..., Any]
+    begin_search: Callable[..., Any]
+    write_target: Callable[..., Any]
+    search_value: Callable[..., Any]
+    choose_move: Callable[..., Any]
+    draw_noise: Callable[..., Any] | None = None
+    node_type: Callable[[SearchConfig], np.dtype] = lambda search: NODE
+    check: Callable[[SearchConfig], None] = lambda search: None
+    reuses_tree: bool = True
+    anytime: bool = True
+    play_settings: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    widen: str = "raise selfplay.temperature"
+
+
+def find_kind(name: str) -> SearchKind:
+    """Return the search algorithm of that name, one of SEARCH_ALGORITHMS."""
+    kind: SearchKind = importlib.import_module(SEARCH_ALGORITHMS[name]).KIND
+    return kind
+
+
+def check(search: SearchConfig) -> None:
+    """Check the settings of a search with its algorithm.
+
+    Raises:
+        UserError: the algorithm does not know an option, or settings do not work together.
+    """
+    kind = find_kind(search.kind)
+    for option in search.options:
+        if option not in kind.options:
+            known = ", ".join(kind.options) or "none"
+            raise UserError(f"unknown option search.options.{option}; search.kind={kind.name} has {known}.")
+    if search.tree_reuse and not kind.reuses_tree:
+        raise UserError(
+            f"search.kind={kind.name} begins each search with an empty tree; set search.tree_reuse=false."
+        )
+    kind.check(search)
+
+
+def with_kind(search: SearchConfig, name: str) -> SearchConfig:
+    """Return the search with an algorithm, and settings that only others read at their defaults."""
+    others = {
+        key.removeprefix("search."): known.default
+        for key, known in settings().items()
+        if known.only and known.only.lower() != name
+    }
+    options = search.options if name == search.kind else {}
+    reuse = search.tree_reuse and find_kind(name).reuses_tree
+    return replace(search, **others, kind=name, options=options, tree_reuse=reuse)
+
+
+def sound_for(search: SearchConfig, game: Game) -> SearchConfig:
+    """Return the search without proofs if positions must not repeat: the tree does not know the history."""
+    return replace(search, solver=search.solver and not game.repetition_words)
+
+
+def node_type(search: SearchConfig) -> np.dtype:
+    """Return the dtype of the nodes that a search needs."""
+    return find_kind(search.kind).node_type(search)
+
+
+def make_algorithm(search: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Any:
+    """Return the algorithm's record for kernels that search `num_games` games."""
+    return find_kind(search.kind).make(search, num_games, num_actions, fast_simulations)
+
+
+def dispatched(stub: Callable[..., Any]) -> Callable[..., Any]:
+    """Let compiled code call, by the name of `stub`, the function that the algorithm's module registers."""
+    place = list(inspect.signature(stub).parameters).index("algorithm")
+
+    @functools.wraps(stub)
+    def find_function(*types: Any) -> Any:
+        kind = importlib.import_module(types[place].instance_class.__module__).KIND
+        return getattr(kind, stub.__name__).py_func
+
+    # as a call, the function would cost a search a tenth (measured: 305 ns a simulation, 278 inlined)
+    overload(stub, strict=False, jit_options={"forceinline": True})(find_function)
+    return stub
+
+
+@dispatched
+def next_child(tree, b, node, algorithm):
+    """Return the action by which a simulation leaves an expanded node of game b.
+
+    Like all functions below, it exists in compiled code only.
+    """
+    raise NotImplementedError
+
+
+@dispatched
+def begin_search(tree, b, algorithm, temperature, ply, stream):
+    """Prepare game b's expanded root for a search of self-play, with noise for example.
+
+    temperature: of the move at this ply. stream: [2] uint64, the game's random numbers.
+    """
+    raise NotImplementedError
+
+
+@dispatched
+def draw_noise(algorithm, b, temperature, stream):
+    """Draw the noise of a player's next search of game b, before its root is known."""
+    raise NotImplementedError
+
+
+@dispatched
+def write_target(tree, b, algorithm, out):
+    """Write the policy target of game b's root into out [A] float32, a distribution."""
+    raise NotImplementedError
+
+
+@dispatched
+def search_value(tree, b, algorithm):
+    """Return the value of game b's root after its search, in [-1, 1] for the player to move."""
+    raise NotImplementedError
+
+
+@dispatched
+def choose_move(tree, b, algorithm, temperature, stream):
+    """Return the action to play after game b's search."""
+    raise NotImplementedError

@@ -1,0 +1,172 @@
+"""Searches of many games for a player: their trees, and how they advance side by side.
+
+Letters: B positions, G games, A actions, S state words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from azero.config.schema import SearchConfig
+from azero.games.game import Game, rules_at
+from azero.kernels.compiled import borrowed, kernel
+from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, node_type, search_value
+from azero.search.cache import EvaluationCache
+from azero.search.counters import WorkerStats, infer_counted
+from azero.search.mcts import receive_evaluations, search_wave, write_rows
+from azero.search.repetition import ban_roots
+from azero.search.root import Temperature, temperature_at
+from azero.search.scratch import make_scratch
+from azero.search.tree import ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
+
+
+@kernel
+def start_searches(addresses, tree, states, games, started, num_simulations, tree_reuse, new_index):
+    """Put states [B, S] at the roots of `games` [B], keeping what a game's tree already knows of them."""
+    rules = rules_at(addresses)
+    tree, states = borrowed(tree), borrowed(states)
+    for row in range(games.shape[0]):
+        b = games[row]
+        known = find_state(tree, b, states[row]) if tree_reuse and started[b] else -1
+        if known >= 0:
+            reroot(tree, b, known, num_simulations, new_index)
+        else:
+            reset(rules, tree, b, states[row])
+        started[b] = True
+        tree.searches[b].simulations_left = num_simulations
+
+
+@kernel
+def draw_noises(algorithm, games, plies, schedule, streams):
+    """Draw the noise of the next search of each of `games` [B], at its ply's temperature."""
+    for row in range(games.shape[0]):
+        draw_noise(algorithm, games[row], temperature_at(schedule, plies[row]), streams[games[row]])
+
+
+@kernel
+def choose_actions(tree, games, algorithm, plies, schedule, streams, actions):
+    """Write a move for each game into actions [B], by its search and its ply's temperature."""
+    for row in range(games.shape[0]):
+        b = games[row]
+        actions[row] = choose_move(tree, b, algorithm, temperature_at(schedule, plies[row]), streams[b])
+
+
+@kernel
+def find_values(tree, games, algorithm, values):
+    """Write the value of the root of each of `games` [B] into values [B], for the player to move."""
+    for row in range(games.shape[0]):
+        values[row] = search_value(tree, games[row], algorithm)
+
+
+class Searches:
+    """The trees of G games and their searches under way.
+
+    Game g draws its random numbers from a stream seeded by seeds[g], [G] uint64.
+    """
+
+    def __init__(self, game: Game, search: SearchConfig, seeds: np.ndarray) -> None:
+        num_games, num_nodes = len(seeds), nodes_needed(search.num_simulations, search.tree_reuse)
+        self.game, self.search = game, search
+        self.tree = make_tree(num_games, num_nodes, game.num_actions, game.state_words, node_type(search))
+        self.algorithm = make_algorithm(search, num_games, game.num_actions)
+        self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
+        self.scratch = make_scratch(game, num_nodes)
+        self.started = np.zeros(num_games, np.bool_)
+        self.bans: dict[int, np.ndarray] = {}  # moves to ban, of games whose roots are not expanded yet
+        self.stats = WorkerStats()
+
+    def draw_noise(self, games: np.ndarray, plies: np.ndarray, schedule: Temperature) -> None:
+        """Draw the noise of the next search of each of `games` [B] at `plies` [B], if there is any."""
+        if find_kind(self.search.kind).draw_noise is not None:
+            draw_noises(self.algorithm, games, plies, schedule, self.streams)
+
+    def begin(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None) -> None:
+        """Begin to search states [B, S], one of each of `games` [B], without banned [B, A] moves."""
+        start_searches(
+            self.game.rule_addresses,
+            self.tree,
+            states,
+            games,
+            self.started,
+            self.search.num_simulations,
+            self.search.tree_reuse,
+            self.scratch.new_index,
+        )
+        for game, moves in zip(games.tolist(), [] if banned is None else banned, strict=False):
+            if moves.any():
+                self.bans[game] = moves
+                self.tree.searches["simulations_left"][game] = 0  # first the root alone is expanded
+
+    def ban(self, games: np.ndarray) -> np.ndarray:
+        """Ban moves at the expanded roots of `games` [B] and let their simulations begin.
+
+        Return those games.
+        """
+        games = games[[b in self.bans and bool(self.tree.nodes["expanded"][b, ROOT]) for b in games.tolist()]]
+        if len(games):
+            ban_roots(self.tree, games, np.stack([self.bans.pop(b) for b in games.tolist()]))
+            self.tree.searches["simulations_left"][games] = self.search.num_simulations
+        return games
+
+    def choose(self, games: np.ndarray, plies: np.ndarray, schedule: Temperature) -> np.ndarray:
+        """Return a move for each of `games` [B] at `plies` [B], [B] int64."""
+        actions = np.zeros(len(games), np.int64)
+        choose_actions(self.tree, games, self.algorithm, plies, schedule, self.streams, actions)
+        return actions
+
+    def values(self, games: np.ndarray) -> np.ndarray:
+        """Return the value of the root of each of `games` [B] for the player to move, [B] float32."""
+        values = np.zeros(len(games), np.float32)
+        find_values(self.tree, games, self.algorithm, values)
+        return values
+
+
+class LockStep:
+    """Advances searches side by side: each waits for one leaf, and a batch evaluates the leaves of many."""
+
+    def __init__(self, game: Game, inference: Inference, cache: EvaluationCache) -> None:
+        self.addresses, self.inference, self.cache = game.rule_addresses, inference, cache
+        self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
+        self.games = np.zeros(inference.batch_size, np.int64)
+        self.turn = 0  # the game whose leaf comes first in the next batch
+
+    def wave(self, searches: Searches, games: np.ndarray) -> int:
+        """Advance the searches of `games` [B] until each waits for the network or is done.
+
+        Return how many wait.
+        """
+        waiting = 0
+        while len(games):
+            key = searches.scratch.key
+            waiting += search_wave(self.addresses, searches.tree, self.cache, games, searches.algorithm, key)
+            games = searches.ban(games) if searches.bans else games[:0]
+        return waiting
+
+    def infer(self, searches: Searches) -> None:
+        """Evaluate one batch of waiting leaves."""
+        rows = self.write_leaves(searches.tree)
+        logits, values = infer_counted(self.inference, self.planes, rows, searches.stats)
+        scratch = searches.scratch
+        receive_evaluations(
+            self.addresses, searches.tree, self.cache, self.games, rows, logits, values, scratch
+        )
+
+    def write_leaves(self, tree: Tree) -> int:
+        """Write as many waiting leaves as the batch has rows and return how many.
+
+        If there are more, the games take turns.
+        """
+        rows, num_games = 0, len(tree.searches)
+        turn = min(self.turn, num_games)
+        for begin, end in ((turn, num_games), (0, turn)):
+            part = Tree(*(array[begin:end] for array in tree))
+            taken = write_rows(self.addresses, part, self.planes[rows:], self.games[rows:])
+            self.games[rows : rows + taken] += begin
+            rows += taken
+        self.turn = int(self.games[rows - 1]) + 1
+        return rows

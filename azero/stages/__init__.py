@@ -1,0 +1,7 @@
+"""The four stages and what they share with the loop: clock, checks, inference, measuring a champion.
+
+For others: `registry` (a record for each stage), `preflight`, `clock`, `run_stage`, `backend`, `measure`,
+`diagnosis`, `trials`.
+Imports: config, process, run, games, kernels, network, report, replay, search, classic, training, players,
+match, workers, champion, truth.
+"""

@@ -1,0 +1,227 @@
+"""What may be in the way of learning: one pure check for each known problem, with a sentence and a fix.
+
+Letters: T searched plies of all games together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from azero.config.schema import SearchConfig
+from azero.report.metrics_csv import read_rows
+from azero.run.disk import DamagedFile
+from azero.run.run import Run
+
+if TYPE_CHECKING:
+    from azero.replay.examples import GameRecord
+
+
+FEW_GAMES = 20  # fewer say nothing about a run
+OPPOSITE = -0.3  # correlation of values and outcomes
+CONSTANT = 0.02  # standard deviation of values between -1 and 1
+COLLAPSED = 0.05  # nats: one move gets 99 % in the mean
+COPIES = 0.05  # share of games that are distinct
+DRAWN = 0.99  # share of games
+USES = 50.0  # of each example in training; AlphaZero used each about once, small runs about ten times
+IDLE = 0.3  # share of the workers' time
+EMPTY = 0.25  # share of batches' rows that carry a position
+WRONGLY = 0.05  # share of resignations; the limit of AlphaGo Zero
+NEVER = 5  # cycles without a promotion since the beginning
+LATELY = 8  # cycles without a promotion after one
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known of a run.
+
+    Attributes:
+        config: the settings by dotted key.
+        cycles: the stats of each finished cycle by tag, oldest first.
+        games: those of the newest cycle.
+    """
+
+    config: Mapping[str, Any]
+    cycles: Sequence[Mapping[str, float]]
+    games: Sequence[GameRecord]
+
+    def latest(self, tag: str) -> float:
+        """Return a statistic of the newest cycle, or nan, which compares as False."""
+        return self.cycles[-1].get(tag, math.nan) if self.cycles else math.nan
+
+    @property
+    def trained(self) -> bool:
+        """Whether the newest games were played by a network that had been trained."""
+        return any(stats.get("evaluate/promoted") for stats in self.cycles[:-1])
+
+    def values(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the search expected and how the game ended, [T] each, for the player to move."""
+        from azero.replay.examples import outcome_for_mover
+
+        expected = np.concatenate([record.root_value[record.searched] for record in self.games])
+        return expected, np.concatenate([outcome_for_mover(record)[record.searched] for record in self.games])
+
+
+def value_sign(case: Case) -> str | None:
+    """Find values of the wrong sign."""
+    if len(case.games) < FEW_GAMES or not case.trained:
+        return None
+    expected, ended = case.values()
+    if min(expected.std(), ended.std()) < CONSTANT:
+        return None
+    correlation = float(np.corrcoef(expected, ended)[0, 1])
+    if correlation >= OPPOSITE:
+        return None
+    return (
+        f"The search expects the opposite of how its games end (correlation {correlation:.2f}), so a sign is "
+        "wrong: check with azero check_game that outcome and to_play mean the player to move."
+    )
+
+
+def value_constant(case: Case) -> str | None:
+    """Find a value head that has learned nothing."""
+    if len(case.games) < FEW_GAMES or not case.trained:
+        return None
+    expected, ended = case.values()
+    if expected.std() >= CONSTANT or ended.std() < CONSTANT:
+        return None
+    return (
+        f"All positions have nearly the same value ({expected.mean():.2f} ± {expected.std():.3f}): "
+        "lower train.lr, raise train.value_weight, or begin anew with run=NAME."
+    )
+
+
+def entropy_collapsed(case: Case) -> str | None:
+    """Find a policy that no longer tries other moves."""
+    from azero.search.algorithm import find_kind
+
+    entropy = case.latest("selfplay/target_entropy")
+    if not entropy < COLLAPSED:
+        return None
+    widen = find_kind(case.config.get("search.kind", SearchConfig().kind)).widen
+    return (
+        f"The search tries nearly always one move only (policy targets have {entropy:.3f} nats), so it finds "
+        f"nothing new: {widen}, or lower train.lr."
+    )
+
+
+def games_equal(case: Case) -> str | None:
+    """Find self-play, or a match, that repeats its games."""
+    played, distinct = case.latest("selfplay/games"), case.latest("selfplay/distinct_games")
+    if played >= FEW_GAMES and distinct <= max(1.0, COPIES * played):
+        return (
+            f"Only {distinct:.0f} of the newest {played:.0f} games of self-play differ: raise "
+            "selfplay.temperature or selfplay.temperature_plies, or set selfplay.opening_fraction and "
+            "selfplay.opening_plies."
+        )
+    matched, distinct = case.latest("evaluate/games"), case.latest("evaluate/distinct")
+    if matched >= FEW_GAMES and distinct <= max(2.0, COPIES * matched):
+        return (
+            f"Only {distinct:.0f} of the {matched:.0f} games of the match differ, so its score says little: "
+            "set evaluate.opening_plies, or raise evaluate.temperature."
+        )
+    return None
+
+
+def draws_only(case: Case) -> str | None:
+    """Find games that are all drawn."""
+    if len(case.games) < FEW_GAMES or not case.latest("selfplay/draws") >= DRAWN:
+        return None
+    return (
+        "All games of self-play are drawn, so the value learns nothing more: start games at random positions "
+        "with selfplay.opening_fraction and selfplay.opening_plies, or end the run if the game is a draw."
+    )
+
+
+def window_overused(case: Case) -> str | None:
+    """Find examples that are trained on too often."""
+    new = case.latest("replay/new_share") * case.latest("replay/window_examples")
+    uses = case.config.get("train.epochs", math.nan) * case.latest("replay/trained_examples") / max(new, 1.0)
+    uses = min(uses, case.config.get("train.max_uses") or math.inf)
+    if not uses > USES:
+        return None
+    return (
+        f"Each example is trained on about {uses:.0f} times before it leaves the window, so the network "
+        "overfits: lower train.epochs or train.window, set train.max_uses, or raise selfplay.games."
+    )
+
+
+def gate_never_passes(case: Case) -> str | None:
+    """Find a gate that no candidate passes."""
+    promoted = [stats["evaluate/promoted"] for stats in case.cycles if "evaluate/promoted" in stats]
+    patience = LATELY if any(promoted) else NEVER
+    if len(promoted) < patience or any(promoted[-patience:]):
+        return None
+    easier = "raise evaluate.games or lower evaluate.threshold"
+    if case.config.get("evaluate.gate") == "sequential":
+        easier = "raise evaluate.most_games or lower evaluate.elo1"
+    return (
+        f"No candidate of the last {patience} cycles was promoted, so self-play stands still: {easier}, set "
+        "evaluate.gate=off, or lower train.lr if the score lies far below one half."
+    )
+
+
+def workers_idle(case: Case) -> str | None:
+    """Find idle workers and empty batches."""
+    idle, fill = case.latest("selfplay/idle_share"), case.latest("selfplay/batch_fill")
+    if idle > IDLE:
+        time = f"The workers of self-play have nothing to do for {idle:.0%} of their time"
+        return f"{time}: set fewer workers, or raise selfplay.games."
+    if fill < EMPTY:
+        batches = f"Batches of self-play are {fill:.0%} full, so the network computes mostly nothing"
+        return f"{batches}: lower selfplay.concurrent_games and workers, or raise selfplay.games."
+    return None
+
+
+def resigned_wrongly(case: Case) -> str | None:
+    """Find resigned games that were not lost."""
+    measured, wrong = case.latest("selfplay/resign_measured"), case.latest("selfplay/resign_false_positives")
+    if not (measured >= FEW_GAMES and wrong > WRONGLY):
+        return None
+    return (
+        f"In {wrong:.0%} of {measured:.0f} games that were played on, the player who would have resigned did "
+        "not lose: lower selfplay.resign_threshold, or set it to -1 until values are better."
+    )
+
+
+CHECKS: dict[str, Callable[[Case], str | None]] = {
+    "value sign": value_sign,
+    "value head": value_constant,
+    "policy": entropy_collapsed,
+    "games": games_equal,
+    "draws": draws_only,
+    "window": window_overused,
+    "gate": gate_never_passes,
+    "workers": workers_idle,
+    "resignation": resigned_wrongly,
+}
+
+
+def examine(case: Case) -> dict[str, str]:
+    """Run all checks. Return a sentence for each finding, by its subject."""
+    found = {about: check(case) for about, check in CHECKS.items()}
+    return {about: sentence for about, sentence in found.items() if sentence is not None}
+
+
+def case_of(run: Run) -> Case:
+    """Read what the run's files hold."""
+    rows = sorted(read_rows(run.paths.metrics_csv), key=lambda row: row[0])
+    finished = [stats for cycle, stats in rows if 1 <= cycle <= run.state.cycle]
+    cycles = [{tag: float(text) for tag, text in stats.items() if text} for stats in finished]
+    return Case(run.state.config, cycles, newest_games(run))
+
+
+def newest_games(run: Run) -> list[GameRecord]:
+    """Return the games of the newest cycle that has some; none where a file is damaged."""
+    from azero.replay.shards import load_games
+
+    newest = max((shard.cycle for shard in run.state.shards), default=0)
+    shards = [shard for shard in run.state.shards if shard.cycle == newest]
+    try:
+        return [game for shard in shards for game in load_games(run.read_file(shard), shard.file)]
+    except DamagedFile:
+        return []

@@ -1,0 +1,48 @@
+"""The first stage: network 000000, random or by `init_from` another run's champion."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from azero.config.schema import Config, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.network.inference import resolve_device
+from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.process.seeds import INITIALIZE, torch_seed
+from azero.report.reporter import Reporter
+from azero.run.run import Run, StopSignal
+from azero.run.state import StageName
+
+
+def source_network(config: Config, game: Game) -> Network | None:
+    """Return the network that the run begins with, by `init_from`; None where that is not set.
+
+    Raises:
+        UserError: the run named by `init_from` does not exist, or its champion plays another game or has
+            another shape.
+    """
+    if config.init_from is None:
+        return None
+    source = Run.read(config, config.init_from)
+    loaded = unpack_network(source.read_champion(), f"champion of {config.init_from}", game)
+    if loaded.network.config != config.network:
+        had = f"init_from={config.init_from} has the network {loaded.network.config}"
+        raise UserError(f"{had}; ask for the same with network.*.")
+    return loaded.network
+
+
+def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
+    """Write the first network as champion and candidate, and commit.
+
+    Raises:
+        UserError: the device that the run is to use is not there, or `source_network` refused.
+    """
+    resolve_device(config.device)  # a run that cannot go on must not begin
+    game = make_game(config.game.name, **config.game.options)
+    seed = torch_seed(config.seed, 0, INITIALIZE)
+    network = source_network(config, game) or build_network(config.network, game, seed)
+    data = pack_network(network, game=game)
+    champion = run.write_network("champion", 0, data)
+    candidate = run.write_network("candidate", 0, data)
+    run.commit(replace(run.state, stage=StageName.SELFPLAY, champion=champion, candidate=candidate))

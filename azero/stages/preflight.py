@@ -1,0 +1,46 @@
+"""Checks of a run before its folder is touched, so that a refused command leaves nothing behind.
+
+What only the run's folder can say is checked by `Run.open`: its lock, settings that must not change, the
+stage that comes next.
+"""
+
+from __future__ import annotations
+
+from azero.config.schema import Config, UserError
+from azero.run.folder import paths_of
+from azero.run.run import Run
+
+
+def check_run(config: Config, name: str) -> None:
+    """Check that the run of this name can begin or go on here with these settings.
+
+    Raises:
+        UserError: the rules cannot be made; the device, the backend or enough memory is missing;
+            `oracle.file` cannot be used; the champion of `init_from` does not fit.
+    """
+    # here, because they import Numba and torch
+    from azero.games import make_game
+    from azero.network.backends import obstacle
+    from azero.network.inference import InferenceChoice
+    from azero.search.algorithm import check as check_algorithm
+    from azero.stages.backend import batch_rows, device_for
+    from azero.stages.evaluate import check_match_memory
+    from azero.stages.initialize import source_network
+    from azero.stages.selfplay import worker_count
+    from azero.truth.known import positions_of
+    from azero.workers.memory import check_worker_memory
+
+    game = make_game(config.game.name, **config.game.options)
+    check_algorithm(config.search)
+    device, inference = device_for(config), config.inference
+    if inference.backend != "auto" and (missing := obstacle(inference.backend, inference.precision, device)):
+        raise UserError(missing)
+    if config.oracle.file:
+        positions_of(config)  # reads and checks it
+    likely = InferenceChoice("torch", "fp32", batch_rows(config), device, evaluations_per_second=0.0)
+    workers = worker_count(config, config.selfplay.games, likely)
+    check_worker_memory(game, [likely.batch_size] * workers, config)
+    check_match_memory(config, game)
+    begun = paths_of(config, name).state.is_file()
+    if not begun or Run.read(config, name).state.champion is None:
+        source_network(config, game)

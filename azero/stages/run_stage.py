@@ -1,0 +1,130 @@
+"""Run a stage, in the loop or alone: time it, measure the champion after a cycle, commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from azero.config.schema import Config
+from azero.match.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
+from azero.report.reporter import Reporter
+from azero.run.run import Run, State, Stopped, StopSignal
+from azero.run.state import STAGES, StageName
+from azero.stages.clock import MEASURING, Clock, start_clock, times_of
+from azero.stages.preflight import check_run
+from azero.stages.registry import record_of
+from azero.truth.known import last_metric
+
+SHORT = 0.05  # seconds of compiling that are not worth a note
+
+
+def run_next(config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock) -> None:
+    """Run the stage that comes next, report its time, measure a cycle's champion, commit the time.
+
+    Raises:
+        Stopped: a stop was requested; all that is finished is committed.
+        UserError: the stage cannot run; nothing is lost.
+    """
+    from azero.kernels.compiling import CompileTimer  # here, because it imports Numba
+
+    before, begin = run.state, clock.elapsed - run.state.stage_seconds
+    stage = record_of(before.stage)
+    try:
+        with CompileTimer() as compiling:
+            stage.run(config, run, report, stop, time.perf_counter() + clock.selfplay_seconds())
+        if place_of(run.state) > place_of(before):  # else the stage took the run back
+            report_seconds(report, clock, before.cycle + 1, stage.name, begin, compiling.seconds)
+            clock.last["game"] = times_of(report.stats(before.cycle + 1)).get("game", 0.0)
+        if run.state.cycle > before.cycle:
+            finish_cycle(config, run, report, clock)
+    finally:
+        stopped = place_of(run.state) == place_of(before)
+        spent = clock.elapsed - begin if stopped else 0.0
+        run.commit(replace(run.state, elapsed_seconds=clock.elapsed, stage_seconds=spent))
+
+
+def place_of(state: State) -> tuple[int, int]:
+    """Return how far a run is. Places grow as stages end."""
+    return state.cycle, STAGES.index(StageName(state.stage))
+
+
+def report_seconds(
+    report: Reporter, clock: Clock, cycle: int, what: str, begin: float, compiling: float = 0.0
+) -> None:
+    """Report the seconds since `begin`, a moment of the run's clock, and those spent compiling."""
+    seconds = clock.elapsed - begin
+    clock.last[what] = max(0.0, seconds - compiling)
+    compiled = {f"compile/{what}": compiling} if compiling > SHORT else {}
+    report.cycle_scalars(cycle, {f"time/{what}": seconds, **compiled})
+
+
+def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
+    """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
+    cycle, begin = run.state.cycle, clock.elapsed
+    if last_metric(config):
+        from azero.kernels.compiling import CompileTimer
+        from azero.stages.measure import report_cycle
+
+        with CompileTimer() as compiling:
+            report_cycle(config, run.name, cycle, report)
+        report_seconds(report, clock, cycle, MEASURING, begin, compiling.seconds)
+    report_ratings(run, report)
+    from azero.truth.summary import strength_text
+
+    if strength := strength_text(config, report.stats(cycle)):
+        report.message(f"Strength after cycle {cycle}: {strength}.")
+    report.end_cycle(cycle)
+
+
+def report_ratings(run: Run, report: Reporter) -> None:
+    """Write the Elo table of what is committed, and report the champion's rating, if any."""
+    results, champion = results_of(run.state.history), run.state.champion
+    if not results or champion is None:
+        return
+    table = table_of(results)
+    report.ratings(csv_text(table))
+    for row in table:
+        if row.player == champion_name(champion.cycle):
+            report.cycle_scalars(run.state.cycle, scalars_of(row.rating))
+
+
+def complete_report(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
+    """Measure the last finished cycle's champion if a killed process did not, and renew the Elo table."""
+    report_ratings(run, report)
+    metric = last_metric(config)
+    if run.state.cycle and metric and metric not in report.stats(run.state.cycle):
+        finish_cycle(config, run, report, clock)
+
+
+def report_changes(run: Run, report: Reporter) -> None:
+    """Report the settings that differ from those that the run had before."""
+    if run.changes:
+        report.message(f"Settings have changed: {', '.join(run.changes)}.")
+
+
+def program_of(name: str) -> Callable[[Config, str], int]:
+    """Return a stage program's main function of (configuration, run name), which returns the exit status.
+
+    It runs the stage once, without `minutes`. It raises UserError, before it writes anything, if another
+    stage comes next or `check_run` refuses.
+    """
+
+    def main(config: Config, run_name: str) -> int:
+        check_run(config, run_name)
+        with (
+            StopSignal() as stop,
+            Run.open(config, run_name, f"azero.{name}", stage=name) as run,
+            Reporter.open(run) as report,
+        ):
+            report_changes(run, report)
+            clock = start_clock(0.0, run, report)
+            complete_report(config, run, report, clock)
+            try:
+                run_next(config, run, report, stop, clock)
+            except Stopped:
+                return stop.exit_code
+            report.message(f"{name} is done; {run.state.stage} comes next in {run.paths.folder}.")
+        return 0
+
+    return main

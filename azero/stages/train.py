@@ -1,0 +1,135 @@
+"""The train stage: recent examples make the next candidate."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from azero.config.schema import Config
+from azero.config.window import train_steps, window_size
+from azero.games import make_game
+from azero.network.heads import targets_of
+from azero.network.inference import resolve_device
+from azero.network.model import pack_network, unpack_network
+from azero.network.torch_inference import torch_threads
+from azero.process.seeds import TRAIN, sequence
+from azero.replay.examples import Examples, merge_equal, mix_in
+from azero.replay.shards import load_window
+from azero.report.reporter import Reporter
+from azero.run.disk import DamagedFile
+from azero.run.run import Run, Stopped, StopSignal
+from azero.run.state import StageName
+from azero.training.fit import Earlier, TrainResult, fit
+from azero.training.threads import forward_products, training_threads
+
+SHOWN = {"loss/policy": "policy_loss", "loss/value": "value_loss"}  # stats beside the progress
+
+
+def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
+    """Train on the newest examples, write the candidate, commit.
+
+    Interrupted, the stage is repeated from its start with the same seeds, so nothing is kept of it.
+
+    Raises:
+        Stopped: a stop was requested.
+        UserError: training met numbers that are not finite.
+    """
+    cycle, steps_before = run.state.cycle + 1, run.state.train_steps
+    game = make_game(config.game.name, **config.game.options)
+    window = window_size(config.train, run.state.examples)
+    mix, targets = mix_in(config.train, cycle), targets_of(config.network)
+    examples = load_window(run, window, report.message, mix, targets)
+    in_window, new = len(examples.states), new_examples(run, cycle)
+    if config.train.merge_equal:
+        examples = merge_equal(examples)
+    loaded = unpack_network(read_start(config, run, report), config.train.start_from, game)
+    steps = train_steps(config.train, len(examples.states), new)
+    products = forward_products(loaded.network, config.train.batch_size)
+    threads = training_threads(products, run.state.train_threads, report)
+    moments = loaded.optimizer_state if config.train.keep_optimizer else None
+
+    def watch(done: int, steps: int, stats: dict[str, float]) -> None:
+        if stop.requested:
+            raise Stopped
+        if stats:
+            report.train_scalars(steps_before + done, stats)
+        progress.update(done, **{name: stats[tag] for tag, name in SHOWN.items() if tag in stats})
+
+    with (
+        report.stage(StageName.TRAIN, cycle, config.cycles, steps, "steps") as progress,
+        torch_threads(threads),
+    ):
+        result = fit(
+            loaded.training or loaded.network,
+            examples,
+            game,
+            config.train,
+            sequence(config.seed, cycle, TRAIN),
+            resolve_device(config.device),
+            watch,
+            earlier=Earlier(moments, loaded.train_steps, loaded.network),
+            steps=steps,
+        )
+    report_stage(report, cycle, run, examples, in_window, result)
+    steps_made = steps_before + result.steps
+    kept = result.optimizer_state if config.train.keep_optimizer else None
+    data = pack_network(
+        result.network,
+        game=game,
+        cycle=cycle,
+        train_steps=steps_made,
+        optimizer_state=kept,
+        training=result.training,
+    )
+    candidate = run.write_network("candidate", cycle, data)
+    state = replace(run.state, train_threads=threads, train_steps=steps_made)
+    run.commit(replace(state, stage=StageName.EVALUATE, candidate=candidate))
+
+
+def read_start(config: Config, run: Run, report: Reporter) -> bytes:
+    """Return the file of the network that training starts from, by `train.start_from`.
+
+    A damaged candidate is put into quarantine, and the one before it, or the champion, takes its place.
+    """
+    while config.train.start_from != "champion":
+        try:
+            return run.read_candidate()
+        except DamagedFile as damage:
+            run.drop_candidate(damage)
+            place = run.paths.quarantine
+            report.message(f"{damage} The network before it takes its place; the damaged file is in {place}.")
+    return run.read_champion()
+
+
+def new_examples(run: Run, cycle: int) -> int:
+    """Return the number of examples that the self-play of a cycle made."""
+    return sum(shard.examples for shard in run.state.shards if shard.cycle == cycle)
+
+
+def report_stage(
+    report: Reporter, cycle: int, run: Run, examples: Examples, in_window: int, result: TrainResult
+) -> None:
+    """Report the window: how many examples, how old, how clear their targets."""
+    if result.skipped:
+        report.message(f"train: {result.skipped} of {result.steps} steps were not finite and were skipped.")
+    ages = [(cycle - shard.cycle, shard.examples) for shard in run.state.shards]
+    new = new_examples(run, cycle)
+    scalars = {
+        "replay/window_examples": float(in_window),
+        "replay/trained_examples": float(len(examples.states)),
+        "replay/window_age_cycles": mean_age(ages, in_window),
+        "replay/new_share": min(1.0, new / in_window),
+        "replay/uses": result.steps * run.config.train.batch_size / max(1, new),
+        "train/steps_per_second": result.steps / max(result.seconds, 1e-9),
+    }
+    report.cycle_scalars(cycle, scalars)
+    report.histogram("replay/value_target", examples.value_target, cycle)
+    report.histogram("replay/largest_policy_target", examples.policy_target.max(axis=1), cycle)
+
+
+def mean_age(ages: list[tuple[int, int]], window: int) -> float:
+    """Return the mean age in cycles of the newest `window` examples; ages: (age, examples), oldest first."""
+    total, left = 0.0, window
+    for age, count in reversed(ages):
+        total += age * min(count, left)
+        left -= min(count, left)
+    return total / window

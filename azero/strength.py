@@ -1,0 +1,204 @@
+"""`azero strength run=NAME`: how many mistakes does a champion make?
+
+It answers positions whose exact scores are known, by its raw policy and by its search. A mistake is a move
+that does not keep win, draw or loss. Connect Four has six sets of 1,000 positions, drawn from random play.
+They are easy, medium or hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), and early,
+middle or late by the plies played (< 14, 14 to 28, > 28). Each position is searched with an empty tree,
+without noise, many at once.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from azero.champion.load import TrainedWorkers, change_search, load_for_workers
+from azero.cli.arguments import AUTO, parse_value, run_program, split_words, take_settings, whole_numbers
+from azero.config.schema import Config, UserError, setting
+from azero.match.rating import score_interval
+from azero.network.torch_inference import one_thread_per_worker
+from azero.process.machine import cores
+from azero.report.console import table_text
+from azero.truth import judging
+from azero.truth.hex_openings import has_openings
+from azero.truth.known import DEVELOPMENT, FINAL, shipped_file
+from azero.truth.positions import PositionSet, read_positions
+
+EXAMPLES = """
+run=othello6
+run=mine simulations=0,64,600 kind=puct
+run=mine file=positions.gz
+"""
+LEGEND = """
+mistakes: moves that throw away a win or a draw, with a 95 % interval; random: those of random moves;
+best: moves with the fastest win or the longest loss; value error: mean distance to the exact value."""
+
+
+@dataclass(frozen=True)
+class StrengthSettings:
+    """Settings of the program.
+
+    Every other argument is a setting of the champion's search, such as kind=puct.
+    """
+
+    run: str = setting("connect_four", "Run whose champion answers; settings of its search may follow.")
+    simulations: str = setting("0,600", "Simulations of each search, with commas; 0 is the raw policy.")
+    network: str = setting("", "File of another network of the same game, instead of the champion.")
+    file: str = setting("", "Positions that azero oracle made, instead of those that come with azero.")
+    collection: str = setting(
+        DEVELOPMENT, "The shipped positions; final ones are for the last table.", choices=(DEVELOPMENT, FINAL)
+    )
+    positions: int = setting(1000, "Positions of each set, at most.", between=(1, math.inf))
+    inference: str = setting("", "Such as openvino:bf16; empty: as in the run's self-play.")
+    workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
+    checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
+    data: str = setting("data", "Folder of self-play games of all runs.")
+    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
+
+
+def measure_asked(words: Sequence[str]) -> int:
+    """Print a table for each number of simulations, then a line for each stat; return the exit status."""
+    texts = split_words(words)
+    if "game" in texts:  # a bare word
+        texts["run"] = texts.pop("game")
+    asked = take_settings(texts, StrengthSettings)
+    search = {key.removeprefix("search."): parse_value(text) for key, text in texts.items()}
+    if "num_simulations" in search:
+        raise UserError("num_simulations cannot be set here; set simulations=600.")
+    amounts = whole_numbers(asked.simulations, "simulations", "0,600")
+    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
+    network = Path(asked.network) if asked.network else None
+    lines = list[str]()
+    with one_thread_per_worker():
+        workers = asked.workers or min(2, cores())
+        trained = load_for_workers(config, asked.run, workers, network, asked.inference)
+        trained = trained._replace(search=change_search(trained.search, search))
+        sets = read_sets(trained, asked)
+        choice = trained.choice
+        title = f"{network or asked.run}, {choice.backend} {choice.precision} on {choice.device}"
+        print(f"{title}\n{LEGEND}" if sets else title)
+        for amount in amounts if sets else ():
+            lines += measure(trained, amount, sets)
+        if has_openings(trained.game.name, trained.game.options):
+            lines += show_openings(trained)
+    print("", *lines, sep="\n")
+    return 0
+
+
+def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[PositionSet]:
+    """Return the sets of a file, or of a collection that comes with azero.
+
+    Raises:
+        UserError: nothing is known of this game, or the file cannot be read.
+    """
+    game = trained.game
+    file = Path(asked.file) if asked.file else shipped_file(game.name, game.options, asked.collection)
+    if file:
+        return read_positions(file, game, asked.positions)[1]
+    if has_openings(game.name, game.options):
+        return []
+    raise UserError(
+        f"no {asked.collection} positions of {game.name} {game.options} come with azero; make some with "
+        "azero oracle and pass file=FILE, or match the champion with azero arena first=pv_mcts second=uct."
+    )
+
+
+def measure(trained: TrainedWorkers, num_simulations: int, sets: Sequence[PositionSet]) -> list[str]:
+    """Print the table of a search, or of the raw policy; return the lines that a program reads."""
+    print(f"\nsearch of {num_simulations} simulations" if num_simulations else "\nraw policy")
+    tag = f"search{num_simulations}" if num_simulations else "policy"
+    begin = time.perf_counter()
+    game, inferences, search, _ = trained
+    search = replace(search, num_simulations=num_simulations)
+    judged = []
+    for each in sets:
+        if num_simulations:
+            answers = judging.ask_search(game, inferences, search, each.states, each.plies)
+        else:
+            answers = judging.ask_network(game, inferences[0], each.states)
+        judged.append(judging.judge(each, answers))
+    chances = [judging.random_mistakes(each) for each in sets]
+    mean = judging.mean_of(judged)
+    rows = [["", "mistakes", "95 % interval", "random", "best", "value error"]]
+    for each, stats, chance in zip(sets, judged, chances, strict=True):
+        rows.append(row(each.name, stats, mistakes_interval(stats), chance))
+    rows.append(row("mean", mean, mean_interval(judged), float(np.mean(chances))))
+    print(table_text(rows))
+    print(f"{mean.positions:,} positions in {time.perf_counter() - begin:.1f} s", flush=True)
+    names = [*(each.name.replace(" ", "_") for each in sets), "mean"]
+    return [
+        *(
+            f"{tag}_{name}_percent={100 * (1 - stats.keeps_value):.2f}"
+            for name, stats in zip(names, [*judged, mean], strict=True)
+        ),
+        f"{tag}_best_move_percent={100 * mean.best_move:.2f}",
+        f"{tag}_value_error={mean.value_error:.4f}",
+    ]
+
+
+def row(name: str, stats: judging.Stats, interval: tuple[float, float], chance: float) -> list[str]:
+    """Return a line of the table."""
+    low, high = interval
+    return [
+        name,
+        f"{100 * (1 - stats.keeps_value):.1f} %",
+        f"{100 * low:.1f} to {100 * high:.1f} %",
+        f"{100 * chance:.0f} %",
+        f"{100 * stats.best_move:.1f} %",
+        f"{stats.value_error:.3f}",
+    ]
+
+
+def mistakes_interval(stats: judging.Stats) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of the share of mistakes."""
+    return score_interval(stats.mistakes, 0, stats.positions - stats.mistakes)
+
+
+def mean_interval(stats: Sequence[judging.Stats]) -> tuple[float, float]:
+    """Return the 95 % interval of the mean share of mistakes.
+
+    The sets are independent, so their variances add up. A set's share has the variance p (1 - p) / n, with
+    two mistakes and two right answers added (Agresti and Coull 1998): no mistake in 1,000 answers does not
+    prove that there are none.
+    """
+    mistakes = np.array([each.mistakes for each in stats]) + 2
+    counts = np.array([each.positions for each in stats]) + 4
+    half = 1.96 * float(np.sqrt((mistakes / counts * (1 - mistakes / counts) / counts).sum())) / len(stats)
+    mean = float(np.mean([1 - each.keeps_value for each in stats]))
+    return max(0.0, mean - half), min(1.0, mean + half)
+
+
+def show_openings(trained: TrainedWorkers) -> list[str]:
+    """Print the network's value of each first move of Hex; return the lines that a program reads."""
+    judged = judging.judge_openings(trained.game, trained.inferences[0])
+    print("\nvalue of each first move for the first player, in hundredths; x: its sign is wrong")
+    print(openings_text(judged, trained.game.options["size"]))
+    return [
+        f"openings_right={int(judged.right.sum())}",
+        f"openings={len(judged.right)}",
+        f"value_error={judged.value_error:.4f}",
+    ]
+
+
+def openings_text(judged: judging.OpeningStats, size: int) -> str:
+    """Return the first player's values as text, each row half a cell to the right of the one above."""
+    cells = [
+        f"{round(-100 * value):4d}{' ' if fine else 'x'}"
+        for value, fine in zip(judged.values, judged.right, strict=True)
+    ]
+    return "\n".join(3 * row * " " + " ".join(cells[row * size : (row + 1) * size]) for row in range(size))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("strength", measure_asked, StrengthSettings, EXAMPLES, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,132 @@
+"""All examples as tensors on the training device, and batches of them, turned by random symmetries.
+
+Letters: N examples, B a batch, A actions, C H W planes, K symmetries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from azero.games.game import Game
+from azero.games.inputs import encode
+from azero.replay.examples import Examples, symmetry_sources
+
+ENCODE_ROWS = 65_536  # rows encoded at a time
+
+
+class Batch(NamedTuple):
+    """B training rows.
+
+    Attributes:
+        planes: [B, C, H, W] float32.
+        legal_mask: [B, A] bool.
+        policy_target: [B, A] float32.
+        value_target: [B] float32, for the player to move.
+        draw_target: [B] float32, the share of draws.
+        extra: the extra targets by name, each [B] or [B, A] float32; see `Examples`.
+    """
+
+    planes: Tensor
+    legal_mask: Tensor
+    policy_target: Tensor
+    value_target: Tensor
+    draw_target: Tensor
+    extra: Mapping[str, Tensor] = MappingProxyType({})
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Batch:
+        """Return the batch with every tensor changed by one function."""
+        extra = {name: change(target) for name, target in self.extra.items()}
+        planes, legal_mask, policy, value, draw = (change(tensor) for tensor in self[:5])
+        return Batch(planes, legal_mask, policy, value, draw, extra)
+
+
+class TrainingData(NamedTuple):
+    """All examples as tensors on the training device.
+
+    Attributes:
+        rows: the N examples; their planes are [N, C * H * W], uint8 if they hold small whole numbers only,
+            else float32.
+        plane_sources: [K, C * H * W] int64; symmetry k puts element `plane_sources[k, i]` in place i.
+        action_sources: [K, A] int64, likewise.
+    """
+
+    rows: Batch
+    plane_sources: Tensor
+    action_sources: Tensor
+
+
+def load_data(examples: Examples, game: Game, device: str) -> TrainingData:
+    """Encode all examples once and put them on the device.
+
+    Raises:
+        ValueError: an extra target is neither [N] nor [N, A].
+    """
+    for name, target in examples.extra.items():
+        if target.shape[1:] not in ((), (game.num_actions,)):
+            raise ValueError(f"the extra target {name} is {list(target.shape)}; make it [N] or [N, actions]")
+    cells, actions = symmetry_sources(game)
+    offsets = np.arange(game.planes_shape[0])[None, :, None] * cells.shape[1]
+    plane_sources = (cells[:, None, :] + offsets).reshape(len(cells), -1)
+
+    def tensor(target: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(target, np.float32))
+
+    planes, legal_mask = encode_all(game, examples.states)
+    policy, value, draw = (tensor(target) for target in examples[1:4])
+    extra = {name: tensor(target) for name, target in examples.extra.items()}
+    rows = Batch(planes, legal_mask, policy, value, draw, extra)
+    return TrainingData(
+        rows.each(lambda column: column.to(device)),
+        to_device(plane_sources, device),
+        to_device(actions, device),
+    )
+
+
+def encode_all(game: Game, states: np.ndarray) -> tuple[Tensor, Tensor]:
+    """Return planes [N, C * H * W] and legal masks [N, A] of all states, encoded a part at a time.
+
+    Planes are bytes as long as they hold whole numbers up to 255: a quarter of the memory, and the same
+    values.
+    """
+    planes = torch.empty(len(states), math.prod(game.planes_shape), dtype=torch.uint8)
+    legal_mask = torch.empty(len(states), game.num_actions, dtype=torch.bool)
+    for start in range(0, len(states), ENCODE_ROWS):
+        part, mask = encode(game, states[start : start + ENCODE_ROWS])
+        exact = torch.from_numpy(part).flatten(1)
+        if planes.dtype == torch.uint8 and not torch.equal(exact, exact.clamp(0, 255).byte().float()):
+            planes = planes.float()
+        planes[start : start + len(part)] = exact
+        legal_mask[start : start + len(part)] = torch.from_numpy(mask)
+    return planes, legal_mask
+
+
+def to_device(array: np.ndarray, device: str) -> Tensor:
+    """Return numbers of examples, symmetries or places as an int64 tensor on the device."""
+    return torch.from_numpy(np.ascontiguousarray(array, np.int64)).to(device)
+
+
+def draw_batch(data: TrainingData, game: Game, numbers: Tensor, symmetries: Tensor | None) -> Batch:
+    """Return the examples of those numbers [B], each turned by its symmetry [B]; None turns none."""
+    batch = data.rows.each(lambda column: column.index_select(0, numbers))
+    if symmetries is not None:
+        plane_sources = data.plane_sources.index_select(0, symmetries)
+        action_sources = data.action_sources.index_select(0, symmetries)
+        extra = {
+            name: target.gather(1, action_sources) if target.ndim == 2 else target
+            for name, target in batch.extra.items()
+        }
+        batch = batch._replace(
+            planes=batch.planes.gather(1, plane_sources),
+            legal_mask=batch.legal_mask.gather(1, action_sources),
+            policy_target=batch.policy_target.gather(1, action_sources),
+            extra=extra,
+        )
+    planes = batch.planes.view(-1, *game.planes_shape)
+    return batch._replace(planes=planes.to(torch.float32, memory_format=torch.channels_last))

@@ -1,0 +1,244 @@
+"""One training step: the network, its optimizer, and the guard against numbers that are not finite.
+
+Letters: B a batch, A actions.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from azero.config.schema import TrainConfig, UserError
+from azero.network.heads import heads_of
+from azero.network.model import Network, OptimizerState, value_of
+from azero.training.batches import Batch
+from azero.training.losses import policy_loss_of, stats_of, value_loss_of
+
+BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
+REPORTS = 20  # how often a stage reports its losses
+CUDA_CHECK = 32  # steps between two looks at a GPU's results, each of which waits for the GPU
+WIDE = 64  # channels from which bf16 on the CPU saves more than its casts cost
+
+
+def resolve_precision(precision: str, device: str, channels: int) -> str:
+    """Return "fp32" or "bf16" for the setting `train.precision`.
+
+    "auto" follows a rule and no timing, so that a resumed run computes the same: bf16 on a GPU that has it;
+    on a CPU only with bf16 instructions and wide layers. Measured with AVX-512's: a step of 6 blocks x 64
+    channels is 1.6 times as fast, one of 4 blocks x 32 channels takes the same time.
+    """
+    if precision != "auto":
+        return precision
+    if device == "cuda":
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    return "bf16" if multiplies_bf16() and channels >= WIDE else "fp32"
+
+
+def multiplies_bf16() -> bool:
+    """Return whether the CPU multiplies bf16, in AMX or AVX-512, and the system lets torch use it."""
+    names = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+    checks = [getattr(torch.cpu, name, None) for name in names]
+    return any(check() for check in checks if check)
+
+
+class Ledger:
+    """Stats and failures of the steps, summed on the device, so that a step never waits for a GPU.
+
+    Attributes:
+        latest: the stats reported last, means over the steps since the report before.
+        skipped: how many steps were not finite.
+    """
+
+    def __init__(self, steps: int, device: str) -> None:
+        self.steps = steps
+        self.interval = max(1, steps // REPORTS)
+        self.check_interval = 1 if device == "cpu" else CUDA_CHECK
+        self.tags: tuple[str, ...] = ()
+        self.sums = torch.zeros(0, device=device)  # by tag, then the number of steps
+        self.one = torch.ones((), device=device)
+        self.streak = torch.zeros((), device=device)  # bad steps in a row
+        self.longest = torch.zeros((), device=device)
+        self.skipped = torch.zeros((), device=device)
+        self.latest: dict[str, float] = {}
+
+    @torch.no_grad()
+    def add(self, stats: dict[str, Tensor], bad: Tensor) -> None:
+        """Count a step: its stats, scalars by tag (always the same tags), and whether it was bad."""
+        counted = torch.stack([*stats.values(), self.one]).masked_fill_(bad, 0)
+        if not self.tags:
+            self.tags, self.sums = tuple(stats), torch.zeros_like(counted)
+        self.sums += counted
+        self.skipped += bad
+        self.streak = (self.streak + 1) * bad
+        self.longest = torch.maximum(self.longest, self.streak)
+
+    def look(self, done: int) -> dict[str, float]:
+        """Return the means by tag when it is time to report them, else {}.
+
+        Raises:
+            UserError: BAD_STEPS steps in a row were bad.
+        """
+        checks = done % self.check_interval == 0 or done == self.steps
+        if checks and float(self.longest) >= BAD_STEPS:
+            raise UserError(
+                f"Training met numbers that are not finite in {BAD_STEPS} steps in a row, so it stopped and "
+                "kept the last good network; lower train.lr or set train.clip_norm, and run the same command "
+                "again."
+            )
+        if done % self.interval and done != self.steps:
+            return {}
+        *sums, count = self.sums.tolist()
+        self.sums.zero_()
+        self.latest = (
+            {tag: total / count for tag, total in zip(self.tags, sums, strict=True)} if count else {}
+        )
+        return dict(self.latest)
+
+
+class Trainer:
+    """A network in training with its optimizer. A step that is not finite is undone.
+
+    Attributes:
+        precision: "fp32" or "bf16".
+        autocast: the context in which the network computes.
+        went_on: whether it goes on with an earlier optimizer's moments.
+    """
+
+    def __init__(
+        self, network: Network, config: TrainConfig, device: str, optimizer_state: OptimizerState | None
+    ) -> None:
+        self.config = config
+        self.device = device
+        self.precision = resolve_precision(config.precision, device, network.config.channels)
+        self.linear = network.config.policy_output == "linear"
+        self.heads = heads_of(network.config)
+        copied = copy.deepcopy(network).to(device)
+        self.network: Network = copied.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
+        self.autocast = torch.autocast(device, torch.bfloat16, enabled=self.precision == "bf16")
+        self.names = {parameter: name for name, parameter in self.network.named_parameters()}
+        self.parameters = list(self.names)
+        self.statistics = join_statistics(self.network)
+        self.statistics_before = self.statistics.clone()
+        self.optimizer = make_optimizer(self.network, config)
+        self.went_on = self.take_moments(optimizer_state)
+
+    def step(self, batch: Batch, lr: float, ledger: Ledger) -> None:
+        """Make one step of the optimizer.
+
+        If loss or gradient is not finite, weights, moments and statistics stay as they were. This is found
+        and undone on the device, so a step never waits for it.
+        """
+        self.statistics_before.copy_(self.statistics)
+        total, stats = self.losses(batch)
+        for parameter in self.parameters:  # faster than `zero_grad`, as this norm is than `get_total_norm`
+            parameter.grad = None
+        total.backward()
+        gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
+        norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
+        bad = ~(torch.isfinite(norm) & torch.isfinite(total.detach()))
+        if self.config.clip_norm:
+            torch._foreach_mul_(gradients, (self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0))
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr
+        # Fused optimizers do nothing where `found_inf` is 1; gradient scaling uses it too.
+        self.optimizer.found_inf = bad.float()  # type: ignore[attr-defined]
+        self.optimizer.step()
+        torch.where(bad, self.statistics_before, self.statistics, out=self.statistics)
+        stats |= {"loss/total": total, "train/gradient_norm": norm}
+        ledger.add(stats, bad)
+
+    def losses(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Return the total loss, and the stats, scalars by tag.
+
+        A head whose extra target is missing from the batch does not learn.
+        """
+        with self.autocast:
+            outputs = self.network.outputs(batch.planes)
+        # The value is computed in fp32. In bf16 tanh is 1 from 3.5 on, so a sure and wrong value would learn
+        # nothing.
+        value_output = outputs.value.float()
+        value = value_of(value_output)
+        policy_loss, log_policy = policy_loss_of(outputs.policy.float(), batch, self.config, self.linear)
+        value_loss = value_loss_of(value_output, value, batch)
+        total = policy_loss + self.config.value_weight * value_loss
+        stats = {"loss/policy": policy_loss, "loss/value": value_loss}
+        weighted: Tensor | None = None
+        for head in self.heads:
+            if head.target and head.name not in batch.extra:
+                continue
+            target = batch.extra[head.name] if head.target else batch.policy_target
+            loss = head.loss(outputs.extra[head.name].float(), target, batch.legal_mask, self.config)
+            stats[f"loss/{head.name}"] = loss
+            term = head.weight(self.config) * loss
+            weighted = term if weighted is None else weighted + term
+        stats |= stats_of(batch, log_policy, value.detach())
+        return total if weighted is None else total + weighted, stats
+
+    def take_moments(self, optimizer_state: OptimizerState | None) -> bool:
+        """Go on with earlier moments. Returns False if there are none or they belong to another optimizer."""
+        if optimizer_state is None or optimizer_state["optimizer"] != self.config.optimizer:
+            return False
+        if self.config.optimizer == "sgd" and not self.config.momentum:
+            return True  # it has none
+        moments = optimizer_state["state"]
+        if moments.keys() != set(self.names.values()):
+            return False
+        for parameter, name in self.names.items():
+            for key, tensor in moments[name].items():
+                # Moments have the memory layout of their parameter.
+                like = parameter if tensor.shape == parameter.shape else tensor
+                own = torch.empty_like(like, device=self.device).detach()
+                self.optimizer.state[parameter][key] = own.copy_(tensor)
+        return True
+
+    def moments(self) -> OptimizerState:
+        """Return the optimizer's moments by parameter, copies on the CPU."""
+        state = {
+            name: {
+                key: tensor.detach().to("cpu", copy=True)
+                for key, tensor in self.optimizer.state[parameter].items()
+                if isinstance(tensor, Tensor)
+            }
+            for parameter, name in self.names.items()
+        }
+        return {"optimizer": self.config.optimizer, "state": state}
+
+
+def join_statistics(network: Network) -> Tensor:
+    """Make all batch-norm statistics views of one tensor and return it: one copy restores them all."""
+    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    places = [(norm, name) for norm in norms for name in ("running_mean", "running_var")]
+    buffers = [getattr(norm, name) for norm, name in places]
+    joined = torch.cat(buffers) if buffers else torch.zeros(0)
+    views = joined.split([len(buffer) for buffer in buffers])
+    for (norm, name), view in zip(places, views, strict=True):
+        setattr(norm, name, view)
+    return joined
+
+
+def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
+    """Return the optimizer, in fused kernels.
+
+    Weight decay acts on the kernels of convolutions and dense layers, and with `decay_biases` on biases and
+    batch norms too. For sgd and adam it is L2 in the gradient (weight_decay * weight, as if the loss had
+    weight_decay / 2 * weight squared); for adamw it is decoupled.
+    """
+    kernels = [parameter for parameter in network.parameters() if parameter.ndim > 1]
+    others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
+    groups: list[dict[str, Any]] = [
+        {"params": kernels, "weight_decay": config.weight_decay},
+        {"params": others, "weight_decay": config.weight_decay * config.decay_biases},
+    ]
+    if config.optimizer == "adam":
+        return torch.optim.Adam(groups, lr=config.lr, fused=True)
+    if config.optimizer == "adamw":
+        return torch.optim.AdamW(groups, lr=config.lr, fused=True)
+    optimizer = torch.optim.SGD(groups, lr=config.lr, momentum=config.momentum, fused=True)
+    if config.momentum:
+        # Without this a skipped first step would leave buffers without content.
+        for parameter in network.parameters():
+            optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimizer

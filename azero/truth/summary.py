@@ -1,0 +1,82 @@
+"""Say in one sentence how strong a champion is, and which commands play against it."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from azero.config.schema import Config
+from azero.truth.hex_openings import has_openings
+from azero.truth.judging import random_mistakes
+from azero.truth.known import board_of, positions_of
+
+TITLES = {"tictactoe": "Tic-tac-toe"}  # of games whose name does not say it
+
+
+def game_title(name: str) -> str:
+    """Return a game's name as a person writes it, such as "Connect Four" for connect_four."""
+    plain = Path(name).stem if name.endswith(".py") else name.rpartition(":")[2].partition("(")[0]
+    return TITLES.get(plain, plain.replace("_", " ").title())
+
+
+def strength_text(config: Config, stats: Mapping[str, float]) -> str:
+    """Return what a cycle measured of its champion, or "" if it measured nothing.
+
+    Exact values come first, then the Elo against fixed opponents, then the match against the champion before.
+    """
+    known = []
+    if "oracle/keeps_value_policy" in stats:
+        chance = percent(float(np.mean([random_mistakes(each) for each in positions_of(config)])))
+        known.append(f"{mistakes_text(stats, 'oracle')} (random moves {chance})")
+    elif "correctness/keeps_value_policy" in stats:
+        known.append(mistakes_text(stats, "correctness"))
+    if "oracle/openings_right" in stats and has_openings(config.game.name, config.game.options):
+        known.append(f"right about {percent(stats['oracle/openings_right'])} of the first moves")
+    if known:
+        return "; ".join(known)
+    if "rating/elo" in stats:
+        low, high = stats["rating/elo_low"], stats["rating/elo_high"]
+        return (
+            f"Elo {stats['rating/elo']:.0f} against fixed opponents (95 % interval {low:.0f} to {high:.0f})"
+        )
+    if "evaluate/score" in stats:
+        score = percent(stats["evaluate/score"])
+        if stats.get("evaluate/promoted"):
+            return f"the new champion scored {score} against the one before"
+        return f"the champion stays; the candidate scored {score} against it"
+    return ""
+
+
+def mistakes_text(stats: Mapping[str, float], group: str) -> str:
+    """Return mistakes such as "4 % mistakes with search, 9 % without"; without is the raw policy."""
+    without = percent(1 - stats[f"{group}/keeps_value_policy"])
+    searched = stats.get(f"{group}/keeps_value_search")
+    if searched is None:
+        return f"{without} mistakes without search"
+    return f"{percent(1 - searched)} mistakes with search, {without} without"
+
+
+def percent(share: float) -> str:
+    """Return such as "38 %" or "4.1 %": one digit after the point below 10 %."""
+    return f"{100 * share:.{1 if 0 < share < 0.0995 else 0}f} %"
+
+
+def closing_text(config: Config, run: str, stats: Mapping[str, float]) -> str:
+    """Return the last lines of a run: how strong its champion is, and the command that plays against it."""
+    name, options = config.game.name, config.game.options
+    board = board_of(name, options)
+    game = [f"game={board or name}"]
+    if not board:
+        game += [f"game.options.{key}={value}" for key, value in options.items()]
+    places = [] if config.checkpoints == Config().checkpoints else [f"checkpoints={config.checkpoints}"]
+    strength = strength_text(config, stats)
+    lines = [f"{game_title(name)}: {strength or 'this run did not measure its strength'}."]
+    if not strength:
+        match = [*game, "first=pv_mcts", f"first.run={run}", "second=uct", *places]
+        lines.append(f"  Measure it: azero arena {shlex.join(match)}")
+    opponent = [] if run == name else [f"opponent.run={run}"]
+    lines.append(f"  Play it: azero play {shlex.join([*game, *opponent, *places])}")
+    return "\n".join(lines)

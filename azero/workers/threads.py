@@ -1,0 +1,385 @@
+"""Workers: threads that play self-play games with one network, many games in flight in each.
+
+Kernels and inference release the GIL, so two workers use two cores, and on a GPU one worker's tree work hides
+behind another's inference. A game depends on its number alone, so neither the count of workers nor an
+interruption changes what is played.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from azero.config.schema import Config, SearchConfig, SelfplayConfig
+from azero.games.game import Game
+from azero.kernels.compiling import compiled_before
+from azero.network.inference import Inference
+from azero.process.machine import cores
+from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord, repeats_by_surprise
+from azero.report.console import Progress
+from azero.search.algorithm import make_algorithm, node_type, sound_for
+from azero.search.cache import EvaluationCache, make_cache
+from azero.search.counters import StageStats, WorkerStats, infer_counted
+from azero.search.mcts import receive_evaluations, write_rows
+from azero.search.root import Temperature
+from azero.search.scratch import make_scratch
+from azero.search.tree import make_tree, nodes_needed
+from azero.workers.games import (
+    FINISHED,
+    IDLE,
+    NO_ACTION,
+    PLAYING,
+    PlaySettings,
+    Worker,
+    make_worker,
+    play_wave,
+    start_games,
+)
+from azero.workers.memory import check_worker_memory
+
+NO_OPENING = np.zeros(0, np.int32)
+BEGUN_TOGETHER = (
+    16  # games that a worker takes at once when it begins, so that workers share few games evenly
+)
+
+
+@dataclass
+class GameQueue:
+    """Hands out the numbers of games still to be played, to workers in any thread.
+
+    Attributes:
+        numbers: those not handed out yet.
+        deadline: `time.perf_counter()` at which games should have ended. After the first game, none is handed
+            out that would probably end later; those in flight are finished.
+        expected_seconds: of a game; the mean of the finished games counts if it is more.
+        openings: the actions that some games begin with, by number, [plies] int32.
+        abandoned: something has failed; workers end after the wave in hand.
+        records: the finished games, in the order in which they ended.
+        begun: `time.perf_counter()` at which games in flight were handed out, by number.
+        played_seconds: the sum over the finished games.
+    """
+
+    numbers: Iterator[int]
+    deadline: float = math.inf
+    expected_seconds: float = 0.0
+    openings: Mapping[int, np.ndarray] = field(default_factory=dict)
+    abandoned: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    handed_out: int = 0
+    records: list[GameRecord] = field(default_factory=list)
+    begun: dict[int, float] = field(default_factory=dict)
+    played_seconds: float = 0.0
+
+    @property
+    def game_seconds(self) -> float:
+        """Mean seconds of the finished games; 0 before one has ended."""
+        return self.played_seconds / max(1, len(self.records))
+
+    def take(self, count: int) -> np.ndarray:
+        """Return the next numbers, [count] int64; fewer when games or time run out, or a worker failed."""
+        with self.lock:
+            now = time.perf_counter()
+            late = now + max(self.expected_seconds, self.game_seconds) >= self.deadline
+            if self.abandoned or (late and self.handed_out):
+                return np.empty(0, np.int64)
+            numbers = np.fromiter(itertools.islice(self.numbers, 1 if late else count), np.int64)
+            self.handed_out += len(numbers)
+            self.begun |= dict.fromkeys(numbers.tolist(), now)
+            return numbers
+
+    def finish(self, record: GameRecord) -> None:
+        """Keep a game that has ended."""
+        with self.lock:
+            self.records.append(record)
+            self.played_seconds += time.perf_counter() - self.begun.pop(record.number)
+
+    def in_order(self) -> list[GameRecord]:
+        """Return the finished games by number."""
+        return sorted(self.records, key=lambda record: record.number)
+
+    def openings_of(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the opening actions of games [N], [N, plies] int32, padded with NO_ACTION."""
+        known = numbers.tolist() if self.openings else []
+        given = [self.openings.get(number, NO_OPENING) for number in known]
+        table = np.full((len(numbers), max(map(len, given), default=0)), NO_ACTION, np.int32)
+        for row, actions in enumerate(given):
+            table[row, : len(actions)] = actions
+        return table
+
+
+def play_settings(search: SearchConfig, selfplay: SelfplayConfig) -> PlaySettings:
+    """Return how self-play games are played. Kernels need floats where YAML may give integers."""
+    start, end = float(selfplay.temperature), float(selfplay.temperature_final)
+    plies, decay_plies = selfplay.temperature_plies, selfplay.temperature_decay_plies
+    return PlaySettings(
+        num_simulations=search.num_simulations,
+        tree_reuse=search.tree_reuse,
+        temperature=Temperature(start, plies, decay_plies, end),
+        opening_fraction=float(selfplay.opening_fraction),
+        opening_plies=max(1, selfplay.opening_plies),
+        full_search_fraction=float(selfplay.full_search_fraction),
+        fast_simulations=selfplay.fast_simulations if selfplay.full_search_fraction < 1 else 0,
+        resign_threshold=float(selfplay.resign_threshold),
+        resign_play_on=float(selfplay.resign_play_on),
+    )
+
+
+class SelfplayWorker:
+    """One thread's games, arrays, and view of the network."""
+
+    def __init__(
+        self,
+        game: Game,
+        inference: Inference,
+        search: SearchConfig,
+        settings: PlaySettings,
+        cache: EvaluationCache,
+        surprise_share: float = 0.0,
+    ) -> None:
+        """Make arrays for as many games as a batch has rows. surprise_share: see `record_of`."""
+        size, search = inference.batch_size, sound_for(search, game)
+        num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
+        self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
+        self.surprise_share, self.proves = surprise_share, search.solver
+        self.algorithm = make_algorithm(search, size, game.num_actions, settings.fast_simulations)
+        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
+        self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
+        self.scratch = make_scratch(game, num_nodes)
+        self.planes = np.zeros((size, *game.planes_shape), np.float32)
+        self.row_games = np.zeros(size, np.int64)
+        self.numbers = np.zeros(size, np.int64)
+        self.stats = WorkerStats()
+        self.ended = math.inf  # `time.perf_counter()` since when it has nothing to do
+
+    def play(
+        self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None], stop: StopSignal
+    ) -> None:
+        """Play games until the queue is empty or a stop is requested; finished ones go to `deliver`."""
+        places = np.arange(len(self.numbers))
+        for first in range(0, len(places), BEGUN_TOGETHER):
+            self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
+        while not (stop.requested or queue.abandoned) and (self.worker.status != IDLE).any():
+            begin = time.perf_counter()
+            self.play_on(queue, seeds, deliver)
+            rows = self.infer_leaves()
+            seconds = time.perf_counter() - begin
+            self.stats.seconds += seconds
+            if rows == len(self.planes):
+                self.stats.full_seconds += seconds
+                self.stats.full_evaluations += rows
+        self.stats.cache_asked, self.stats.cache_found = (int(count) for count in self.cache.counts)
+        self.ended = time.perf_counter()
+
+    def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
+        """Move every game to its next evaluation; games that end are delivered and replaced at once."""
+        games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
+        while play_wave(rules, *games, self.algorithm, self.settings, self.scratch):
+            finished = np.flatnonzero(self.worker.status == FINISHED)
+            for place in finished.tolist():
+                number = int(self.numbers[place])
+                record = record_of(self.worker, place, number, self.surprise_share, self.proves)
+                self.stats.games += 1
+                self.stats.plies += len(record.actions)
+                self.stats.simulations += int(self.worker.simulations[place])
+                self.stats.searches += int(self.worker.searches[place])
+                deliver(record)
+            self.start_next(finished, queue, seeds)
+
+    def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
+        """Begin the next games in those places [any], as far as there are any left."""
+        numbers = queue.take(len(places))
+        begun = places[: len(numbers)]
+        self.worker.status[places[len(numbers) :]] = IDLE
+        self.numbers[begun] = numbers
+        rules, openings = self.game.rule_addresses, queue.openings_of(numbers)
+        worker, settings = self.worker, self.settings
+        start_games(rules, self.tree, worker, begun, seeds[numbers], openings, settings, self.scratch)
+
+    def infer_leaves(self) -> int:
+        """Send one batch through the network. Return how many of its rows carried a leaf."""
+        rules, games = self.game.rule_addresses, self.row_games
+        rows = int(write_rows(rules, self.tree, self.planes, games))
+        if rows:
+            logits, values = infer_counted(self.inference, self.planes, rows, self.stats)
+            receive_evaluations(rules, self.tree, self.cache, games, rows, logits, values, self.scratch)
+        return rows
+
+    def simulations_made(self) -> int:
+        """Return the simulations in finished games and in those in flight, which `stats` does not hold."""
+        playing, (begun, _) = self.worker.status == PLAYING, self.under_way()
+        return self.stats.simulations + int((self.worker.simulations + begun)[playing].sum())
+
+    def searches_made(self) -> float:
+        """Return the searches in finished games and in those in flight; one under way counts in part."""
+        playing, (begun, budgets) = self.worker.status == PLAYING, self.under_way()
+        return self.stats.searches + float((self.worker.searches + begun / budgets)[playing].sum())
+
+    def under_way(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the simulations made in each game's present search, and its budget, [B] each."""
+        searches = self.tree.searches
+        budgets = np.where(searches["fast"], self.settings.fast_simulations, self.settings.num_simulations)
+        return budgets - searches["simulations_left"], budgets
+
+
+def workers_wanted(config: Config, device: str) -> int:
+    """Return the threads that play: as set, else one a core on the CPU and two on a GPU."""
+    return config.workers or (2 if device == "cuda" else cores())
+
+
+def record_of(
+    worker: Worker, place: int, number: int, surprise_share: float = 0.0, proves: bool = False
+) -> GameRecord:
+    """Return a copy of the record of the finished game in that place.
+
+    Args:
+        worker: the games in flight.
+        place, number: of the game.
+        surprise_share: the share of the plies' weight that goes by their surprise; see `repeats_by_surprise`.
+        proves: whether searches prove values.
+    """
+    plies = int(worker.ply[place])
+    searched, repeats = worker.searched[place, :plies].copy(), None
+    if surprise_share:  # a generator costs more than all else of a short game's record
+        rng = np.random.default_rng(worker.stream[place])
+        repeats = repeats_by_surprise(searched, worker.surprise[place, :plies], surprise_share, rng)
+    return GameRecord(
+        number=number,
+        states=worker.states[place, :plies].copy(),
+        to_play=worker.to_play[place, :plies].copy(),
+        actions=worker.actions[place, :plies].copy(),
+        policy_target=worker.policy_target[place, :plies].copy(),
+        root_value=worker.root_value[place, :plies].copy(),
+        searched=searched,
+        first_outcome=float(worker.first_outcome[place]),
+        repeats=repeats,
+        proven=worker.proven[place, :plies].copy() if proves else None,
+    )
+
+
+def make_workers(game: Game, inferences: Sequence[Inference], config: Config) -> list[SelfplayWorker]:
+    """Return a worker for each inference, with a cache of its own.
+
+    Raises:
+        UserError: they do not fit into memory.
+    """
+    check_worker_memory(game, [inference.batch_size for inference in inferences], config)
+    settings, share = play_settings(config.search, config.selfplay), config.selfplay.surprise_share
+
+    def make_worker_of(inference: Inference) -> SelfplayWorker:
+        cache = make_cache(config.inference.cache, game.key_words, game.num_actions)
+        return SelfplayWorker(game, inference, config.search, settings, cache, share)
+
+    return [make_worker_of(inference) for inference in inferences]
+
+
+class WorkerThreads:
+    """Workers that play games of a queue, each in its own thread, as a context.
+
+    An error in a worker or in the context ends them all. Leaving the context waits until all have ended, and
+    raises what went wrong in one of them.
+    """
+
+    def __init__(
+        self, workers: Sequence[SelfplayWorker], queue: GameQueue, seeds: np.ndarray, stop: StopSignal
+    ) -> None:
+        """Begin to play; the arguments are those of `SelfplayWorker.play`."""
+        self.failures: list[BaseException] = []
+        self.queue = queue
+
+        def run(worker: SelfplayWorker) -> None:
+            try:
+                worker.play(queue, seeds, queue.finish, stop)
+            except BaseException as failure:  # raised in the thread that joins
+                self.failures.append(failure)
+                queue.abandoned = True
+
+        self.threads = [threading.Thread(target=run, args=(worker,), daemon=True) for worker in workers]
+        for thread in self.threads:
+            thread.start()
+
+    def __enter__(self) -> WorkerThreads:
+        """Return the threads, which play already."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """Wait until all have ended; raises what went wrong in one of them."""
+        if kind is not None:
+            self.queue.abandoned = True
+        for thread in self.threads:
+            thread.join()
+        if self.failures:
+            raise self.failures[0]
+
+    def play_on(self, seconds: float) -> bool:
+        """Wait, at most until all have ended. Return whether some still play."""
+        until = time.perf_counter() + seconds
+        for thread in self.threads:
+            thread.join(max(0.0, until - time.perf_counter()))
+        return any(thread.is_alive() for thread in self.threads)
+
+    def looks(self, seconds: float) -> Iterator[None]:
+        """Yield about every `seconds` while some play, and once more when all have ended."""
+        while self.play_on(seconds):
+            yield
+        yield
+
+
+def play_games(
+    game: Game,
+    inferences: Sequence[Inference],
+    config: Config,
+    queue: GameQueue,
+    seeds: np.ndarray,
+    progress: Progress,
+    stop: StopSignal,
+    keep: Callable[[list[GameRecord]], None] = lambda records: None,
+) -> tuple[list[GameRecord], StageStats]:
+    """Play the games of a queue, one worker for each inference. Return finished games by number, and stats.
+
+    Args:
+        game: the rules.
+        inferences: one for each worker.
+        config: `search`, `selfplay` and `inference.cache` are read.
+        queue: the games; each can be replayed exactly from `seeds[number]`.
+        seeds: [games] uint64.
+        progress: updated every tenth of a second.
+        stop: when requested, workers end after the wave in hand and unfinished games are dropped.
+        keep: receives the finished games by number if something fails, before the error is raised again.
+
+    Raises:
+        UserError: the workers do not fit into memory.
+    """
+    workers = make_workers(game, inferences, config)
+    begin = time.perf_counter()
+    starting = "starting" if compiled_before(config.search.kind) else "compiling"
+    try:
+        with WorkerThreads(workers, queue, seeds, stop) as threads:
+            for _ in threads.looks(0.1):
+                stats, made = stage_stats(workers), sum(worker.simulations_made() for worker in workers)
+                seconds = max(time.perf_counter() - begin, 1e-9)
+                progress.update(
+                    len(queue.records),
+                    doing="" if made else starting,
+                    games_per_second=stats.games / seconds,
+                    simulations_per_second=made / seconds,  # those of games in flight too
+                    **stats.live(),
+                )
+    except BaseException:
+        keep(queue.in_order())
+        raise
+    stats = stage_stats(workers)
+    stats.game_seconds = queue.game_seconds
+    return queue.in_order(), stats
+
+
+def stage_stats(workers: Sequence[SelfplayWorker]) -> StageStats:
+    """Return what the workers have done until now; those that have ended are idle."""
+    now = time.perf_counter()
+    return StageStats([replace(each.stats, idle_seconds=max(0.0, now - each.ended)) for each in workers])

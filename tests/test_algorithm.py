@@ -1,0 +1,163 @@
+"""A search algorithm is one module and one line: UCB1 of `toy_search.py` plays and makes examples."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from searching import FakeInference, after
+from trees import root_with
+
+from azero.cli.hydra_program import compose
+from azero.config.schema import SEARCH_ALGORITHMS, Config, SearchConfig, SelfplayConfig, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.match.lockstep import play_match
+from azero.players import make_player
+from azero.players.pv_mcts import PvMcts
+from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord, examples_of
+from azero.report.console import Progress
+from azero.search.algorithm import check, find_kind, with_kind
+from azero.search.tree import ROOT
+from azero.workers.threads import GameQueue, play_games
+
+UCB = SearchConfig(kind="ucb", num_simulations=20, tree_reuse=False)
+
+
+@pytest.fixture(autouse=True)
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Register the toy, and keep its kernels off the disk: their index names a module that others lack."""
+    monkeypatch.setitem(SEARCH_ALGORITHMS, "ucb", "toy_search")
+    monkeypatch.setattr("numba.core.caching.Cache.save_overload", lambda self, signature, data: None)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+def self_play(game: Game, search: SearchConfig, games: int = 12) -> list[GameRecord]:
+    config = Config(search=search, selfplay=SelfplayConfig(games=games))
+    seeds = game_seeds(1, 1, SELFPLAY, games)
+    return play_games(
+        game,
+        [FakeInference(game)],
+        config,
+        GameQueue(iter(range(games))),
+        seeds,
+        Progress(),
+        StopSignal(),
+    )[0]
+
+
+def ucb_search(game: Game, root: np.ndarray, simulations: int, exploration: float) -> list[int]:
+    """A plain twin: how often UCB1 visits each move of a position, evaluated as FakeInference does."""
+    answer = FakeInference(game).answer
+    tree: dict[tuple[int, ...], list[float]] = {}  # moves from the root: visits, sum for the player to move
+
+    def simulate(state: np.ndarray, moves: tuple[int, ...]) -> float:
+        """Return the value for the player to move at `state`."""
+        if game.is_terminal(state):
+            value = float(game.outcome(state))
+        elif moves not in tree:
+            value = float(answer(game.planes(state))[1])
+        else:
+
+            def score(action: int) -> float:
+                visits, total = tree.get((*moves, action), (0, 0.0))
+                if not visits:
+                    return math.inf
+                return -total / visits + exploration * math.sqrt(math.log(tree[moves][0]) / visits)
+
+            action = max(game.legal_actions(state), key=score)
+            value = -simulate(game.step(state, action), (*moves, action))
+        visits, total = tree.get(moves, (0, 0.0))
+        tree[moves] = [visits + 1, total + value]
+        return value
+
+    for _ in range(simulations + 1):  # the first evaluates the root
+        simulate(root, ())
+    return [int(tree.get((action,), (0, 0.0))[0]) for action in range(game.num_actions)]
+
+
+def test_a_player_searches_with_an_algorithm_of_one_s_own(game: Game) -> None:
+    player = PvMcts(game, FakeInference(game), UCB)
+    states = np.stack([after(game), after(game, 4, 0), after(game, 0, 3, 1)])
+    player.new_games(np.zeros(3, np.uint64))
+    player.think(states, np.arange(3))
+    expected = [ucb_search(game, state, 20, 1.4) for state in states]
+    assert player.visit_counts(np.arange(3)).tolist() == expected
+    player.new_games(np.zeros(1, np.uint64))  # alone, with prefetch
+    player.think(states[:1], np.zeros(1, np.int64))
+    assert player.visit_counts(np.zeros(1, np.int64)).tolist() == expected[:1]
+
+
+def test_its_own_settings_come_from_the_options(game: Game) -> None:
+    player = PvMcts(game, FakeInference(game), SearchConfig(kind="ucb", options={"exploration": 0.1}))
+    player.think(after(game, 4)[None], np.zeros(1, np.int64))
+    counts = player.visit_counts(np.zeros(1, np.int64))[0].tolist()
+    assert counts == ucb_search(game, after(game, 4), 20, 0.1) != ucb_search(game, after(game, 4), 20, 1.4)
+
+
+def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(game: Game) -> None:
+    records = self_play(game, UCB)
+    assert len(records) == 12
+    for record in records:
+        for ply, state in enumerate(record.states):
+            counts = np.array(ucb_search(game, state, 20, 1.4))
+            assert record.policy_target[ply] == pytest.approx(counts / counts.sum())
+    assert len(examples_of(records).states) == sum(len(record.actions) for record in records)
+
+
+def test_it_plays_a_match_as_a_player(game: Game) -> None:
+    player = make_player("pv_mcts", game, inference=FakeInference(game), kind="ucb", num_simulations=20)
+    assert isinstance(player, PvMcts) and player.search.kind == "ucb"
+    result = play_match(game, (player, make_player("random", game)), np.arange(8, dtype=np.uint64))
+    assert len(result.games) == 8
+    timed = make_player("pv_mcts", game, inference=FakeInference(game), kind="ucb", seconds=0.05)
+    assert timed.choose(after(game)[None], np.zeros(1, np.int64), np.zeros(1, np.int64))[0] in range(9)
+
+
+def test_an_unknown_option_is_refused(game: Game) -> None:
+    check(SearchConfig(kind="ucb", options={"exploration": 2.0}))
+    wrong = SearchConfig(kind="ucb", options={"explore": 2.0})
+    with pytest.raises(UserError, match=r"search\.options\.explore; search\.kind=ucb has exploration"):
+        check(wrong)
+    with pytest.raises(UserError, match=r"search\.options\.explore; search\.kind=puct has none"):
+        compose("experiment=smoke", "+search.options.explore=1")
+
+
+@pytest.mark.parametrize("name", ["puct", "gumbel", "ucb"])
+def test_every_algorithm_registers_the_name_that_finds_it(name: str) -> None:
+    assert find_kind(name).name == name
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("root_temperature", 1.25), ("forced_simulations", 2.0), ("c_puct_deviation", 0.85)],
+)
+def test_gumbel_refuses_how_puct_explores_and_a_change_of_algorithm_drops_it(
+    setting: str, value: Any
+) -> None:
+    explores = replace(SearchConfig(), **{setting: value})
+    assert with_kind(explores, "gumbel") == SearchConfig(kind="gumbel", tree_reuse=False)
+    with pytest.raises(UserError, match=f"leave search.{setting} at"):
+        check(replace(SearchConfig(kind="gumbel", tree_reuse=False), **{setting: value}))
+
+
+def test_a_root_by_hand() -> None:
+    """Four visits and the root's own: ln 5 = 1.609. Move 0: 0.9 / 3 + c * sqrt(1.609 / 3), move 2: 0.1 + c *
+    sqrt(1.609).
+
+    With c = 0.1 that is 0.373 and 0.227, with c = 1 it is 1.032 and 1.369. An unvisited move comes first.
+    """
+    from toy_search import Ucb, select_ucb
+
+    tree = root_with([0.2, None, 0.8], [3, 0, 1], [0.9, 0.0, 0.1])
+    assert [select_ucb(tree, 0, ROOT, Ucb(c, False)) for c in (0.1, 1.0)] == [0, 2]
+    assert select_ucb(root_with([0.2, None, 0.8], [3, 0, 0], [0.9, 0.0, 0.0]), 0, ROOT, Ucb(1.0, False)) == 2

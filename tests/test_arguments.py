@@ -1,0 +1,156 @@
+"""Arguments of the programs without a run: values, mistakes, the game, and what --help prints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from azero.arena import ArenaSettings
+from azero.arena import main as arena
+from azero.check_game import main as check_game
+from azero.cli.arguments import (
+    GameSettings,
+    RunSettings,
+    parse_value,
+    refuse_rest,
+    split_words,
+    take_game,
+    take_group,
+    take_settings,
+)
+from azero.cli.help import program_help
+from azero.config.schema import UserError, setting, settings
+from azero.oracle import main as oracle
+from azero.play import main as play
+from azero.trace import main as trace
+
+
+@dataclass(frozen=True)
+class Toy(GameSettings):
+    """One setting of each type."""
+
+    games: int = setting(10, "Games.", between=(1, 100))
+    share: float = setting(0.5, "A share.", between=(0.0, float("inf")))
+    plies: int | None = setting(None, "Plies.")
+    quiet: bool = setting(False, "Print less.")
+    file: str = setting("", "A file.")
+    side: str = setting("first", "A side.", choices=("first", "second"))
+
+
+def read(*words: str) -> Toy:
+    """The settings that these words ask for."""
+    texts = split_words(words)
+    asked = take_settings(texts, Toy)
+    refuse_rest(texts, Toy, ["player"])
+    return asked
+
+
+@pytest.mark.parametrize(
+    "text, value",
+    [
+        ("5", 5),
+        ("-0.5", -0.5),
+        ("true", True),
+        ("False", False),
+        ("null", None),
+        ("uct", "uct"),
+        ("1.2.3", "1.2.3"),
+        ("[a, 2,b]", ["a", 2, "b"]),
+        ("[]", []),
+        ("games/mine.py", "games/mine.py"),
+    ],
+)
+def test_a_value_is_what_it_looks_like(text: str, value: object) -> None:
+    assert parse_value(text) == value and type(parse_value(text)) is type(value)
+
+
+def test_words_keep_their_order_and_everything_after_the_first_equals_sign() -> None:
+    assert split_words(["b=1", "a=x=y", "lanes=3"]) == {"b": "1", "a": "x=y", "workers": "3"}
+
+
+def test_a_bare_word_is_the_game() -> None:
+    assert read("othello6").game == read("game=othello6").game == "othello6"
+    with pytest.raises(UserError, match="game is set twice"):
+        read("game=hex", "othello6")
+
+
+def test_settings_have_the_types_of_their_dataclass() -> None:
+    asked = read("games=20", "share=2", "plies=3", "quiet=true", "file=1.50", "side=second")
+    assert asked == Toy("tictactoe", 1, 20, 2.0, 3, True, "1.50", "second")
+    assert read("plies=auto").plies is None and read("games=auto").games == 10
+    assert read("file=null").file == "null" and read("file=${x}").file == "${x}"
+
+
+@pytest.mark.parametrize(
+    "word, said",
+    [
+        ("--resume", "unknown option '--resume'; settings are written key=value, such as seed=2."),
+        ("=3", "unknown option '=3'"),
+        ("game=1 game=2", "game is set twice."),
+        ("gmaes=3", "unknown setting 'gmaes'; did you mean games?"),
+        ("plyer=uct", "unknown setting 'plyer'; did you mean player?"),
+        ("xyz=3", "unknown setting 'xyz'; --help lists them."),
+        ("games=0", "games=0 must be a whole number between 1 and 100."),
+        ("games=101", "games=101 must be a whole number between 1 and 100."),
+        ("games=1.5", "games=1.5 must be a whole number"),
+        ("games=true", "games=true must be a whole number"),
+        ("games=many", "games=many must be a whole number"),
+        ("games=", "games= must be a whole number"),
+        ("games=[1", "games=[1 must be a whole number"),
+        ("seed=-1", "seed=-1 must be a whole number from 0 up."),
+        ("share=half", "share=half must be a number from 0 up."),
+        ("share=nan", "share=nan must be a number from 0 up."),
+        ("quiet=maybe", "quiet=maybe must be true or false."),
+        ("side=left", "side=left is not one of: first, second."),
+    ],
+)
+def test_a_mistake_is_one_sentence(word: str, said: str) -> None:
+    with pytest.raises(UserError) as mistake:
+        read(*word.split())
+    assert said in str(mistake.value) and "\n" not in str(mistake.value)
+
+
+def test_a_game_takes_its_own_options_and_leaves_the_rest() -> None:
+    texts = split_words(["game=othello6", "game.options.size=4", "first=uct"])
+    game = take_game(texts, take_settings(texts, GameSettings))
+    assert (game.name, game.options) == ("othello", {"size": 4})
+    assert texts == {"first": "uct"}
+    assert take_game({}, GameSettings("othello6")).options == {"size": 6}
+    assert take_game({}, GameSettings()).name == "tictactoe"
+
+
+def test_options_of_a_player_are_free() -> None:
+    texts = split_words(["first=uct", "first.seconds=2", "first.heuristic=network", "firsts.x=1"])
+    assert take_group(texts, "first") == {"seconds": 2, "heuristic": "network"}
+    assert texts == {"first": "uct", "firsts.x": "1"}
+
+
+def test_folders_and_device_are_taken() -> None:
+    texts = split_words(["checkpoints=else", "device=cpu", "first=uct"])
+    config = take_settings(texts, RunSettings).config
+    assert (config.checkpoints, config.device, texts) == ("else", "cpu", {"first": "uct"})
+
+
+@pytest.mark.parametrize("main", [arena, check_game, oracle, play, trace])
+def test_help_has_a_purpose_examples_and_a_line_for_each_setting(
+    main: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["--help"]) == main(["game=hex", "-h"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("\nExamples:\n") == 2 and "\n  seed=1 " in text
+    assert max(map(len, text.splitlines())) < 80
+
+
+def test_help_names_each_setting_with_its_default_and_each_player_with_its_options() -> None:
+    text = program_help("arena", ArenaSettings, "first=uct", {"first=uct": "The first player."}, True)
+    for key in settings(ArenaSettings):
+        assert f"\n  {key}=" in text
+    assert "\n  games=100 " in text and "\n  first=uct " in text
+    assert "\n  uct                   num_simulations=auto seconds=0" in text
+
+
+def test_the_version_is_that_of_azero(capsys: pytest.CaptureFixture[str]) -> None:
+    assert arena(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("azero ")

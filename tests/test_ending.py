@@ -1,0 +1,229 @@
+"""Every program ends cleanly at Ctrl-C, at a closed pipe, at a full disk and on a terminal without Unicode.
+
+Real processes in a pseudo-terminal receive the signal at several moments.
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+PROGRAMS = [
+    "azero.runs",  # first, for it ends within a third of a second
+    "azero.loop",
+    "azero.initialize",
+    "azero.selfplay",
+    "azero.train",
+    "azero.evaluate",
+    "azero.correctness",
+    "azero.doctor",
+    "azero.estimate",
+    "azero.check_game",
+    "azero.oracle",
+    "azero.arena",
+    "azero.play",
+    "azero.trace",
+]
+SHOWN, HIDDEN = b"\x1b[?25h", b"\x1b[?25l"
+CONTROL = re.compile(rb"\x1b\[[?\d;]*[A-Za-z]")
+COMMAND = {"azero.check_game": ["othello"], "azero.oracle": ["out=positions.gz"]}
+
+
+@dataclass
+class Ended:
+    """How a program ended that was interrupted in a terminal."""
+
+    status: int
+    before: bytes  # what it showed until the signal
+    after: bytes  # and from then on
+    seconds: float  # from the signal to the end
+
+
+def interrupt(
+    words: list[str],
+    folder: Path,
+    pattern: bytes = b"",
+    delay: float = 0.0,
+    times: int = 1,
+    most: float = 120.0,
+) -> Ended:
+    """Run a program in a terminal and press Ctrl-C `delay` seconds after it has shown `pattern`.
+
+    Without a pattern the time counts from the start of the import of azero, which takes over the signal.
+    """
+    mark = uuid.uuid4().hex
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a background job ignores
+        os.environ.update(AZERO_MARK=mark, COLUMNS="80", LINES="24", TERM="xterm")
+        os.execv(sys.executable, [sys.executable, "-m", *words])
+    begin, shown, pressed_at, at, due = time.monotonic(), b"", 0, 0.0, 0.0
+    python_began = False
+    while True:
+        assert time.monotonic() - begin < most, shown.decode(errors="replace")
+        if select.select([terminal], [], [], 0.005)[0]:
+            try:
+                read = os.read(terminal, 65536)
+            except OSError:  # the other end is closed
+                read = b""
+            if not read:
+                break
+            shown += read
+        if not due:
+            catches = catches_interrupts(child)
+            if re.search(pattern, shown) if pattern else python_began and not catches:
+                due = time.monotonic() + delay
+            python_began |= catches
+        if due and times and time.monotonic() >= due:
+            if not at:
+                pressed_at, at = len(shown), time.monotonic()
+            os.write(terminal, b"\x03")
+            due, times = time.monotonic() + 0.3, times - 1
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    seconds = time.monotonic() - at
+    os.close(terminal)
+    wait_for_helpers(mark)
+    return Ended(status, shown[:pressed_at], shown[pressed_at:], seconds)
+
+
+def catches_interrupts(process: int) -> bool:
+    """Whether a program has a handler for SIGINT: Python installs one when it starts."""
+    if b"-m" not in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"):
+        return False  # still this test's own process
+    (mask,) = re.findall(r"SigCgt:\s*(\w+)", Path(f"/proc/{process}/status").read_text()) or ["0"]
+    return bool(int(mask, 16) >> (signal.SIGINT - 1) & 1)
+
+
+def wait_for_helpers(mark: str) -> None:
+    """Fail if a process with that mark in its environment still lives after some seconds."""
+    for _ in range(100):
+        if not (left := [path for path in Path("/proc").glob("[0-9]*/environ") if marked(path, mark)]):
+            return
+        time.sleep(0.1)
+    pytest.fail(f"these processes live on: {left}")
+
+
+def marked(path: Path, mark: str) -> bool:
+    """Whether the environment of a process holds the mark."""
+    try:
+        return mark.encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
+def lines_in(output: bytes) -> list[bytes]:
+    """The lines that stay on the screen: of a line that was written anew, its end."""
+    lines = (line.rstrip(b"\r").replace(b"\x1b[2K", b"\r").split(b"\r")[-1] for line in output.split(b"\n"))
+    return [text for line in lines if (text := CONTROL.sub(b"", line).replace(b"^C", b"").strip())]
+
+
+def check_clean(ended: Ended, lines: int = 1) -> None:
+    """At most one line, no traceback, the cursor shown, the status of Ctrl-C."""
+    everything = ended.before + ended.after
+    assert b"Traceback" not in everything and b"Exception" not in everything, everything.decode()
+    assert everything.rfind(SHOWN) >= everything.rfind(HIDDEN)
+    assert len(lines_in(ended.after)) <= lines, ended.after
+    assert ended.status in (130, -signal.SIGINT)  # a shell shows 130 for both
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_an_interrupt_while_a_program_starts_ends_it_at_once(program: str, tmp_path: Path) -> None:
+    delay = 0.02 * PROGRAMS.index(program)  # different moments of the import
+    ended = interrupt([program, *COMMAND.get(program, [])], tmp_path, delay=delay)
+    check_clean(ended, lines=0)
+    assert ended.seconds < 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_interrupt_before_any_stage_leaves_no_run(tmp_path: Path) -> None:
+    check_clean(interrupt(["azero.loop"], tmp_path, delay=0.5), lines=0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_first_interrupt_of_a_run_is_answered_and_the_second_ends_it(tmp_path: Path) -> None:
+    """The helper that compiles ahead ends with the run, see `interrupt`."""
+    ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 0.3, times=2)
+    # what it does now, the two lines of the stage, and how to go on
+    check_clean(ended, lines=5)
+    assert b"Stopping" in ended.after and b"Ctrl-C" in ended.after
+    assert ended.seconds < 3
+
+
+@pytest.mark.slow
+def test_an_interrupt_while_everything_is_compiled_is_answered_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 1.0, times=2)
+    check_clean(ended, lines=4)
+    assert b"Stopping" in ended.after and ended.seconds < 3
+
+
+def test_an_interrupt_of_a_trial_removes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    ended = interrupt(["azero.estimate"], tmp_path, b"trials", 0.2)
+    check_clean(ended, lines=0)
+    assert ended.seconds < 3 and not list(tmp_path.glob("azero-estimate-*"))
+
+
+def test_a_check_is_interrupted(tmp_path: Path) -> None:
+    check_clean(interrupt(["azero.check_game", "othello", "games=100000"], tmp_path, delay=2.0), lines=0)
+
+
+@pytest.mark.parametrize(
+    "words", ["azero.trace player.num_simulations=300", "azero.loop --help", "azero.doctor --help"]
+)
+def test_a_closed_pipe_ends_a_program_without_a_word(words: str) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-m", *words.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode in (1, 141)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["azero.trace player.num_simulations=3", "azero.check_game tictactoe games=3", "azero.loop --help"],
+)
+def test_a_full_output_is_one_sentence(words: str) -> None:
+    with Path("/dev/full").open("w") as full:
+        ended = subprocess.run(
+            [sys.executable, "-m", *words.split()],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            text=True,
+        )
+    assert ended.returncode == 74
+    assert ended.stderr == "azero: the output cannot be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_terminal_without_unicode_gets_what_it_can_show(encoding: str) -> None:
+    command = [sys.executable, "-m", "azero.trace", "player.num_simulations=3"]
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": encoding}
+    shown = subprocess.run(command, env=environment, capture_output=True, check=True).stdout.decode(encoding)
+    assert "path: the root -> " in shown and "sqrt(2 ln t / n)" in shown
+
+
+def test_importing_azero_leaves_signals_and_streams_alone() -> None:
+    """Only a program of azero takes them over, not a script that imports the package."""
+    script = (
+        "import signal, sys; before = sys.excepthook; import azero; "
+        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and sys.excepthook is before"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -1,0 +1,114 @@
+"""A refused command leaves nothing behind: no folder, no lock file, no state."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from toy import NAME, advance, toy_config
+
+from azero import loop
+from azero.config.schema import (
+    Config,
+    EvaluateConfig,
+    GameConfig,
+    InferenceConfig,
+    NetworkConfig,
+    OracleConfig,
+    SelfplayConfig,
+    UserError,
+)
+from azero.run.folder import paths_of
+from azero.run.run import Run
+from azero.run.state import STAGES
+
+STAGE_PROGRAMS = {str(name): importlib.import_module(f"azero.{name}").main for name in STAGES}
+PROGRAMS = {"loop": loop.main, "initialize": STAGE_PROGRAMS["initialize"]}
+WRONG = {
+    "game": ({"game": GameConfig("missing.py")}, "missing.py"),
+    "options": ({"game": GameConfig(options={"size": 5})}, r"game\.options\.size"),
+    "device": ({"device": "cuda"}, "device=cuda"),
+    "backend": ({"inference": InferenceConfig("torch", "int8")}, "int8"),
+    "positions": ({"oracle": OracleConfig(file="nothing.gz")}, "nothing.gz"),
+    "self-play": (
+        {"selfplay": SelfplayConfig(games=10**9, concurrent_games=10**9)},
+        r"Self-play of tictactoe would take .* lower selfplay\.concurrent_games",
+    ),
+    "match": (
+        {"evaluate": EvaluateConfig(games=10**9)},
+        r"A match of tictactoe would take .* lower evaluate\.games",
+    ),
+    "source": ({"init_from": "nothing"}, "no run nothing"),
+}
+
+
+def files_in(folder: Path) -> list[Path]:
+    return sorted(folder.rglob("*"))
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+@pytest.mark.parametrize(("changes", "said"), WRONG.values(), ids=WRONG)
+def test_a_run_that_cannot_begin_is_refused_before_anything_is_written(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: Callable[[Config, str], int],
+    changes: dict[str, object],
+    said: str,
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match=said):
+        program(toy_config(tmp_path, **changes), NAME)
+    assert files_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("stage", STAGES[1:])
+def test_a_stage_of_a_run_that_is_not_there_is_refused_before_anything_is_written(
+    tmp_path: Path, stage: str
+) -> None:
+    with pytest.raises(UserError, match=f"Run {NAME} has not begun: .* initialize comes next, not {stage}"):
+        STAGE_PROGRAMS[stage](toy_config(tmp_path), NAME)
+    assert files_in(tmp_path) == []
+
+
+def test_a_source_that_does_not_fit_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="selfplay")
+    second = replace(config, init_from=NAME, run="second")
+    before = files_in(tmp_path)
+    for changes in ({"network": NetworkConfig(blocks=2, channels=8)}, {"game": GameConfig("connect_four")}):
+        with pytest.raises(UserError, match="network"):
+            loop.main(replace(second, **changes), "second")
+        assert files_in(tmp_path) == before
+
+
+def test_a_run_that_has_begun_no_longer_needs_its_source(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, cycles=0)
+    advance(config, until="selfplay")
+    second = replace(config, init_from=NAME, run="second")
+    assert loop.main(second, "second") == 0
+    paths_of(config, NAME).state.rename(tmp_path / "gone.json")
+    assert loop.main(second, "second") == 0
+
+
+@pytest.mark.parametrize("place", ["checkpoints", "data"])
+def test_a_folder_of_something_else_gets_no_lock_and_no_folder_beside_it(tmp_path: Path, place: str) -> None:
+    thesis = tmp_path / place / NAME / "thesis.txt"
+    thesis.parent.mkdir(parents=True)
+    thesis.write_text("all of it")
+    before = files_in(tmp_path)
+    with pytest.raises(UserError, match="thesis"):
+        loop.main(toy_config(tmp_path), NAME)
+    assert files_in(tmp_path) == before
+
+
+def test_data_that_another_run_works_on_is_refused_and_its_lock_stays(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    with Run.open(config, NAME, "the other one"):
+        before = files_in(tmp_path)
+        with pytest.raises(UserError, match=r"is in use by .*the other one"):
+            loop.main(replace(config, checkpoints=str(tmp_path / "elsewhere")), NAME)
+        assert files_in(tmp_path) == before

@@ -1,0 +1,575 @@
+"""TensorBoard files read back, the CSV, and what is printed."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import io
+import re
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from azero.config.schema import Config
+from azero.report import event_files
+from azero.report import reporter as metrics
+from azero.report.console import (
+    Console,
+    Progress,
+    estimate_seconds_left,
+    format_seconds,
+    format_stat,
+    live_line,
+    wrap,
+)
+from azero.report.event_files import EventFolder, chart, image_value, read_events
+from azero.report.pictures import policy_picture
+from azero.report.reporter import LAYOUT, LAYOUT_TAG, NullReporter, Reporter, is_committed, stage_of
+from azero.run.run import Paths, Run
+from azero.run.state import State
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> Paths:
+    (tmp_path / "checkpoints").mkdir()
+    return Paths(tmp_path / "checkpoints", tmp_path / "data")
+
+
+def make_run(paths: Paths, cycle: int = 0, stage: str = "selfplay", train_steps: int = 0) -> Run:
+    """A run that stands there."""
+    run = Run(Config(), "toy")
+    run.paths = paths
+    run.state = State(name="toy", seed=1, cycle=cycle, stage=stage, train_steps=train_steps)
+    return run
+
+
+def open_reporter(paths: Paths, cycle: int, stage: str, train_steps: int) -> Reporter:
+    return Reporter.open(make_run(paths, cycle, stage, train_steps), stream=io.StringIO())
+
+
+def play_cycle(
+    reporter: Reporter, cycle: int, stages: tuple[str, ...] = ("selfplay", "train", "evaluate")
+) -> None:
+    """Report what the stages of a cycle report; a cycle has ten training steps."""
+    if "selfplay" in stages:
+        with reporter.stage("selfplay", cycle, 9, 5, "games") as progress:
+            progress.update(5, batch_fill=0.9)
+        reporter.cycle_scalars(cycle, {"selfplay/game_length": 7.0 + cycle})
+        reporter.text("selfplay/game", f"X . .\ncycle {cycle}", cycle)
+        reporter.histogram("selfplay/root_value", np.linspace(-1, 1, 50), cycle)
+    if "train" in stages:
+        with reporter.stage("train", cycle, 9, 10, "steps"):
+            for step in range(10 * cycle - 9, 10 * cycle + 1, 3):
+                reporter.train_scalars(step, {"loss/policy": 1.0 / step})
+            reporter.histogram("train/value_error", np.zeros(4), 10 * cycle)
+    if "evaluate" in stages:
+        with reporter.stage("evaluate", cycle, 9, 4, "games"):
+            pass
+        reporter.end_cycle(cycle)
+        reporter.cycle_scalars(cycle, {"evaluate/score": 0.5 + cycle / 100})
+        reporter.image("correctness/policy", np.zeros((4, 5, 3), np.uint8), cycle)
+
+
+def read_tensorboard(folder: Path) -> EventAccumulator:
+    accumulator = EventAccumulator(
+        str(folder), size_guidance={"tensors": 0, "scalars": 0, "images": 0, "histograms": 0}
+    )
+    accumulator.Reload()
+    return accumulator
+
+
+def steps(folder: Path, tag: str) -> list[int]:
+    accumulator = read_tensorboard(folder)
+    for kind, read in (
+        ("scalars", accumulator.Scalars), ("tensors", accumulator.Tensors),
+        ("images", accumulator.Images), ("histograms", accumulator.Histograms),
+    ):  # fmt: skip
+        if tag in accumulator.Tags()[kind]:
+            return [event.step for event in read(tag)]
+    return []
+
+
+def raw_steps(folder: Path, tag: str) -> list[int]:
+    """Return the steps of a tag in the files, without TensorBoard's rule for restarts."""
+    found = []
+    for place in sorted(folder.iterdir()):
+        for event in read_events(place.read_bytes()):
+            found += [event.step for value in event.summary.value if value.tag == tag]
+    return found
+
+
+def read_csv(path: Path) -> list[dict[str, str]]:
+    with path.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_kind_of_stat_can_be_read_back(paths: Paths) -> None:
+    with open_reporter(paths, 0, "initialize", 0) as reporter:
+        play_cycle(reporter, 1)
+    cycle = read_tensorboard(paths.tensorboard / "cycle")
+    assert [(event.step, event.value) for event in cycle.Scalars("selfplay/game_length")] == [(1, 8.0)]
+    assert b"\n    seed=1\n" in cycle.Tensors("config")[0].tensor_proto.string_val[0]
+    assert cycle.Tensors("selfplay/game")[0].tensor_proto.string_val == [b"    X . .\n    cycle 1"]
+    assert (cycle.Images("correctness/policy")[0].width, cycle.Images("correctness/policy")[0].height) == (
+        5,
+        4,
+    )
+    histogram = cycle.Histograms("selfplay/root_value")[0].histogram_value
+    assert (histogram.num, histogram.min, histogram.max, sum(histogram.bucket)) == (50, -1, 1, 50)
+    assert [event.step for event in read_tensorboard(paths.tensorboard / "train").Scalars("loss/policy")] == [
+        1,
+        4,
+        7,
+        10,
+    ]
+
+
+def test_steps_strictly_increase_when_a_stage_is_repeated(paths: Paths) -> None:
+    with open_reporter(paths, 0, "initialize", 0) as reporter:
+        play_cycle(reporter, 1)
+        play_cycle(reporter, 2, ("selfplay", "train"))  # killed in the middle of training, before its commit
+    with open_reporter(paths, 1, "train", 10) as reporter:
+        play_cycle(reporter, 2, ("train", "evaluate"))
+    with open_reporter(paths, 2, "selfplay", 20) as reporter:
+        play_cycle(reporter, 3)
+    with open_reporter(paths, 2, "selfplay", 20) as reporter:  # killed before self-play was committed
+        play_cycle(reporter, 3)
+    train, cycle = paths.tensorboard / "train", paths.tensorboard / "cycle"
+    for read in (steps, raw_steps):
+        assert read(train, "loss/policy") == [1, 4, 7, 10, 11, 14, 17, 20, 21, 24, 27, 30]
+        assert read(train, "train/value_error") == [10, 20, 30]
+        for tag in (
+            "selfplay/game_length",
+            "selfplay/game",
+            "selfplay/root_value",
+            "evaluate/score",
+            "correctness/policy",
+        ):
+            assert read(cycle, tag) == [1, 2, 3]
+        assert read(cycle, LAYOUT_TAG) == [0]
+        assert read(cycle, "config") == [0]  # it did not change
+
+
+def test_a_tag_reported_twice_at_one_step_stays_once(paths: Paths) -> None:
+    with open_reporter(paths, 0, "selfplay", 0) as reporter:
+        reporter.cycle_scalars(1, {"evaluate/score": 0.1})
+        reporter.cycle_scalars(1, {"evaluate/score": 0.2, "evaluate/elo_chain": 5.0})
+    assert steps(paths.tensorboard / "cycle", "evaluate/score") == [1]
+    assert steps(paths.tensorboard / "cycle", "evaluate/elo_chain") == [1]
+
+
+def test_a_config_that_changed_is_written_also_within_one_cycle(paths: Paths) -> None:
+    def open_with(minutes: float, cycle: int, stage: str) -> None:
+        run = make_run(paths, cycle, stage)
+        run.config = Config(minutes=minutes)
+        Reporter.open(run, stream=io.StringIO()).close()
+
+    def told() -> list[tuple[int, bool]]:
+        events = read_tensorboard(paths.tensorboard / "cycle").Tensors("config")
+        return [(event.step, b"\n    minutes=2.0\n" in event.tensor_proto.string_val[0]) for event in events]
+
+    open_with(0.0, 0, "initialize")
+    open_with(0.0, 1, "selfplay")
+    assert told() == [(0, False)]
+    open_with(1.0, 1, "selfplay")
+    open_with(2.0, 1, "train")
+    assert told() == [(0, False), (1, True)]
+    open_with(2.0, 1, "evaluate")
+    open_with(0.0, 2, "selfplay")
+    assert told() == [(0, False), (1, True), (2, False)]
+
+
+def test_stats_of_a_stage_that_is_taken_back_are_removed_and_reported_again(paths: Paths) -> None:
+    run = make_run(paths, 0, "selfplay", 0)
+    with Reporter.open(run, stream=io.StringIO()) as reporter:
+        play_cycle(reporter, 1)
+        assert reporter.stats(1)["evaluate/score"] == 0.51 and reporter.last_stat("evaluate/score") == 0.51
+        run.state = replace(run.state, stage="train")
+        reporter.cut_back(run)
+        assert (
+            reporter.stats(1) == {"selfplay/game_length": 8.0}
+            and reporter.last_stat("evaluate/score") is None
+        )
+        play_cycle(reporter, 1, ("train", "evaluate"))
+    assert raw_steps(paths.tensorboard / "train", "loss/policy") == [1, 4, 7, 10]
+    for tag in ("selfplay/game_length", "evaluate/score", "correctness/policy", "config"):
+        assert raw_steps(paths.tensorboard / "cycle", tag) == [0 if tag == "config" else 1]
+    assert [row["evaluate/score"] for row in read_csv(paths.metrics_csv)] == ["0.51"]
+
+
+def test_a_record_cut_off_by_a_crash_is_removed(paths: Paths) -> None:
+    with open_reporter(paths, 0, "initialize", 0) as reporter:
+        play_cycle(reporter, 1)
+    (place,) = (paths.tensorboard / "cycle").iterdir()
+    whole = place.read_bytes()
+    place.write_bytes(whole + whole[-300:-20])
+    open_reporter(paths, 1, "selfplay", 10).close()
+    assert place.read_bytes() == whole
+
+
+def test_the_csv_has_one_row_a_cycle_and_is_cut_back(paths: Paths) -> None:
+    with open_reporter(paths, 0, "initialize", 0) as reporter:
+        for cycle in (1, 2, 3):
+            play_cycle(reporter, cycle)
+    rows = read_csv(paths.metrics_csv)
+    assert [row["cycle"] for row in rows] == ["1", "2", "3"]
+    assert [row["evaluate/score"] for row in rows] == ["0.51", "0.52", "0.53"]
+    assert rows[1]["loss/policy"] == "0.05"  # the last of the cycle, at step 20
+    with open_reporter(paths, 1, "train", 10) as reporter:
+        play_cycle(reporter, 2, ("train", "evaluate"))
+    rows = read_csv(paths.metrics_csv)
+    assert [row["cycle"] for row in rows] == ["1", "2"]
+    assert rows[1]["selfplay/game_length"] == "9"  # self-play of the second cycle was committed
+    with open_reporter(paths, 1, "selfplay", 10) as reporter:
+        reporter.cycle_scalars(2, {"selfplay/game_length": 4.0})
+    assert read_csv(paths.metrics_csv)[1]["evaluate/score"] == ""
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no table", "cycle,a\nx,1\n", "cycle,a\n1\n", "cycle,a\n1,2,3\n", "\x00\ufffd,\n1"]
+)
+def test_a_foreign_csv_is_replaced(paths: Paths, text: str) -> None:
+    paths.metrics_csv.write_text(text)
+    with open_reporter(paths, 4, "selfplay", 0) as reporter:
+        reporter.cycle_scalars(5, {"evaluate/score": 0.5})
+    assert read_csv(paths.metrics_csv) == [{"cycle": "5", "evaluate/score": "0.5"}]
+
+
+class FullDisk:
+    """A file on which the next write fails half-way, as on a full disk."""
+
+    def __init__(self, file: Any) -> None:
+        self.file = file
+        self.name = file.name
+
+    def write(self, data: bytes) -> None:
+        self.file.write(data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def test_a_dead_writer_is_reported_once_and_reopened(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_files, "RETRY_SECONDS", 0.0)
+    stream = io.StringIO()
+    with Reporter.open(make_run(paths), stream=stream) as reporter:
+        for cycle in range(1, 7):
+            if cycle in (2, 4):
+                reporter._folders["cycle"]._file = FullDisk(reporter._folders["cycle"]._file)
+            reporter.cycle_scalars(cycle, {"evaluate/score": 0.5})
+    assert steps(paths.tensorboard / "cycle", "evaluate/score") == [1, 3, 5, 6]
+    assert stream.getvalue().count("No space left on device") == 1
+    assert [row["cycle"] for row in read_csv(paths.metrics_csv)] == ["1", "2", "3", "4", "5", "6"]
+
+
+def test_soon_after_a_failure_nothing_is_tried(tmp_path: Path) -> None:
+    (tmp_path / "cycle").write_text("a file where a folder should be")
+    folder = EventFolder(tmp_path / "cycle", lambda step, tag: True)
+    with pytest.raises(OSError):
+        folder.write("scalar", 1, {"a": 1.0})
+    folder.write("scalar", 2, {"a": 1.0})
+
+
+def test_a_folder_that_cannot_be_written_does_not_stop_a_run(paths: Paths) -> None:
+    paths.tensorboard.write_text("a file where a folder should be")
+    paths.metrics_csv.mkdir()
+    stream = io.StringIO()
+    with Reporter.open(make_run(paths), stream=stream) as reporter:
+        play_cycle(reporter, 1)
+    assert stream.getvalue().count("could not be written (") == 3  # both event folders and the CSV
+
+
+def test_ratings_are_replaced_as_a_whole_and_a_refusal_is_reported_once(paths: Paths) -> None:
+    stream = io.StringIO()
+    with Reporter.open(make_run(paths), stream=stream) as reporter:
+        for text in ("first\n", "second\n", "second\n"):
+            reporter.ratings(text)
+            assert paths.ratings_csv.read_text() == text
+        paths.ratings_csv.unlink()
+        paths.ratings_csv.mkdir()
+        for _ in range(2):
+            reporter.ratings("third\n")
+    assert stream.getvalue().count(f"{paths.ratings_csv} could not be written (") == 1
+
+
+def test_stats_belong_to_the_stage_that_reports_them() -> None:
+    stages = {
+        "config": "initialize",
+        "replay/window_examples": "train",
+        "time/train": "train",
+        "time/other": "evaluate",
+    }
+    assert {tag: stage_of(tag) for tag in stages} == stages
+    assert is_committed(3, "evaluate/score", 3, "selfplay")
+    assert is_committed(4, "selfplay/draws", 3, "train")
+    assert not is_committed(4, "train/lr", 3, "train")
+    assert not is_committed(0, "config", 0, "initialize")
+    assert is_committed(0, "config", 0, "selfplay")
+
+
+def test_the_layout_asks_only_for_tags_of_known_groups() -> None:
+    tags = [tag for charts in LAYOUT.values() for text in charts.values() for tag in text.split()]
+    assert {tag.partition("/")[0] for tag in tags} <= {*metrics.STAGE_OF_GROUP, "time"}
+    # a tag with limits stands alone with them, and is drawn in a band
+    banded = [text.split() for charts in LAYOUT.values() for text in charts.values() if "_low" in text]
+    assert [tags[0] for tags in banded] == ["evaluate/score", "rating/elo"]
+    for value, *limits in banded:
+        assert limits == [f"{value}_low", f"{value}_high"]
+        assert chart("title", [value, *limits])["margin"]["series"][0]["value"] == value
+
+
+def test_the_loss_chart_shows_the_loss_of_every_head_that_is_on() -> None:
+    (pattern,) = chart("loss", LAYOUT["start here"]["loss"].split())["multiline"]["tag"]
+    for tag in ("loss/policy", "loss/value", "loss/total", "loss/opponent_reply"):
+        assert re.search(pattern, tag)
+    assert not re.search(pattern, "train/policy_loss")
+
+
+def test_without_a_terminal_there_is_one_plain_line_a_stage(paths: Paths) -> None:
+    stream = io.StringIO()
+    with (
+        Reporter.open(make_run(paths), stream=stream) as reporter,
+        reporter.stage("selfplay", 3, 10, 500, "games") as progress,
+    ):
+        for games in range(0, 501, 100):
+            progress.update(games, simulations_per_second=95_120.4, batch_fill=0.914)
+    (line,) = stream.getvalue().splitlines()
+    assert line.startswith("cycle  3/10  self-play  500 games in 0.")
+    assert line.endswith("95,120 simulations/s  batch fill 91 %")
+    assert line.isprintable()
+
+
+def test_a_stage_that_raises_prints_no_line(paths: Paths) -> None:
+    stream = io.StringIO()
+    with (
+        Reporter.open(make_run(paths), stream=stream) as reporter,
+        pytest.raises(KeyboardInterrupt),
+        reporter.stage("selfplay", 1, 10, 500, "games"),
+    ):
+        raise KeyboardInterrupt
+    assert stream.getvalue() == ""
+
+
+def test_on_a_terminal_the_line_is_live_and_the_last_one_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "160")
+    stream = Terminal()
+    console = Console(stream)
+    console.stage_seconds = {"selfplay": [60.0], "train": [30.0], "evaluate": [10.0]}
+    with console.stage("evaluate", 2, 4, 40, "games") as progress:
+        progress.update(40, result="promoted", score=0.625)
+        console.message("[not markup]")
+    shown = stream.getvalue()
+    assert "\x1b[" in shown
+    assert "[not markup]" in shown
+    # two more cycles of 60 + 30 s, and as long a match as this one, which took no time
+    assert "40/40 games  3 min 00 s left  promoted  score 62 %" in shown
+    assert shown.rstrip().endswith("promoted  score 62 %")
+
+
+SHOWN = ("cycle 1/2", "self-play", "  173/3,000 games", "3 min 20 s left")
+STATS = ("1,642 games/s", "40,263 simulations/s", "batch fill 10 %")
+
+
+@pytest.mark.parametrize(
+    "width,line",
+    [
+        (40, ("self-play", 8, "173/3,000  3 min 20 s")),  # 9 + 8 + 21 and two spaces are 40
+        (60, ("self-play", 8, "  173/3,000 games  3 min 20 s left")),  # 53 of 60: no room for a stat of 13
+        (80, ("cycle 1/2  self-play", 8, "  173/3,000 games  3 min 20 s left  1,642 games/s")),  # 79
+        (
+            120,  # 20 + 24 + 71 and two spaces are 117
+            ("cycle 1/2  self-play", 24, "  ".join(("  173/3,000 games  3 min 20 s left", *STATS[:2]))),
+        ),
+        (200, ("cycle 1/2  self-play", 24, "  ".join(("  173/3,000 games  3 min 20 s left", *STATS)))),
+    ],
+)
+def test_the_live_line_keeps_stage_bar_count_and_time_left(width: int, line: tuple[str, int, str]) -> None:
+    shown = live_line(width, *SHOWN, STATS)
+    assert len(shown.head) + 1 + shown.bar + 1 + len(shown.note) <= width
+    assert shown == line
+
+
+def test_the_live_line_fits_a_very_narrow_terminal() -> None:
+    assert live_line(24, *SHOWN, STATS) == ("self-play", 4, "173/3,000")
+
+
+def test_a_line_is_wrapped_between_its_parts_never_within_a_word() -> None:
+    parts = ["cycle 1/2", "self-play", "3,000 games in 12 s", "1,642 games/s", "batch fill 10 %"]
+    assert wrap(parts, 40).splitlines() == [
+        "cycle 1/2  self-play",
+        "  3,000 games in 12 s  1,642 games/s",
+        "  batch fill 10 %",
+    ]
+    assert wrap(parts, 200) == "  ".join(parts)
+
+
+def test_a_message_is_wrapped_at_words_and_a_command_is_left_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    Console(stream).message(
+        "one two three four five six seven eight nine\n  azero play run=a_very_long_name side=second"
+    )
+    assert stream.getvalue().splitlines() == [
+        "one two three four five six seven eight",
+        "  nine",
+        "  azero play run=a_very_long_name side=second",
+    ]
+
+
+def test_a_stage_that_compiles_says_so_until_something_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = Terminal()
+    with Console(stream).stage("selfplay", 1, 4, 40, "games") as progress:
+        progress.update(0, doing="compiling", games_per_second=0.0)
+        while "compiling" not in stream.getvalue():  # the line is drawn eight times a second
+            time.sleep(0.05)
+        shown = stream.getvalue().rpartition("\r")[2]
+        assert "compiling" in shown and "0/40" not in shown and "games/s" not in shown
+        progress.update(40, games_per_second=12.0)
+    finished = stream.getvalue().splitlines()[-1]
+    assert finished.endswith("s  12 games/s") and "compiling" not in finished
+
+
+def test_a_run_bounded_by_minutes_shows_them_and_one_of_a_unit_is_singular() -> None:
+    stream = io.StringIO()
+    console = Console(stream)
+    console.minutes, console.deadline = 60.0, time.monotonic() + 29 * 60  # 31 of 60 minutes are over
+    with console.stage("selfplay", 12, 1000, 1, "games") as progress:
+        progress.update(1)
+    assert stream.getvalue().startswith("cycle 12, 31 of 60 min  self-play  1 game in 0.0 s")
+
+
+def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    with Console(stream).stage("selfplay", 1, 4, 40, "games") as progress:
+        progress.update(40)
+    colours = re.findall(r"\x1b\[[0-9;]*m", stream.getvalue())
+    assert not [code for code in colours if re.search(r"[\[;][349][0-9]", code)]
+
+
+def test_the_time_left_counts_the_rest_of_the_stage_the_cycle_and_the_run() -> None:
+    seconds = {"selfplay": [60.0], "train": [30.0], "evaluate": [10.0]}
+    # half of training took 20 s, so 20 more; then a match of 10; then two cycles of 60 + 40 + 10
+    assert estimate_seconds_left(seconds, "train", 2, 4, elapsed=20, share_done=0.5) == 20 + 10 + 2 * 110
+    assert estimate_seconds_left(seconds, "evaluate", 4, 4, elapsed=4, share_done=0.0) == 6
+    assert estimate_seconds_left({"selfplay": [60.0]}, "train", 1, 4, elapsed=20, share_done=0.5) is None
+
+
+def test_the_time_left_is_known_after_a_resume(paths: Paths) -> None:
+    with open_reporter(paths, 0, "selfplay", 0) as reporter:
+        for stage in ("selfplay", "train", "evaluate"):
+            reporter.cycle_scalars(1, {f"time/{stage}": 10.0})
+        assert reporter._console.seconds_left("selfplay", 2, 2, 0.0, 0.0) == 30
+    with open_reporter(paths, 1, "selfplay", 0) as reporter:
+        assert reporter._console.seconds_left("selfplay", 2, 2, 0.0, 0.0) == 30
+
+
+def test_the_time_left_is_at_most_the_bound_of_the_run() -> None:
+    console = Console(io.StringIO())
+    assert console.seconds_left("selfplay", 1, 10, 5.0, 0.5) is None
+    console.deadline = 0.0
+    assert console.seconds_left("selfplay", 1, 10, 5.0, 0.5) == 0.0
+
+
+@pytest.mark.parametrize(
+    "name,value,text",
+    [
+        ("games", 5000, "games 5,000"), ("loss", 0.81234, "loss 0.812"), ("loss", float("nan"), "loss nan"),
+        ("games_per_second", 12.34, "12.3 games/s"), ("cache_hits", 0.5, "cache hits 50 %"),
+        ("result", "promoted", "promoted"),
+    ],
+)  # fmt: skip
+def test_stats_are_written_for_people(name: str, value: float | str, text: str) -> None:
+    assert format_stat(name, value) == text
+
+
+def test_seconds_are_written_for_people() -> None:
+    assert [format_seconds(s) for s in (0.04, 9.96, 59.4, 200, 7500)] == [
+        "0.0 s",
+        "10 s",
+        "59 s",
+        "3 min 20 s",
+        "2 h 05 min",
+    ]
+
+
+def test_the_null_reporter_takes_everything() -> None:
+    reporter = NullReporter()
+    play_cycle(reporter, 1)
+    reporter.message("nothing")
+    reporter.close()
+    with reporter.stage("train", 1, 1, 1, "steps") as progress:
+        assert isinstance(progress, Progress)
+
+
+def test_neither_torch_nor_rich_is_imported_without_a_terminal() -> None:
+    heavy = ("torch", "rich", "tensorboard", "PIL")
+    program = f"import sys, azero.report.reporter; print([name for name in {heavy} if name in sys.modules])"
+    result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert result.stdout == "[]\n"
+
+
+def test_a_png_is_what_other_programs_read() -> None:
+    image_module = pytest.importorskip("PIL.Image")
+    picture = np.random.default_rng(1).integers(0, 256, (5, 7, 3), np.uint8)
+    file = io.BytesIO(image_value("picture", picture).image.encoded_image_string)
+    assert (np.asarray(image_module.open(file)) == picture).all()
+
+
+def test_the_policy_picture_shows_marks_heat_and_right_moves() -> None:
+    boards = np.zeros((3, 3, 3), np.int8)
+    boards[:, 0, 0], boards[:, 2, 2] = 1, -1
+    policy = np.full((3, 9), 0.1)
+    policy[0, 4] = policy[1, 4] = 0.9
+    right = np.zeros((3, 9), np.bool_)
+    right[0, 4] = right[1, 1] = True
+    picture = policy_picture(boards, policy, right, ["0,8", "", "4"], across=2)
+    tile = 3 * 54 + 2 * 14 + 24, 3 * 54 + 2 * 14  # three cells, a margin on both sides, the caption
+    assert picture.shape == (2 * tile[0], 2 * tile[1], 3)
+    assert picture.dtype == np.uint8
+
+    def cell_colour(board: int, cell: int, y: float, x: float) -> tuple[int, ...]:
+        top, left = board // 2 * tile[0] + 14 + cell // 3 * 54, board % 2 * tile[1] + 14 + cell % 3 * 54
+        return tuple(picture[top + int(y * 54), left + int(x * 54)].tolist())
+
+    red, green, blue = cell_colour(0, 0, 0.5, 0.5)
+    assert blue > red  # the X in the middle of its cell
+    red, green, blue = cell_colour(0, 8, 0.5, 0.25)
+    assert red > blue  # the O at the side of its ring
+    red, green, blue = cell_colour(0, 4, 0.04, 0.5)
+    assert green > red  # the frame of a right move
+    red, green, blue = cell_colour(1, 4, 0.04, 0.5)
+    assert red > green  # and of a wrong one
+    assert cell_colour(0, 4, 0.9, 0.5)[2] < cell_colour(0, 5, 0.9, 0.5)[2]  # warmer where likelier
+    assert (
+        cell_colour(1, 1, 0.2, 0.8) == cell_colour(0, 4, 0.2, 0.8) != cell_colour(0, 1, 0.2, 0.8)
+    )  # the dot of a right move
+
+
+def test_the_screenshot_says_what_is_missing(tmp_path: Path) -> None:
+    script = Path(__file__).resolve().parent.parent / "scripts" / "screenshot.py"
+    command = [sys.executable, str(script), str(tmp_path), str(tmp_path / "page.png")]
+    result = subprocess.run(command, capture_output=True, text=True, env={"PATH": str(tmp_path)})
+    assert result.returncode == 2
+    (sentence,) = result.stderr.splitlines()
+    assert "no Chromium" in sentence

@@ -1,0 +1,150 @@
+"""The list of runs, and deleting one: exactly its two folders, and only when asked, answered and free."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from toy import toy_config
+
+from azero.config.schema import Config, GameConfig
+from azero.report.reporter import NullReporter
+from azero.run.run import Run, StopSignal
+from azero.runs import age_text, delete_run, list_runs, main, size_text
+from azero.stages import initialize
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """The settings of two runs: mine on tic-tac-toe, measured, and an older one of Hex on 5 x 5."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name, game in (
+        ("mine", GameConfig("tictactoe")),
+        ("old", GameConfig(name="hex", options={"size": 5})),
+    ):
+        config = toy_config(tmp_path, run=name, game=game)
+        with Run.open(config, name, "test") as run:
+            initialize.run_stage(config, run, NullReporter(), StopSignal())
+    Path("checkpoints/mine/metrics.csv").write_text("cycle,correctness/keeps_value_search\n1,0.9\n2,0.96\n")
+    before = time.time() - 3 * 86400
+    os.utime("checkpoints/old/state.json", (before, before))
+    Path("checkpoints/foreign").mkdir()
+    return config
+
+
+def test_the_table_has_a_line_for_each_run_the_latest_first(config: Config) -> None:
+    head, mine, old = list_runs(config).splitlines()
+    assert head.split() == ["run", "game", "cycle", "strength", "size", "last", "used"]
+    assert mine.split()[:6] == ["mine", "tictactoe", "0", "4", "%", "mistakes"] and mine.endswith("s ago")
+    assert old.split()[:4] == ["old", "hex", "5", "0"] and old.endswith("3 days ago")
+    assert max(map(len, (head, mine, old))) <= 80
+
+
+def test_a_narrow_terminal_shows_fewer_columns(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = list_runs(config).splitlines()
+    assert lines[0].split()[:3] == ["run", "game", "cycle"] and max(map(len, lines)) <= 40
+
+
+def test_a_damaged_run_is_in_the_table(config: Config) -> None:
+    Path("checkpoints/old/state.json").write_text("{")
+    assert "damaged" in list_runs(config)
+
+
+def test_without_runs_a_sentence_says_how_to_make_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([f"checkpoints={tmp_path}"]) == 0
+    assert "azero loop makes one" in capsys.readouterr().out
+
+
+def test_both_folders_of_the_run_go_and_nothing_else(
+    config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert delete_run(config, "mine", lambda question: "y") == 0
+    out = capsys.readouterr().out
+    assert "checkpoints/mine  " in out and "data/mine  " in out and "Run mine is deleted." in out
+    assert not Path("checkpoints/mine").exists() and not Path("data/mine").exists()
+    assert Path("checkpoints/old/state.json").exists() and Path("data/old").exists()
+    assert Path("checkpoints/foreign").exists()
+
+
+@pytest.mark.parametrize("answer", ["", "n", "no", "later"])
+def test_any_other_answer_keeps_the_run(config: Config, answer: str) -> None:
+    assert delete_run(config, "mine", lambda question: answer) == 1
+    assert Path("checkpoints/mine/state.json").exists() and Path("data/mine").exists()
+
+
+def test_without_anybody_to_answer_the_run_stays(config: Config) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "azero.runs", "delete=mine"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1 and "Nothing was deleted." in done.stdout and done.stderr == ""
+    assert Path("checkpoints/mine/state.json").exists()
+
+
+def test_a_run_at_work_is_refused(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    with Run.open(toy_config(Path.cwd(), run="mine"), "mine", "azero.loop"):
+        assert main(["delete=mine"]) == 2
+    assert "is in use by process" in capsys.readouterr().err
+    assert Path("checkpoints/mine/state.json").exists()
+
+
+@pytest.mark.parametrize(
+    "word, said",
+    [
+        ("delete=mien", "holds no run mien; did you mean mine?"),
+        ("delete=foreign", "holds no run foreign"),
+        ("delete=..", "run=.. cannot name a folder"),
+        ("delete=mine/champion", "cannot name a folder"),
+        ("remove=mine", "unknown setting 'remove'"),
+    ],
+)
+def test_what_is_no_run_is_refused(
+    config: Config, word: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([word]) == 2
+    error = capsys.readouterr().err
+    assert said in error and error.count("\n") == 1
+    assert Path("checkpoints/foreign").exists() and Path("checkpoints/mine").exists()
+
+
+def test_a_linked_folder_is_not_followed(
+    config: Config, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.move("data/mine", tmp_path / "elsewhere")
+    Path("data/mine").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(Exception, match="cannot be deleted"):
+        delete_run(config, "mine", lambda question: "y")
+    assert (tmp_path / "elsewhere").exists()
+
+
+def test_it_imports_neither_torch_nor_numba() -> None:
+    script = "import sys, azero.runs; assert not {'torch', 'numba'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_sizes_and_ages() -> None:
+    assert [size_text(size) for size in (0, 999, 1500, 25_400_000, 3.2e9)] == [
+        "0 B",
+        "999 B",
+        "1.5 kB",
+        "25 MB",
+        "3.2 GB",
+    ]
+    assert [age_text(age) for age in (5, 300, 7200, 86_400, 5e5)] == [
+        "5 s ago",
+        "5 min ago",
+        "2 h ago",
+        "1 day ago",
+        "6 days ago",
+    ]

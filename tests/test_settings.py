@@ -1,0 +1,39 @@
+"""Every setting is described once, and docs/settings.md is made from the descriptions."""
+
+from __future__ import annotations
+
+import pytest
+import settings as page_of_settings
+
+from azero.cli.help import groups
+from azero.config.schema import Config, flatten, settings, value_text
+
+
+def test_the_page_of_settings_is_the_code_s() -> None:
+    assert page_of_settings.PAGE.read_text() == page_of_settings.page(), (
+        "run python scripts/settings.py --write"
+    )
+
+
+def test_the_records_hold_every_setting_and_its_default() -> None:
+    assert {key: known.default for key, known in settings().items()} == flatten(Config())
+
+
+def test_two_configs_share_no_list() -> None:
+    assert Config().evaluate.anchors is not Config().evaluate.anchors
+
+
+def test_settings_of_one_algorithm_have_a_heading() -> None:
+    assert "search.c_puct" in groups()["search, PUCT only"]
+    assert "search.value_scale" in groups()["search, Gumbel only"]
+    assert "search.num_simulations" in groups()["search"]
+    assert [key for listed in groups().values() for key in listed if "." not in key] == list(groups()["run"])
+
+
+@pytest.mark.parametrize(
+    "value, text",
+    [(19652.0, "19652"), (0.1, "0.1"), (1_000_000, "1000000"), ([10, 100], "[10,100]"), ([], "[]"),
+     (None, "null"), (True, "true"), ("", '""'), ("auto", "auto"), ({}, "{}")],
+)  # fmt: skip
+def test_a_value_is_written_as_the_command_line_takes_it(value: object, text: str) -> None:
+    assert value_text(value) == text

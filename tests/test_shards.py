@@ -1,0 +1,468 @@
+"""Shards: games read back, damaged files stay out, hostile ones run nothing. The window and the batches."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from azero.config.schema import Config, TrainConfig, UserError
+from azero.replay.examples import GameRecord, examples_of
+from azero.replay.shards import (
+    COLUMNS,
+    dump_games,
+    load_games,
+    load_newest,
+    load_partial,
+    load_window,
+    write_games,
+    write_partial,
+)
+from azero.run.disk import DamagedFile
+from azero.run.run import Run, ShardEntry
+from azero.training.sampler import Sampler
+
+
+def make_record(number: int, plies: int, actions: int = 5, opening: int = 0) -> GameRecord:
+    """A game of random content; its number is its seed."""
+    rng = np.random.default_rng(number)
+    searched = np.arange(plies) >= opening
+    policy = rng.dirichlet(np.ones(actions), plies).astype(np.float32) * searched[:, None]
+    return GameRecord(
+        number=number,
+        states=rng.integers(0, 2**64, (plies, 2), np.uint64),
+        to_play=(np.arange(plies) % 2).astype(np.int8),
+        actions=rng.integers(0, actions, plies, np.int32),
+        policy_target=policy,
+        root_value=rng.uniform(-1, 1, plies).astype(np.float32),
+        searched=searched,
+        first_outcome=float(rng.integers(-1, 2)),
+    )
+
+
+RECORDS = [make_record(number, plies=3 + number % 5, opening=number % 2) for number in range(6)]
+SHARD = dump_games(RECORDS, "toy")
+
+
+def same(left: list[GameRecord], right: list[GameRecord]) -> bool:
+    """Equal values and equal dtypes, game by game."""
+    pairs = [
+        (np.asarray(getattr(one, name)), np.asarray(getattr(other, name)))
+        for one, other in zip(left, right, strict=True)
+        for name in GameRecord._fields
+    ]
+    return all(np.array_equal(one, other) and one.dtype == other.dtype for one, other in pairs)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Any:
+    config = Config(
+        checkpoints=str(tmp_path / "checkpoints"), data=str(tmp_path / "data"), train=TrainConfig(window=256)
+    )
+    with Run.open(config, "toy", "test") as opened:
+        yield opened
+
+
+def add_cycle(run: Run, cycle: int, records: list[GameRecord]) -> None:
+    run.commit(
+        replace(run.state, shards=[*run.state.shards, *write_games(run, cycle, records, "toy")], partial=[])
+    )
+
+
+def test_games_read_back_as_they_were() -> None:
+    assert same(load_games(SHARD, "shard"), RECORDS)
+
+
+def test_games_whose_plies_are_repeated_read_back_so_and_others_have_no_such_column() -> None:
+    repeated = [record._replace(repeats=np.arange(len(record.actions), dtype=np.uint8)) for record in RECORDS]
+    assert same(load_games(dump_games(repeated, "toy"), "shard"), repeated)
+    assert "repeats" not in GOOD and "repeats" in pickle.loads(dump_games(repeated, "toy"))["columns"]
+
+
+def test_games_with_proofs_read_back_so_alone_and_beside_repeated_plies() -> None:
+    proven = [record._replace(proven=np.arange(len(record.actions)) % 3 == 0) for record in RECORDS]
+    both = [record._replace(repeats=np.arange(len(record.actions), dtype=np.uint8)) for record in proven]
+    assert same(load_games(dump_games(proven, "toy"), "shard"), proven) and "proven" not in GOOD
+    assert same(load_games(dump_games(both, "toy"), "shard"), both)
+    some = [proven[0], *RECORDS[1:]]  # those of an older version among them
+    assert same(
+        load_games(dump_games(some, "toy"), "shard"), [record._replace(proven=None) for record in some]
+    )
+
+
+def test_a_shard_s_examples_are_counted_as_they_will_be_read(run: Any) -> None:
+    """Only some games have plies repeated three times, so that no game is read so."""
+    some = [RECORDS[0]._replace(repeats=np.full(len(RECORDS[0].actions), 3, np.uint8)), *RECORDS[1:]]
+    (shard,) = write_games(run, 1, some, "toy")
+    assert shard.examples == sum(record.num_examples for record in load_games(run.read_file(shard), "shard"))
+    assert shard.examples == sum(record.num_examples for record in RECORDS)
+
+
+def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
+    copies = [
+        record._replace(states=record.states.copy(), actions=record.actions.copy()) for record in RECORDS
+    ]
+    assert dump_games(copies, "".join(["t", "oy"])) == SHARD
+
+
+def test_no_games_are_a_shard_too() -> None:
+    assert load_games(dump_games([], "toy"), "shard") == []
+
+
+def test_arrays_that_come_out_may_be_written_to() -> None:
+    load_games(SHARD, "shard")[0].states[0] = 0
+
+
+def is_refused_or_sound(data: bytes) -> None:
+    """A damaged shard raises DamagedFile. A change of numbers alone may pass; the digest finds it."""
+    try:
+        records = load_games(data, "shard")
+    except DamagedFile:
+        return
+    for record in records:
+        plies = len(record.actions)
+        assert all(len(column) == plies for column in record[1:7])
+        assert np.isfinite(record.policy_target).all() and np.isfinite(record.root_value).all()
+        assert set(record.searched.view(np.uint8)) <= {0, 1}
+
+
+@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_damaged_bytes_never_do_anything_but_raise(data: st.DataObject) -> None:
+    how = data.draw(st.sampled_from(["flip", "cut", "insert", "swap", "noise"]))
+    place = data.draw(st.integers(0, len(SHARD) - 1) | st.integers(0, 200))
+    some = data.draw(st.binary(min_size=1, max_size=12))
+    end = place + len(some)
+    is_refused_or_sound(
+        {
+            "flip": SHARD[:place] + bytes([SHARD[place] ^ 1 << some[0] % 8]) + SHARD[place + 1 :],
+            "cut": SHARD[:place],
+            "insert": SHARD[:place] + some + SHARD[place:],
+            "swap": SHARD[:place] + some + SHARD[end:],
+            "noise": some * (1 + place % 50),
+        }[how]
+    )
+
+
+def test_every_single_byte_near_the_beginning_may_be_anything() -> None:
+    for place in range(120):
+        for value in range(0, 256, 3):
+            is_refused_or_sound(SHARD[:place] + bytes([value]) + SHARD[place + 1 :])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x80", b"PK\x03\x04", b"\x93NUMPY\x01\x00", b"N.", b".", SHARD[:-1], SHARD[1:], b"(" * 10**6],
+)
+def test_what_is_no_shard_is_refused(data: bytes) -> None:
+    with pytest.raises(DamagedFile):
+        load_games(data, "shard")
+
+
+def columns_with(name: str, value: Any) -> bytes:
+    content = pickle.loads(SHARD)
+    content["columns"][name] = value
+    return pickled_plainly(content)
+
+
+def pickled_plainly(content: Any) -> bytes:
+    """As `dump_games` pickles: builtins, no memo."""
+    buffer = io.BytesIO()
+    pickler = pickle.Pickler(buffer, protocol=4)
+    pickler.fast = True
+    pickler.dump(content)
+    return buffer.getvalue()
+
+
+GOOD = pickle.loads(SHARD)["columns"]
+TOTAL = sum(len(record.actions) for record in RECORDS)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("states", ("<u8", (TOTAL, 3), GOOD["states"][2])),  # more than its bytes hold
+        ("states", ("<u8", (TOTAL * 2,), GOOD["states"][2])),  # another number of dimensions
+        ("states", ("<u8", (-TOTAL, -2), GOOD["states"][2])),  # product as expected, sizes impossible
+        ("states", ("<u8", (2**40, 2**40), GOOD["states"][2])),
+        ("states", ("<u8", (TOTAL - 1, 2), GOOD["states"][2][:-16])),  # fewer rows than plies
+        ("states", ("|O8", (TOTAL, 2), GOOD["states"][2])),  # NumPy objects would be pointers
+        ("states", ("<f8", (TOTAL, 2), GOOD["states"][2])),
+        ("states", ("<u8", [TOTAL, 2], GOOD["states"][2])),
+        ("states", None),
+        ("searched", ("|b1", (TOTAL,), b"\x02" * TOTAL)),  # neither True nor False
+        ("plies", ("<i8", (6,), np.array([TOTAL + 5, -5, 0, 0, 0, 0]).tobytes())),  # the sum is right
+        (
+            "plies",
+            ("<i8", (6,), np.array([2**62, 2**62, 2**62, 2**62, TOTAL, 0]).tobytes()),
+        ),  # the sum wraps around
+        ("number", ("<i8", (5,), GOOD["number"][2][:-8])),
+        ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), np.nan, np.float32).tobytes())),
+        ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), -0.2, np.float32).tobytes())),
+        ("root_value", ("<f4", (TOTAL,), np.full(TOTAL, np.inf, np.float32).tobytes())),
+        ("first_outcome", ("<f4", (6,), np.full(6, 7, np.float32).tobytes())),
+        ("actions", ("<i4", (TOTAL,), np.full(TOTAL, 5, np.int32).tobytes())),
+        ("to_play", ("|i1", (TOTAL,), np.full(TOTAL, 2, np.int8).tobytes())),
+        ("extra", ("<i4", (0,), b"")),
+    ],
+)
+def test_columns_that_do_not_fit_are_refused(name: str, value: Any) -> None:
+    with pytest.raises(DamagedFile):
+        load_games(columns_with(name, value), "shard")
+
+
+@pytest.mark.parametrize("key, value", [("format", 2), ("game", 3), ("columns", []), ("columns", {})])
+def test_other_content_is_refused(key: str, value: Any) -> None:
+    assert same(
+        load_games(pickled_plainly(pickle.loads(SHARD)), "shard"), RECORDS
+    )  # the ground the cases stand on
+    with pytest.raises(DamagedFile):
+        load_games(pickled_plainly({**pickle.loads(SHARD), key: value}), "shard")
+
+
+class Reduces:
+    """Pickles as a call."""
+
+    def __init__(self, function: Callable[..., Any], *arguments: Any) -> None:
+        self.call = (function, arguments)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return self.call
+
+
+def hostile(marker: Path) -> dict[str, bytes]:
+    """Pickles that would create `marker`, or bring the process down, in a plain unpickler."""
+    name = str(marker).encode()
+    text = f"__import__('os').mkdir({str(marker)!r})"
+    return {
+        "system, protocol 0": pickle.dumps(Reduces(os.system, f"touch {marker}"), 0),
+        "system, protocol 4": pickle.dumps(Reduces(os.system, f"touch {marker}"), 4),
+        "mkdir": pickle.dumps(Reduces(os.mkdir, str(marker))),
+        "exec": pickle.dumps(Reduces(exec, text)),
+        "inside a shard": columns_with("states", Reduces(os.mkdir, str(marker))),
+        "global": b"cos\nsystem\n(Vtouch " + name + b"\ntR.",
+        "inst": b"(Vtouch " + name + b"\nios\nsystem\n.",
+        "object": b"(cos\nsystem\nVtouch " + name + b"\no.",
+        "stack global": b"\x80\x04\x8c\x02os\x8c\x06system\x93\x8c"
+        + bytes([len(name) + 6])
+        + b"touch "
+        + name
+        + b"\x85R.",
+        "new object": b"\x80\x02cbuiltins\nopen\nX" + len(name).to_bytes(4, "little") + name + b"\x85\x81.",
+        "extension": b"\x80\x02\x82\x01.",
+        "persistent": b"Pos.system\n.",
+        "numpy": pickle.dumps(np.arange(3)),
+        "import": b"cantigravity\nfly\n.",
+        "memo bomb": b"\x80\x04Nr\xff\xff\xff\xff.",
+        "long": b"\x80\x04\x8b\xff\xff\xff\x7f.",
+        "bytes": b"\x80\x04\x8e" + b"\xff" * 7 + b"\x7f.",
+        "nested key": b"\x80\x04})" + b"\x85" * 10**6 + b"Ns.",
+        "nested list": b"\x80\x04" + b"]" * 10**6 + b"a" * (10**6 - 1) + b".",
+    }
+
+
+@pytest.mark.parametrize("case", list(hostile(Path("marker"))))
+def test_a_hostile_pickle_runs_nothing(tmp_path: Path, case: str) -> None:
+    marker = tmp_path / "marker"
+    with pytest.raises(DamagedFile):
+        load_games(hostile(marker)[case], "shard")
+    assert not marker.exists() and "antigravity" not in sys.modules
+
+
+def test_the_hostile_pickles_are_hostile(tmp_path: Path) -> None:
+    """In a plain unpickler the first eight do create the marker, so the test above could fail."""
+    for number, case in enumerate(list(hostile(tmp_path))[:8]):
+        marker = tmp_path / str(number)
+        pickle.loads(hostile(marker)[case])
+        assert marker.exists(), case
+
+
+def test_a_cycle_gives_the_same_files_in_whatever_order_games_end(run: Run) -> None:
+    first = write_games(run, 1, RECORDS, "toy")
+    again = write_games(run, 1, RECORDS[::-1], "toy")
+    assert [entry.sha256 for entry in first] == [entry.sha256 for entry in again]
+    assert [(entry.games, entry.examples) for entry in first] == [
+        (6, sum(int(record.searched.sum()) for record in RECORDS))
+    ]
+
+
+def test_a_large_cycle_is_cut_into_shards(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 4)
+    entries = write_games(run, 1, RECORDS, "toy")
+    assert [(entry.file, entry.games) for entry in entries] == [
+        ("000001-000.pickle", 4),
+        ("000001-001.pickle", 2),
+    ]
+
+
+def test_the_newest_games_are_all_of_the_newest_cycle_that_is_whole(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 4)
+    assert load_newest(run) == []
+    add_cycle(run, 1, RECORDS[:3])
+    add_cycle(run, 2, RECORDS)
+    assert same(load_newest(run), RECORDS)
+    run.paths.of(run.state.shards[1].file).write_bytes(b"")
+    assert same(load_newest(run), RECORDS[4:])
+    run.paths.of(run.state.shards[1].file).write_bytes(b"")
+    assert same(load_newest(run), RECORDS[:3])
+
+
+def test_partial_games_come_back_and_damaged_ones_are_missing(run: Run) -> None:
+    for part in (RECORDS[:2], [], RECORDS[2:5]):
+        run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, 1, part, "toy")]))
+    assert same(load_partial(run), RECORDS[:5])
+    run.paths.of(run.state.partial[0].file).write_bytes(b"")
+    told: list[str] = []
+    assert same(load_partial(run, told.append), RECORDS[2:5])
+    assert (
+        len(told) == 1
+        and "000001-partial-000.pickle is damaged" in told[0]
+        and "without its 2 games" in told[0]
+    )
+    replayed = write_partial(run, 1, RECORDS[:2], "toy")
+    run.commit(replace(run.state, partial=[*run.state.partial, *replayed]))
+    assert len({entry.file for entry in run.state.partial}) == 2
+    assert sorted(record.number for record in load_partial(run)) == [0, 1, 2, 3, 4]
+
+
+def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
+    for cycle in (1, 2, 3):
+        add_cycle(run, cycle, [make_record(10 * cycle + number, plies=4) for number in range(5)])
+    everything = examples_of(
+        [make_record(10 * cycle + number, plies=4) for cycle in (1, 2, 3) for number in range(5)]
+    )
+    for window in (60, 100, 1, 20, 33):
+        examples = load_window(run, window)
+        for part, whole in zip(examples[:4], everything[:4], strict=True):
+            np.testing.assert_array_equal(part, whole[-window:])
+
+
+def test_the_window_mixes_root_values_as_it_is_asked(run: Run) -> None:
+    add_cycle(run, 1, RECORDS)
+    mixed = load_window(run, 1000, mix=0.5)
+    for part, whole in zip(mixed[:4], examples_of(RECORDS, 0.5)[:4], strict=True):
+        np.testing.assert_array_equal(part, whole)
+    assert not np.array_equal(mixed.value_target, load_window(run, 1000).value_target)
+
+
+def test_the_window_holds_the_extra_targets_it_is_asked_for(run: Run) -> None:
+    """The newest ten examples of five games of four plies; the target is the number of plies left."""
+    add_cycle(run, 1, [make_record(number, plies=4) for number in range(3)])
+    add_cycle(run, 2, [make_record(number, plies=4) for number in range(3, 5)])
+    plies_left = {"plies_left": lambda record: np.arange(len(record.actions), 0, -1, dtype=np.float32)}
+    assert load_window(run, 10, targets=plies_left).extra["plies_left"].tolist() == [
+        2,
+        1,
+        4,
+        3,
+        2,
+        1,
+        4,
+        3,
+        2,
+        1,
+    ]
+
+
+def test_only_the_shards_that_are_needed_are_read(run: Run) -> None:
+    for cycle in (1, 2):
+        add_cycle(run, cycle, [make_record(cycle, plies=8)])
+    run.paths.of("000001-000.pickle").write_bytes(b"damaged")
+    assert len(load_window(run, 8).states) == 8 and not run.state.quarantine
+
+
+@pytest.mark.parametrize("how", [b"", b"foreign", SHARD, None])
+def test_a_damaged_shard_goes_to_quarantine_and_is_counted(run: Run, how: bytes | None) -> None:
+    for cycle in (1, 2, 3):
+        add_cycle(run, cycle, [make_record(cycle, plies=8)])
+    path = run.paths.of("000002-000.pickle")
+    if how is None:
+        path.unlink()
+    else:
+        path.write_bytes(how)
+    told: list[str] = []
+    examples = load_window(run, 16, told.append)
+    np.testing.assert_array_equal(examples.states, examples_of([make_record(1, 8), make_record(3, 8)]).states)
+    assert len(told) == 1 and "000002-000.pickle is damaged" in told[0]
+    assert [entry.file for entry in run.state.shards] == ["000001-000.pickle", "000003-000.pickle"]
+    assert [entry.file for entry in run.state.quarantine] == ["000002-000.pickle"]
+    aside = run.paths.quarantine / "000002-000.pickle"
+    assert not path.exists() and (aside.exists() if how is None else aside.read_bytes() == how) == (
+        how is not None
+    )
+    assert (
+        run.paths.quarantine / "000002-000.pickle.reason.txt"
+    ).read_text().strip() == run.state.quarantine[0].reason
+    assert Run.read(run.config, "toy").state == run.state
+
+
+def test_a_shard_with_the_right_digest_and_the_wrong_content_goes_to_quarantine_too(run: Run) -> None:
+    add_cycle(run, 1, RECORDS)
+    entry = run.write_shard(2, 0, pickle.dumps({"format": 1}), 9, 9)
+    run.commit(replace(run.state, shards=[*run.state.shards, entry]))
+    assert len(load_window(run, 1000).states) == run.state.shards[0].examples
+    assert [shard.file for shard in run.state.quarantine] == ["000002-000.pickle"]
+
+
+def test_without_a_whole_shard_there_is_one_sentence(run: Run) -> None:
+    with pytest.raises(UserError, match="no whole shard"):
+        load_window(run, 10)
+
+
+def test_games_without_a_searched_ply_are_not_called_damaged(run: Run) -> None:
+    record = make_record(1, plies=4)
+    blind = record._replace(searched=np.zeros(4, np.bool_), policy_target=np.zeros_like(record.policy_target))
+    run.commit(replace(run.state, shards=write_games(run, 1, [blind], "toy")))
+    with pytest.raises(
+        UserError, match=r"No ply of the games in .* was searched in full, .* run=NAME"
+    ) as told:
+        load_window(run, 10)
+    assert not isinstance(told.value, DamagedFile) and len(run.state.shards) == 1
+
+
+def test_a_shard_entry_counts_games_and_examples(run: Run) -> None:
+    entry = write_games(run, 7, RECORDS, "toy")[0]
+    assert entry == ShardEntry("000007-000.pickle", entry.sha256, 7, 6, len(examples_of(RECORDS).states))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    examples=st.integers(1, 60),
+    batch_size=st.integers(2, 40),
+    steps=st.integers(1, 99),
+    seed=st.integers(0, 99),
+)
+def test_batches_are_full_and_every_example_comes_once_before_any_comes_twice(
+    examples: int, batch_size: int, steps: int, seed: int
+) -> None:
+    sampler = Sampler(examples, batch_size, steps, np.random.default_rng(seed))
+    batches = list(sampler)
+    assert len(batches) == len(sampler) == sampler.steps == steps
+    assert all(len(batch) == batch_size for batch in batches)
+    drawn = np.concatenate(batches)
+    for start in range(0, len(drawn) - examples + 1, examples):
+        assert sorted(drawn[start : start + examples]) == list(range(examples))
+    counts = np.bincount(drawn, minlength=examples)
+    assert counts.max() - counts.min() <= 1
+
+
+def test_the_same_generator_gives_the_same_batches() -> None:
+    once, twice = (np.concatenate(list(Sampler(50, 8, 3, np.random.default_rng(5)))) for _ in range(2))
+    np.testing.assert_array_equal(once, twice)
+    assert not np.array_equal(once, np.concatenate(list(Sampler(50, 8, 3, np.random.default_rng(6)))))
+
+
+def test_every_column_of_a_record_is_written() -> None:
+    assert set(GameRecord._fields) <= COLUMNS.keys()

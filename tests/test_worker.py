@@ -1,0 +1,393 @@
+"""One worker's compiled code: openings, the search before each ply, and the record that it writes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from searching import FakeInference, after
+
+from azero.config.schema import SearchConfig
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players.pv_mcts import PvMcts
+from azero.search.cache import make_cache
+from azero.search.mcts import receive_evaluations, write_rows
+from azero.search.puct import make_puct
+from azero.search.root import Temperature
+from azero.search.scratch import Scratch, make_scratch
+from azero.search.tree import NO_LEAF, ROOT, UNVISITED, Tree, make_tree, nodes_needed
+from azero.workers.games import (
+    FINISHED,
+    IDLE,
+    PLAYING,
+    PlaySettings,
+    Worker,
+    make_worker,
+    play_wave,
+    start_games,
+)
+
+GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
+PLAIN = PlaySettings(
+    num_simulations=16,
+    tree_reuse=True,
+    temperature=Temperature(1.0, 1000, 0, 0.0),
+    opening_fraction=0.0,
+    opening_plies=1,
+    full_search_fraction=1.0,
+    fast_simulations=0,
+    resign_threshold=-1.0,
+    resign_play_on=0.0,
+)
+NOISELESS = SearchConfig(dirichlet_fraction=0.0)
+NO_OPENING = np.zeros(0, np.int32)
+
+
+@pytest.fixture(scope="module")
+def game() -> Game:
+    return make_game("tictactoe")
+
+
+class HandDriven:
+    """A worker whose waves a test moves on one by one."""
+
+    def __init__(  # type: ignore[no-untyped-def]
+        self,
+        game: Game,
+        size: int,
+        settings: PlaySettings = PLAIN,
+        first_seed: int = 0,
+        answer=None,
+        opening: np.ndarray = NO_OPENING,
+        search: SearchConfig = NOISELESS,
+    ) -> None:
+        self.game, self.settings = game, settings
+        num_nodes = nodes_needed(settings.num_simulations, settings.tree_reuse) + 1
+        self.inference = FakeInference(game, answer, batch_size=size)
+        self.tree: Tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
+        self.worker: Worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
+        self.scratch: Scratch = make_scratch(game, num_nodes)
+        self.cache = make_cache(0, game.key_words, game.num_actions)
+        self.puct = make_puct(search)
+        self.planes = np.zeros((size, *game.planes_shape), np.float32)
+        self.rows = np.zeros(size, np.int64)
+        seeds, openings = (
+            np.arange(first_seed, first_seed + size, dtype=np.uint64),
+            np.tile(opening, (size, 1)),
+        )
+        start_games(
+            game.rule_addresses,
+            self.tree,
+            self.worker,
+            np.arange(size),
+            seeds,
+            openings,
+            settings,
+            self.scratch,
+        )
+
+    def wave(self) -> int:
+        """Move every game to its next evaluation; returns how many are finished."""
+        addresses = self.game.rule_addresses
+        return int(
+            play_wave(addresses, self.tree, self.cache, self.worker, self.puct, self.settings, self.scratch)
+        )
+
+    def evaluate(self) -> int:
+        """Answer every waiting leaf; returns how many there were."""
+        rows = int(write_rows(self.game.rule_addresses, self.tree, self.planes, self.rows))
+        logits, values = self.inference.infer(self.planes)
+        addresses = self.game.rule_addresses
+        receive_evaluations(addresses, self.tree, self.cache, self.rows, rows, logits, values, self.scratch)
+        return rows
+
+    def play_out(self) -> None:
+        """Until all games are finished."""
+        while self.wave() < len(self.worker.status):
+            self.evaluate()
+
+
+def test_a_game_without_an_opening_starts_at_the_initial_state(game: Game) -> None:
+    played = HandDriven(game, 5)
+    assert (played.worker.status == PLAYING).all() and (played.worker.ply == 0).all()
+    assert (played.tree.states[:, ROOT] == game.initial_state()).all()
+
+
+def test_openings_are_random_plies_that_count_as_not_searched(game: Game) -> None:
+    settings = PLAIN._replace(opening_fraction=1.0, opening_plies=4)
+    played = HandDriven(game, 4000, settings)
+    worker = played.worker
+    # 1, 2, 3 or 4 plies, a quarter of the games each
+    np.testing.assert_allclose(
+        np.bincount(worker.ply, minlength=6)[1:5] / 4000, 0.25, atol=5 * (0.25 * 0.75 / 4000) ** 0.5
+    )
+    assert worker.ply.min() == 1 and worker.ply.max() == 4
+    # the first action is any of nine
+    np.testing.assert_allclose(
+        np.bincount(worker.actions[:, 0], minlength=9) / 4000, 1 / 9, atol=5 * (8 / 81 / 4000) ** 0.5
+    )
+    for place in range(200):
+        state = game.initial_state()
+        for ply in range(worker.ply[place]):
+            assert (worker.states[place, ply] == state).all() and worker.to_play[place, ply] == game.to_play(
+                state
+            )
+            assert not worker.searched[place, ply]
+            assert worker.root_value[place, ply] == 0.0 and not worker.policy_target[place, ply].any()
+            state = game.step(state, int(worker.actions[place, ply]))
+        assert (played.tree.states[place, ROOT] == state).all()
+
+
+def test_an_opening_stops_before_the_ply_that_would_end_the_game(game: Game) -> None:
+    played = HandDriven(game, 100, PLAIN._replace(opening_fraction=1.0, opening_plies=100, num_simulations=4))
+    assert (played.worker.ply <= 8).all() and (played.worker.ply >= 1).all()
+    assert not any(game.is_terminal(state) for state in played.tree.states[:, ROOT])
+    played.play_out()
+    assert (played.worker.status == FINISHED).all()
+
+
+def test_a_given_opening_is_played_instead_of_a_random_one(game: Game) -> None:
+    settings = PLAIN._replace(opening_fraction=1.0, opening_plies=4)
+    played = HandDriven(game, 3, settings, opening=np.array([4, 0, 8], np.int32))
+    assert (played.worker.ply == 3).all() and (played.worker.actions[:, :3] == [4, 0, 8]).all()
+    assert (played.tree.states[:, ROOT] == after(game, 4, 0, 8)).all()
+    assert (played.worker.states[0, 2] == after(game, 4, 0)).all() and not played.worker.searched[:, :3].any()
+    played.play_out()
+    assert (played.worker.status == FINISHED).all()
+
+
+def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> None:
+    """The network takes X for lost throughout, so does X's first search: X resigns, but where it plays on."""
+
+    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        x_to_move = planes[0].sum() == planes[1].sum()  # as many stones of the mover as of the other
+        return np.zeros(9, np.float32), np.float32(-0.9 if x_to_move else 0.9)
+
+    played = HandDriven(game, 80, PLAIN._replace(resign_threshold=-0.8, resign_play_on=0.25), answer=answer)
+    played.play_out()
+    worker, on = played.worker, played.worker.plays_on
+    assert on.mean() == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 80) ** 0.5)
+    assert (
+        (worker.ply[~on] == 1).all()
+        and (worker.first_outcome[~on] == -1.0).all()
+        and worker.searched[~on, 0].all()
+    )
+    assert (worker.ply[on] >= 5).all()
+    assert worker.root_value[:, 0] == pytest.approx(-0.9, abs=1e-5)
+
+
+def test_the_second_player_resigns_too_and_by_its_search(game: Game) -> None:
+    """The network takes the empty board for lost, X's later ones for won: X's search knows better."""
+
+    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        o_to_move = planes[0].sum() != planes[1].sum()
+        return np.zeros(9, np.float32), np.float32(-0.9 if o_to_move or not planes[:2].any() else 0.9)
+
+    played = HandDriven(game, 20, PLAIN._replace(resign_threshold=-0.8), answer=answer)
+    played.play_out()
+    assert (played.worker.ply == 2).all() and (played.worker.first_outcome == 1.0).all()
+
+
+def test_a_move_that_ends_the_game_is_made_by_who_would_resign(game: Game) -> None:
+    """X has one cell left, 8, and takes itself for lost: it plays on into the draw."""
+    settings = PLAIN._replace(resign_threshold=0.5, opening_fraction=1.0, opening_plies=8)
+    played = HandDriven(game, 1, settings, opening=np.array([0, 4, 2, 1, 7, 6, 3, 5], np.int32))
+    played.play_out()
+    assert (
+        played.worker.root_value[0, 8] < 0.5
+        and played.worker.ply[0] == 9
+        and played.worker.first_outcome[0] == 0.0
+    )
+
+
+def test_the_share_of_games_with_an_opening_is_the_one_asked_for(game: Game) -> None:
+    played = HandDriven(game, 4000, PLAIN._replace(opening_fraction=0.3, opening_plies=2))
+    assert (played.worker.ply > 0).mean() == pytest.approx(0.3, abs=5 * (0.3 * 0.7 / 4000) ** 0.5)
+
+
+def test_after_a_wave_every_game_waits_for_the_network_or_is_finished(game: Game) -> None:
+    played = HandDriven(game, 12)
+    finished, evaluated = 0, []
+    while finished < 12:
+        finished = played.wave()
+        waiting = played.tree.searches["leaf"] != NO_LEAF
+        assert (waiting == (played.worker.status == PLAYING)).all()
+        assert finished == (played.worker.status == FINISHED).sum()
+        if finished < 12:
+            evaluated.append(played.evaluate())
+            assert evaluated[-1] == 12 - finished
+    assert evaluated[0] == 12
+
+
+def test_an_idle_place_plays_no_game(game: Game) -> None:
+    played = HandDriven(game, 3)
+    played.worker.status[1] = IDLE
+    while played.wave() < 2:
+        assert played.evaluate() <= 2
+    assert played.worker.status.tolist() == [FINISHED, IDLE, FINISHED]
+    assert played.worker.ply[1] == 0
+
+
+@pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move"])
+@pytest.mark.parametrize("tree_reuse", [True, False], ids=["tree kept", "tree anew"])
+def test_each_ply_s_target_and_value_are_those_of_a_search_of_its_state(name: str, tree_reuse: bool) -> None:
+    """Without noise, the player that a match uses finds the same visits, one state after the other."""
+    game = make_game(name)
+    settings = PLAIN._replace(tree_reuse=tree_reuse, num_simulations=24)
+    played = HandDriven(game, 6, settings)
+    played.play_out()
+    player = PvMcts(
+        game, FakeInference(game), SearchConfig(num_simulations=24, tree_reuse=tree_reuse), cache=0
+    )
+    player.new_games(np.zeros(6, np.uint64))
+    for place in range(6):
+        for ply in range(played.worker.ply[place]):
+            player.think(played.worker.states[place, ply][None], np.array([place]))
+            counts = player.visit_counts(np.array([place]))[0]
+            np.testing.assert_array_equal(
+                played.worker.policy_target[place, ply], (counts / counts.sum()).astype(np.float32)
+            )
+            assert played.worker.root_value[place, ply] == np.float32(
+                player.root_values(np.array([place]))[0]
+            )
+            assert played.worker.searched[place, ply]
+            assert counts[played.worker.actions[place, ply]] > 0
+
+
+def test_a_new_tree_has_exactly_the_simulations_asked_for_and_a_kept_one_more(game: Game) -> None:
+    for tree_reuse in (False, True):
+        played = HandDriven(game, 8, PLAIN._replace(tree_reuse=tree_reuse))
+        played.play_out()
+        at_end = played.tree.nodes["node_visits"][
+            :, ROOT
+        ]  # of the last search: 1 + its simulations, and those kept
+        assert (at_end == 17).all() if not tree_reuse else (at_end > 17).any()
+        assert (at_end >= 17).all()
+
+
+def test_at_temperature_0_the_most_visited_action_is_played(game: Game) -> None:
+    played = HandDriven(game, 8, PLAIN._replace(temperature=Temperature(1.0, 2, 0, 0.0)))
+    played.play_out()
+    worker = played.worker
+    best = worker.policy_target.argmax(axis=2)
+    for place in range(8):
+        assert (worker.actions[place, 2 : worker.ply[place]] == best[place, 2 : worker.ply[place]]).all()
+    assert (worker.actions[:, :2] != best[:, :2]).any()
+
+
+def test_the_outcome_is_the_first_player_s(game: Game) -> None:
+    """Players that want the lowest free cell: X 0, O 1, X 2, O 3, X 4, O 5; X wins with 6 (2 4 6)."""
+    lowest = np.arange(9, 0, -1, dtype=np.float32) * 40
+    settings = PLAIN._replace(num_simulations=1, temperature=Temperature(0.0, 0, 0, 0.0))
+    played = HandDriven(game, 2, settings, answer=lambda planes: (lowest, np.float32(0)))
+    played.play_out()
+    assert played.worker.actions[0, : played.worker.ply[0]].tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert played.worker.first_outcome.tolist() == [1.0, 1.0]
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    weights = np.exp(logits.astype(np.float64) - logits.max())
+    return weights / weights.sum()
+
+
+def test_noise_is_in_the_root_and_in_no_other_node(game: Game) -> None:
+    settings = PLAIN._replace(num_simulations=30)
+    played = HandDriven(game, 3, settings, search=SearchConfig(dirichlet_fraction=0.5))
+    for _ in range(8):
+        assert played.wave() == 0
+        played.evaluate()
+    tree = played.tree
+    for place in range(3):
+        for index in range(tree.searches["num_nodes"][place]):
+            if not tree.nodes["expanded"][place, index]:
+                continue
+            state = tree.states[place, index]
+            legal = game.legal_mask(state)
+            logits, _ = played.inference.answer(game.planes(state))
+            clean = softmax(logits[legal])
+            prior = tree.edges["prior"][place, index][legal]
+            if index == ROOT:
+                assert np.abs(prior - clean).max() > 0.01
+                assert prior.sum() == pytest.approx(1.0, abs=1e-6)
+            else:
+                np.testing.assert_allclose(prior, clean, atol=1e-6)
+
+
+def test_a_fast_search_has_a_clean_root_and_a_full_one_noise(game: Game) -> None:
+    settings = PLAIN._replace(num_simulations=30, full_search_fraction=0.5, fast_simulations=29)
+    played = HandDriven(game, 40, settings, search=SearchConfig(dirichlet_fraction=0.5))
+    for _ in range(2):
+        assert played.wave() == 0
+        played.evaluate()
+    logits, _ = played.inference.answer(game.planes(game.initial_state()))
+    clean = softmax(logits)
+    assert 5 < played.tree.searches["fast"].sum() < 35
+    for place, search in enumerate(played.tree.searches):
+        assert search["simulations_left"] == (28 if search["fast"] else 29)
+        noise = np.abs(played.tree.edges["prior"][place, ROOT] - clean).max()
+        assert noise < 1e-6 if search["fast"] else noise > 0.01
+
+
+def test_a_full_search_begins_with_the_root_s_temperature_and_a_fast_one_without(game: Game) -> None:
+    """At temperature 2 the square roots of the prior over their sum."""
+    warm = replace(NOISELESS, root_temperature=2.0, root_temperature_final=2.0)
+    settings = PLAIN._replace(num_simulations=30, full_search_fraction=0.5, fast_simulations=29)
+    played = HandDriven(game, 40, settings, search=warm)
+    for _ in range(2):
+        assert played.wave() == 0
+        played.evaluate()
+    clean = softmax(played.inference.answer(game.planes(game.initial_state()))[0])
+    soft = np.sqrt(clean) / np.sqrt(clean).sum()
+    assert np.abs(soft - clean).max() > 0.01
+    for place, search in enumerate(played.tree.searches):
+        np.testing.assert_allclose(
+            played.tree.edges["prior"][place, ROOT], clean if search["fast"] else soft, atol=1e-6
+        )
+
+
+def test_the_root_s_temperature_falls_with_the_plies(game: Game) -> None:
+    """From 4 to 1, half of the way each ply: 2.5 at ply 1, so the prior's power is 0.4."""
+    settings = PLAIN._replace(opening_fraction=1.0, opening_plies=1)
+    warm = replace(NOISELESS, root_temperature=4.0, root_temperature_halflife=1.0)
+    played = HandDriven(game, 1, settings, opening=np.array([4], np.int32), search=warm)
+    for _ in range(2):
+        assert played.wave() == 0
+        played.evaluate()
+    state = after(game, 4)
+    legal = game.legal_mask(state)
+    soft = softmax(played.inference.answer(game.planes(state))[0][legal]) ** 0.4
+    np.testing.assert_allclose(played.tree.edges["prior"][0, ROOT][legal], soft / soft.sum(), atol=1e-6)
+
+
+def test_the_surprise_of_a_ply_is_how_far_its_target_is_from_the_prior_before_noise(game: Game) -> None:
+    played = HandDriven(game, 6, search=SearchConfig(dirichlet_fraction=0.5))
+    played.play_out()
+    for place in range(6):
+        for ply in range(int(played.worker.ply[place])):
+            state = played.worker.states[place, ply]
+            legal = game.legal_mask(state)
+            clean, target = (
+                softmax(played.inference.answer(game.planes(state))[0][legal]),
+                played.worker.policy_target[place, ply, legal],
+            )
+            some = target > 0
+            expected = (target[some] * np.log(target[some] / clean[some])).sum()
+            assert played.worker.surprise[place, ply] == pytest.approx(expected, abs=1e-4)
+    assert played.worker.surprise.max() > 0.1
+
+
+def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:
+    played = HandDriven(game, 4, search=SearchConfig(dirichlet_fraction=1.0, dirichlet_alpha=0.3))
+    while (played.worker.ply == 0).any():
+        assert played.wave() == 0
+        played.evaluate()
+    for place in range(4):
+        state = played.tree.states[place, ROOT]
+        assert played.worker.ply[place] == 1
+        legal = game.legal_mask(state)
+        clean = softmax(played.inference.answer(game.planes(state))[0][legal])
+        assert played.tree.edges["child"][place, ROOT].max() != UNVISITED
+        assert np.abs(played.tree.edges["prior"][place, ROOT][legal] - clean).max() > 0.01
