@@ -6,7 +6,7 @@ import contextlib
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from azero.games.game import Game
 from azero.network.model import Network, OptimizerState
 from azero.replay.examples import Examples
 from azero.training.average import WeightAverage
-from azero.training.batches import Batch, draw_batch, load_data, to_device
+from azero.training.batches import Batch, TrainingData, draw_batch, load_data, to_device
 from azero.training.sampler import Sampler
 from azero.training.trainer import Ledger, Trainer
 
@@ -79,7 +79,7 @@ def fit(
     device: str,
     progress: Progress | None = None,
     *,
-    earlier: Earlier | None = None,
+    earlier: Earlier = Earlier(),
     steps: int | None = None,
 ) -> TrainResult:
     """Train a copy of a network on some examples.
@@ -95,7 +95,7 @@ def fit(
         device: "cpu" or "cuda".
         progress: called after every step, about twenty times with stats; an exception from it ends the
             training.
-        earlier: what to go on with; None: nothing.
+        earlier: what to go on with.
         steps: the number of steps; None: those of `train_steps` if all examples are new.
 
     Raises:
@@ -107,40 +107,24 @@ def fit(
             "network.policy_output=linear learns by squared error only; set train.policy_loss=mse."
         )
     begin = time.perf_counter()
-    earlier = earlier or Earlier()
     rng = np.random.default_rng(seed)
     count = len(examples.states)
     sampler = Sampler(count, config.batch_size, steps or train_steps(config, count, count), rng)
+    ledger = Ledger(sampler.steps, device)
     with deterministic(device):
         data = load_data(examples, game, device)
         trainer = Trainer(network, config, device, earlier.optimizer_state)
-        warmed = earlier.steps if trainer.went_on else 0
         averaged = None
         if config.ema_decay:
             first = earlier.average or network
             averaged = WeightAverage(first, trainer.network, config.ema_decay, earlier.steps)
-        ledger = Ledger(sampler.steps, device)
-
-        def drawn(rows: np.ndarray) -> Batch:
-            symmetries = None
-            if config.symmetries:
-                symmetries = to_device(rng.integers(len(game.action_symmetries), size=len(rows)), device)
-            return draw_batch(data, game, to_device(rows, device), symmetries)
-
-        for step, rows in enumerate(sampler):
-            lr = learning_rate(config, step, sampler.steps, warmed)
-            trainer.step(drawn(rows), lr, ledger)
-            if averaged:
-                averaged.follow()
-            stats = ledger.look(step + 1)
-            if stats:
-                stats["train/lr"] = ledger.latest["train/lr"] = lr
-            if progress:
-                progress(step + 1, sampler.steps, stats)
+        turn = rng if config.symmetries else None
+        warmed = earlier.steps if trainer.went_on else 0
+        make_steps(trainer, averaged, draw(data, game, sampler, turn), ledger, warmed, progress)
         if averaged:
             samples = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
             with trainer.autocast:
-                averaged.measure_statistics(drawn(rows).planes for rows in samples)
+                averaged.measure_statistics(batch.planes for batch in draw(data, game, samples, turn))
     trained = plain_copy(trainer.network, network)
     return TrainResult(
         network=plain_copy(averaged.network, network) if averaged else trained,
@@ -152,6 +136,39 @@ def fit(
         precision=trainer.precision,
         seconds=time.perf_counter() - begin,
     )
+
+
+def draw(
+    data: TrainingData, game: Game, numbers: Iterable[np.ndarray], turn: np.random.Generator | None
+) -> Iterator[Batch]:
+    """Yield the examples of each batch of numbers, turned by random symmetries; None turns none."""
+    device = data.plane_sources.device.type
+    for rows in numbers:
+        symmetries = None
+        if turn is not None:
+            symmetries = to_device(turn.integers(len(game.action_symmetries), size=len(rows)), device)
+        yield draw_batch(data, game, to_device(rows, device), symmetries)
+
+
+def make_steps(
+    trainer: Trainer,
+    averaged: WeightAverage | None,
+    batches: Iterable[Batch],
+    ledger: Ledger,
+    warmed: int,
+    progress: Progress | None,
+) -> None:
+    """Make a step with each batch. warmed: steps of the warm-up that earlier stages made."""
+    for done, batch in enumerate(batches, 1):
+        lr = learning_rate(trainer.config, done - 1, ledger.steps, warmed)
+        trainer.step(batch, lr, ledger)
+        if averaged:
+            averaged.follow()
+        stats = ledger.look(done)
+        if stats:
+            stats["train/lr"] = ledger.latest["train/lr"] = lr
+        if progress:
+            progress(done, ledger.steps, stats)
 
 
 @contextlib.contextmanager
