@@ -23,7 +23,7 @@ from azero.games import make_game
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import borrowed, kernel
 from azero.kernels.random_moves import mask_words, pick_legal
-from azero.search.repetition import same_key
+from azero.kernels.words import same_words
 from azero.search.tree import EDGE, NODE
 
 # names of conf/game: OpenSpiel's game
@@ -80,9 +80,9 @@ def repeats(rules, state, keys, ply):
     key = keys[ply + 1]
     rules.repetition_key(state, key)
     found = False
-    if not same_key(key, keys[ply]):
+    if not same_words(key, keys[ply]):
         for earlier in range(ply):
-            found |= same_key(key, keys[earlier])
+            found |= same_words(key, keys[earlier])
     return found
 
 

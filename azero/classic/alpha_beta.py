@@ -37,6 +37,7 @@ from azero.classic.transposition import (
 from azero.games.game import rules_at
 from azero.heuristics import heuristic_at
 from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.words import copy_words
 
 BEST_POSSIBLE = 1.0  # no outcome is better: a move that reaches it ends the search of a position
 NOTHING_YET = -np.inf
@@ -141,6 +142,12 @@ def best_of_the_rest(line, row, ordered):
 
 
 @part
+def if_legal(line, row, action):
+    """Return the move if it can still be searched in `row`, else NO_ACTION."""
+    return action if action != NO_ACTION and line.legal[row, action] else NO_ACTION
+
+
+@part
 def next_action(line, row, ordered):
     """Return the next move to search in `row`; NO_ACTION if there is none or the rest cannot matter."""
     if line.rows[row].best >= line.rows[row].beta and row != ROOT:
@@ -148,14 +155,10 @@ def next_action(line, row, ordered):
     action = NO_ACTION
     if line.rows[row].stage == TABLE_ACTION:
         line.rows[row].stage = KILLER
-        action = line.rows[row].table_action
-        if action != NO_ACTION and not line.legal[row, action]:
-            action = NO_ACTION
+        action = if_legal(line, row, line.rows[row].table_action)
     if action == NO_ACTION and line.rows[row].stage == KILLER:
         line.rows[row].stage = OTHERS
-        action = line.rows[row].killer
-        if action != NO_ACTION and not line.legal[row, action]:
-            action = NO_ACTION
+        action = if_legal(line, row, line.rows[row].killer)
     if action == NO_ACTION:
         action = best_of_the_rest(line, row, ordered)
     if action != NO_ACTION:
@@ -222,8 +225,7 @@ def begin_search(addresses, line, root, banned, depth, number, first_action, set
     first_action: the move to search first if moves are ordered, or NO_ACTION.
     """
     rules = rules_at(addresses)
-    for word in range(root.shape[0]):  # Numba's assignment of rows costs seconds of compilation
-        line.states[ROOT, word] = root[word]
+    copy_words(root, line.states[ROOT])
     line.rows[ROOT].to_play = rules.to_play(root)
     line.progress[0].row = ROOT
     line.progress[0].nodes = 0

@@ -16,7 +16,6 @@ game does everything between two of its evaluations in one call, with its own ra
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +24,10 @@ from azero.classic.rollouts import Judge, rollout
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_float
-from azero.search.mcts import backup, expand, softmax_over_legal
-from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reset
+from azero.kernels.words import copy_words
+from azero.search.mcts import backup, descend, expand, softmax_over_legal
+from azero.search.puct import best_action
+from azero.search.tree import NO_LEAF, ROOT, reset
 
 
 class AlphaGo(NamedTuple):
@@ -58,13 +59,6 @@ def make_questions(game: Game, num_games: int) -> Questions:
 
 
 @part
-def copy_state(source, target):
-    """Copy words [S]; Numba's assignment of rows costs seconds of compilation."""
-    for word in range(target.shape[0]):
-        target[word] = source[word]
-
-
-@part
 def draw(prior, stream):
     """Draw an action by its probability; prior [A], negative where illegal."""
     left = next_float(stream)
@@ -76,22 +70,6 @@ def draw(prior, stream):
             if left < 0.0:
                 break
     return drawn
-
-
-@part
-def best_action(tree, b, node, eta):
-    """Return the first legal action of the largest q + eta * prior / (1 + visits); q is 0 without visits."""
-    best, best_score = -1, -math.inf
-    for action in range(tree.edges.shape[2]):
-        prior = tree.edges[b, node, action].prior
-        if prior < 0.0:
-            continue
-        visits = tree.edges[b, node, action].child_visits
-        q = tree.edges[b, node, action].child_value_sum / visits if visits > 0 else 0.0
-        score = q + eta * prior / (1.0 + visits)
-        if score > best_score:
-            best, best_score = action, score
-    return best
 
 
 @part
@@ -107,18 +85,12 @@ def has_room(tree, b):
 
 
 @part
-def descend(rules, tree, alphago, b, node, stream):
-    """Return a new or terminal node reached from `node`."""
-    while tree.nodes[b, node].expanded and not tree.nodes[b, node].terminal:
-        if is_reply(tree, alphago, b, node):
-            action = draw(tree.edges[b, node].prior, stream)
-        else:
-            action = best_action(tree, b, node, alphago.eta)
-        child = tree.edges[b, node, action].child
-        if child == UNVISITED:
-            return add_child(rules, tree, b, node, action)
-        node = child
-    return node
+def next_action(tree, b, node, settings):
+    """Return the action by which a simulation leaves a node. settings: (AlphaGo, the game's stream)."""
+    alphago, stream = settings
+    if is_reply(tree, alphago, b, node):
+        return draw(tree.edges[b, node].prior, stream)
+    return best_action(tree, b, node, alphago.eta, 0.0, False)
 
 
 @part
@@ -140,7 +112,7 @@ def begin_searches(addresses, tree, questions, states, num_simulations):
         tree.searches[b].simulations_left = 0
     for b in range(states.shape[0]):
         reset(rules, tree, b, states[b])
-        copy_state(states[b], questions.states[b])
+        copy_words(states[b], questions.states[b])
         questions.rolling[b] = False
         tree.searches[b].leaf = ROOT
         tree.searches[b].simulations_left = num_simulations
@@ -158,13 +130,13 @@ def ask(addresses, tree, alphago, questions, streams, planes, games):
     rows = 0
     for b in range(streams.shape[0]):
         while tree.searches[b].leaf == NO_LEAF and tree.searches[b].simulations_left > 0:
-            leaf = descend(rules, tree, alphago, b, questions.start[b], streams[b])
+            leaf = descend(rules, tree, b, questions.start[b], next_action, (alphago, streams[b]))
             questions.start[b] = ROOT
             if tree.nodes[b, leaf].terminal:
                 settle(tree, questions, b, leaf, tree.nodes[b, leaf].raw_value)
             else:
                 tree.searches[b].leaf = leaf
-                copy_state(tree.states[b, leaf], questions.states[b])
+                copy_words(tree.states[b, leaf], questions.states[b])
         if tree.searches[b].leaf != NO_LEAF:
             rules.planes(questions.states[b], planes[rows])
             games[rows] = b
@@ -209,7 +181,7 @@ def receive_evaluations(addresses, tree, alphago, questions, streams, banned, ga
         if alphago.mixing > 0.0 and alphago.policy_rollouts:
             questions.rolling[b] = True
             rules.step(state, draw(room.prior, stream), room.there)
-            copy_state(room.there, state)
+            copy_words(room.there, state)
             if not rules.is_terminal(state):
                 continue
             rollout_value = rules.outcome(state) if rules.to_play(state) == to_play else -rules.outcome(state)

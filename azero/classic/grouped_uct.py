@@ -20,6 +20,7 @@ from azero.games.game import rules_at
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_moves import mask_words, pick_legal
 from azero.kernels.random_stream import next_below
+from azero.kernels.words import copy_words
 
 NOT_EXPANDED = -1
 NO_GROUP = -1
@@ -147,8 +148,7 @@ def try_choice(rules, tree, node, child, stream):
     tree.children[node, slot] = child
     tree.tried[node] = slot + 1
     if tree.group[node] == NO_GROUP:
-        for word in range(tree.states.shape[1]):
-            tree.states[child, word] = tree.states[node, word]
+        copy_words(tree.states[node], tree.states[child])
         add_node(rules, tree, child, choice, tree.below_root[node])
     else:
         rules.step(tree.states[node], choice, tree.states[child])
@@ -174,8 +174,7 @@ def rollout(rules, tree, groups, node, banned, stream):
     """Play random moves to the end, the first from the node's group if it is one; return the reward."""
     here, there = tree.scratch[0], tree.scratch[1]
     if tree.group[node] == NO_GROUP:
-        for word in range(here.shape[0]):
-            here[word] = tree.states[node, word]
+        copy_words(tree.states[node], here)
     else:
         find_moves(rules, tree, groups, node, banned)
         rules.step(tree.states[node], pick_legal(tree.legal_words, stream), here)
@@ -260,8 +259,7 @@ def search_positions(addresses, settings, groups, states, banned, streams, actio
 def search_position(rules, tree, settings, groups, state, banned, stream):
     """Grow the tree of one position; arguments as in `search_positions`."""
     tree, groups, stream, banned = borrowed(tree), borrowed(groups), borrowed(stream), borrowed(banned)
-    for word in range(state.shape[0]):  # Numba's assignment of rows costs seconds of compilation
-        tree.states[ROOT, word] = state[word]
+    copy_words(state, tree.states[ROOT])
     add_node(rules, tree, ROOT, NO_GROUP, True)
     nodes = ROOT + 1
     for _ in range(settings.num_simulations):

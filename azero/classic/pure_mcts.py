@@ -8,17 +8,17 @@ what a trained network adds.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from azero.classic.rollouts import Judge, Room, rollout
-from azero.games.game import Rules, rules_at
+from azero.games.game import rules_at
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_float
-from azero.search.mcts import backup, expand
+from azero.search.mcts import backup, descend, expand
 from azero.search.puct import Puct, select_child
-from azero.search.tree import ILLEGAL, ROOT, UNVISITED, Tree, add_child, reset
+from azero.search.tree import ILLEGAL, ROOT, Tree, reset
 
 ONLY = 0  # the one row of the tree
 
@@ -34,17 +34,9 @@ class Settings(NamedTuple):
 
 
 @part
-def descend(rules: Rules, tree: Tree, settings: Settings) -> Any:
-    """Follow the best scores from the root and return a new or terminal node."""
-    node = ROOT
-    while tree.nodes[ONLY, node].expanded and not tree.nodes[ONLY, node].terminal:
-        constants = settings.root_puct if node == ROOT else settings.puct
-        action = select_child(tree, ONLY, node, constants)
-        child = tree.edges[ONLY, node, action].child
-        if child == UNVISITED:
-            return add_child(rules, tree, ONLY, node, action)
-        node = child
-    return node
+def next_action(tree: Tree, b: int, node: int, settings: Settings) -> int:
+    """Return the action of the best score at a node."""
+    return select_child(tree, b, node, settings.root_puct if node == ROOT else settings.puct)
 
 
 @part
@@ -80,7 +72,7 @@ def search_position(
     tree, room, stream = borrowed(tree), borrowed(room), borrowed(stream)
     reset(rules, tree, ONLY, state)
     for simulation in range(settings.num_simulations + 1):  # the first expands the root and does not count
-        leaf = descend(rules, tree, settings)
+        leaf = descend(rules, tree, ONLY, ROOT, next_action, settings)
         if not tree.nodes[ONLY, leaf].terminal:
             rules.legal_mask(tree.states[ONLY, leaf], room.legal)
             if simulation == 0:

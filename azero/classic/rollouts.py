@@ -15,6 +15,7 @@ import numpy as np
 from azero.heuristics import heuristic_at
 from azero.kernels.compiled import kernel, part
 from azero.kernels.random_moves import mask_words, pick_legal
+from azero.kernels.words import copy_words
 
 NO_HEURISTIC = 0
 
@@ -75,8 +76,7 @@ def cut_reward(rules, judge, state):
 def rollout(rules, start, judge, room, stream):
     """Play random moves from `start` and return the reward; room and stream are borrowed."""
     here, there = room.here, room.there
-    for word in range(start.shape[0]):  # Numba's assignment of rows costs seconds of compilation
-        here[word] = start[word]
+    copy_words(start, here)
     plies = 0
     over = rules.is_terminal(here)
     while not over and plies < judge.depth:

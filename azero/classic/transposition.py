@@ -15,6 +15,7 @@ import numpy as np
 
 from azero.kernels.compiled import kernel, part
 from azero.kernels.hashing import hash_words
+from azero.kernels.words import copy_words, same_words
 
 LOWER, UPPER, EXACT = 1, 2, 3  # bounds: the value is at least, at most, exactly the one stored
 
@@ -74,10 +75,7 @@ def first_entry(words, state):
 @part
 def holds(words, entry, state):
     """Return whether an entry belongs to a state."""
-    same = facts_of(words, entry) != 0
-    for place in range(words.shape[1] - 2):
-        same &= words[entry, place] == state[place]
-    return same
+    return facts_of(words, entry) != 0 and same_words(words[entry], state)
 
 
 @kernel
@@ -119,7 +117,6 @@ def store(table, state, value, action, bound, complete, depth, number, size):
         entry = first
     facts = (action + 1) | (bound << BOUND_AT) | (np.int64(complete) << COMPLETE_AT) | (depth << DEPTH_AT)
     facts |= (number << SEARCH_AT) | (size << SIZE_AT)
-    for place in range(words.shape[1] - 2):
-        words[entry, place] = state[place]
+    copy_words(state, words[entry, :-2])
     table.values[entry, words.shape[1] - 2] = value
     words[entry, words.shape[1] - 1] = np.uint64(facts)

@@ -23,6 +23,7 @@ from azero.classic.rollouts import Judge, Room, end_reward, new_room, rollout
 from azero.games.game import rules_at
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_below
+from azero.kernels.words import copy_words
 
 NOT_EXPANDED = -1
 # Not a plain 0: a literal argument would make Numba compile every function that takes it twice.
@@ -256,8 +257,7 @@ def begin_search(addresses, tree, state, banned):
     """Begin a new tree with `state` [S], not terminal, at the root, without its `banned` moves [A]."""
     rules = rules_at(addresses)
     tree = borrowed(tree)
-    for word in range(state.shape[0]):  # Numba's assignment of rows costs seconds of compilation
-        tree.states[ROOT, word] = state[word]
+    copy_words(state, tree.states[ROOT])
     add_node(rules, tree, ROOT)
     tree.nodes[ROOT].turned = tree.nodes[ROOT].to_play != 0
     tree.num_nodes[0] = 1

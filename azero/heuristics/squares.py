@@ -21,7 +21,7 @@ from azero.games.game import Game
 from azero.games.kit.bits import popcount
 from azero.heuristics import heuristic, squashed
 
-CORNER, BESIDE, DIAGONAL = 100, -25, -50
+CORNER = 100
 QUARTER = np.array([[100, -25, 10, 5], [-25, -50, -3, -3], [10, -3, 1, 1], [5, -3, 1, 1]])
 NONE = np.uint64(0)
 

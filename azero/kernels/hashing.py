@@ -14,7 +14,7 @@ MIX_1, MIX_2, SHIFT = (
 
 
 @kernel
-def hash_words(words):
+def hash_words(words: np.ndarray) -> np.uint64:
     """64 well-mixed bits of words [W] uint64."""
     mixed = np.uint64(0)
     for word in words:

@@ -18,7 +18,7 @@ HIGHEST_BITS = np.uint64(0x8080808080808080)
 
 
 @kernel
-def mask_words(num_actions):
+def mask_words(num_actions: int) -> np.ndarray:
     """Return room for a legal mask, [ceil(A / 8)] uint64.
 
     `words.view(np.bool_)[:num_actions]` is the mask for the rules.
@@ -27,7 +27,7 @@ def mask_words(num_actions):
 
 
 @kernel
-def pick_legal(words, stream):
+def pick_legal(words: np.ndarray, stream: np.ndarray) -> int:
     """Return one of the legal actions, all equally likely. words: as from `mask_words`, with a legal action.
 
     The k-th set byte of a word is found at once: multiplied by LOWEST_BITS, byte i holds how many of the

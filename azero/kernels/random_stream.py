@@ -46,14 +46,14 @@ def next_below(stream: np.ndarray, n: int) -> int:
 
 
 @kernel
-def next_normal(stream):
+def next_normal(stream: np.ndarray) -> float:
     """Return a standard normal number (Box and Muller 1958)."""
     radius = math.sqrt(-2.0 * math.log(1.0 - next_float(stream)))
     return radius * math.cos(2.0 * math.pi * next_float(stream))
 
 
 @kernel
-def next_gamma(stream, shape):
+def next_gamma(stream: np.ndarray, shape: float) -> float:
     """Return a gamma number of scale 1 (Marsaglia and Tsang 2000).
 
     For shape < 1 it uses their boost u ** (1 / shape).

@@ -21,6 +21,7 @@ import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import kernel
+from azero.kernels.words import copy_words
 from azero.players import Player, Ponderer, Prover
 from azero.search.counters import WorkerStats
 from azero.search.repetition import History
@@ -69,8 +70,7 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
         if not running[g]:
             continue
         rules.step(states[g], actions[g], successor)
-        for word in range(successor.shape[0]):  # Numba's assignment of rows costs seconds of compilation
-            states[g, word] = successor[word]
+        copy_words(successor, states[g])
         to_play[g] = rules.to_play(successor)
         if rules.is_terminal(successor):
             running[g] = False

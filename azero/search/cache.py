@@ -12,6 +12,7 @@ import numpy as np
 
 from azero.kernels.compiled import kernel
 from azero.kernels.hashing import hash_words
+from azero.kernels.words import copy_words, same_words
 
 PROBES = 4  # entries looked at; when all hold other positions, the first is replaced
 
@@ -50,12 +51,7 @@ def first_entry(cache, key):
 @kernel
 def holds(cache, entry, key):
     """Return whether an entry holds this key."""
-    if not cache.used[entry]:
-        return False
-    for word in range(key.shape[0]):
-        if cache.keys[entry, word] != key[word]:
-            return False
-    return True
+    return cache.used[entry] and same_words(cache.keys[entry], key)
 
 
 @kernel
@@ -89,7 +85,5 @@ def remember(cache, key, prior, value):
             break
     cache.used[target] = True
     cache.value[target] = value
-    for word in range(key.shape[0]):
-        cache.keys[target, word] = key[word]
-    for action in range(prior.shape[0]):
-        cache.prior[target, action] = prior[action]
+    copy_words(key, cache.keys[target])
+    copy_words(prior, cache.prior[target])

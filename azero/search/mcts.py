@@ -24,10 +24,18 @@ from azero.search.variance import set_square_sum, square_sum
 
 @part
 def select(rules, tree, b, algorithm):
-    """Descend from the root along selected actions to a new or proven node, creating it if needed."""
-    node = ROOT
+    """Descend from the root along the algorithm's actions to a new or proven node."""
+    return descend(rules, tree, b, ROOT, next_child, algorithm)
+
+
+@part
+def descend(rules, tree, b, node, choose, settings):
+    """Descend from `node` along the actions of ``choose(tree, b, node, settings)``.
+
+    Return the first new or proven node. A new one is created.
+    """
     while tree.nodes[b, node].expanded and not tree.nodes[b, node].proven:
-        action = next_child(tree, b, node, algorithm)
+        action = choose(tree, b, node, settings)
         child = tree.edges[b, node, action].child
         if child == UNVISITED:
             return add_child(rules, tree, b, node, action)

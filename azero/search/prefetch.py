@@ -20,6 +20,7 @@ import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.words import copy_words, same_words
 from azero.search.cache import EvaluationCache, find, remember
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.mcts import (
@@ -133,12 +134,7 @@ def guess(tree, b, leaf):
 def is_prefetched(prefetched, rows, leaf, key):
     """Return whether one of the first `rows` leaves is this node or has this key [K]."""
     for row in range(rows):
-        if prefetched.nodes[row] == leaf:
-            return True
-        same = True
-        for word in range(key.shape[0]):
-            same &= prefetched.keys[row, word] == key[word]
-        if same:
+        if prefetched.nodes[row] == leaf or same_words(prefetched.keys[row], key):
             return True
     return False
 
@@ -148,8 +144,7 @@ def write_row(rules, tree, b, leaf, key, planes, prefetched, row):
     """Write a leaf into a row of the wave."""
     state = tree.states[b, leaf]
     prefetched.nodes[row] = leaf
-    for word in range(key.shape[0]):
-        prefetched.keys[row, word] = key[word]
+    copy_words(key, prefetched.keys[row])
     rules.legal_mask(state, prefetched.legal[row])
     rules.planes(state, planes[row])
 
@@ -198,11 +193,9 @@ def gather(addresses, tree, cache, b, algorithm, planes, prefetched, key):
         tree.searches[b].simulations_left -= later
         simulate(rules, tree, cache, b, algorithm, key)
         tree.searches[b].simulations_left += later
-    return (
-        prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key)
-        if tree.searches[b].leaf != NO_LEAF
-        else 0
-    )
+    if tree.searches[b].leaf == NO_LEAF:
+        return 0
+    return prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key)
 
 
 @kernel

@@ -125,10 +125,7 @@ def exploration_at(tree, b, node, puct):
 
 @part
 def select_child(tree, b, node, puct):
-    """Return the legal action with the highest score at an expanded node, the first of equals.
-
-    The solver skips actions that cannot improve the node's lower bound.
-    """
+    """Return the action of the highest score at an expanded node, unless a root action lacks visits."""
     if puct.forced > 0.0 and node == ROOT and not tree.searches[b].fast:
         forced = next_forced(tree, b, puct)
         if forced >= 0:
@@ -140,8 +137,17 @@ def select_child(tree, b, node, puct):
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu
     elif puct.fpu_by_prior:
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu * explored_share(tree, b, node, puct)
-    best_action = -1
-    best_score = -math.inf
+    best = best_action(tree, b, node, scale, unvisited_q, puct.solver)
+    return best if best >= 0 else first_legal(tree, b, node)
+
+
+@part
+def best_action(tree, b, node, scale, unvisited_q, solver):
+    """Return the first legal action of the largest q + scale * prior / (1 + visits), or -1.
+
+    The solver skips actions that cannot improve the node's lower bound.
+    """
+    best, best_score = -1, -math.inf
     for action in range(tree.edges.shape[2]):
         prior = tree.edges[b, node, action].prior
         if prior < 0.0:
@@ -149,10 +155,9 @@ def select_child(tree, b, node, puct):
         count = tree.edges[b, node, action].child_visits
         q = tree.edges[b, node, action].child_value_sum / count if count > 0 else unvisited_q
         score = q + scale * prior / (1.0 + count)
-        if score > best_score and not (puct.solver and cannot_improve(tree, b, node, action)):
-            best_score = score
-            best_action = action
-    return best_action if best_action >= 0 else first_legal(tree, b, node)
+        if score > best_score and not (solver and cannot_improve(tree, b, node, action)):
+            best, best_score = action, score
+    return best
 
 
 @kernel

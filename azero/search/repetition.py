@@ -14,17 +14,9 @@ import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import kernel
+from azero.kernels.words import same_words
 from azero.search.tree import ILLEGAL, ROOT, UNVISITED
 from azero.search.variance import set_square_sum, square_sum
-
-
-@kernel
-def same_key(one, other):
-    """Return whether two keys [R] are equal."""
-    for word in range(one.shape[0]):
-        if one[word] != other[word]:
-            return False
-    return True
 
 
 @kernel
@@ -44,10 +36,10 @@ def find_banned(rules, states, plies, state, legal, keys, successor, banned):
             continue
         rules.step(state, action, successor)
         rules.repetition_key(successor, there)
-        if same_key(there, here):
+        if same_words(there, here):
             continue
         for ply in range(plies):
-            if same_key(there, keys[ply]):
+            if same_words(there, keys[ply]):
                 banned[action] = True
                 count += 1
                 break

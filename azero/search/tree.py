@@ -16,7 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.kernels.compiled import kernel, part
-from azero.search.variance import set_square_sum, square_sum
+from azero.kernels.words import copy_words, same_words
+from azero.search.variance import set_square_sum
 
 ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
@@ -137,8 +138,7 @@ def reset(rules, tree, b, state):
     tree.nodes[b, ROOT].parent = NO_PARENT
     tree.searches[b].num_nodes = 1
     tree.searches[b].leaf = NO_LEAF
-    for word in range(tree.states.shape[2]):
-        tree.states[b, ROOT, word] = state[word]
+    copy_words(state, tree.states[b, ROOT])
     describe_node(rules, tree, b, ROOT)
 
 
@@ -158,23 +158,11 @@ def add_child(rules, tree, b, parent, action):
 
 @kernel
 def move_node(tree, b, source, target):
-    """Copy everything but the links to other nodes."""
-    for word in range(tree.states.shape[2]):
-        tree.states[b, target, word] = tree.states[b, source, word]
-    tree.nodes[b, target].to_play = tree.nodes[b, source].to_play
-    tree.nodes[b, target].terminal = tree.nodes[b, source].terminal
-    tree.nodes[b, target].proven = tree.nodes[b, source].proven
-    tree.nodes[b, target].expanded = tree.nodes[b, source].expanded
-    set_bounds(tree, b, target, tree.nodes[b, source].lower, tree.nodes[b, source].upper)
-    tree.nodes[b, target].raw_value = tree.nodes[b, source].raw_value
-    tree.nodes[b, target].node_visits = tree.nodes[b, source].node_visits
-    tree.nodes[b, target].value_sum = tree.nodes[b, source].value_sum
-    set_square_sum(tree.nodes, b, target, square_sum(tree.nodes, b, source))
-    tree.nodes[b, target].parent_action = tree.nodes[b, source].parent_action
+    """Copy a node with its links, of which only `parent_action` is right at its new place."""
+    copy_words(tree.states[b, source], tree.states[b, target])
+    tree.nodes[b, target] = tree.nodes[b, source]
     for action in range(tree.edges.shape[2]):
-        tree.edges[b, target, action].prior = tree.edges[b, source, action].prior
-        tree.edges[b, target, action].child_visits = tree.edges[b, source, action].child_visits
-        tree.edges[b, target, action].child_value_sum = tree.edges[b, source, action].child_value_sum
+        tree.edges[b, target, action] = tree.edges[b, source, action]
 
 
 @kernel
@@ -235,11 +223,7 @@ def find_state(tree, b, state):
     """Return the most visited node of row b with that state, or -1."""
     found = -1
     for node in range(tree.searches[b].num_nodes):
-        same = True
-        for word in range(tree.states.shape[2]):
-            if tree.states[b, node, word] != state[word]:
-                same = False
-                break
-        if same and (found < 0 or tree.nodes[b, node].node_visits > tree.nodes[b, found].node_visits):
+        is_more = found < 0 or tree.nodes[b, node].node_visits > tree.nodes[b, found].node_visits
+        if is_more and same_words(tree.states[b, node], state):
             found = node
     return found

@@ -41,7 +41,7 @@ def _set_square_sum(nodes: Any, b: Any, node: Any, value: Any) -> Callable[..., 
     if not is_kept(nodes):
         return lambda nodes, b, node, value: None
 
-    def store(nodes, b, node, value):
+    def store(nodes: Any, b: Any, node: Any, value: Any) -> None:
         nodes[b, node].square_sum = value
 
     return store

@@ -17,6 +17,7 @@ import numpy as np
 from azero.games.game import rules_at
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_below, next_float
+from azero.kernels.words import copy_words
 from azero.search.algorithm import begin_search, choose_move, search_value, write_target
 from azero.search.mcts import expand_root, simulate
 from azero.search.repetition import ban, find_banned
@@ -197,9 +198,7 @@ def play_unsearched(rules, tree, worker, b, action, scratch):
 def record_ply(tree, worker, b, action, searched):
     """Write the root and the action chosen there into the game's record."""
     ply = worker.ply[b]
-    # word by word: an assignment of rows would take Numba five seconds to compile
-    for word in range(tree.states.shape[2]):
-        worker.states[b, ply, word] = tree.states[b, ROOT, word]
+    copy_words(tree.states[b, ROOT], worker.states[b, ply])
     worker.to_play[b, ply] = tree.nodes[b, ROOT].to_play
     worker.actions[b, ply] = action
     worker.searched[b, ply] = searched
@@ -265,8 +264,7 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     if settings.tree_reuse:
         reroot(tree, b, child, settings.num_simulations + 1, scratch.new_index)
     else:
-        for word in range(tree.states.shape[2]):
-            scratch.successor[word] = tree.states[b, child, word]
+        copy_words(tree.states[b, child], scratch.successor)
         reset(rules, tree, b, scratch.successor)
     prepare_search(tree, worker, b, settings)
 
