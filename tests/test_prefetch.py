@@ -292,10 +292,16 @@ def test_there_is_a_move_however_short_the_time(monkeypatch: pytest.MonkeyPatch)
 def test_a_search_can_be_watched_and_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     game, clock = make_game("connect_four"), Clock(monkeypatch)
     player = PvMcts(game, clock.slow(game, 0.06), SearchConfig(num_simulations=200), leaves=4)
-    totals = [int(advice.visits.sum()) for advice in player.analyse(game.initial_state())]
+    totals, seen = list[int](), list[int]()
+
+    def all_of_them(advice: Advice) -> bool:
+        totals.append(int(advice.visits.sum()))
+        return False
+
+    player.watch = all_of_them
+    player.choose(game.initial_state()[None], ONLY, ONLY)
     assert len(totals) > 5 and totals == sorted(totals) and totals[-1] == 200
     assert np.nanmax(np.abs(player.advice(0).values)) <= 1.0
-    seen = list[int]()
 
     def third(advice: Advice) -> bool:
         seen.append(int(advice.visits.sum()))

@@ -170,17 +170,6 @@ class PvMcts:
             if self.watch is not None and self.watch(self.advice(game)):
                 return
 
-    def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Iterator[Advice]:
-        """Search one state [S], without its banned moves [A], and yield the search's advice so far.
-
-        It yields ten times a second and at the end: when the simulations are done or the time is up. The
-        caller may stop reading at any time. The search begins with an empty tree and forgets all games.
-        """
-        self.new_games(np.zeros(1, np.uint64))
-        self.searches.begin(state[None], ONLY_GAME, None if banned is None else banned[None])
-        for _ in self.alone.search(self.searches, 0):
-            yield self.advice(0)
-
     def choose(
         self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
     ) -> np.ndarray:
@@ -265,19 +254,7 @@ def make(
     Raises:
         UserError: an option is out of range or does not fit the others.
     """
-    search = search or SearchConfig()
-    if kind is None:
-        may_end_early = find_kind(search.kind).anytime or not (seconds or until_decided)
-        kind = search.kind if may_end_early else SearchConfig().kind
-    check_choice("pv_mcts", "kind", kind, tuple(SEARCH_ALGORITHMS))
-    search = with_kind(search, kind)
-    check_algorithm(search)
     check_number("pv_mcts", "seconds", seconds, 0.0, 86_400.0, whole=False)
-    if num_simulations is None and seconds:
-        num_simulations = most_simulations(game, search.tree_reuse)
-    if num_simulations is not None:
-        search = replace(search, num_simulations=num_simulations)
-    check_number("pv_mcts", "num_simulations", search.num_simulations, 1, 1_000_000)
     check_number("pv_mcts", "temperature", temperature, 0.0, 100.0, whole=False)
     check_number("pv_mcts", "temperature_plies", temperature_plies, 0, 1_000_000)
     check_number("pv_mcts", "temperature_decay_plies", temperature_decay_plies, 0, 1_000_000)
@@ -294,13 +271,32 @@ def make(
         raise UserError(
             "player pv_mcts: until_decided=True needs temperature=0, where only the most visited move counts."
         )
-    if not find_kind(kind).anytime and (seconds or until_decided):
-        raise UserError(
-            f"player pv_mcts: kind={kind} cannot end early; leave out seconds and until_decided, "
-            f"or set kind={SearchConfig().kind}."
-        )
+    search = chosen_kind(search or SearchConfig(), kind, bool(seconds or until_decided))
+    if num_simulations is None:
+        num_simulations = most_simulations(game, search.tree_reuse) if seconds else search.num_simulations
+    check_number("pv_mcts", "num_simulations", num_simulations, 1, 1_000_000)
+    search = replace(search, num_simulations=num_simulations)
     schedule = Temperature(
         float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final)
     )
-    limits = (leaves, float(seconds), until_decided)
-    return PvMcts(game, inference, search, schedule, cache, *limits)
+    return PvMcts(game, inference, search, schedule, cache, leaves, float(seconds), until_decided)
+
+
+def chosen_kind(search: SearchConfig, kind: str | None, ends_early: bool) -> SearchConfig:
+    """Return the search with an algorithm, by default its own, or PUCT if its own cannot end early.
+
+    Raises:
+        UserError: the algorithm is unknown or cannot end early, or a setting does not fit it.
+    """
+    usual = SearchConfig().kind
+    if kind is None:
+        kind = usual if ends_early and not find_kind(search.kind).anytime else search.kind
+    check_choice("pv_mcts", "kind", kind, tuple(SEARCH_ALGORITHMS))
+    if ends_early and not find_kind(kind).anytime:
+        raise UserError(
+            f"player pv_mcts: kind={kind} cannot end early; leave out seconds and until_decided, "
+            f"or set kind={usual}."
+        )
+    search = with_kind(search, kind)
+    check_algorithm(search)
+    return search
