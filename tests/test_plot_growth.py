@@ -10,7 +10,6 @@ import pytest
 
 from azero.games import make_game
 from azero.process.signals import StopSignal
-from azero.replay.examples import GameRecord
 from azero.workers.threads import GameQueue
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
@@ -35,13 +34,10 @@ def test_games_in_flight_are_counted_too() -> None:
     game = make_game("tictactoe")
     point = plot_growth.Point("", 0, game="tictactoe", games_at_once=3, simulations=4, workers=1)
     (worker,) = plot_growth.make_workers(point, (1, 4), game)
-    games: list[GameRecord] = []
-    worker.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), games.append, StopSignal())
-    assert (
-        worker.simulations_made()
-        == worker.stats.simulations
-        == 4 * sum(len(record.actions) for record in games)
-    )
+    queue = GameQueue(iter(range(5)))
+    worker.play(queue, np.arange(5, dtype=np.uint64), StopSignal())
+    moves = sum(len(record.actions) for record in queue.records)
+    assert worker.simulations_made() == worker.stats.simulations == 4 * moves
 
     (worker,) = plot_growth.make_workers(point, (1, 4), game)
     stop = StopSignal()
@@ -55,7 +51,7 @@ def test_games_in_flight_are_counted_too() -> None:
         return infer(planes, rows)
 
     worker.inference.infer = stopping  # type: ignore[method-assign]
-    worker.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), games.append, stop)
+    worker.play(GameQueue(iter(range(5))), np.arange(5, dtype=np.uint64), stop)
     assert worker.stats.games == 0
     assert worker.simulations_made() == 3 * 7  # three games; the first of 8 waves expanded their roots
 

@@ -146,19 +146,10 @@ def ask(addresses, tree, alphago, questions, streams, planes, games):
 
 @kernel
 def receive_evaluations(addresses, tree, alphago, questions, streams, banned, games, logits, values, room):
-    """Give the network's answers to the games that wait for them.
+    """Give the network's answers to the games [R] that wait for them.
 
-    Args:
-        addresses: the game's `rule_addresses`.
-        tree: the trees, one row a game.
-        alphago: the settings.
-        questions: what each game waits for.
-        streams: [rows of states, 2] uint64, the random stream of each game; advanced.
-        banned: [rows of states, A] bool, moves left out at the roots.
-        games: [R] int64, the game of each answer.
-        logits: [rows, A] float32.
-        values: [rows] float32, for the player to move.
-        room: scratch memory.
+    logits: [R, A] float32. values: [R] float32, for the player to move. By game: streams [B, 2], which
+    advance, and banned [B, A], the moves left out at the roots.
     """
     rules = rules_at(addresses)
     tree, questions, streams, room = borrowed(tree), borrowed(questions), borrowed(streams), borrowed(room)

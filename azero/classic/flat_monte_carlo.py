@@ -24,20 +24,10 @@ def share_rollouts(
     reward_sums: np.ndarray,
     rollout_counts: np.ndarray,
 ) -> None:
-    """Roll out the legal moves of a state until they share `total` rollouts equally.
+    """Roll out the moves of a state [S], not terminal, until they share `total` rollouts equally.
 
-    The first moves get the remainder, one each. Call it again with a larger total to go on.
-
-    Args:
-        addresses: the game's `rule_addresses`.
-        room: scratch memory.
-        judge: how rollouts end.
-        state: [S] uint64, not terminal.
-        banned: [A] bool, moves to leave out.
-        total: rollouts of all moves together.
-        stream: [2] uint64, the random stream; advanced.
-        reward_sums: [A] float64, for the player to move; added to.
-        rollout_counts: [A] int64; added to.
+    The first moves get the remainder, one each. Call it again with a larger total to go on. It leaves out
+    banned moves [A] and adds to reward_sums [A], for the player to move, and to rollout_counts [A].
     """
     rules = rules_at(addresses)
     room, state, stream = borrowed(room), borrowed(state), borrowed(stream)

@@ -230,18 +230,11 @@ def choose(rules, tree, groups, banned, stream):
 
 @kernel
 def search_positions(addresses, settings, groups, states, banned, streams, actions, visit_counts):
-    """Search every position on its own and choose a move.
+    """Search states [B, S], none terminal, one after another without their banned [B, A] moves.
 
-    Args:
-        addresses: the game's `rule_addresses`.
-        settings: `Settings`.
-        groups: [A] int64, the group of each action, numbered from 0.
-        states: [B, S] uint64, none of them terminal.
-        banned: [B, A] bool, moves left out at the root.
-        streams: [B, 2] uint64, the random stream of each search; advanced.
-        actions: [B] int64, written: the most visited move of the most visited group.
-        visit_counts: [B, A] int64, written: the visits of each move of the root. A simulation that ended in a
-            group, before one of its moves was tried, counts for none.
+    Write into actions [B] the most visited move of the most visited group, and into visit_counts [B, A] the
+    visits of each move of the root. A simulation that ended in a group, before one of its moves was tried,
+    counts for none. groups: [A] int64, the group of each action, numbered from 0. Advance streams [B, 2].
     """
     rules = rules_at(addresses)
     tree = new_tree(settings, groups, states.shape[1])

@@ -26,14 +26,11 @@ def look_ahead(
     """Play every legal action that is not banned; return the number of positions to evaluate.
 
     Args:
-        addresses: the game's `rule_addresses`.
-        states: [B, S] uint64.
-        banned: [B, A] bool.
-        values: [B, A] float64, written: the outcome for the player who moves if the game is over, else
-            UNKNOWN.
-        successors: [B * A, S] uint64, written: the positions that are not over.
-        places: [B * A] int64, written: the index of each of these positions in `values`, row by row.
-        signs: [B * A] float64, written: -1 if the opponent is to play in it, else 1.
+        addresses, states, banned: the game's `rule_addresses`, [B, S] and [B, A].
+        values: [B, A], written: the outcome for the player who moves if the game is over, else UNKNOWN.
+        successors: [B * A, S], written: the positions that are not over.
+        places: [B * A], written: the index of each of these positions in `values`, row by row.
+        signs: [B * A], written: -1 if the opponent is to play in it, else 1.
     """
     rules = rules_at(addresses)
     num_actions = banned.shape[1]

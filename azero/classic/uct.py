@@ -254,7 +254,7 @@ def simulate(rules, tree, uct, stream, most):
 
 @kernel
 def begin_search(addresses, tree, state, banned):
-    """Begin a new tree with `state` [S], not terminal, at the root, without its `banned` moves [A]."""
+    """Begin a new tree with `state` [S], not terminal, at the root, without its banned moves [A]."""
     rules = rules_at(addresses)
     tree = borrowed(tree)
     copy_words(state, tree.states[ROOT])
@@ -290,17 +290,9 @@ def read_visit_counts(tree, visit_counts):
 
 @kernel
 def search_positions(addresses, tree, uct, states, banned, num_simulations, streams, visit_counts):
-    """Search every position on its own and write the visits of its actions.
+    """Search states [B, S], none terminal, one after another without their banned [B, A] moves.
 
-    Args:
-        addresses: the game's `rule_addresses`.
-        tree: memory for one search after another.
-        uct: the settings.
-        states: [B, S] uint64, none of them terminal.
-        banned: [B, A] bool, moves left out at the root.
-        num_simulations: for each position, at least 1.
-        streams: [B, 2] uint64, the random stream of each search; advanced.
-        visit_counts: [B, A] int64, written.
+    Write the visits of each action into visit_counts [B, A] int64. Advance streams [B, 2].
     """
     for row in range(states.shape[0]):
         begin_search(addresses, tree, states[row], banned[row])

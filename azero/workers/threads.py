@@ -45,9 +45,7 @@ from azero.workers.games import (
 from azero.workers.memory import check_worker_memory
 
 NO_OPENING = np.zeros(0, np.int32)
-BEGUN_TOGETHER = (
-    16  # games that a worker takes at once when it begins, so that workers share few games evenly
-)
+BEGUN_TOGETHER = 16  # games that a worker takes at once at its start, so that workers share few games evenly
 
 
 @dataclass
@@ -158,16 +156,14 @@ class SelfplayWorker:
         self.stats = WorkerStats()
         self.ended = math.inf  # `time.perf_counter()` since when it has nothing to do
 
-    def play(
-        self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None], stop: StopSignal
-    ) -> None:
-        """Play games until the queue is empty or a stop is requested; finished ones go to `deliver`."""
+    def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Play games of the queue until it is empty or a stop is requested."""
         places = np.arange(len(self.numbers))
         for first in range(0, len(places), BEGUN_TOGETHER):
             self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.worker.status != IDLE).any():
             begin = time.perf_counter()
-            self.play_on(queue, seeds, deliver)
+            self.play_on(queue, seeds)
             rows = self.infer_leaves()
             seconds = time.perf_counter() - begin
             self.stats.seconds += seconds
@@ -177,8 +173,8 @@ class SelfplayWorker:
         self.stats.cache_asked, self.stats.cache_found = (int(count) for count in self.cache.counts)
         self.ended = time.perf_counter()
 
-    def play_on(self, queue: GameQueue, seeds: np.ndarray, deliver: Callable[[GameRecord], None]) -> None:
-        """Move every game to its next evaluation; games that end are delivered and replaced at once."""
+    def play_on(self, queue: GameQueue, seeds: np.ndarray) -> None:
+        """Move every game to its next evaluation; games that end are replaced at once."""
         games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
         while play_wave(rules, *games, self.algorithm, self.settings, self.scratch):
             finished = np.flatnonzero(self.worker.status == FINISHED)
@@ -189,7 +185,7 @@ class SelfplayWorker:
                 self.stats.plies += len(record.actions)
                 self.stats.simulations += int(self.worker.simulations[place])
                 self.stats.searches += int(self.worker.searches[place])
-                deliver(record)
+                queue.finish(record)
             self.start_next(finished, queue, seeds)
 
     def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
@@ -272,11 +268,12 @@ def make_workers(game: Game, inferences: Sequence[Inference], config: Config) ->
     check_worker_memory(game, [inference.batch_size for inference in inferences], config)
     settings, share = play_settings(config.search, config.selfplay), config.selfplay.surprise_share
 
-    def make_worker_of(inference: Inference) -> SelfplayWorker:
-        cache = make_cache(config.inference.cache, game.key_words, game.num_actions)
-        return SelfplayWorker(game, inference, config.search, settings, cache, share)
-
-    return [make_worker_of(inference) for inference in inferences]
+    entries = config.inference.cache
+    caches = [make_cache(entries, game.key_words, game.num_actions) for _ in inferences]
+    return [
+        SelfplayWorker(game, inference, config.search, settings, cache, share)
+        for inference, cache in zip(inferences, caches, strict=True)
+    ]
 
 
 class WorkerThreads:
@@ -295,7 +292,7 @@ class WorkerThreads:
 
         def run(worker: SelfplayWorker) -> None:
             try:
-                worker.play(queue, seeds, queue.finish, stop)
+                worker.play(queue, seeds, stop)
             except BaseException as failure:  # raised in the thread that joins
                 self.failures.append(failure)
                 queue.abandoned = True
