@@ -24,6 +24,10 @@ class UserError(Exception):
     """A mistake that the user can fix. Its text is one sentence: what is wrong, where, and what to do."""
 
 
+class BrokenGame(UserError):
+    """The rules of a game do not hold together."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """What is known about a setting.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.network import openvino_inference
 from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import Network
+from azero.network.openvino_inference import OpenVinoInference
 from azero.network.torch_inference import CpuInference, CudaInference
 
 INT8_NEEDS = (
@@ -48,10 +51,15 @@ def make_inferences(network: Network, game: Game, choice: InferenceChoice, worke
     Raises:
         UserError: there is no GPU, or the backend is not installed.
     """
+    made: Sequence[OpenVinoInference | CudaInference | CpuInference]
     if choice.backend == "openvino":
-        return [*openvino_inference.make_inferences(network, game, choice, workers)]
-    kind = CudaInference if resolve_device(choice.device) == "cuda" else CpuInference
-    return [kind(network, game, choice) for _ in range(workers)]
+        made = openvino_inference.make_inferences(network, game, choice, workers)
+    else:
+        kind = CudaInference if resolve_device(choice.device) == "cuda" else CpuInference
+        made = [kind(network, game, choice) for _ in range(workers)]
+    for inference in made:
+        inference.title = f"{network.title} (backend {choice.backend}, {choice.precision})"
+    return [*made]
 
 
 def make_inference(network: Network, game: Game, choice: InferenceChoice) -> Inference:

@@ -65,6 +65,19 @@ class InferenceChoice:
         object.__setattr__(self, "batches", (*smaller, self.batch_size))
 
 
+def check_answers(inference: Inference, logits: np.ndarray, values: np.ndarray) -> None:
+    """Raise UserError unless logits [R, A] are finite and values [R] lie in [-1, 1].
+
+    Half a percent beyond is rounding. A search that believed more would write games that nothing reads.
+    """
+    if not (np.isfinite(logits).all() and (np.abs(values) <= 1.005).all()):  # NaN is not <= either
+        raise UserError(
+            f"the {getattr(inference, 'title', 'network')} answered NaN, infinity or a value beyond 1, and "
+            "nothing of it was kept; try inference.backend=torch inference.precision=fp32, and if that does "
+            "not help, a network of an earlier cycle."
+        )
+
+
 def fitting(batches: tuple[int, ...], rows: int | None) -> int:
     """Return the smallest batch with room for that many rows; None: the largest batch."""
     return batches[-1] if rows is None else next(size for size in batches if size >= rows)

@@ -59,6 +59,8 @@ class Network(nn.Module):
     `config.pooling_every`-th block pools globally.
     """
 
+    title = "network"  # what messages call it
+
     def __init__(self, config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> None:
         super().__init__()
         self.config = config
@@ -241,6 +243,7 @@ def unpack_network(data: bytes, name: str, game: Game | None = None) -> LoadedNe
         ) from fault
     if game is not None:
         check_fits(loaded, game)
+    loaded.network.title = name
     return loaded
 
 

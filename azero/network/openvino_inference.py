@@ -81,6 +81,8 @@ class OpenVinoInference:
     at a time; with an object each they compute side by side.
     """
 
+    title = "network"
+
     def __init__(self, folded: FoldedNetwork, ranges: Ranges, game: Game, choice: InferenceChoice) -> None:
         """See `make_inferences`.
 

@@ -54,6 +54,8 @@ class CpuInference:
     programs. Setting and restoring the count takes 0.2 microseconds, a batch of 8 about a hundred.
     """
 
+    title = "network"
+
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
         self.batch_size, self.batches = choice.batch_size, choice.batches
         self.shape = game.planes_shape
@@ -76,6 +78,8 @@ class CudaInference:
     Buffers and graph belong to the object. Threads may share it, one at a time; with an object each, their
     batches overlap.
     """
+
+    title = "network"
 
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
         self.batch_size = choice.batch_size

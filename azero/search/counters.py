@@ -5,12 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from azero.network.inference import Inference
+from azero.network.inference import Inference, check_answers
 
 
 @dataclass
@@ -53,9 +51,13 @@ def infer_counted(
     """Return logits [R, A] and values [R] of planes [R, C, H, W], and add the cost to stats.
 
     Only the first `rows` rows count; the others are padding.
+
+    Raises:
+        UserError: an answer is no number, or a value lies beyond ±1.
     """
     began = time.perf_counter()
     logits, values = inference.infer(planes, rows)
+    check_answers(inference, logits[:rows], values[:rows])
     stats.inference_seconds += time.perf_counter() - began
     stats.evaluations += rows
     stats.rows += len(logits)

@@ -202,6 +202,9 @@ def write_rows(addresses, tree, planes, games):
 def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scratch):
     """Expand and back up the leaves of the first `rows` of games [R] with the network's answers.
 
+    Return -1, or a game whose leaf has no legal move although it is not over: that leaf still waits, as do
+    those after it.
+
     logits: [R, A] float32. values: [R] float32, for the player to move at the leaf.
     """
     rules = rules_at(addresses)
@@ -212,6 +215,8 @@ def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scr
         leaf = tree.searches[b].leaf
         state = tree.states[b, leaf]
         rules.legal_mask(state, legal)
+        if not legal.any():
+            return b
         softmax_over_legal(logits[row], legal, prior)
         expand(tree, b, leaf, prior, values[row])
         backup(tree, b, leaf, values[row])
@@ -221,6 +226,7 @@ def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scr
         if cache.used.shape[0] > 0:
             rules.evaluation_key(state, key)
             remember(cache, key, prior, values[row])
+    return -1
 
 
 @kernel

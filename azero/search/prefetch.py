@@ -23,6 +23,7 @@ from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.words import copy_words, same_words
 from azero.search.cache import EvaluationCache, find, remember
 from azero.search.counters import WorkerStats, infer_counted
+from azero.search.dead_end import check_dead_end
 from azero.search.mcts import (
     backup,
     expand,
@@ -202,12 +203,15 @@ def gather(addresses, tree, cache, b, algorithm, planes, prefetched, key):
 def receive_prefetched(addresses, tree, cache, games, prefetched, rows, logits, values, scratch):
     """Expand and back up the leaf of row 0, which belongs to games [1]; cache the other evaluations.
 
+    Return what `receive_evaluations` returns.
+
     logits: [R, A] float32, or more rows. values: [R] float32.
     """
     for row in range(1, rows):
-        softmax_over_legal(logits[row], prefetched.legal[row], scratch.prior)
-        remember(cache, prefetched.keys[row], scratch.prior, values[row])
-    receive_evaluations(addresses, tree, cache, games, 1, logits, values, scratch)
+        if prefetched.legal[row].any():
+            softmax_over_legal(logits[row], prefetched.legal[row], scratch.prior)
+            remember(cache, prefetched.keys[row], scratch.prior, values[row])
+    return receive_evaluations(addresses, tree, cache, games, 1, logits, values, scratch)
 
 
 class Prefetch:
@@ -218,7 +222,7 @@ class Prefetch:
 
         Every number of leaves gives the same search.
         """
-        self.addresses, self.inference, self.cache = game.rule_addresses, inference, cache
+        self.game, self.inference, self.cache = game, inference, cache
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.rows = self.planes[:leaves]
         self.prefetched = make_prefetched(game, leaves)
@@ -229,12 +233,13 @@ class Prefetch:
 
         Return whether simulations are left to do.
         """
-        prefetched, scratch = self.prefetched, self.scratch
-        rows = gather(self.addresses, tree, self.cache, b, algorithm, self.rows, prefetched, scratch.key)
+        prefetched, scratch, rules = self.prefetched, self.scratch, self.game.rule_addresses
+        rows = gather(rules, tree, self.cache, b, algorithm, self.rows, prefetched, scratch.key)
         if rows:
             logits, values = infer_counted(self.inference, self.planes, rows, stats)
             games = np.array([b])
-            receive_prefetched(
-                self.addresses, tree, self.cache, games, prefetched, rows, logits, values, scratch
+            stuck = receive_prefetched(
+                rules, tree, self.cache, games, prefetched, rows, logits, values, scratch
             )
+            check_dead_end(self.game, tree, stuck)
         return bool(tree.searches["simulations_left"][b] > 0 and not tree.nodes["proven"][b, ROOT])

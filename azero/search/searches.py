@@ -15,6 +15,7 @@ from azero.kernels.compiled import borrowed, kernel
 from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, node_type, search_value
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
+from azero.search.dead_end import check_dead_end
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, temperature_at
@@ -152,9 +153,10 @@ class LockStep:
         rows = self.write_leaves(searches.tree)
         logits, values = infer_counted(self.inference, self.planes, rows, searches.stats)
         scratch = searches.scratch
-        receive_evaluations(
+        stuck = receive_evaluations(
             self.addresses, searches.tree, self.cache, self.games, rows, logits, values, scratch
         )
+        check_dead_end(searches.game, searches.tree, stuck)
 
     def write_leaves(self, tree: Tree) -> int:
         """Write as many waiting leaves as the batch has rows and return how many.

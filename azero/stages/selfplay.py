@@ -25,7 +25,7 @@ from azero.run.state import StageName
 from azero.stages import warm_up
 from azero.stages.backend import ensure_choice
 from azero.workers.forks import forks
-from azero.workers.report import report_games
+from azero.workers.report import is_cut, report_games
 from azero.workers.threads import GameQueue, play_games, workers_wanted
 
 
@@ -78,6 +78,11 @@ def run_stage(
     if len(records) < wanted:
         short = f"selfplay: {len(records):,} of {wanted:,} games"
         report.message(f"{short}, as many as minutes={config.minutes:g} leaves time for.")
+    if cut := sum(is_cut(game, record) for record in records):
+        report.message(
+            f"selfplay: {cut:,} of {len(records):,} games went on after {game.max_plies} plies and count as "
+            f"draws; raise max_plies in the rules of {game.name}, or let its games end."
+        )
     seconds = time.perf_counter() - begin
     records.sort(key=lambda record: record.number)
     report_games(report, game, cycle, records, stats, seconds, config.selfplay.resign_threshold)

@@ -167,10 +167,12 @@ def replay_opening(rules, tree, worker, b, opening, scratch):
 
 @kernel
 def play_opening(rules, tree, worker, b, plies, scratch):
-    """Play uniformly random legal plies, stopping before one that would end the game."""
-    for _ in range(plies):
+    """Play uniformly random legal plies, stopping before one that would end the game or be the last."""
+    for _ in range(min(plies, worker.actions.shape[1] - 1)):
         state = tree.states[b, ROOT]
         find_legal(rules, worker, b, state, scratch)
+        if not scratch.legal.any():  # the search from here reports it
+            return
         remaining = next_below(worker.stream[b], scratch.legal.sum())
         action = 0
         while remaining > 0 or not scratch.legal[action]:
@@ -246,7 +248,9 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     """End a search: record it, choose the move, and make its node the root.
 
     Mark the game FINISHED at its end. A resigning player's move is recorded but not played. A move that ends
-    the game is always played, so a game was resigned exactly if its last move does not end it.
+    the game is always played. A game that goes on after `max_plies` ends as a draw, which keeps the arrays'
+    bounds whatever the rules do. So if a game's last move does not end it, it was resigned, or cut if it is a
+    draw.
     """
     ply = worker.ply[b]
     record_search(tree, worker, b, algorithm, settings)
@@ -260,6 +264,9 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
         return
     if not worker.plays_on[b] and worker.root_value[b, ply] < settings.resign_threshold:
         end_game(worker, b, worker.to_play[b, ply], -1.0)
+        return
+    if worker.ply[b] == worker.actions.shape[1]:
+        end_game(worker, b, 0, 0.0)
         return
     if settings.tree_reuse:
         reroot(tree, b, child, settings.num_simulations + 1, scratch.new_index)

@@ -63,7 +63,7 @@ def resignations(game: Game, records: Sequence[GameRecord], threshold: float) ->
     before the last move, would have resigned, and wrongly if it did not lose. Silver et al. 2017 ("AlphaGo
     Zero") want less than 5 % of these false positives.
     """
-    finished = [record for record in records if is_over(game, record)]
+    finished = [record for record in records if is_over(game, record) or is_cut(game, record)]
     low = [(record, record.root_value[:-1] < threshold) for record in finished]
     wrong = [float(outcome_for_mover(record)[below.argmax()] > -1.0) for record, below in low if below.any()]
     shares = {
@@ -76,3 +76,8 @@ def resignations(game: Game, records: Sequence[GameRecord], threshold: float) ->
 def is_over(game: Game, record: GameRecord) -> bool:
     """Return whether a game was played to its end."""
     return game.is_terminal(game.step(record.states[-1], int(record.actions[-1])))
+
+
+def is_cut(game: Game, record: GameRecord) -> bool:
+    """Return whether a game was ended as a draw at `max_plies`, where its rules go on."""
+    return len(record.actions) == game.max_plies and record.first_outcome == 0.0 and not is_over(game, record)

@@ -27,6 +27,7 @@ from azero.report.console import Progress
 from azero.search.algorithm import make_algorithm, node_type, sound_for
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.counters import StageStats, WorkerStats, infer_counted
+from azero.search.dead_end import check_dead_end
 from azero.search.mcts import receive_evaluations, write_rows
 from azero.search.root import Temperature
 from azero.search.scratch import make_scratch
@@ -204,7 +205,10 @@ class SelfplayWorker:
         rows = int(write_rows(rules, self.tree, self.planes, games))
         if rows:
             logits, values = infer_counted(self.inference, self.planes, rows, self.stats)
-            receive_evaluations(rules, self.tree, self.cache, games, rows, logits, values, self.scratch)
+            stuck = receive_evaluations(
+                rules, self.tree, self.cache, games, rows, logits, values, self.scratch
+            )
+            check_dead_end(self.game, self.tree, stuck, self.worker.actions[stuck, : self.worker.ply[stuck]])
         return rows
 
     def simulations_made(self) -> int:

@@ -1,0 +1,133 @@
+"""Mistakes in rules or networks: games are cut or stop with a sentence, and no array's bound is passed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from searching import FakeInference
+
+from azero.config.schema import BrokenGame, Config, SearchConfig, SelfplayConfig, UserError
+from azero.games import make_game, tictactoe
+from azero.games.game import LEGAL_MASK, Game, rule
+from azero.match.lockstep import play_match
+from azero.players import Player, make_player
+from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord
+from azero.report.console import Progress
+from azero.workers.report import is_cut
+from azero.workers.threads import GameQueue, play_games
+
+SEARCH = SearchConfig(num_simulations=6, solver=False)
+
+
+def endless() -> Game:
+    """The ring with a bound that its games pass."""
+    return replace(make_game(str(Path(__file__).parent / "games" / "ring.py")), max_plies=9)
+
+
+@rule(LEGAL_MASK)
+def none_after_two(state: np.ndarray, mask: np.ndarray) -> None:
+    """Forget the moves as soon as there are two stones."""
+    stones = state[0] | state[1]
+    few = stones & (stones - tictactoe.ONE) == 0
+    for cell in range(tictactoe.CELLS):
+        mask[cell] = few and (stones >> np.uint64(cell)) & tictactoe.ONE == 0
+
+
+def stuck() -> Game:
+    """Tic-tac-toe without a legal move after two plies."""
+    game = tictactoe.make_game()
+    return replace(game, rules=game.rules._replace(legal_mask=none_after_two))
+
+
+def self_play(game: Game, inference: FakeInference, **selfplay: Any) -> list[GameRecord]:
+    config = Config(search=SEARCH, selfplay=replace(SelfplayConfig(games=6), **selfplay))
+    seeds, queue = game_seeds(1, 1, SELFPLAY, 6), GameQueue(iter(range(6)))
+    return play_games(game, [inference], config, queue, seeds, Progress(), StopSignal())[0]
+
+
+def searcher(game: Game, inference: FakeInference) -> Player:
+    return make_player("pv_mcts", game, inference=inference, search=SEARCH)
+
+
+@pytest.mark.parametrize("opening_plies", [1, 40])
+def test_a_game_that_never_ends_is_cut_at_its_bound(opening_plies: int) -> None:
+    game = endless()
+    records = self_play(game, FakeInference(game), opening_fraction=1.0, opening_plies=opening_plies)
+    assert [len(record.actions) for record in records] == [9] * 6
+    assert [record.first_outcome for record in records] == [0.0] * 6
+    assert all(is_cut(game, record) for record in records)
+
+
+def test_no_game_that_ends_is_called_cut() -> None:
+    game = tictactoe.make_game()  # nine plies at most, and a draw has nine
+    records = self_play(game, FakeInference(game))
+    assert len(records) == 6 and not any(is_cut(game, record) for record in records)
+
+
+def test_a_match_cuts_such_games_too() -> None:
+    game = endless()
+    result = play_match(game, (searcher(game, FakeInference(game)),) * 2, np.arange(4, dtype=np.uint64))
+    assert (result.wins, result.draws, result.losses) == (0, 4, 0)
+    assert all(len(played.actions) == 9 for played in result.games)
+
+
+@pytest.mark.parametrize("opening_fraction", [0.0, 1.0])
+def test_self_play_stops_where_nothing_is_legal(opening_fraction: float) -> None:
+    game = stuck()
+    with pytest.raises(BrokenGame, match=r"is not over after [0-8] [0-8], but has no legal move there"):
+        self_play(game, FakeInference(game), opening_fraction=opening_fraction, opening_plies=4)
+
+
+def test_a_search_stops_where_nothing_is_legal() -> None:
+    game = stuck()
+    player = searcher(game, FakeInference(game))
+    player.new_games(np.zeros(1, np.uint64))
+    states, one = game.initial_state()[None], np.zeros(1, np.int64)
+    with pytest.raises(BrokenGame, match=r"after [0-8] [0-8], but"):
+        player.choose(states, one, one, None)
+    with pytest.raises(BrokenGame, match="in the position to search"):
+        player.choose(game.step(game.step(states[0], 0), 1)[None], one, one, None)
+
+
+def spoiled(game: Game, logit: float, value: float) -> FakeInference:
+    """A network that spoils the answer to the second row of its third batch."""
+
+    class Spoiled(FakeInference):
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+            logits, values = super().infer(planes, rows)
+            if self.calls == 3:
+                logits[1, 4] += logit
+                values[1] += value
+            return logits, values
+
+    return Spoiled(game)
+
+
+@pytest.mark.parametrize(
+    ("logit", "value"), [(np.nan, 0), (np.inf, 0), (-np.inf, 0), (0, np.nan), (0, np.inf), (0, 1e30), (0, -3)]
+)
+def test_a_network_that_answers_nonsense_is_not_believed(logit: float, value: float) -> None:
+    game = tictactoe.make_game()
+    with pytest.raises(UserError, match="answered NaN, infinity or a value beyond 1, and nothing of it was"):
+        self_play(game, spoiled(game, logit, value))
+    match = (searcher(game, spoiled(game, logit, value)), make_player("random", game))
+    with pytest.raises(UserError, match="answered NaN"):
+        play_match(game, match, np.arange(8, dtype=np.uint64))
+
+
+def test_rows_that_carry_no_position_may_hold_anything() -> None:
+    game = tictactoe.make_game()
+
+    class Padded(FakeInference):
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+            logits, values = super().infer(planes, rows)
+            logits[rows:], values[rows:] = np.nan, np.nan
+            return logits, values
+
+    assert len(self_play(game, Padded(game))) == 6
