@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from azero.config.schema import Config
@@ -30,6 +32,7 @@ from azero.report.console import (
     wrap,
 )
 from azero.report.event_files import EventFolder, chart, image_value, read_events
+from azero.report.metrics_csv import MetricsTable, check_of, read_lines, read_rows
 from azero.report.pictures import policy_picture
 from azero.report.reporter import LAYOUT, LAYOUT_TAG, NullReporter, Reporter, is_committed, stage_of
 from azero.run.run import Paths, Run
@@ -246,7 +249,33 @@ def test_a_foreign_csv_is_replaced(paths: Paths, text: str) -> None:
     paths.metrics_csv.write_text(text)
     with open_reporter(paths, 4, "selfplay", 0) as reporter:
         reporter.cycle_scalars(5, {"evaluate/score": 0.5})
-    assert read_csv(paths.metrics_csv) == [{"cycle": "5", "evaluate/score": "0.5"}]
+    (row,) = read_csv(paths.metrics_csv)
+    assert (row.pop("check"), row) == (
+        check_of(5, {"evaluate/score": "0.5"}),
+        {"cycle": "5", "evaluate/score": "0.5"},
+    )
+
+
+@given(data=st.data())
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_a_damaged_row_is_never_read(paths: Paths, data: st.DataObject) -> None:
+    """A flipped letter, a zero, a sign or a piece cut out: what is read is what was written, or less."""
+    table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
+    table.rows = {}
+    for cycle in (1, 2, 3):
+        table.add(cycle, {"time/train": 12.5 * cycle, "evaluate/score": 0.51, "compile/train": -0.25})
+    written, text = dict(read_rows(paths.metrics_csv)), bytearray(paths.metrics_csv.read_bytes())
+    assert len(written) == 3 and written[2]["time/train"] == "25"
+    place = data.draw(st.integers(0, len(text) - 1))
+    text[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=3))
+    paths.metrics_csv.write_bytes(text)
+    read = read_rows(paths.metrics_csv)
+    assert all(written.get(cycle) == row for cycle, row in read)
+    stream = io.StringIO()
+    with Reporter.open(make_run(paths, cycle=3), stream=stream) as reporter:
+        for cycle, row in read:
+            assert reporter.stats(cycle) == {tag: float(text) for tag, text in row.items()}
+    assert ("metrics.csv is damaged" in stream.getvalue()) == (len(read) < len(read_lines(paths.metrics_csv)))
 
 
 class FullDisk:

@@ -1,17 +1,22 @@
 """Write `metrics.csv`: a row for each cycle, a column for each stat.
 
 A resume keeps the rows of finished cycles and the stats of finished stages of the current cycle, and removes
-the rest.
+the rest. The last column is a checksum of the row: a row that something else has changed is not read.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
+import zlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from azero.run.disk import Disk, write_atomically
+
+CHECK = "check"
 
 
 class MetricsTable:
@@ -19,12 +24,18 @@ class MetricsTable:
 
     Attributes:
         rows: for each cycle its stats as text, by tag.
+        damaged: the file had rows that could not be read; `metrics.csv.damaged` keeps it as it was.
     """
 
     def __init__(self, path: Path, keep: Callable[[int, str], bool]) -> None:
-        """Read the file and keep the stats for which `keep(cycle, tag)`; a damaged file counts as empty."""
+        """Read the file and keep the stats for which `keep(cycle, tag)`."""
         self.path = path
+        lines = read_lines(path)
         self.rows = dict(read_rows(path))
+        self.damaged = len(self.rows) < len(lines)
+        if self.damaged:
+            with contextlib.suppress(OSError):
+                path.with_name(f"{path.name}.damaged").write_bytes(path.read_bytes())
         self.cut(keep)
 
     def cut(self, keep: Callable[[int, str], bool]) -> None:
@@ -46,27 +57,46 @@ class MetricsTable:
         columns = sorted({tag for stats in self.rows.values() for tag in stats})
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(["cycle", *columns])
+        writer.writerow(["cycle", *columns, CHECK])
         for number, row in sorted(self.rows.items()):
-            writer.writerow([number, *(row.get(tag, "") for tag in columns)])
+            writer.writerow([number, *(row.get(tag, "") for tag in columns), check_of(number, row)])
         write_atomically(Disk(), self.path, text.getvalue().encode())
 
 
 def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return the rows of the file with numbers only; none if there is no file."""
+    """Return the undamaged rows of the file by cycle, without empty fields; none if there is no file."""
+    rows = [row for row in read_lines(path) if is_row(row)]
+    fields = [{tag: text for tag, text in row.items() if text and tag != CHECK} for row in rows]
+    return [(int(row.pop("cycle")), row) for row in fields]
+
+
+def read_lines(path: Path) -> list[dict[str, str]]:
+    """Return the lines below the header by column; none if there is no file, or it is no table."""
     try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-        return [(int(row.pop("cycle")), row) for row in csv.DictReader(io.StringIO(text)) if is_row(row)]
+        return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8", errors="replace"))))
     except (OSError, csv.Error):
         return []
 
 
-def is_row(row: Mapping[str | None, object]) -> bool:
-    """Check that a row has as many fields as the header, a cycle, and numbers or nothing else."""
+def is_row(row: Mapping[Any, Any]) -> bool:
+    """Check that a row has as many fields as the header, a cycle, numbers or nothing else, and its checksum.
+
+    The files of earlier versions have no checksums.
+    """
+    stats = {tag: text for tag, text in row.items() if tag not in ("cycle", CHECK)}
+    if None in stats or None in row.values() or not all("/" in str(tag) for tag in stats):
+        return False
+    stats = {tag: text for tag, text in stats.items() if text}
     try:
-        int(str(row["cycle"]))
-        for text in row.values():
-            float(str(text or 0))
+        cycle = int(str(row["cycle"]))
+        for text in stats.values():
+            float(str(text))
     except (KeyError, ValueError):
         return False
-    return None not in row.values()
+    return row.get(CHECK) in (None, check_of(cycle, stats))
+
+
+def check_of(cycle: int, stats: Mapping[str, str]) -> str:
+    """Return the checksum of a row, eight hexadecimal digits: CRC-32 of its fields by name."""
+    named = ",".join(f"{tag}={stats[tag]}" for tag in sorted(stats))
+    return f"{zlib.crc32(f'{cycle},{named}'.encode()):08x}"

@@ -172,6 +172,11 @@ class Reporter:
         if console.minutes:
             console.deadline = time.monotonic() + 60 * console.minutes - run.state.elapsed_seconds
         reporter = cls(console, {"train": train, "cycle": cycle}, table, run.paths.ratings_csv)
+        if table.damaged:
+            reporter.message(
+                f"{table.path} is damaged and goes on without its damaged rows; the old file is "
+                f"{table.path.name}.damaged, and TensorBoard has all stats."
+            )
         for number in sorted(table.rows):
             reporter._expect_times(reporter.stats(number))
         reporter._write("cycle", "layout", 0, {LAYOUT_TAG: LAYOUT})
