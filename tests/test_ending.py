@@ -19,6 +19,9 @@ from pathlib import Path
 
 import pytest
 
+from azero.cli.hydra_program import program
+from azero.config.schema import Config
+
 PROGRAMS = [
     "azero.runs",  # first, for it ends within a third of a second
     "azero.loop",
@@ -227,3 +230,31 @@ def test_importing_azero_leaves_signals_and_streams_alone() -> None:
         "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and sys.excepthook is before"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_an_unexpected_error_is_one_sentence_and_a_file(tmp_path: Path) -> None:
+    code = "from azero.process import ending; ending.prepare(); print('begun'); {}['no such key']"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    (file,) = tmp_path.iterdir()
+    assert (done.returncode, done.stdout) == (70, "begun\n")
+    sentence = f"azero: unexpected KeyError: 'no such key'; the traceback is in {file}\n"
+    assert done.stderr == sentence
+    assert file.read_text().startswith("Traceback (most recent call last)")
+
+
+def test_an_error_in_a_stage_is_one_sentence_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(config: Config, name: str) -> int:
+        raise MemoryError("Unable to allocate 12 GiB")
+
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    monkeypatch.setattr(sys, "argv", ["azero", f"checkpoints={tmp_path}"])
+    with pytest.raises(SystemExit) as ended:
+        program("loop", fail)
+    assert ended.value.code == 70

@@ -179,7 +179,7 @@ def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
         ("tensorboard", {"report"}),
         ("torch.utils.tensorboard", set()),
         ("rich", {"report", "truth", PROGRAM}),
-        ("pickle", {"replay"}),
+        ("pickle", {"replay", "process"}),
         ("filelock", {"run"}),
         ("openvino", {"network"}),
         ("bitbully", {"truth"}),
@@ -200,6 +200,8 @@ def test_no_risky_calls(name: str) -> None:
         if not isinstance(node, ast.Call):
             continue
         call = ast.unparse(node.func)
+        if (name, call) == ("azero.process.kernel_cache", "pickle.loads"):
+            continue  # compiled code, which Numba pickles, from a folder that only the user can write
         assert call not in {
             "pickle.load",
             "pickle.loads",

@@ -28,7 +28,7 @@ from azero.cli.overrides import (
 from azero.cli.programs import answers_flag, refuse
 from azero.config.checks import check
 from azero.config.schema import OPENSPIEL, RENAMED, Config, GameConfig, UserError, settings
-from azero.process.ending import end_quietly
+from azero.process.ending import end_quietly, report_crash
 
 T = TypeVar("T")
 
@@ -213,9 +213,9 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
                 statuses.append(main(config, run, *([asked] if pass_arguments else [])) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             statuses.append(refuse(mistake))
-        except OSError as failure:
+        except Exception as failure:
             end_quietly(failure)
-            raise
+            statuses.append(report_crash(failure))
         if max(statuses, default=0) > SIGNALLED:  # a multirun that is stopped begins no other run
             sys.exit(statuses[-1])
         inside = False

@@ -1,7 +1,7 @@
 """Rules: the interface of a game, one file for each game, OpenSpiel's adapter.
 
 For others: `make_game`, and `game` for the interface.
-Imports: config, games.kit.
+Imports: config, games.kit, process.
 """
 
 from __future__ import annotations

@@ -37,6 +37,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from azero.games.kit.board import Board
+from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
 
 WORDS = types.Array(types.uint64, 1, "C")
 MASK = types.Array(types.boolean, 1, "C")

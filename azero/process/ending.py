@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import NoReturn
 
-INTERRUPTED, CLOSED_PIPE, CANNOT_WRITE = 130, 141, 74  # exit statuses: 128 + SIGINT, 128 + SIGPIPE, EX_IOERR
+# exit statuses: 128 + SIGINT, 128 + SIGPIPE, EX_IOERR, EX_SOFTWARE
+INTERRUPTED, CLOSED_PIPE, CANNOT_WRITE, CRASHED = 130, 141, 74, 70
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ASCII = {
     "…": "...", "→": "->", "×": "x", "·": "|", "–": "-", "—": "-", "−": "-", "─": "-", "━": "-",
@@ -65,7 +66,30 @@ def to_ascii(error: UnicodeError) -> tuple[str, int]:
 def end_with(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     """End the process after an uncaught exception; replaces `sys.excepthook`."""
     end_quietly(error)
+    if isinstance(error, Exception):
+        report_crash(error)
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()
+        end_now(CRASHED)
     sys.__excepthook__(kind, error, trace)
+
+
+def report_crash(error: Exception) -> int:
+    """Print an unexpected error as one sentence and write its traceback to a file; return the exit status."""
+    import tempfile
+    import traceback
+
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile("w", prefix="azero-", suffix=".txt", delete=False) as file:
+            file.write(text)
+        where = f"the traceback is in {file.name}"
+    except OSError:
+        where = f"its traceback:\n{text}"
+    first = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
+    show_cursor()
+    print(f"azero: unexpected {type(error).__name__}: {first}; {where}", file=sys.stderr, flush=True)
+    return CRASHED
 
 
 def end_quietly(error: BaseException) -> None:

@@ -1,5 +1,5 @@
 """Tools for rules files: bits, grids, options, boards as text and pictures.
 
 For others: any module; a game of your own uses `bits`, `grid`, `options` and `board`.
-Imports: config.
+Imports: config, process.
 """

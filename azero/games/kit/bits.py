@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
+
 ONE = np.uint64(1)
 WORD_BITS = 64
 

@@ -1,0 +1,91 @@
+"""Files of compiled code: a damaged one is compiled again, and a full disk does no harm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+PLAY = """
+import azero, sys
+from azero.kernels import compiled  # the first of azero to import Numba
+from numba.core import event
+listener = event.RecordingListener()
+event.register("numba:compile", listener)
+sys.path.insert(0, sys.argv[1])
+import double
+assert double.double(21) == 42
+print(len(listener.buffer))
+"""
+DOUBLE = "from numba import njit\n\n@njit('int64(int64)', cache=True)\ndef double(x):\n    return 2 * x\n"
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    """A module with one compiled function."""
+    (tmp_path / "double.py").write_text(DOUBLE)
+    return tmp_path
+
+
+def compiles(module: Path, **environment: str) -> bool:
+    """Return whether a new process compiles the function, which must work."""
+    known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
+    known |= {"XDG_CACHE_HOME": str(module / "home"), **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY, str(module)], env=known, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout) > 0
+
+
+def kept(module: Path, ending: str) -> list[Path]:
+    return [path for path in (module / "home").rglob(f"*.{ending}") if "double" in path.name]
+
+
+def test_what_is_kept_is_not_compiled_again(module: Path) -> None:
+    assert compiles(module)
+    assert not compiles(module)
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign"])
+def test_a_damaged_file_is_compiled_again(module: Path, ending: str, damage: str) -> None:
+    compiles(module)
+    (path,) = kept(module, ending)
+    whole = path.read_bytes()
+    flipped = bytearray(whole)
+    flipped[len(whole) // 2] ^= 4
+    changed = {"flip": bytes(flipped), "cut": whole[:-7], "empty": b"", "foreign": whole[32:]}[damage]
+    path.write_bytes(changed)
+    assert compiles(module)
+    assert not compiles(module)  # and kept again
+    assert len(kept(module, "nbi")) == 1
+
+
+def test_a_poisoned_file_runs_nothing(module: Path) -> None:
+    """A pickle that would make a file, where the index was."""
+    canary = module / "canary"
+    compiles(module)
+    (path,) = kept(module, "nbi")
+    path.write_bytes(f"cos\nsystem\n(S'touch {canary}'\ntR.".encode())
+    assert compiles(module)
+    assert not canary.exists()
+
+
+def test_a_folder_that_cannot_be_written_does_no_harm(module: Path) -> None:
+    """Neither azero's own nor one that the user chose: `/dev/full` is no folder."""
+    assert compiles(module, NUMBA_CACHE_DIR="/dev/full")
+
+
+def test_a_file_of_the_users_own_folder_that_is_damaged_is_compiled_again(module: Path) -> None:
+    own = {"NUMBA_CACHE_DIR": str(module / "home" / "own")}
+    compiles(module, **own)
+    assert not compiles(module, **own)
+    rng = np.random.default_rng(1)
+    for path in [*kept(module, "nbi"), *kept(module, "nbc")]:
+        path.write_bytes(rng.bytes(80))
+    assert compiles(module, **own)
