@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from champions import Played, add_champion, add_search, count, load_champion, print_results, title
+from champions import add_champion, add_search, load_champion, title
 
 from azero.champion.load import FEW_ROWS
 from azero.cli.hydra_program import one_sentence
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.match.played import Played, count, results_text
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players import Player
 from azero.players.iterative_deepening import IterativeDeepening, make
@@ -100,7 +101,7 @@ def ask(player: Player, pace: Pace, state: np.ndarray, ply: int) -> int:
 def report(duel: Duel, games: Sequence[Played]) -> list[str]:
     """Print the results; return the lines that a program reads."""
     stats = count(games)
-    print_results(stats, "losses")
+    print(results_text(stats, "losses"))
     own, other = duel.own.mean, duel.other.mean
     print(f"{1000 * own:.1f} ms a move, alpha-beta {1000 * other:.1f} ms")
     for each in dict.fromkeys(each for each in games if each.outcome < 0):

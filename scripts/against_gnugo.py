@@ -16,13 +16,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from champions import Played, add_champion, add_search, count, load_champion, print_results, title
+from champions import add_champion, add_search, load_champion, title
 
 from azero.champion.load import FEW_ROWS
 from azero.cli.hydra_program import one_sentence
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.match.openings import draw_openings
+from azero.match.played import Played, count, results_text
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players import Player
 from azero.players.pv_mcts import PvMcts
@@ -134,7 +135,7 @@ def main() -> None:
     )
     for side, colour in enumerate(COLOURS):
         print(f"as {colour}: ", end="")
-        print_results(count(games[side]), "wins")
+        print(results_text(count(games[side]), "wins"))
         print(f"{colour}_wins={count(games[side])['wins']}")
 
 

@@ -1,16 +1,14 @@
-"""What scripts that measure a champion share: its arguments, how to load it, and counts of its games."""
+"""What scripts that measure a champion share: its arguments, and how to load it."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from azero.champion.load import TrainedWorkers, change_search, load_for_workers
 from azero.cli.arguments import parse_value, split_words
 from azero.config.schema import Config, UserError
-from azero.match.rating import score_interval
 
 
 def add_champion(parser: argparse.ArgumentParser, run: str) -> None:
@@ -56,37 +54,3 @@ def title(arguments: argparse.Namespace, trained: TrainedWorkers) -> str:
     """Which network answers, and how it is computed."""
     choice = trained.choice
     return f"{arguments.network or arguments.run}, {choice.backend} {choice.precision} on {choice.device}"
-
-
-class Played(NamedTuple):
-    """One game of a champion."""
-
-    moves: tuple[int, ...]
-    outcome: float  # for the champion
-
-
-def count(games: Sequence[Played]) -> dict[str, int]:
-    """How the games ended; equal ones count once in the distinct stats."""
-    wins, draws, losses = (sum(each.outcome == outcome for each in games) for outcome in (1.0, 0.0, -1.0))
-    distinct = set(games)
-    stats = {"wins": wins, "draws": draws, "losses": losses, "games": len(games), "distinct": len(distinct)}
-    ends = {
-        f"distinct_{name}": sum(each.outcome == outcome for each in distinct)
-        for name, outcome in (("wins", 1), ("losses", -1))
-    }
-    return stats | ends
-
-
-def print_results(stats: dict[str, int], end: str) -> None:
-    """Print the results and the share of one, "wins" or "losses", with an interval over distinct games."""
-    print(
-        "{wins} wins, {draws} draws, {losses} losses of {games} games, {distinct} of them distinct".format(
-            **stats
-        )
-    )
-    low, high = score_interval(stats[f"distinct_{end}"], 0, stats["distinct"] - stats[f"distinct_{end}"])
-    share = stats[end] / stats["games"]
-    print(
-        f"{end} {100 * share:.1f} %; of the distinct games, 95 % interval {100 * low:.1f} to "
-        f"{100 * high:.1f} %"
-    )

@@ -7,17 +7,16 @@ from functools import reduce
 from pathlib import Path
 
 import numpy as np
-import pytest
 from searching import FakeInference
 
 from azero.config.schema import SearchConfig
 from azero.games import make_game
+from azero.match.played import Played, count, results_text
 from azero.players.iterative_deepening import make
 from azero.players.pv_mcts import PvMcts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import against_alpha_beta
-import champions
 
 
 def test_the_champion_moves_second_and_alpha_beta_gets_a_multiple_of_its_time() -> None:
@@ -39,18 +38,18 @@ def test_the_champion_moves_second_and_alpha_beta_gets_a_multiple_of_its_time() 
     assert lines[-1].startswith("time_ratio=")
 
 
-def test_games_are_counted_and_equal_ones_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_games_are_counted_and_equal_ones_once() -> None:
     """Four games, of which two are equal: 2 of 4 lost, 1 of 3 distinct.
 
     Wilson's interval of 1 in 3 is 6.1 to 79.2 %.
     """
     games = [
-        champions.Played((1, 2), -1.0),
-        champions.Played((1, 2), -1.0),
-        champions.Played((3,), 1.0),
-        champions.Played((4,), 0.0),
+        Played((1, 2), -1.0),
+        Played((1, 2), -1.0),
+        Played((3,), 1.0),
+        Played((4,), 0.0),
     ]
-    stats = champions.count(games)
+    stats = count(games)
     assert stats == {
         "wins": 1,
         "draws": 1,
@@ -60,5 +59,7 @@ def test_games_are_counted_and_equal_ones_once(capsys: pytest.CaptureFixture[str
         "distinct_wins": 1,
         "distinct_losses": 1,
     }
-    champions.print_results(stats, "losses")
-    assert "losses 50.0 %; of the distinct games, 95 % interval 6.1 to 79.2 %" in capsys.readouterr().out
+    assert results_text(stats, "losses").splitlines() == [
+        "1 wins, 1 draws, 2 losses of 4 games, 3 of them distinct",
+        "losses 50.0 %; of the distinct games, 95 % interval 6.1 to 79.2 %",
+    ]

@@ -1,6 +1,6 @@
 """Exact scores of positions, and how often a champion misses them: to measure, never to train on.
 
-For others: `solvers`, `positions`, `judging`, `known`, `tictactoe`.
+For others: `solvers`, `positions`, `judging`, `perfect_play`, `known`, `tictactoe`.
 Imports: config, process, run, games, network, report, classic, players, match.
 
 Letters: P positions, A actions, S state words.
