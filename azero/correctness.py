@@ -11,6 +11,8 @@ from __future__ import annotations
 from azero.champion.load import load_players
 from azero.config.schema import Config, UserError
 from azero.games import make_game
+from azero.kernels.compiling import CompileNotice
+from azero.report.console import Console
 from azero.truth.known import has_table
 from azero.truth.tictactoe import full_table, print_table
 
@@ -37,8 +39,9 @@ def main(config: Config, name: str) -> int:
         print(sentence, end="\n\n", flush=True)
         places = [f"checkpoints={config.checkpoints}", f"data={config.data}", f"device={config.device}"]
         return start(["strength", f"run={name}", *places, *search])
-    game = make_game(config.game.name, **config.game.options)
-    table = full_table(*load_players(config, name, game, list(asked_search())), game)
+    with CompileNotice(Console().message):
+        game = make_game(config.game.name, **config.game.options)
+        table = full_table(*load_players(config, name, game, list(asked_search())), game)
     print_table(table)
     return 0 if table[1].perfect else 1
 

@@ -7,6 +7,7 @@ import hashlib
 import os
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from numba.core import event
 
 # Numba's event: a thread compiles, loads compiled code, or waits to do either
 COMPILER = "numba:compiler_lock"
+PASS = "numba:run_pass"  # Numba's event: a pass of the compiler, none of which loading needs
+COMPILING = "Compiling, once for this version and machine"
+NOTICE_SECONDS = 1.0  # of compiling that a person may wait without a word
 _RUN_HERE: set[str] = set()
 
 
@@ -23,6 +27,8 @@ class CompileTimer(event.Listener):
     Attributes:
         seconds: counted so far, up to the end of the last compilation.
     """
+
+    counted = COMPILER
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -46,12 +52,30 @@ class CompileTimer(event.Listener):
 
     def __enter__(self) -> CompileTimer:
         """Begin to count."""
-        event.register(COMPILER, self)
+        event.register(self.counted, self)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stop counting."""
-        event.unregister(COMPILER, self)
+        event.unregister(self.counted, self)
+
+
+class CompileNotice(CompileTimer):
+    """Says once that this process compiles, when that has taken NOTICE_SECONDS, while it is entered."""
+
+    counted = PASS
+
+    def __init__(self, say: Callable[[str], object]) -> None:
+        """Pass the sentence to `say`, in the thread that compiles."""
+        super().__init__()
+        self.say: Callable[[str], object] | None = say
+
+    def on_start(self, event: Any) -> None:
+        """A pass begins, perhaps within another one."""
+        super().on_start(event)
+        if self.say and self.seconds + time.perf_counter() - self._began >= NOTICE_SECONDS:
+            say, self.say = self.say, None
+            say(f"{COMPILING}: up to a minute.")
 
 
 def compiled_before(kind: str) -> bool:

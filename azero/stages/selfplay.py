@@ -11,7 +11,7 @@ import numpy as np
 from azero.config.schema import Config, share_in
 from azero.games import make_game
 from azero.games.game import Game
-from azero.kernels.compiling import compiled_before, note_compiled
+from azero.kernels.compiling import COMPILING, compiled_before, note_compiled
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import unpack_network
@@ -50,7 +50,7 @@ def run_stage(
     champion = unpack_network(run.read_champion(), "champion", game).network
     choice = ensure_choice(run, config, game, champion, report)
     if not compiled_before(config.search.kind):
-        report.message("Compiling the rules and the search, once for this version and machine: about 15 s.")
+        report.message(f"{COMPILING}: about 15 s.")
         warm_up.start(config.search.kind)
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
