@@ -19,9 +19,10 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 
 from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
-from azero.cli.player_spec import PlayerSpec, make_from_spec, run_of, take_player_spec
+from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
+from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
 from azero.players import Advice, Adviser, Player, Prover, Watched
 from azero.process.ending import raise_interrupts
@@ -55,7 +56,7 @@ moves  all legal moves
 quit   leave"""
 T = TypeVar("T")
 ONLY_GAME = np.zeros(1, np.int64)
-HINTS = 5  # moves shown
+HINTS = 10  # moves shown
 HINT_SIMULATIONS = 10_000  # of uct as the adviser
 OPPONENT_SIMULATIONS = 1_000  # of uct as the opponent
 
@@ -72,7 +73,8 @@ class Session:
         ask: shows a prompt and returns what the person types; EOFError at the end of the input.
         say: prints text.
         show: shows a line that the next one replaces, while a player thinks.
-        against: who the opponent is, in words.
+        name: the opponent's, such as "the champion"; "" for that of the player.
+        about: more about the opponent, such as " of run hex5 after 20 cycles".
     """
 
     game: Game
@@ -82,9 +84,11 @@ class Session:
     ask: Callable[[str], str] = input
     say: Callable[[str], None] = print
     show: Callable[[str], None] = lambda text: None
-    against: str = ""
+    name: str = ""
+    about: str = ""
 
     def __post_init__(self) -> None:
+        self.name = self.name or self.opponent.name
         self.actions: list[int] = []
         self.thought: Advice | None = None  # of the latest search that could be watched
         for player in (self.opponent, self.adviser):
@@ -129,8 +133,12 @@ class Session:
         order, board = ("first", "second")[self.side], self.game.board
         you = f"You play {board.symbols[1 + self.side]} and move {order}" if board else f"You move {order}"
         goal = f" You {board.goals[self.side]}." if board and board.goals[self.side] else ""
-        against = self.against or self.opponent.name
-        return f"{you}.{goal}\nYou play against {against}.\nType help for the commands."
+        return f"{you}.{goal}\nYou play against {self.name}{self.about}.\nType help for the commands."
+
+    @property
+    def subject(self) -> str:
+        """The opponent's name at the beginning of a sentence."""
+        return self.name.replace("the champion", "The champion")
 
     def opponents_move(self, state: np.ndarray, past: History) -> None:
         """Let the opponent move, and show what it thought where that is known."""
@@ -145,7 +153,7 @@ class Session:
         doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
         seen = "" if self.thought is None else f" ({self.visits_text(action)})"
         self.show("")
-        self.say(f"{self.opponent.name} plays {self.game.action_name(action)}{doubt}{seen}")
+        self.say(f"{self.subject} plays {self.game.action_name(action)}{doubt}{seen}")
 
     def persons_move(self, state: np.ndarray, past: History) -> None:
         """Ask until there is a move or one is taken back."""
@@ -210,15 +218,18 @@ class Session:
         )
         self.show("")
         visited = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action]]
+        shown = [best, *(action for action in visited if action != best)][:HINTS]
         rows = [["move", "visits", "value"]]
-        for action in [best, *(action for action in visited if action != best)][:HINTS]:
+        for action in shown:
             rows.append([self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])])
-        return table_text(rows) + "\nvalue: +1 you win, 0 draw, -1 you lose"
+        legal = int((self.game.legal_mask(state) & ~banned).sum())
+        count = "" if len(shown) == legal else f"best {len(shown)} of {legal} moves\n"
+        return f"{count}{table_text(rows)}\nvalue: +1 you win, 0 draw, -1 you lose"
 
     def result_text(self, state: np.ndarray) -> str:
         """Return who has won."""
         outcome = self.game.outcome(state) * (1 if self.game.to_play(state) == self.side else -1)
-        return "You win." if outcome > 0 else f"{self.opponent.name} wins." if outcome < 0 else "A draw."
+        return "You win." if outcome > 0 else f"{self.subject} wins." if outcome < 0 else "A draw."
 
     def line(self, opponent: str, seed: int) -> str:
         """Return the game so far as a JSON line, like the arena's.
@@ -234,14 +245,17 @@ class Session:
 
 def value_text(value: float) -> str:
     """Return such as "+0.50", or "?" for an untried move: the best one when all tried ones lose."""
-    return "?" if math.isnan(value) else f"{value:+.2f}"
+    return "?" if math.isnan(value) else f"{round(value, 2) + 0.0:+.2f}"  # + 0.0 makes -0.0 plain
 
 
 def choose_opponent(asked: PlayerSpec, game: Game, config: Config) -> PlayerSpec:
     """Return the opponent; for `auto` the champion of the run that is named or found by `run_of`, or uct."""
-    if asked.name != "auto":
+    if asked.name != "auto" and not must_have_network(asked):
         return asked
-    if run := asked.options.get("run") or run_of(game, config):
+    run = asked.options.get("run") or run_of(game, config)
+    if asked.name != "auto":
+        return replace(asked, options={**asked.options, "run": run}) if run else asked
+    if run:
         return replace(asked, name="pv_mcts", options={**asked.options, "run": run})
     return PlayerSpec(asked.label, "uct", with_limit(asked.options, OPPONENT_SIMULATIONS))
 
@@ -292,8 +306,8 @@ def run_session(
     player = make_from_spec(opponent, game, config, one_game=True)
     player.new_games(np.array([asked.seed % 2**64], np.uint64))
     advising = choose_adviser(adviser, opponent, game, config)
-    against = describe(opponent, player, config)
-    session = Session(game, player, advising, int(asked.side == "second"), ask, say, show, against)
+    name, about = describe(opponent, player, config)
+    session = Session(game, player, advising, int(asked.side == "second"), ask, say, show, name, about)
     with open_record(record) as file:
         try:
             raise_interrupts()
@@ -308,14 +322,15 @@ def run_session(
                 say(f"The game is in {record}.")
 
 
-def describe(spec: PlayerSpec, player: Player, config: Config) -> str:
-    """Return who a player is: its name, and the run and cycle of a champion."""
+def describe(spec: PlayerSpec, player: Player, config: Config) -> tuple[str, str]:
+    """Return a player's name, and the run and cycle of its champion if it has one."""
     run = spec.options.get("run")
     if not run:
-        return player.name
+        return player.name, ""
     champion = Run.read(config, str(run)).state.champion
     assert champion is not None
-    return f"the champion of run {run} after {format_count(champion.cycle, 'cycles')} ({player.name})"
+    where = f" of run {run} after {format_count(champion.cycle, 'cycles')}"
+    return ("the champion", where) if spec.name == "pv_mcts" else (player.name, f" with the champion{where}")
 
 
 def in_background(work: Callable[[], T]) -> T:
@@ -353,10 +368,14 @@ def show_line(text: str) -> None:
 
 def play_asked(words: Sequence[str]) -> int:
     """Let the person at this terminal play; return the exit status."""
-    if is_terminal(sys.stdout):
-        run_session(words, input, print, show_line)
-    else:
-        run_session(words, input, print)
+    show = show_line if is_terminal(sys.stdout) else lambda text: None
+
+    def announce(text: str) -> None:
+        show("")
+        print(text, flush=True)
+
+    with CompileNotice(announce):
+        run_session(words, input, print, show)
     return 0
 
 

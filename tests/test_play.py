@@ -109,6 +109,7 @@ def test_a_hint_shows_the_most_visited_moves_first() -> None:
     at = rows.index(["move", "visits", "value"])
     assert rows[at + 1] == ["1", "30", "+0.50"]  # alpha-beta has answered 4 with 0
     assert rows[at + 2] == ["8", "10", "-1.00"]
+    assert rows[at - 1] == ["best", "2", "of", "7", "moves"]
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
@@ -130,11 +131,15 @@ def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> No
     assert advice.best == 8 and advice.visits[8] == 1 <= advice.visits[0]
     session = Session(TICTACTOE, player, player, 0, person(), print)
     rows = [line.split() for line in session.hint_text(state, np.zeros(9, np.bool_)).splitlines()]
-    assert rows[1] == ["8", "1", "+1.00"]
+    assert ["8", "1", "+1.00"] == next(row for row in rows if row[0].isdecimal())
 
 
 def test_a_move_that_nobody_tried_has_no_value() -> None:
     assert [value_text(value) for value in (0.5, -1.0, float("nan"))] == ["+0.50", "-1.00", "?"]
+
+
+def test_a_value_of_nearly_zero_has_no_minus() -> None:
+    assert [value_text(value) for value in (-0.004, 0.004, -0.006)] == ["+0.00", "+0.00", "-0.01"]
 
 
 def test_undo_takes_back_the_move_and_its_answer() -> None:
@@ -210,7 +215,8 @@ def test_a_trained_champion_plays_and_advises(tmp_path: Path) -> None:
     advance(toy_config(tmp_path))
     shown: list[str] = []
     run_session(["opponent=pv_mcts", f"opponent.run={NAME}"], person("4", "hint"), shown.append)
-    assert any(line.startswith("pv_mcts plays") for line in shown) and any("visits" in line for line in shown)
+    assert any(line.startswith("The champion plays") for line in shown)
+    assert any("visits" in line for line in shown)
 
 
 def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> None:
@@ -305,7 +311,11 @@ def test_the_opponent_is_named_with_run_and_cycle(tmp_path: Path) -> None:
     run_session([f"opponent.run={NAME}"], person(), shown.append)
     cycle = json.loads(Path(f"checkpoints/{NAME}/state.json").read_text())["champion"]["cycle"]
     cycles = "1 cycle" if cycle == 1 else f"{cycle} cycles"
-    assert f"You play against the champion of run {NAME} after {cycles} (pv_mcts)." in shown[0]
+    assert f"You play against the champion of run {NAME} after {cycles}." in shown[0]
+    assert not any("pv_mcts" in line for line in shown)
+    run_session(["opponent=policy", "side=second"], person(), shown.append)
+    assert any(f"against policy with the champion of run {NAME} after {cycles}." in line for line in shown)
+    assert shown[-3].startswith("\n") or any(line.startswith("policy plays") for line in shown)
 
 
 def test_the_board_comes_before_a_long_search() -> None:
