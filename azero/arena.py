@@ -27,6 +27,7 @@ from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_wor
 from azero.cli.player_spec import PlayerSpec, make_from_spec, needs_network, seconds_a_move, take_player_spec
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
+from azero.kernels.compiling import CompileNotice
 from azero.match.lockstep import MatchGame, MatchResult, Tally, play_match, summarize
 from azero.match.openings import draw_openings, read_book, varied_openings
 from azero.match.rating import score
@@ -219,7 +220,7 @@ class Account:
         counts = f"{result.wins} wins, {result.draws} draws, {result.losses} losses"
         done = sum(map(len, self.games.values()))
         share = score(result.wins, result.draws, result.losses)
-        self.progress.update(done, match=" v. ".join(names), counts=counts, score=share)
+        self.progress.update(done, match=" against ".join(names), counts=counts, score=share)
 
     def pairings(self) -> list[Pairing]:
         """Return the matches as far as they were played."""
@@ -310,12 +311,13 @@ def run_arena(arena: Arena, record: Path, console: Console) -> int:
                     pairings.append(Pairing(one, other, hold_match(arena, one, other, account.watch)))
             except Stopped:
                 pairings = account.pairings()
-            if account.games:
-                account.show([*account.games][-1])
-        for pairing in pairings:
-            console.message(match_text(arena.names, pairing))
+            progress.update(sum(map(len, account.games.values())))
+            progress.stats.clear()  # the reports below have them
+        reports = [match_text(arena.names, pairing) for pairing in pairings]
         if len(arena.specs) > 2 and pairings:
-            console.message("\n" + tournament_text(arena.names, pairings))
+            reports.append(tournament_text(arena.names, pairings))
+        if reports:
+            console.message("\n\n".join(reports))
         console.message(f"games are in {record}")
         return stop.exit_code
 
@@ -331,8 +333,10 @@ def threads_for(arena: Arena) -> AbstractContextManager[None]:
 
 def play_asked(words: Sequence[str]) -> int:
     """Play what the words of the command line ask for; return the exit status."""
-    arena, record = read_arena(words)
-    return run_arena(arena, record or record_path(arena), Console())
+    console = Console()
+    with CompileNotice(console.message):
+        arena, record = read_arena(words)
+        return run_arena(arena, record or record_path(arena), console)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -39,7 +39,7 @@ def test_a_match_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     for part in (
         "score ",
         "95 % interval",
-        "Elo +",
+        "Elo difference +",
         "distinct games of 40",
         "time a move",
         "moving first",
@@ -148,6 +148,7 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
     "words, said",
     [
         (["first=nobody"], "unknown player nobody; choose one of: random"),
+        (["first=alpha_bta"], "unknown player alpha_bta; did you mean alpha_beta?"),
         (["first=uct", "first.depth=3"], "player uct has no option depth"),
         (["first=uct", "first.num_simulations=0"], "num_simulations=0 must be a whole number"),
         (["games=3"], "games=3 must be even"),
@@ -190,6 +191,26 @@ def result_of(wins: int, draws: int, losses: int) -> MatchResult:
     )
 
 
+def test_a_score_beyond_measure_is_said_to_be_so() -> None:
+    """40 of 40 games: Wilson's lower limit is 40 / (40 + 1.96^2) = 91.2 %, +407 Elo.
+
+    7 wins and 3 losses of 10: 400 log10(0.7 / 0.3) = 147.
+    """
+    won = match_text(["a", "b"], Pairing(0, 1, result_of(40, 0, 0)))
+    assert "Elo difference more than +1,200, 95 % interval +407 to more than +1,200\n" in won
+    assert "score 100.0 %, 95 % interval 91.2 % to 100.0 %\n" in won
+    lost = match_text(["a", "b"], Pairing(0, 1, result_of(0, 0, 40)))
+    assert "Elo difference less than -1,200, 95 % interval less than -1,200 to -407\n" in lost
+    assert "Elo difference +147, 95 % interval " in match_text(["a", "b"], Pairing(0, 1, result_of(7, 0, 3)))
+
+
+def test_the_result_is_printed_once_and_fits_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    play("first=alpha_beta", "second=random", "games=40")
+    out = capsys.readouterr().out
+    assert out.count("alpha_beta against random") == out.count(" wins, ") == 1
+    assert max(map(len, out.splitlines())) <= 80
+
+
 def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> None:
     """Five times the same two games, one won and one drawn, are two games."""
     copies = [MatchGame(number, number % 2, 0, [1], 1.0 - number % 2) for number in range(10)]
@@ -199,7 +220,7 @@ def test_copies_of_games_between_players_that_never_vary_are_not_counted() -> No
         "2 distinct games of 10; 8 repeat others and are not counted: more different openings would help\n"
         in text
     )
-    assert "moving first 100.0%, second 50.0%" in text
+    assert "score moving first 100.0 %, second 50.0 %" in text
     varied = match_text(["a", "b"], Pairing(0, 1, summarize(copies)))
     assert "5 wins, 5 draws, 0 losses" in varied and "2 distinct games of 10\n" in varied
     stopped = [MatchGame(5, 1, 0, [1], 0.0), MatchGame(8, 0, 0, [1], 1.0)]  # halves of two pairs
@@ -224,8 +245,13 @@ def test_two_players_that_never_vary_and_begin_alike_have_one_pair_of_games() ->
 def test_the_cross_table_turns_each_match_around() -> None:
     text = tournament_text(["a", "b"], [Pairing(0, 1, result_of(6, 2, 2))])
     first, second = (row.split() for row in text.splitlines()[1:])
-    assert first[:2] == ["1", "a"] and first[-2:] == ["70.0%", "70.0%"]  # its whole score, and against b
-    assert second[:2] == ["2", "b"] and second[-2:] == ["30.0%", "30.0%"]
+    assert first[:2] == ["1", "a"] and first[-4:] == [
+        "70.0",
+        "%",
+        "70.0",
+        "%",
+    ]  # its whole score, and against b
+    assert second[:2] == ["2", "b"] and second[-4:] == ["30.0", "%", "30.0", "%"]
 
 
 def test_a_player_of_exact_values_says_how_often_it_did_not_know(capsys: pytest.CaptureFixture[str]) -> None:

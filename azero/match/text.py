@@ -10,7 +10,7 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.match.lockstep import MatchGame, MatchResult, summarize
-from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
+from azero.match.rating import ELO_LIMIT, elo_difference, elo_interval, ratings, score, score_interval
 from azero.report.console import format_seconds, table_text
 
 
@@ -92,18 +92,31 @@ def match_text(names: Sequence[str], pairing: Pairing) -> str:
     elo_low, elo_high = elo_interval(*counts)
     one, other = names[pairing.one], names[pairing.other]
     doubts = [
-        f"  {name} did not know {result.unproven[which]:,} of its {result.moves[which]:,} moves to be exact"
+        f"{name} did not know {result.unproven[which]:,} of its {result.moves[which]:,} moves to be exact"
         for which, name in enumerate((one, other))
         if result.unproven[which]
     ]
     lines = [
         f"{one} against {other}: {result.wins} wins, {result.draws} draws, {result.losses} losses",
-        f"  score {score(*counts):.1%}, 95 % interval {low:.1%} to {high:.1%}; {by_colour(result)}",
-        f"  Elo {elo_difference(score(*counts)):+.0f}, 95 % interval {elo_low:+.0f} to {elo_high:+.0f}",
-        f"  {distinct_text(result)}",
-        f"  time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
+        f"score {percent(score(*counts))}, 95 % interval {percent(low)} to {percent(high)}",
+        f"score {by_colour(result)}",
+        f"Elo difference {elo_text(elo_difference(score(*counts)))}, "
+        f"95 % interval {elo_text(elo_low)} to {elo_text(elo_high)}",
+        distinct_text(result),
+        f"time a move {time_a_move(result, 0)} and {time_a_move(result, 1)}",
     ]
     return "\n".join(lines + doubts)
+
+
+def percent(share: float) -> str:
+    """Return such as "62.5 %"."""
+    return f"{100 * share:.1f} %"
+
+
+def elo_text(elo: float) -> str:
+    """Return such as "+120", or "more than +1,200" for what no match can measure."""
+    beyond = "more than " if elo >= ELO_LIMIT else "less than " if elo <= -ELO_LIMIT else ""
+    return f"{beyond}{elo:+,.0f}"
 
 
 def by_colour(result: MatchResult) -> str:
@@ -112,7 +125,7 @@ def by_colour(result: MatchResult) -> str:
     for which, name in enumerate(("first", "second")):
         half = summarize([game for game in result.games if game.first == which])
         if half.games:
-            parts.append(f"{name} {score(half.wins, half.draws, half.losses):.1%}")
+            parts.append(f"{name} {percent(score(half.wins, half.draws, half.losses))}")
     return "moving " + ", ".join(parts)
 
 
@@ -148,9 +161,9 @@ def tournament_text(names: Sequence[str], pairings: Sequence[Pairing]) -> str:
             f"{rank}  {names[place]}",
             f"{rated[place].elo:+.0f}",
             f"{rated[place].margin:.0f}",
-            f"{points[place].sum() / max(1, games[place].sum()):.1%}",
+            percent(points[place].sum() / max(1, games[place].sum())),
             *(
-                "" if not games[place, other] else f"{points[place, other] / games[place, other]:.1%}"
+                "" if not games[place, other] else percent(points[place, other] / games[place, other])
                 for other in order
             ),
         ]
