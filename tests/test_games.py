@@ -143,7 +143,7 @@ def test_who_wins_with_the_first_of_two_stones_is_still_to_play_and_has_won() ->
 def test_an_unknown_game_is_refused_with_the_games_there_are() -> None:
     with pytest.raises(UserError, match="tictactoe"):
         make_game("noughts")
-    with pytest.raises(UserError, match="file not found"):
+    with pytest.raises(UserError, match="cannot be read: No such file"):
         make_game("no_such_file.py")
     with pytest.raises(UserError, match="no options"):
         make_game("tictactoe", size=4)

@@ -545,7 +545,7 @@ def test_positions_of_one_s_own_are_asked_about_in_any_game(tmp_path: Path) -> N
     other = replace(config, game=GameConfig("othello", options={"size": 6}))
     with pytest.raises(UserError, match="holds positions of othello"):
         loop.main(other, NAME)
-    with pytest.raises(UserError, match=r"missing\.gz is no readable file"):
+    with pytest.raises(UserError, match=r"missing\.gz cannot be read: No such file"):
         loop.main(replace(config, oracle=OracleConfig(file="missing.gz")), NAME)
 
 

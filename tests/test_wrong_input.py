@@ -68,7 +68,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_an_unknown_game_is_answered_with_those_there_are(run_program: RunProgram, tmp_path: Path) -> None:
     assert_refused(run_program("loop", "game.name=chess", folder=tmp_path), "game.name=chess", "tictactoe")
-    assert_refused(run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "file not found")
+    assert_refused(
+        run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "cannot be read: No such file"
+    )
     (tmp_path / "mine.py").write_text("BOARD = 3\n")
     assert_refused(run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "make_game")
 

@@ -14,10 +14,11 @@ from typing import Any
 
 from azero.cli.arguments import take_group
 from azero.cli.hydra_program import game_title
+from azero.cli.programs import did_you_mean
 from azero.config.schema import OPENSPIEL, Config, GameConfig, UserError
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
-from azero.players import Player, make_player, maker_of
+from azero.players import MODULES, Player, make_player, maker_of
 from azero.run.folder import names_of_runs, paths_of
 from azero.run.run import Run
 
@@ -59,6 +60,9 @@ def take_player_spec(texts: dict[str, str], label: str, default: str | None = No
 
 def parameters_of(spec: PlayerSpec) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a player's maker by name; UserError: there is no such player."""
+    if spec.name not in MODULES:
+        hint = did_you_mean(spec.name, MODULES, f"; choose one of: {', '.join(MODULES)}.")
+        raise UserError(f"unknown player {spec.name}{hint}")
     return inspect.signature(maker_of(spec.name)).parameters
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import runpy
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 
 import azero
@@ -30,8 +32,12 @@ WRONG_INPUT = 2  # exit status after a mistake of the user
 
 
 def refuse(mistake: object) -> int:
-    """Print a mistake of the user as one sentence; return the exit status."""
-    print(f"azero: {mistake}", file=sys.stderr)
+    """Print a user's mistake as one sentence, wrapped at spaces on a terminal; return the exit status."""
+    text = f"azero: {mistake}"
+    if sys.stderr.isatty():
+        width = shutil.get_terminal_size().columns
+        text = textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
+    print(text, file=sys.stderr)
     return WRONG_INPUT
 
 

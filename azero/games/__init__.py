@@ -87,8 +87,8 @@ def load_file(name: str) -> ModuleType:
     """Run a user's file; run it again only if it has changed."""
     path = Path(name).resolve()
     if not path.is_file():
-        where = "" if str(path) == name else f": {path}"
-        raise UserError(f"game={name}: file not found{where}.")
+        where = "" if str(path) == name else f" ({path})"
+        raise UserError(f"game={name} cannot be read: No such file or directory{where}.")
     try:
         return run_file(path, path.stat().st_mtime_ns)
     except Exception as error:

@@ -273,7 +273,7 @@ class Run:
         try:
             data = self.paths.state.read_bytes()
         except OSError as error:
-            raise UserError(f"{self.paths.state} cannot be read ({error.strerror or error}).") from error
+            raise UserError(f"{self.paths.state} cannot be read: {error.strerror or error}.") from error
         self.state = parse_state(data, str(self.paths.state))
 
     def _load_or_begin(self, stage: str | None) -> None:

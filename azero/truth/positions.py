@@ -108,7 +108,11 @@ def read_text(path: Path) -> str:
         UserError: it cannot be read, or is damaged.
     """
     try:
-        return gzip.decompress(path.read_bytes()).decode()
+        data = path.read_bytes()
+    except OSError as failure:
+        raise UserError(f"{path} cannot be read: {failure.strerror}.") from failure
+    try:
+        return gzip.decompress(data).decode()
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as failure:
         raise UserError(f"{path} is no readable file of positions ({failure}).") from failure
 
