@@ -4,7 +4,9 @@ It answers positions whose exact scores are known, by its raw policy and by its 
 that does not keep win, draw or loss. Connect Four has six sets of 1,000 positions, drawn from random play.
 They are easy, medium or hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), and early,
 middle or late by the plies played (< 14, 14 to 28, > 28). Each position is searched with an empty tree,
-without noise, many at once.
+without noise, many at once. Of small Hex it also shows the value of each first move.
+
+With `perfect=GAMES` the champion of Connect Four moves first against perfect play instead.
 """
 
 from __future__ import annotations
@@ -21,23 +23,29 @@ import numpy as np
 from azero.champion.load import TrainedWorkers, change_search, load_for_workers
 from azero.cli.arguments import AUTO, parse_value, run_program, split_words, take_settings, whole_numbers
 from azero.config.schema import Config, UserError, setting
+from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
 from azero.network.torch_inference import one_thread_per_worker
+from azero.players.policy import PolicyPlayer
+from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
-from azero.report.console import table_text
-from azero.truth import judging
+from azero.report.console import Console, table_text
+from azero.truth import judging, perfect_play
 from azero.truth.hex_openings import has_openings
-from azero.truth.known import DEVELOPMENT, FINAL, shipped_file
+from azero.truth.known import DEVELOPMENT, FINAL, has_table, is_connect_four, shipped_file
 from azero.truth.positions import PositionSet, read_positions
+from azero.truth.solvers import Oracle, make_oracle
 
 EXAMPLES = """
 run=othello6
 run=mine simulations=0,64,600 kind=puct
 run=mine file=positions.gz
+run=connect_four perfect=100 simulations=100
 """
-LEGEND = """
-mistakes: moves that throw away a win or a draw, with a 95 % interval; random: those of random moves;
-best: moves with the fastest win or the longest loss; value error: mean distance to the exact value."""
+LEGEND = """mistakes: moves that throw away a win or a draw, with a 95 % interval
+random: the mistakes of random moves
+best: moves with the fastest win or the longest loss
+value error: mean distance to the exact value"""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,12 @@ class StrengthSettings:
         DEVELOPMENT, "The shipped positions; final ones are for the last table.", choices=(DEVELOPMENT, FINAL)
     )
     positions: int = setting(1000, "Positions of each set, at most.", between=(1, math.inf))
+    perfect: int = setting(
+        0,
+        "Games against perfect play instead: Connect Four, the champion moves first.",
+        between=(0, math.inf),
+    )
+    seed: int = setting(1, "Seed of the perfect opponent's replies.", between=(0, math.inf))
     inference: str = setting("", "Such as openvino:bf16; empty: as in the run's self-play.")
     workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
     checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
@@ -63,7 +77,18 @@ class StrengthSettings:
 
 
 def measure_asked(words: Sequence[str]) -> int:
-    """Print a table for each number of simulations, then a line for each stat; return the exit status."""
+    """Measure what the words of the command line ask for; return the exit status."""
+    console = Console()
+    with CompileNotice(console.message):
+        measure_all(words, console)
+    return 0
+
+
+def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
+    """Print a table for each number of simulations; return each number by name.
+
+    A name is such as "search600_mean_percent" or "policy_value_error"; shares are in percent.
+    """
     texts = split_words(words)
     if "game" in texts:  # a bare word
         texts["run"] = texts.pop("game")
@@ -74,21 +99,57 @@ def measure_asked(words: Sequence[str]) -> int:
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
     network = Path(asked.network) if asked.network else None
-    lines = list[str]()
+    found = dict[str, float]()
     with one_thread_per_worker():
         workers = asked.workers or min(2, cores())
         trained = load_for_workers(config, asked.run, workers, network, asked.inference)
         trained = trained._replace(search=change_search(trained.search, search))
-        sets = read_sets(trained, asked)
+        oracle = perfect_oracle(trained, asked) if asked.perfect else None
+        sets = [] if oracle else read_sets(trained, asked)
         choice = trained.choice
-        title = f"{network or asked.run}, {choice.backend} {choice.precision} on {choice.device}"
-        print(f"{title}\n{LEGEND}" if sets else title)
-        for amount in amounts if sets else ():
-            lines += measure(trained, amount, sets)
-        if has_openings(trained.game.name, trained.game.options):
-            lines += show_openings(trained)
-    print("", *lines, sep="\n")
-    return 0
+        console.message(f"{network or asked.run}, {choice.backend} {choice.precision} on {choice.device}")
+        if sets:
+            console.message("\n" + LEGEND)
+        if oracle:
+            console.message("\nThe champion moves first against perfect play.")
+        for amount in amounts if sets or oracle else ():
+            console.message(f"\nsearch of {amount:,} simulations" if amount else "\nraw policy")
+            if oracle:
+                play_perfect(trained, amount, oracle, asked, console)
+            else:
+                found |= measure(trained, amount, sets, console)
+        if not oracle and has_openings(trained.game.name, trained.game.options):
+            show_openings(trained, console)
+        if sets and has_table(trained.game.name):
+            console.message(f"\nazero correctness run={asked.run} asks about all 4,520 positions.")
+    return found
+
+
+def perfect_oracle(trained: TrainedWorkers, asked: StrengthSettings) -> Oracle:
+    """Return the solver that plays perfectly.
+
+    Raises:
+        UserError: the game is not Connect Four on its usual board, or the solver is not installed.
+    """
+    game = trained.game
+    if not is_connect_four(game.name, game.options):
+        raise UserError(
+            f"perfect={asked.perfect} needs Connect Four on 6 x 7; {asked.run} plays {game.name}."
+        )
+    return make_oracle(game)
+
+
+def play_perfect(
+    trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
+) -> None:
+    """Let the search, or the raw policy, move first against perfect play, and print the results."""
+    begin, game, inference = time.perf_counter(), trained.game, trained.inferences[0]
+    search = replace(trained.search, num_simulations=num_simulations)
+    champion = PvMcts(game, inference, search) if num_simulations else PolicyPlayer(game, inference)
+    opponent = perfect_play.PerfectOpponent(oracle, np.random.default_rng(asked.seed))
+    games = perfect_play.play(game, champion, opponent, asked.perfect)
+    console.message(perfect_play.report_text(game, oracle, games))
+    console.message(f"{asked.perfect:,} games in {time.perf_counter() - begin:.1f} s")
 
 
 def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[PositionSet]:
@@ -109,9 +170,10 @@ def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[Position
     )
 
 
-def measure(trained: TrainedWorkers, num_simulations: int, sets: Sequence[PositionSet]) -> list[str]:
-    """Print the table of a search, or of the raw policy; return the lines that a program reads."""
-    print(f"\nsearch of {num_simulations} simulations" if num_simulations else "\nraw policy")
+def measure(
+    trained: TrainedWorkers, num_simulations: int, sets: Sequence[PositionSet], console: Console
+) -> dict[str, float]:
+    """Print the table of a search, or of the raw policy; return its numbers by name."""
     tag = f"search{num_simulations}" if num_simulations else "policy"
     begin = time.perf_counter()
     game, inferences, search, _ = trained
@@ -128,18 +190,19 @@ def measure(trained: TrainedWorkers, num_simulations: int, sets: Sequence[Positi
     rows = [["", "mistakes", "95 % interval", "random", "best", "value error"]]
     for each, stats, chance in zip(sets, judged, chances, strict=True):
         rows.append(row(each.name, stats, mistakes_interval(stats), chance))
-    rows.append(row("mean", mean, mean_interval(judged), float(np.mean(chances))))
-    print(table_text(rows))
-    print(f"{mean.positions:,} positions in {time.perf_counter() - begin:.1f} s", flush=True)
+    if len(sets) > 1:
+        rows.append(row("mean", mean, mean_interval(judged), float(np.mean(chances))))
+    console.message(table_text(rows))
+    console.message(f"{mean.positions:,} positions in {time.perf_counter() - begin:.1f} s")
     names = [*(each.name.replace(" ", "_") for each in sets), "mean"]
-    return [
-        *(
-            f"{tag}_{name}_percent={100 * (1 - stats.keeps_value):.2f}"
+    return {
+        **{
+            f"{tag}_{name}_percent": round(100 * (1 - stats.keeps_value), 2)
             for name, stats in zip(names, [*judged, mean], strict=True)
-        ),
-        f"{tag}_best_move_percent={100 * mean.best_move:.2f}",
-        f"{tag}_value_error={mean.value_error:.4f}",
-    ]
+        },
+        f"{tag}_best_move_percent": round(100 * mean.best_move, 2),
+        f"{tag}_value_error": round(mean.value_error, 4),
+    }
 
 
 def row(name: str, stats: judging.Stats, interval: tuple[float, float], chance: float) -> list[str]:
@@ -174,16 +237,15 @@ def mean_interval(stats: Sequence[judging.Stats]) -> tuple[float, float]:
     return max(0.0, mean - half), min(1.0, mean + half)
 
 
-def show_openings(trained: TrainedWorkers) -> list[str]:
-    """Print the network's value of each first move of Hex; return the lines that a program reads."""
+def show_openings(trained: TrainedWorkers, console: Console) -> None:
+    """Print the network's value of each first move of Hex, and how many have the right sign."""
     judged = judging.judge_openings(trained.game, trained.inferences[0])
-    print("\nvalue of each first move for the first player, in hundredths; x: its sign is wrong")
-    print(openings_text(judged, trained.game.options["size"]))
-    return [
-        f"openings_right={int(judged.right.sum())}",
-        f"openings={len(judged.right)}",
-        f"value_error={judged.value_error:.4f}",
-    ]
+    console.message("\nraw value of each first move for the first player, in hundredths")
+    console.message(openings_text(judged, trained.game.options["size"]))
+    console.message(
+        f"right sign: {judged.right.sum()} of {len(judged.right)} (x: wrong), "
+        f"value error {judged.value_error:.4f}"
+    )
 
 
 def openings_text(judged: judging.OpeningStats, size: int) -> str:

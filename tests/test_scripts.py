@@ -12,9 +12,6 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *("bench_players.py", "bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
     *(
-        "strength.py",
-        "perfect_opponent.py",
-        "hex_openings.py",
         "against_alpha_beta.py",
         "plot_strength.py",
         "against_gnugo.py",
@@ -53,9 +50,6 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
         (("bench_selfplay.py", "--game", "nope"), "nope"),
         (("bench_position.py", "--run", "nope"), "nope"),
         (("bench_search.py", "--game", "nope"), "nope"),
-        (("strength.py", "--run", "nope"), "nope"),
-        (("strength.py", "--simulations", "many"), "many"),
-        (("perfect_opponent.py", "--games", "0"), "--games"),
         (("against_alpha_beta.py", "--times", "0"), "--times"),
         (("against_gnugo.py", "--games", "3"), "--games 3"),
         (("plot_strength.py", "run", "--smooth", "4"), "--smooth 4"),

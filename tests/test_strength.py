@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,15 +17,12 @@ from azero.config.schema import Config, GameConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
+from azero.report.console import Console
+from azero.truth import perfect_play
 from azero.truth.judging import Stats, ask_network, ask_search, judge, mean_of
 from azero.truth.known import DEVELOPMENT, path_of
 from azero.truth.positions import read_positions, worth
 from azero.truth.solvers import SearchOracle
-
-SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
-sys.path.insert(0, str(SCRIPTS))
-import perfect_opponent  # noqa: E402
-from strength import settings_of  # noqa: E402
 
 
 def test_the_interval_of_the_mean_adds_the_variances_of_the_sets() -> None:
@@ -63,8 +60,8 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
     oracle = SearchOracle(game)
     assert oracle.score_moves(game.initial_state()).max() > 0
     champion = PvMcts(game, Blind(game), SearchConfig(num_simulations=2, dirichlet_fraction=0.0))
-    games = perfect_opponent.play(
-        game, champion, perfect_opponent.Opponent(oracle, np.random.default_rng(1)), 12
+    games = perfect_play.play(
+        game, champion, perfect_play.PerfectOpponent(oracle, np.random.default_rng(1)), 12
     )
     assert len(set(games)) > 1
     for played in games:
@@ -78,11 +75,13 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
         assert all(worth(at).max() == worth(at)[move]
                    for at, move in zip(scores[1::2], played.moves[1::2], strict=True))  # fmt: skip
         if played.outcome < 1:
-            mistake = perfect_opponent.first_mistake(game, oracle, played.moves)
+            mistake = perfect_play.first_mistake(game, oracle, played.moves)
             assert chosen[mistake - 1] <= 0 and all(score > 0 for score in chosen[: mistake - 1 : 2])
     assert any(played.outcome < 1 for played in games)  # so that a mistake was looked for
-    lines = perfect_opponent.report(game, oracle, games)
-    assert lines[3] == "games=12" and lines[0] == f"wins={sum(played.outcome == 1 for played in games)}"
+    lines = perfect_play.report_text(game, oracle, games).splitlines()
+    won = sum(played.outcome == 1 for played in games)
+    assert lines[0].startswith(f"{won} wins, ") and f" of 12 games, {len(set(games))} of them" in lines[0]
+    assert len(lines) == 2 + len({played for played in games if played.outcome < 1})
 
 
 @pytest.fixture(scope="module")
@@ -93,19 +92,18 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> str:
     return config.checkpoints
 
 
-def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
+def test_strength_prints_a_table_for_each_player_and_returns_its_numbers(
     checkpoints: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = f"run={NAME} checkpoints={checkpoints} positions=3 simulations=0,4 c_puct=2.0"
-    assert strength.main(words.split()) == 0
+    stats = strength.measure_all(words.split(), Console())
     lines = capsys.readouterr().out.splitlines()
     assert f"{NAME}, torch fp32 on cpu" in lines and "search of 4 simulations" in lines
-    stats = dict(line.split("=") for line in lines[-18:])
-    sets = [float(stats[f"search4_{name}_percent"]) for name in ("late_easy", "middle_easy", "early_easy")]
-    sets += [
-        float(stats[f"search4_{name}_percent"]) for name in ("middle_medium", "early_medium", "early_hard")
-    ]
-    assert float(stats["search4_mean_percent"]) == pytest.approx(np.mean(sets), abs=0.01)
+    assert max(map(len, lines)) <= 80 and not any("=" in line for line in lines)
+    sets = [stats[f"search4_{name}_percent"] for name in ("late_easy", "middle_easy", "early_easy")]
+    sets += [stats[f"search4_{name}_percent"] for name in ("middle_medium", "early_medium", "early_hard")]
+    assert stats["search4_mean_percent"] == pytest.approx(np.mean(sets), abs=0.01)
+    assert f"{stats['search4_mean_percent']:.1f} %" in next(line for line in lines[::-1] if "mean " in line)
     game, inferences, search, _ = load_for_workers(Config(checkpoints=checkpoints), NAME, 1)
     own, few = (
         read_positions(path_of("connect_four", DEVELOPMENT), game, 3)[1],
@@ -114,10 +112,8 @@ def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
     alone = [judge(each, ask_network(game, inferences[0], each.states)) for each in own]
     searched = [judge(each, ask_search(game, inferences, few, each.states, each.plies)) for each in own]
     for tag, judged in (("policy", alone), ("search4", searched)):
-        assert float(stats[f"{tag}_value_error"]) == pytest.approx(mean_of(judged).value_error, abs=1e-4)
-        assert float(stats[f"{tag}_best_move_percent"]) == pytest.approx(
-            100 * mean_of(judged).best_move, abs=0.01
-        )
+        assert stats[f"{tag}_value_error"] == pytest.approx(mean_of(judged).value_error, abs=1e-4)
+        assert stats[f"{tag}_best_move_percent"] == pytest.approx(100 * mean_of(judged).best_move, abs=0.01)
     assert stats["policy_value_error"] != stats["search4_value_error"]
 
 
@@ -131,7 +127,8 @@ def test_strength_prints_a_table_for_each_player_and_ends_with_the_figures(
         ("positions=0", "positions=0 must be"),
         ("workers=-1", "workers=-1 must be"),
         ("collection=other", "collection=other is not one of: development, final"),
-        ("file=nowhere.gz", "nowhere.gz is no readable file"),
+        ("file=nowhere.gz", "nowhere.gz cannot be read: No such file or directory."),
+        ("perfect=-1", "perfect=-1 must be"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(
@@ -139,11 +136,6 @@ def test_what_cannot_be_asked_is_refused(
 ) -> None:
     assert strength.main([f"run={NAME}", f"checkpoints={checkpoints}", words]) == 2
     assert said in capsys.readouterr().err
-
-
-def test_the_flags_of_the_script_are_settings_of_the_program() -> None:
-    words = "--run mine --positions=3 --simulations 0,4 kind=puct"
-    assert settings_of(words.split()) == ["run=mine", "positions=3", "simulations=0,4", "kind=puct"]
 
 
 def test_hex_shows_the_value_of_each_first_move(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -155,7 +147,7 @@ def test_hex_shows_the_value_of_each_first_move(tmp_path: Path, capsys: pytest.C
     board = lines.index(next(line for line in lines if "first move" in line)) + 1
     wrong = " ".join(lines[board : board + 3]).count("x")
     assert [len(line.split()) for line in lines[board : board + 3]] == [3, 3, 3]
-    assert lines[-3:-1] == [f"openings_right={9 - wrong}", "openings=9"]
+    assert lines[-1].startswith(f"right sign: {9 - wrong} of 9 (x: wrong), value error ")
 
 
 def test_a_game_of_which_nothing_is_known_is_refused_with_what_to_do(
@@ -175,19 +167,31 @@ def test_values_of_a_search_are_read_as_a_config_reads_them() -> None:
 
 @pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
 def test_games_against_the_perfect_opponent_are_counted(
-    checkpoints: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    checkpoints: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"perfect_opponent.py --run {NAME} --checkpoints {checkpoints} --games 3 --simulations 4"
-    monkeypatch.setattr("sys.argv", words.split())
-    perfect_opponent.main()
+    words = f"run={NAME} checkpoints={checkpoints} perfect=3 simulations=0,4"
+    assert strength.main(words.split()) == 0
+    first = capsys.readouterr().out
+    assert "raw policy\n" in first and "search of 4 simulations\n" in first
+    assert first.count(" of 3 games, ") == 2 and "first mistake at ply" in first and "mistakes:" not in first
+    assert strength.main([*words.split(), "seed=1"]) == 0
+    again = capsys.readouterr().out
+    assert re.sub(r"in [\d.]+ s", "", again) == re.sub(r"in [\d.]+ s", "", first)  # the same replies
+
+
+def test_perfect_play_is_refused_for_other_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="selfplay")
+    assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}", "perfect=3"]) == 2
+    assert "perfect=3 needs Connect Four on 6 x 7; " in capsys.readouterr().err
+
+
+def test_tictactoe_says_which_program_asks_about_all_positions(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="selfplay")
+    assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}", "simulations=0"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split("=")[0] for line in lines[-7:]] == [
-        "wins",
-        "draws",
-        "losses",
-        "games",
-        "distinct",
-        "distinct_wins",
-        "distinct_losses",
-    ]
-    assert "first mistake at ply" in "".join(lines)
+    assert lines[-1] == f"azero correctness run={NAME} asks about all 4,520 positions."
+    assert not any(line.startswith("mean") for line in lines)  # of one set

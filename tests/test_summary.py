@@ -40,14 +40,17 @@ def test_mistakes_are_compared_with_random_moves() -> None:
     stats = {"oracle/keeps_value_search": 0.959, "oracle/keeps_value_policy": 0.8, "evaluate/score": 0.9}
     chance = percent(float(np.mean([random_mistakes(each) for each in positions_of(CONNECT_FOUR)])))
     assert len(positions_of(CONNECT_FOUR)) == 6 and chance == "37 %"
-    said = f"4.1 % mistakes with search, 20 % without (random moves {chance})"
+    count = sum(len(each.scores) for each in positions_of(CONNECT_FOUR))
+    said = f"4.1 % mistakes with search, 20 % without, in {count:,} positions (random moves {chance})"
     assert strength_text(CONNECT_FOUR, stats) == said
     assert closing_text(CONNECT_FOUR, "connect_four", stats).splitlines() == [
         f"Connect Four: {said}.",
         "  Play it: azero play game=connect_four",
     ]
     alone = {"oracle/keeps_value_policy": 1.0}
-    assert strength_text(CONNECT_FOUR, alone) == f"0 % mistakes without search (random moves {chance})"
+    assert strength_text(CONNECT_FOUR, alone) == (
+        f"0 % mistakes without search, in {count:,} positions (random moves {chance})"
+    )
 
 
 def test_hex_says_how_many_first_moves_are_right_and_which_run_to_play() -> None:

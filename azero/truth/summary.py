@@ -29,8 +29,10 @@ def strength_text(config: Config, stats: Mapping[str, float]) -> str:
     """
     known = []
     if "oracle/keeps_value_policy" in stats:
-        chance = percent(float(np.mean([random_mistakes(each) for each in positions_of(config)])))
-        known.append(f"{mistakes_text(stats, 'oracle')} (random moves {chance})")
+        sets = positions_of(config)
+        chance = percent(float(np.mean([random_mistakes(each) for each in sets])))
+        count = sum(len(each.scores) for each in sets)
+        known.append(f"{mistakes_text(stats, 'oracle')}, in {count:,} positions (random moves {chance})")
     elif "correctness/keeps_value_policy" in stats:
         known.append(mistakes_text(stats, "correctness"))
     if "oracle/openings_right" in stats and has_openings(config.game.name, config.game.options):

@@ -8,7 +8,7 @@ The answers of THOROUGH, one for each of six questions, are run with every seed,
 first seed only; what is not on record is "not measured" in the table. Each run starts from nothing, with its
 kernels compiled, and has one core to itself; as many run at once as there are cores (one thread disturbs its
 neighbour little, two that wait for each other much). Its champion answers development positions
-(`scripts/strength.py`) by the raw policy and by one and the same search, PUCT with solver, whatever taught
+(`azero strength`) by the raw policy and by one and the same search, PUCT with solver, whatever taught
 it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower
 settings play less: the question is what a second buys. Records are lines of JSON in docs/ablation.jsonl, one
 a run; delete a line to run it again.
@@ -133,7 +133,13 @@ SEARCH = (
     "c_puct_deviation=0",
     "solver=true",
 )  # of the answers
-POSITIONS = ("--positions", "500")
+MEASURE = """
+import json, sys
+from azero.report.console import Console
+from azero.strength import measure_all
+print(json.dumps(measure_all(sys.argv[1:], Console())))
+"""
+POSITIONS = 500  # of each set
 FIGURES = (
     "policy_mean_percent",
     "search600_mean_percent",
@@ -192,7 +198,7 @@ def call(core: int, *words: str) -> str:
 
 
 def run_once(changes: Sequence[str], seed: int, minutes: float, core: int) -> dict[str, Any]:
-    """Train from nothing and measure. Returns the seconds, the cycles, and strength.py's figures by name."""
+    """Train from nothing and measure; return the seconds, the cycles, and the numbers of `azero strength`."""
     with tempfile.TemporaryDirectory() as folder:
         where = [f"checkpoints={folder}/checkpoints", f"data={folder}/data", f"seed={seed}"]
         loop = ["-m", "azero.loop", "experiment=connect_four_quick", *where, *changes]
@@ -200,20 +206,9 @@ def run_once(changes: Sequence[str], seed: int, minutes: float, core: int) -> di
         begin = time.perf_counter()
         call(core, *loop, "run=ablation", "cycles=100000", f"minutes={minutes:g}")
         seconds = time.perf_counter() - begin
-        asked = (
-            "--run",
-            "ablation",
-            "--checkpoints",
-            f"{folder}/checkpoints",
-            "--simulations",
-            "0,600",
-            *POSITIONS,
-        )
-        text = call(core, "scripts/strength.py", *asked, *SEARCH)
+        asked = ("run=ablation", f"checkpoints={folder}/checkpoints", f"positions={POSITIONS}", *SEARCH)
+        figures = json.loads(call(core, "-c", MEASURE, *asked).splitlines()[-1])
         cycles = json.loads((Path(folder) / "checkpoints" / "ablation" / "state.json").read_text())["cycle"]
-    figures = {
-        name: float(value) for name, _, value in (line.partition("=") for line in text.splitlines()) if value
-    }
     return {"seconds": round(seconds, 1), "cycles": cycles, **figures}
 
 
