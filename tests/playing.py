@@ -9,7 +9,7 @@ from azero.games.game import Game, rules_at
 
 
 def play(game: Game, moves: str) -> np.ndarray:
-    """The state after some moves, named and separated by spaces.
+    """Return the state after some moves, named and separated by spaces.
 
     Each must be legal and none may follow the end.
     """
@@ -25,7 +25,7 @@ def play(game: Game, moves: str) -> np.ndarray:
 
 
 def legal_names(game: Game, state: np.ndarray) -> set[str]:
-    """The legal moves by name."""
+    """Return the legal moves by name."""
     return {game.action_name(action) for action in game.legal_actions(state)}
 
 
@@ -53,7 +53,7 @@ def count_from(addresses, states, masks, tried, counts, finished):
 
 
 def perft(game: Game, plies: int) -> tuple[list[int], list[int]]:
-    """Sequences of 0, 1, ..., `plies` moves, and how many of each length end the game.
+    """Return how many sequences of 0, 1, …, `plies` moves there are, and how many end the game.
 
     Sequences stop at the end of the game.
     """

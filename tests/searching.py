@@ -1,6 +1,4 @@
-"""What the tests of the search share: a fake network and one way to search a position with the compiled
-kernels.
-"""
+"""A fake network, positions, and one way to search with the compiled kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from azero.search.algorithm import make_algorithm
 
 
 def hashed(state: np.ndarray, num_actions: int, sharpness: float = 3.0) -> tuple[np.ndarray, np.float32]:
-    """An answer that looks random and depends on the state alone: logits [A] and a value in [-0.5, 0.5)."""
+    """Return logits [A] and a value in [-0.5, 0.5), hashed from the state."""
     rng = np.random.default_rng([int(word) for word in state])
     return (rng.random(num_actions) * sharpness).astype(np.float32), np.float32(rng.random() - 0.5)
 
@@ -24,7 +22,7 @@ Answer = Callable[[np.ndarray], tuple[np.ndarray, np.float32]]  # planes -> logi
 
 
 class FakeInference:
-    """Answers by a function of the planes' bytes; counts what it is asked."""
+    """Answers by a function of the planes' bytes and counts its calls."""
 
     def __init__(self, game: Game, answer: Answer | None = None, batch_size: int = 8) -> None:
         self.game, self.batch_size, self.calls = game, batch_size, 0
@@ -47,9 +45,7 @@ def searched(
     inference: FakeInference | None = None,
     cache: int = 0,
 ) -> PvMcts:
-    """A player that has just searched these states, one in each of its games, forcing simulations as
-    self-play does.
-    """
+    """Return a player that has searched these states, one in each game, with self-play's settings."""
     player = PvMcts(game, inference or FakeInference(game), config, cache=cache)
     player.new_games(np.arange(len(states), dtype=np.uint64))
     player.searches.algorithm = make_algorithm(config, len(states), game.num_actions)
@@ -58,7 +54,7 @@ def searched(
 
 
 def after(game: Game, *actions: int) -> np.ndarray:
-    """The state after these actions."""
+    """Return the state after these actions."""
     state = game.initial_state()
     for action in actions:
         state = game.step(state, action)
@@ -66,7 +62,7 @@ def after(game: Game, *actions: int) -> np.ndarray:
 
 
 def random_game(game: Game, rng: np.random.Generator) -> list[np.ndarray]:
-    """The unfinished positions of a random game."""
+    """Return the unfinished positions of a random game."""
     state, states = game.initial_state(), list[np.ndarray]()
     while not game.is_terminal(state):
         states.append(state)
@@ -75,7 +71,7 @@ def random_game(game: Game, rng: np.random.Generator) -> list[np.ndarray]:
 
 
 def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
-    """The first unfinished positions of random games, one game after another."""
+    """Return the first unfinished positions of random games, one game after another."""
     rng, states = np.random.default_rng(seed), list[np.ndarray]()
     while len(states) < count:
         states += random_game(game, rng)
@@ -83,5 +79,5 @@ def random_states(game: Game, count: int, seed: int) -> list[np.ndarray]:
 
 
 def planes_network(game: Game) -> Answer:
-    """The plain twin's network, the same as FakeInference's."""
+    """Return the plain twin's network, the same as FakeInference's."""
     return lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), game.num_actions)

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from plain_solvers import PlainConnectFour
 from playing import printed_score
+from searching import after
 
 from azero.classic.deepening import Searcher
 from azero.classic.solve import solve
@@ -24,14 +25,14 @@ DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
 @cache
 def the_game(name: str, **options: Any) -> Game:
-    """Games are made once."""
+    """Return a game, made once."""
     return make_game(name, **options)
 
 
 def negamax(
     game: Game, state: np.ndarray, depth: int, heuristic: Heuristic | None = None
 ) -> tuple[int, float]:
-    """The plain twin: no pruning, no table but Python's, first of equal moves."""
+    """The plain twin: no pruning, a dictionary as table, the first of equal moves."""
     guess = heuristic.function.__wrapped__ if heuristic else lambda _state: 0.0
 
     @cache
@@ -54,16 +55,8 @@ def negamax(
         return best(state.tobytes(), depth)
 
 
-def play(game: Game, *actions: int) -> np.ndarray:
-    """The state after some moves."""
-    state = game.initial_state()
-    for action in actions:
-        state = game.step(state, action)
-    return state
-
-
 def random_state(game: Game, plies: int, seed: int) -> np.ndarray:
-    """An unfinished position after so many random moves, fewer where the next would end the game."""
+    """Return the position after `plies` random moves, or fewer if the next would end the game."""
     rng, state = np.random.default_rng(seed), game.initial_state()
     for _ in range(plies):
         successor = game.step(state, int(rng.choice(game.legal_actions(state))))
@@ -156,10 +149,10 @@ def test_growing_depth_finds_what_its_last_depth_finds(name: str) -> None:
 
 def test_growing_depth_takes_the_fastest_win_and_the_slowest_loss() -> None:
     game = the_game("tictactoe")
-    win = play(game, 0, 3, 1, 4)  # X 0 1, O 3 4: 2 wins at once; so do others, later
+    win = after(game, 0, 3, 1, 4)  # X 0 1, O 3 4: 2 wins at once; so do others, later
     found = Searcher(game).deepen(win, seconds=60.0)
     assert (found.action, found.value, found.depth, found.exact) == (2, 1.0, 1, True)
-    lost = play(
+    lost = after(
         game, 0, 1, 3
     )  # X threatens 6; O at 6 loses to 4, which threatens 5 and 8; every other move loses at once
     found = Searcher(game).deepen(lost, seconds=60.0)
@@ -177,7 +170,7 @@ FORCED_WINS = {
 @pytest.mark.parametrize("depth, value", [(1, 1.0), (2, -1.0), (3, 1.0)])
 def test_a_forced_win_is_seen_at_its_depth_and_not_before(winner: str, depth: int, value: float) -> None:
     game = the_game("tictactoe")
-    state = play(game, *FORCED_WINS[winner][depth])
+    state = after(game, *FORCED_WINS[winner][depth])
     found = Searcher(game, depth).search(state)
     assert (found.value, found.exact) == (value, True)
     if depth > 1:
@@ -187,7 +180,7 @@ def test_a_forced_win_is_seen_at_its_depth_and_not_before(winner: str, depth: in
 
 def test_a_side_that_moves_twice_sees_the_win_of_two_stones_at_depth_2() -> None:
     game = the_game(DOUBLE_MOVE)
-    state = play(
+    state = after(
         game, 3, 0, 8, 4, 7
     )  # X 3 4 7, O 0 8; O places two stones: 1 and 2 complete a line, as do 2 and 5
     assert game.to_play(state) == 1
@@ -201,7 +194,7 @@ def test_a_side_that_moves_twice_sees_the_win_of_two_stones_at_depth_2() -> None
 
 def test_banned_moves_are_left_out_at_the_root_and_the_table_forgets_them() -> None:
     game = the_game("tictactoe")
-    state = play(game, 0, 3, 1, 4)  # 2 wins
+    state = after(game, 0, 3, 1, 4)  # 2 wins
     banned = np.arange(9) == 2
     searcher = Searcher(game)
     assert searcher.search(state, banned).action == 5  # stops 3 4 5
@@ -215,7 +208,7 @@ def test_nodes_are_counted_by_hand() -> None:
     A look for a win at once counts no node.
     """
     game = the_game("tictactoe")
-    state = play(game, 0, 1, 2, 4, 3, 5, 7)  # empty: 6 and 8, O to move
+    state = after(game, 0, 1, 2, 4, 3, 5, 7)  # empty: 6 and 8, O to move
     assert Searcher(game, table=0, prune=False, ordered=False).search(state).nodes == 4
     plain = Searcher(the_game("connect_four"), 3, table=0, prune=False, ordered=False)
     assert plain.search(the_game("connect_four").initial_state()).nodes == 7 + 49 + 343

@@ -28,7 +28,7 @@ def searched(
     banned: np.ndarray | None = None,
     **options: Any,
 ) -> tuple[AlphaGoPlayer, np.ndarray]:
-    """A player that has just searched these states, seeds 0, 1, 2 ..., and the visit counts [B, A]."""
+    """Search these states with seeds 0, 1, 2 …; return the player and the visit counts [B, A]."""
     player = make_player("alphago", game, inference=inference, **options)
     assert isinstance(player, AlphaGoPlayer)
     player.new_games(np.arange(len(states), dtype=np.uint64))
@@ -36,7 +36,7 @@ def searched(
 
 
 class PlainAlphaGo(PlainSearch):
-    """The twin: the text's sentences as loops over objects."""
+    """The plain twin: what the module's text says, as loops over objects."""
 
     def __init__(self, game: Game, inference: FakeInference, seed: int, options: dict[str, Any]) -> None:
         super().__init__(game, lambda state: inference.answer(game.planes(state)), SearchConfig())
@@ -143,7 +143,7 @@ def test_a_tree_without_room_for_replies_judges_them_and_goes_on() -> None:
 
 
 def favours(game: Game, logits: list[float], value: float) -> FakeInference:
-    """A network of one answer."""
+    """A network that always gives the same answer."""
     return FakeInference(game, lambda _planes: (np.array(logits, np.float32), np.float32(value)))
 
 

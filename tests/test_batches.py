@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from searching import after
 
 from azero.games import make_game
 from azero.games.game import Game
@@ -59,23 +60,15 @@ def turned_by_hand(
     return turned
 
 
-def after(game: Game, moves: list[int]) -> np.ndarray:
-    """The state after some moves."""
-    state = game.initial_state()
-    for move in moves:
-        state = game.step(state, move)
-    return state
-
-
 def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Game) -> None:
     moves = [1, 4, 0, 2, 6]
     eye = np.eye(9, dtype=np.float32)
-    states, value = np.array([after(game, moves[:ply]) for ply in range(5)]), np.zeros(5, np.float32)
+    states, value = np.array([after(game, *moves[:ply]) for ply in range(5)]), np.zeros(5, np.float32)
     data = load_data(Examples(states, eye[moves], value, value), game, "cpu")
     for number, actions in enumerate(game.action_symmetries):
         turned = draw_batch(data, game, torch.arange(5), torch.full((5,), number))
         mirrored = actions[moves].tolist()
-        planes, mask = encode(game, np.array([after(game, mirrored[:ply]) for ply in range(5)]))
+        planes, mask = encode(game, np.array([after(game, *mirrored[:ply]) for ply in range(5)]))
         assert np.array_equal(turned.planes.numpy(), planes)
         assert np.array_equal(turned.policy_target.numpy(), eye[mirrored])
         assert np.array_equal(turned.legal_mask.numpy(), mask)
@@ -83,7 +76,7 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
 
 def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
     """Quarter turns and mirrors, by hand: X on 0 and O on 1 of the top row, the target on 2."""
-    states, target = after(game, [0, 1])[None], np.eye(9, dtype=np.float32)[[2]]
+    states, target = after(game, 0, 1)[None], np.eye(9, dtype=np.float32)[[2]]
     data = load_data(Examples(states, target, np.zeros(1, np.float32), np.ones(1, np.float32)), game, "cpu")
     turned = draw_batch(data, game, torch.zeros(8, dtype=torch.int64), torch.arange(8))
     corners = [

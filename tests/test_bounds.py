@@ -38,16 +38,14 @@ EITHER_KIND = pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
 
 
 def with_proven(root: Tree, values: dict[int, float]) -> Tree:
-    """The tree with nodes behind those root actions, proven to be worth so much for the root's player, who is
-    not theirs.
-    """
+    """Return the tree with nodes behind those root actions, proven at these values for the root's player."""
     tree = with_bounds(root, {action: (value, value) for action, value in values.items()})
     tree.nodes["proven"][0, 1:] = True
     return tree
 
 
 def with_bounds(root: Tree, bounds: dict[int, tuple[float, float]]) -> Tree:
-    """The tree with nodes behind those root actions, worth at least and at most so much for the root's
+    """Return the tree with nodes behind those root actions, with these lower and upper values for the root's
     player.
     """
     actions = root.edges.shape[2]
@@ -216,7 +214,7 @@ def test_bounds_never_widen_though_a_kept_tree_has_forgotten_what_they_stood_on(
 
 
 def test_only_what_may_be_better_is_searched_and_only_what_may_be_best_is_played() -> None:
-    """A draw, at most a draw, anything, a loss; and the fifth is illegal."""
+    """Five moves: a draw, at most a draw, nothing known, a loss, illegal."""
     tree = with_bounds(
         root_with([0.2, 0.2, 0.2, 0.4, None]), {0: (0, 0), 1: (-1, 0), 2: (-1, 1), 3: (-1, -1)}
     )
@@ -531,7 +529,7 @@ def test_a_search_of_one_position_ends_with_the_proof_however_many_simulations_a
 
 
 def test_a_kept_tree_s_new_root_is_proven_anew() -> None:
-    """O made a hopeless move; its tree knows that X wins, and X's search finds it again in it."""
+    """O has made a losing move. Its tree knows that X wins, and X's search finds that proof again."""
     game = make_game("tictactoe")
     player = searched(game, [after(game, 0, 3, 1)], SOLVER)  # X X 2 / O 4 5 / 6 7 8: O must play 2
     player.searches.begin(after(game, 0, 3, 1, 4)[None], ONLY_GAME, None)

@@ -1,4 +1,4 @@
-"""The evaluation cache: exact, bounded, and what it does when it is full."""
+"""The evaluation cache: it is exact, bounded, and replaces entries when it is full."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def words(key: tuple[int, ...]) -> np.ndarray:
 
 
 def store(cache: EvaluationCache, key: tuple[int, ...], answer: int) -> None:
-    """An evaluation that can be told from every other: prior [2] and value from one number."""
+    """Return an evaluation that differs from every other: prior [2] and value from one number."""
     remember(cache, words(key), np.array([answer, answer + 0.5], np.float32), np.float32(answer / 1024))
 
 
 def recall(cache: EvaluationCache, key: tuple[int, ...]) -> int | None:
-    """The number stored for a key, or None; all of its parts must agree."""
+    """Return the number stored for a key, or None; all of its parts must agree."""
     entry = find(cache, words(key))
     if entry < 0:
         return None
@@ -34,7 +34,7 @@ def recall(cache: EvaluationCache, key: tuple[int, ...]) -> int | None:
 
 
 def places(cache: EvaluationCache, key: tuple[int, ...]) -> list[int]:
-    """The entries in which a key may stand, in the order in which they are looked at."""
+    """Return the entries that may hold a key, in the order of the search."""
     size = len(cache.used)
     return [(int(first_entry(cache, words(key))) + probe) % size for probe in range(PROBES)]
 
@@ -130,7 +130,7 @@ def test_entries_are_those_of_a_plain_table(stored: list[tuple[tuple[int, int], 
 
 
 def test_neighbouring_positions_spread_over_the_table() -> None:
-    """1024 positions that differ in few bits, in 4096 entries: hardly any is lost."""
+    """Of 1024 positions that differ in few bits, 4096 entries lose hardly any."""
     cache = make_cache(4096, 2, 2)
     keys = [(left, right) for left in range(32) for right in range(32)]
     for key in keys:

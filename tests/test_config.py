@@ -18,7 +18,7 @@ PARTS = ("game", "network", "search", "selfplay", "train", "evaluate", "inferenc
 
 
 def with_value(key: str, value: Any) -> Config:
-    """The default config with one setting changed."""
+    """Return the default config with one setting changed."""
     part, _, name = key.rpartition(".")
     config = Config()
     return replace(
@@ -27,7 +27,7 @@ def with_value(key: str, value: Any) -> Config:
 
 
 def refusal(config: Config) -> str:
-    """The sentence with which a config is refused."""
+    """Return the sentence with which a config is refused."""
     with pytest.raises(UserError) as mistake:
         check(config)
     return str(mistake.value)

@@ -1,4 +1,4 @@
-"""The estimate of a recipe: it tells time, speed, memory and disk, and touches no run."""
+"""The estimate of a recipe: it reports time, speed, memory and disk, and touches no run."""
 
 from __future__ import annotations
 

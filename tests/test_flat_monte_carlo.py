@@ -24,7 +24,7 @@ DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 def choose(
     game: Game, state: np.ndarray, seed: int = 0, banned: np.ndarray | None = None, **options: Any
 ) -> int:
-    """The move of a new player in one state."""
+    """Return the move of a new player in one state."""
     player = make_player("flat_monte_carlo", game, **options)
     player.new_games(np.array([seed], np.uint64))
     return int(player.choose(state[None], np.zeros(1, np.int64), np.zeros(1, np.int64), banned)[0])
@@ -33,7 +33,7 @@ def choose(
 def plain_choice(
     game: Game, state: np.ndarray, seed: int, shares: list[int], depth: int, heuristic: str
 ) -> int:
-    """The twin: the move of the best mean reward, as lists and loops have it."""
+    """The plain twin: return the move of the best mean reward."""
     stream, side = new_stream(seed), game.to_play(state)
     judge = make_heuristic(heuristic, game).function.__wrapped__ if heuristic else lambda _state: 0.0
     means = []

@@ -23,7 +23,7 @@ SOURCE = np.random.SeedSequence([1, 2, 3])
 
 
 def earlier(game: Game) -> list[GameRecord]:
-    """Some games of self-play."""
+    """Return some games of self-play."""
     config, seeds = Config(search=SearchConfig(num_simulations=4)), game_seeds(1, 1, SELFPLAY, 12)
     return play_games(
         game, [FakeInference(game)], config, GameQueue(iter(range(12))), seeds, Progress(), StopSignal()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from searching import after
 
 from azero.config.schema import UserError
 from azero.games import make_game
@@ -24,20 +25,12 @@ def player(game: Game, grouping: str, num_simulations: int, threshold: int = 1) 
 def search(
     asked: GroupedUctPlayer, state: np.ndarray, seed: int = 0, banned: np.ndarray | None = None
 ) -> tuple[int, np.ndarray]:
-    """The move and the visit counts [A] of one search."""
+    """Return the move and the visit counts [A] of one search."""
     asked.new_games(np.array([seed], np.uint64))
     table = ban_table(asked.game, state[None], None if banned is None else banned[None])
     with asked.streams(np.zeros(1, np.int64)) as streams:
         actions, counts = asked.search(state[None], table, streams)
     return int(actions[0]), counts[0]
-
-
-def play(game: Game, *moves: int) -> np.ndarray:
-    """The state after some moves."""
-    state = game.initial_state()
-    for move in moves:
-        state = game.step(state, move)
-    return state
 
 
 class PlainGroupedUct:
@@ -138,7 +131,7 @@ def test_the_kernel_agrees_with_the_plain_twin_visit_for_visit(
     grouping: str, threshold: int, moves: tuple[int, ...], banned: list[int]
 ) -> None:
     game = make_game("tictactoe")
-    state, ban = play(game, *moves), np.isin(np.arange(9), banned)
+    state, ban = after(game, *moves), np.isin(np.arange(9), banned)
     for seed, simulations in ((0, 60), (1, 7), (2, 200)):
         twin = PlainGroupedUct(
             game, groups_of_actions(game, grouping).tolist(), state, banned, seed, threshold
@@ -158,19 +151,19 @@ def test_the_kernel_agrees_with_the_plain_twin_visit_for_visit(
 def test_a_win_in_one_is_found(grouping: str, moves: tuple[int, ...], win: int) -> None:
     game = make_game("tictactoe")
     asked = player(game, grouping, 300)
-    assert all(search(asked, play(game, *moves), seed)[0] == win for seed in range(20))
+    assert all(search(asked, after(game, *moves), seed)[0] == win for seed in range(20))
 
 
 @pytest.mark.parametrize("grouping", GROUPINGS)
 def test_with_many_simulations_the_only_reply_to_a_corner_is_found(grouping: str) -> None:
     game = make_game("tictactoe")
-    assert all(search(player(game, grouping, 20_000), play(game, 0), seed)[0] == 4 for seed in range(3))
+    assert all(search(player(game, grouping, 20_000), after(game, 0), seed)[0] == 4 for seed in range(3))
 
 
 @pytest.mark.parametrize("num_simulations", [1, 2, 50])
 def test_a_banned_move_is_never_chosen_however_small_the_search(num_simulations: int) -> None:
     game = make_game("tictactoe")
-    state = play(game, 0, 3, 1, 4)  # 2 wins at once, but it is banned
+    state = after(game, 0, 3, 1, 4)  # 2 wins at once, but it is banned
     banned = np.isin(np.arange(9), [2, 5, 6, 7])
     for seed in range(30):
         move, counts = search(player(game, "rows", num_simulations, threshold=3), state, seed, banned)

@@ -117,7 +117,7 @@ def test_advantages_by_hand() -> None:
 
 
 def with_value(tree: Tree, value: float) -> Tree:
-    """The tree with the network's value at its root."""
+    """Return the tree with the network's value at its root."""
     tree.nodes["raw_value"] = value
     return tree
 
@@ -278,14 +278,14 @@ def test_the_search_is_its_plain_twin_s_visit_for_visit(name: str, settings: dic
 
 
 def hiding(cell: int, planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
-    """An answer that knows nothing and thinks little of one cell."""
+    """Return equal logits for all cells but one, whose logit is low."""
     logits = np.zeros(9, np.float32)
     logits[cell] = -3.0
     return logits, np.float32(0)
 
 
 def test_an_immediate_win_is_played_whatever_the_prior_says_by_both_sides() -> None:
-    """The network knows nothing and its prior hides the winning cell."""
+    """The network gives every cell the same value, and its prior hides the winning cell."""
     game = make_game("tictactoe")
     config = SearchConfig(kind="gumbel", num_simulations=32, tree_reuse=False)
     for moves, winning in (

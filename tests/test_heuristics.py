@@ -39,13 +39,13 @@ EVERY = pytest.mark.parametrize("name, game_name, options", CASES)
 
 
 def random_states(game: Game, games: int, seed: int) -> list[np.ndarray]:
-    """The unfinished positions of random games."""
+    """Return the unfinished positions of random games."""
     rng = np.random.default_rng(seed)
     return [state for _ in range(games) for state in random_game(game, rng)]
 
 
 def plain(heuristic: Heuristic, state: np.ndarray) -> float:
-    """The value by the plain Python twin."""
+    """Return the value by the plain Python twin."""
     with np.errstate(over="ignore"):
         return float(heuristic.function.__wrapped__(state))
 
@@ -74,7 +74,7 @@ def test_compiled_and_plain_agree_and_stay_strictly_within_1(
 
 
 def exchanged(game: Game, state: np.ndarray) -> np.ndarray:
-    """The same board with the stones of the player to move and of the other exchanged."""
+    """Return the board with the stones of the two players exchanged."""
     if game.name == "othello":
         return game.step(state, game.num_actions - 1)  # what a pass does
     other, width = state.copy(), len(state) // 2

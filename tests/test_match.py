@@ -203,7 +203,7 @@ def test_moves_are_counted_without_openings_and_timed(game: Game) -> None:
 def test_a_match_is_the_same_with_one_worker_and_with_two_and_in_any_batch(
     game: Game, batch_size: int
 ) -> None:
-    """Players that search at their own pace choose what they choose when each move waits for all games."""
+    """Players that search at their own pace choose the same moves as in lock-step."""
 
     def player(sharpness: float, rows: int) -> PvMcts:
         def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
@@ -226,7 +226,7 @@ def test_a_match_is_the_same_with_one_worker_and_with_two_and_in_any_batch(
 
 
 class Patient:
-    """Moves in all games at once, as a player that cannot think at each game's own pace."""
+    """Hides `begin` and `think_on`, so that the player moves in all games at once."""
 
     def __init__(self, player: PvMcts) -> None:
         self.name, self.deterministic = player.name, player.deterministic

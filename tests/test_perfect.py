@@ -18,7 +18,7 @@ DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 
 
 def perfect(game: Game, seconds: float = 30.0) -> PerfectPlayer:
-    """The player with all the time that it needs, and a small table."""
+    """Return the player with enough time and a small table."""
     player = make_player("perfect", game, seconds=seconds, table=1_000_000)
     assert isinstance(player, PerfectPlayer)
     return player

@@ -24,7 +24,7 @@ QUICK: dict[str, dict[str, Any]] = {"pure_mcts": {"num_simulations": 50}}  # opt
 
 
 class FakeInference:
-    """Favours the action of the highest number, whatever the position."""
+    """Prefers the action of the highest number in every position."""
 
     def __init__(self, batch_size: int, num_actions: int = 9) -> None:
         self.batch_size, self.num_actions = batch_size, num_actions
@@ -43,21 +43,21 @@ def game() -> Game:
 
 
 def some_states(game: Game, count: int = 300) -> np.ndarray:
-    """Unfinished positions, spread over the game."""
+    """Return unfinished positions, spread over the game."""
     solution = solve(game)
     rows = np.flatnonzero(solution.unfinished)
     return solution.states[rows[:: len(rows) // count]]
 
 
 def ask(player: Player, states: np.ndarray, seeds: np.ndarray | None = None) -> np.ndarray:
-    """One move for each state, each in a game of its own."""
+    """Return one move for each state, each in a game of its own."""
     count = len(states)
     player.new_games(np.arange(count, dtype=np.uint64) if seeds is None else seeds)
     return player.choose(states, np.arange(count), np.zeros(count, np.int64))
 
 
 def play_games(game: Game, first: Player, second: Player, games: int) -> tuple[int, int, int]:
-    """Wins, draws and losses of `first`, which moves first in even games, in so many games at once."""
+    """Return wins, draws and losses of `first`, which moves first in even games."""
     for salt, player in enumerate((first, second)):
         player.new_games(np.arange(games, dtype=np.uint64) * np.uint64(2) + np.uint64(salt))
     states = np.stack([game.initial_state()] * games)
@@ -244,7 +244,7 @@ def test_iterative_deepening_plays_tictactoe_perfectly_and_stops_when_it_knows(g
 
 
 def test_iterative_deepening_keeps_its_time() -> None:
-    """Generous, because other programs may want the same core; `scripts/bench_players.py` measures it."""
+    """The limit is generous, because other programs may use the same core."""
     game = make_game("gomoku")
     player = make_player("iterative_deepening", game, seconds=0.05, heuristic="lines")
     assert isinstance(player, IterativeDeepening)

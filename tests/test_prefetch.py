@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plain_mcts import PlainSearch
-from searching import FakeInference, after, hashed, searched
+from searching import FakeInference, after, hashed, random_game, searched
 
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
@@ -27,22 +27,20 @@ ONLY = np.zeros(1, np.int64)
 
 
 def ready(game: Game, leaves: int, config: SearchConfig, **options: object) -> PvMcts:
-    """A player of one game with so many leaves a wave."""
+    """Return a player of one game with `leaves` leaves in a wave."""
     fake = FakeInference(game, batch_size=leaves + 2)
     return PvMcts(game, fake, config, cache=4096, leaves=leaves, **options)  # type: ignore[arg-type]
 
 
 def random_state(game: Game, seed: int) -> np.ndarray:
-    """A position of random play that is not over."""
+    """Return an unfinished position of random play."""
     rng = np.random.default_rng(seed)
-    states = [game.initial_state()]
-    while not game.is_terminal(states[-1]):
-        states.append(game.step(states[-1], int(rng.choice(game.legal_actions(states[-1])))))
-    return states[int(rng.integers(len(states) - 1))]
+    states = random_game(game, rng)
+    return states[int(rng.integers(len(states)))]
 
 
 def assert_same_root(player: PvMcts, other: PvMcts, other_game: int = 0) -> None:
-    """Both searches' roots are equal, bit for bit."""
+    """Assert that both searches' roots are equal bit for bit."""
     for field in ("prior", "child_visits", "child_value_sum"):
         assert (player.tree.edges[field][0, ROOT] == other.tree.edges[field][other_game, ROOT]).all()
     for field in ["value_sum", "square_sum"] if player.tree.nodes.dtype == SPREAD_NODE else ["value_sum"]:
@@ -257,7 +255,7 @@ class Clock:
         monkeypatch.setattr("azero.players.pv_mcts.time.perf_counter", lambda: self.now)
 
     def slow(self, game: Game, seconds: float) -> FakeInference:
-        """A network that takes so long for a batch."""
+        """Return a network that takes these seconds for a batch."""
 
         def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
             self.now += seconds / 4

@@ -36,7 +36,7 @@ def game() -> Game:
 
 
 def legal_throughout(game: Game, actions: list[int]) -> PlayedGo:
-    """The game with those plies, each of which superko must allow."""
+    """Return the history of a game with those plies. Superko must allow each."""
     played = PlayedGo(game)
     for ply, action in enumerate(actions):
         assert action in played.legal_actions(), f"ply {ply} repeats a position"

@@ -55,7 +55,7 @@ def fill_normals(stream: Any, out: Any) -> None:
 
 @kernel
 def fill_priors(tree: Any, prior: Any, alpha: float, fraction: float, stream: Any, out: Any) -> None:
-    """Add noise to the same root again and again: out [draws, A]."""
+    """Add noise to the same root many times: out [draws, A]."""
     for i in range(out.shape[0]):
         for action in range(prior.shape[0]):
             tree.edges[0, 0, action].prior = prior[action]
@@ -65,7 +65,7 @@ def fill_priors(tree: Any, prior: Any, alpha: float, fraction: float, stream: An
 
 
 def choices(visits: Sequence[int], temperature: float, draws: int = DRAWS) -> list[float]:
-    """How often each action is chosen."""
+    """Return how often each action is chosen."""
     counts = np.zeros(len(visits), np.int64)
     count_choices(np.array(visits, float), temperature, new_stream(11), draws, counts)
     return [float(share) for share in counts / draws]

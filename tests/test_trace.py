@@ -22,7 +22,7 @@ SQRT_2 = math.sqrt(2.0)
 def watch(
     game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()
 ) -> list[Simulation]:
-    """The simulations of a search after some moves."""
+    """Return the simulations of a search after some moves."""
     state = game.initial_state()
     for move in moves:
         state = game.step(state, move)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from searching import after
 
 from azero.classic.uct import UctTree
 from azero.games import make_game
@@ -26,18 +27,10 @@ def ucb1(q: float, visits: int, total: int, exploration: float = math.sqrt(2.0))
 
 
 def search(game: Game, state: np.ndarray, num_simulations: int, seed: int = 0, **options: Any) -> np.ndarray:
-    """Visit counts [A] of one search by the player of these options."""
+    """Return the visit counts [A] of one search by the player with these options."""
     player = make_player("uct", game, num_simulations=num_simulations, **options)
     player.new_games(np.array([seed], np.uint64))
     return player.visit_counts(state[None], np.zeros(1, np.int64))[0]  # type: ignore[attr-defined]
-
-
-def after(game: Game, *actions: int) -> np.ndarray:
-    """The state after these actions."""
-    state = game.initial_state()
-    for action in actions:
-        state = game.step(state, action)
-    return state
 
 
 class PlainUct:
@@ -84,7 +77,7 @@ class PlainUct:
         return self.reward(state)
 
     def simulate(self, most: int) -> int:
-        """Run at most so many simulations from one leaf and return how many."""
+        """Run at most `most` simulations from one leaf and return how many."""
         node: dict = self.root
         path = [node]
         while not self.game.is_terminal(node["state"]) and (

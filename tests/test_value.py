@@ -6,26 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import FakeInference, after
+from searching import FakeInference, after, random_states
 
 from azero.classic.look_ahead import UNKNOWN
 from azero.games import make_game
-from azero.games.game import Game
 from azero.players import make_player
 from azero.players.value import ValuePlayer
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
-
-
-def positions(game: Game, count: int) -> np.ndarray:
-    """[count, S]: unfinished positions of random play."""
-    rng, states = np.random.default_rng(3), list[np.ndarray]()
-    while len(states) < count:
-        state = game.initial_state()
-        while not game.is_terminal(state):
-            states.append(state)
-            state = game.step(state, int(rng.choice(game.legal_actions(state))))
-    return np.array(states[:count])
 
 
 @pytest.mark.parametrize(
@@ -33,7 +21,7 @@ def positions(game: Game, count: int) -> np.ndarray:
 )
 def test_a_move_is_worth_what_the_network_or_the_rules_say_of_the_position_behind_it(name: str) -> None:
     game = make_game(name)
-    inference, states = FakeInference(game, batch_size=7), positions(game, 40)
+    inference, states = FakeInference(game, batch_size=7), np.array(random_states(game, 40, seed=3))
     values = ValuePlayer(game, inference).action_values(states)
     network = 0
     for row, state in enumerate(states):

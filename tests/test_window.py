@@ -61,7 +61,7 @@ def test_without_beta_it_stays() -> None:
 def test_what_the_next_window_wants_is_in_this_one_or_new(
     window: int, beta: float, alpha: float, made: int, new: int
 ) -> None:
-    """So a run may remove the games that have left its window: it never grows by more than what is made."""
+    """The window never grows by more than what is made, so a run may delete the games that have left it."""
     train = TrainConfig(window=window, window_beta=beta, window_alpha=alpha)
     now, then = min(made, window_size(train, made)), min(made + new, window_size(train, made + new))
     assert then <= now + new + 1  # one for the last bit of a power

@@ -52,7 +52,7 @@ def game() -> Game:
 
 
 class HandDriven:
-    """A worker whose waves a test moves on one by one."""
+    """A worker whose waves a test runs one by one."""
 
     def __init__(  # type: ignore[no-untyped-def]
         self,
@@ -90,14 +90,14 @@ class HandDriven:
         )
 
     def wave(self) -> int:
-        """Move every game to its next evaluation; returns how many are finished."""
+        """Move every game to its next evaluation; return how many are finished."""
         addresses = self.game.rule_addresses
         return int(
             play_wave(addresses, self.tree, self.cache, self.worker, self.puct, self.settings, self.scratch)
         )
 
     def evaluate(self) -> int:
-        """Answer every waiting leaf; returns how many there were."""
+        """Answer every waiting leaf; return how many there were."""
         rows = int(write_rows(self.game.rule_addresses, self.tree, self.planes, self.rows))
         logits, values = self.inference.infer(self.planes)
         addresses = self.game.rule_addresses
@@ -105,7 +105,7 @@ class HandDriven:
         return rows
 
     def play_out(self) -> None:
-        """Until all games are finished."""
+        """Play until all games are finished."""
         while self.wave() < len(self.worker.status):
             self.evaluate()
 
@@ -160,7 +160,7 @@ def test_a_given_opening_is_played_instead_of_a_random_one(game: Game) -> None:
 
 
 def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> None:
-    """The network takes X for lost throughout, so does X's first search: X resigns, but where it plays on."""
+    """Network and first search say that X loses. X resigns, except in games that are played on."""
 
     def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
         x_to_move = planes[0].sum() == planes[1].sum()  # as many stones of the mover as of the other
@@ -180,7 +180,7 @@ def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> No
 
 
 def test_the_second_player_resigns_too_and_by_its_search(game: Game) -> None:
-    """The network takes the empty board for lost, X's later ones for won: X's search knows better."""
+    """The network calls the empty board lost and X's later boards won, so the search corrects it."""
 
     def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
         o_to_move = planes[0].sum() != planes[1].sum()
@@ -192,7 +192,7 @@ def test_the_second_player_resigns_too_and_by_its_search(game: Game) -> None:
 
 
 def test_a_move_that_ends_the_game_is_made_by_who_would_resign(game: Game) -> None:
-    """X has one cell left, 8, and takes itself for lost: it plays on into the draw."""
+    """X has one cell left, 8, and its value says lost, but that move ends the game: a draw."""
     settings = PLAIN._replace(resign_threshold=0.5, opening_fraction=1.0, opening_plies=8)
     played = HandDriven(game, 1, settings, opening=np.array([0, 4, 2, 1, 7, 6, 3, 5], np.int32))
     played.play_out()
@@ -234,7 +234,7 @@ def test_an_idle_place_plays_no_game(game: Game) -> None:
 @pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move"])
 @pytest.mark.parametrize("tree_reuse", [True, False], ids=["tree kept", "tree anew"])
 def test_each_ply_s_target_and_value_are_those_of_a_search_of_its_state(name: str, tree_reuse: bool) -> None:
-    """Without noise, the player that a match uses finds the same visits, one state after the other."""
+    """Without noise, the player of a match finds the same visits, one state after another."""
     game = make_game(name)
     settings = PLAIN._replace(tree_reuse=tree_reuse, num_simulations=24)
     played = HandDriven(game, 6, settings)

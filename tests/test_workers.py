@@ -1,4 +1,4 @@
-"""Workers: whatever their number, their neighbours and the cache, a game's number decides what is played."""
+"""Workers: only a game's number decides what is played, not workers, neighbours or the cache."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def played(
 
 
 def assert_same(left: Sequence[GameRecord], right: Sequence[GameRecord]) -> None:
-    """Bit for bit."""
+    """Assert that records are equal bit for bit."""
     assert [record.number for record in left] == [record.number for record in right]
     for one, other in zip(left, right, strict=True):
         for name, a, b in zip(GameRecord._fields, one, other, strict=True):
@@ -62,7 +62,7 @@ def assert_same(left: Sequence[GameRecord], right: Sequence[GameRecord]) -> None
 
 
 def assert_valid(game: Game, record: GameRecord) -> None:
-    """Its actions, played by the rules, give all that it says."""
+    """Assert that a record agrees with its actions, played by the rules."""
     plies = len(record.actions)
     assert record.states.shape == (plies, game.state_words) and record.policy_target.shape == (
         plies,
@@ -221,7 +221,7 @@ def test_openings_are_not_searched_and_stay_within_bounds(game: Game) -> None:
 
 
 def test_proofs_are_on_record_but_not_where_history_decides_what_is_legal(game: Game) -> None:
-    """A proof knows no history: where superko forbids its moves, it is none."""
+    """A proof ignores the history, so with superko nothing is proven."""
     proving = replace(CONFIG, search=replace(SEARCH, solver=True))
     assert all(record.proven is None for record in played(game, range(3))[0])
     assert any(
@@ -300,7 +300,7 @@ def test_a_tree_anew_each_ply_has_whole_simulations_in_its_targets(game: Game) -
 
 
 class StopAfter(FakeInference):
-    """Asks for a stop in its k-th batch."""
+    """Requests a stop in its k-th batch."""
 
     def __init__(self, game: Game, stop: StopSignal, batches: int) -> None:
         super().__init__(game, batch_size=8)

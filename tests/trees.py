@@ -1,4 +1,4 @@
-"""Trees made by hand: what tests of the score and of the root share."""
+"""Trees made by hand, for tests of the score and of the root."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def root_with(
     root_value: float = 0.0,
     node: np.dtype = NODE,
 ) -> Tree:
-    """One tree of one expanded root, as after its evaluation and the simulations that `visits` counts.
+    """Return one expanded root, as after its evaluation and the simulations that `visits` counts.
 
     Args:
         prior: [A], None where an action is illegal.
