@@ -28,7 +28,7 @@ from azero.cli.player_spec import PlayerSpec, make_from_spec, needs_network, sec
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
-from azero.match.lockstep import MatchGame, MatchResult, Tally, play_match, summarize
+from azero.match.lockstep import MatchGame, MatchResult, play_match, summarize
 from azero.match.openings import draw_openings, read_book, varied_openings
 from azero.match.rating import score
 from azero.match.text import Pairing, game_line, match_text, tournament_text
@@ -148,7 +148,7 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
     at_once = games_at_once(specs)
     starts = iter(range(0, arena.games, at_once))
     num_workers = min(arena.workers, -(-arena.games // at_once))
-    taking, tally, played = threading.Lock(), Tally(), list[MatchGame]()
+    taking, parts, played = threading.Lock(), list[MatchResult](), list[MatchGame]()
     teams = [(arena.make(one), arena.make(other)) for _ in range(num_workers)]
     openings = make_openings(arena, one, other, source)
 
@@ -174,12 +174,12 @@ def hold_match(arena: Arena, one: int, other: int, watch: Watch) -> MatchResult:
 
         result = play_match(arena.game, team, game_seeds[start:end], openings[start // 2 : end // 2], report)
         with taking:
-            tally.add(result)
+            parts.append(result)
             played.extend(game._replace(number=game.number + start) for game in result.games)
 
     with ThreadPoolExecutor(len(teams)) as workers:
         list(workers.map(play_worker, teams))
-    return summarize(sorted(played), tally, fixed=arena.is_fixed(one, other))
+    return summarize(sorted(played), parts, fixed=arena.is_fixed(one, other))
 
 
 def games_at_once(specs: tuple[PlayerSpec, PlayerSpec]) -> int:

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -52,9 +52,7 @@ class MatchResult:
     repeats: int = 0  # games that do not count: repeated pairs of deterministic players
     moves: tuple[int, int] = (0, 0)  # chosen by each player, openings left out
     seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)  # that each player took for them
-    unproven: tuple[int, int] = field(
-        default=(0, 0), compare=False
-    )  # moves of a solver that it did not prove
+    unproven: tuple[int, int] = field(default=(0, 0), compare=False)  # moves that a solver did not prove
     stats: tuple[WorkerStats, ...] = field(default=(), compare=False)  # of each player
 
 
@@ -75,24 +73,6 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
         if rules.is_terminal(successor):
             running[g] = False
             outcomes[g] = rules.outcome(successor) * (1.0 if to_play[g] == 0 else -1.0)
-
-
-class Tally:
-    """The moves and the time of each of two players."""
-
-    def __init__(self) -> None:
-        self.moves = [0, 0]
-        self.seconds = [0.0, 0.0]
-        self.unproven = [0, 0]
-        self.stats = (WorkerStats(), WorkerStats())
-
-    def add(self, result: MatchResult) -> None:
-        """Add those of another match."""
-        for which in (0, 1):
-            self.moves[which] += result.moves[which]
-            self.seconds[which] += result.seconds[which]
-            self.unproven[which] += result.unproven[which]
-            self.stats[which].add(result.stats[which])
 
 
 class Table:
@@ -177,12 +157,14 @@ class Table:
 
     def result(self) -> MatchResult:
         """Return the match as far as it has been played."""
-        tally = Tally()
-        tally.moves = [seat.moves for seat in self.seats]
-        tally.seconds = [seat.seconds for seat in self.seats]
-        tally.unproven = [seat.unproven for seat in self.seats]
-        tally.stats = (self.seats[0].stats, self.seats[1].stats)
-        return summarize(sorted(self.ended), tally)
+        one, other = self.seats
+        return replace(
+            summarize(sorted(self.ended)),
+            moves=(one.moves, other.moves),
+            seconds=(one.seconds, other.seconds),
+            unproven=(one.unproven, other.unproven),
+            stats=(one.stats, other.stats),
+        )
 
 
 class Seat:
@@ -275,10 +257,18 @@ def play_match(
     return table.result()
 
 
-def summarize(games: list[MatchGame], tally: Tally | None = None, *, fixed: bool = False) -> MatchResult:
-    """Count the games. fixed: both players are deterministic, so repeated pairs count once."""
-    tally = tally or Tally()
+def summarize(
+    games: list[MatchGame], parts: Sequence[MatchResult] = (), *, fixed: bool = False
+) -> MatchResult:
+    """Count the games, and add up the players' moves, times and stats of a match's parts.
+
+    fixed: both players are deterministic, so repeated pairs count once.
+    """
     counted = distinct_pairs(games) if fixed else games
+    stats = (WorkerStats(), WorkerStats())
+    for part in parts:
+        for total, added in zip(stats, part.stats, strict=True):
+            total.add(added)
     return MatchResult(
         wins=sum(game.outcome > 0 for game in counted),
         draws=sum(game.outcome == 0 for game in counted),
@@ -286,10 +276,10 @@ def summarize(games: list[MatchGame], tally: Tally | None = None, *, fixed: bool
         distinct=len({(game.first, *game.actions) for game in counted}),
         games=counted,
         repeats=len(games) - len(counted),
-        moves=(tally.moves[0], tally.moves[1]),
-        seconds=(tally.seconds[0], tally.seconds[1]),
-        unproven=(tally.unproven[0], tally.unproven[1]),
-        stats=tally.stats,
+        moves=(sum(part.moves[0] for part in parts), sum(part.moves[1] for part in parts)),
+        seconds=(sum(part.seconds[0] for part in parts), sum(part.seconds[1] for part in parts)),
+        unproven=(sum(part.unproven[0] for part in parts), sum(part.unproven[1] for part in parts)),
+        stats=stats,
     )
 
 

@@ -12,7 +12,7 @@ from azero.games.game import Game
 from azero.match.anchors import Anchors
 from azero.match.elo_table import Result, champion_name, results_of
 from azero.match.gate import counted_games, counts_distinct, games_at_most, judge
-from azero.match.lockstep import MatchGame, MatchResult, Table, Tally, Watch, summarize
+from azero.match.lockstep import MatchGame, MatchResult, Table, Watch, summarize
 from azero.match.openings import draw_openings, random_openings
 from azero.match.rating import count_results, elo_difference, score, score_interval
 from azero.match.text import game_text
@@ -146,7 +146,7 @@ def play_gate(
         Stopped: a stop was requested.
         UserError: a network does not fit the rules.
     """
-    tally, games = Tally(), list[MatchGame]()
+    rounds, games = list[MatchResult](), list[MatchGame]()
     tables: list[Table] = []  # at most one, of the round under way
 
     def watch(ended: list[MatchGame]) -> None:
@@ -162,12 +162,12 @@ def play_gate(
             tables.append(lay_table(config, players, game, cycle, openings, watch, len(games)))
             tables[0].play(match_workers(config, choice))
             played = tables.pop().result()
-            tally.add(played)
+            rounds.append(played)
             games += [game._replace(number=len(games) + game.number) for game in played.games]
             test = judge(games, config.evaluate).test
             live = {"test": f"LLR {test.llr:.2f} of {test.lower:.2f} to {test.upper:.2f}"} if test else {}
             progress.update(len(games), **live)
-    return summarize(games, tally)
+    return summarize(games, rounds)
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
