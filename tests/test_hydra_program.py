@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -195,12 +196,15 @@ def test_a_mistake_found_by_main_is_one_sentence(start: Start) -> None:
     assert (call.status, call.err) == (WRONG_INPUT, "azero: The folder is full; empty it.\n")
 
 
-def test_a_fault_of_azero_itself_keeps_its_traceback(start: Start) -> None:
+def test_a_fault_of_azero_itself_is_one_sentence_and_names_its_traceback(start: Start) -> None:
     def fail(config: Config, name: str) -> int:
         raise ZeroDivisionError("a bug")
 
-    with pytest.raises(ZeroDivisionError):
-        start(main=fail)
+    call = start(main=fail)
+    found = re.fullmatch(r"azero: unexpected ZeroDivisionError: a bug; the traceback is in (.*)\n", call.err)
+    assert call.status == 70 and found
+    assert "in fail" in Path(found[1]).read_text()
+    Path(found[1]).unlink()
 
 
 def test_hydra_writes_nothing(start: Start, tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""Faults from outside: the clock, a run's folder, its files, its process. docs/reliability.md lists all."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from test_crash import torture
+from toy import NAME, Told, advance, digest_of, toy_config
+
+from azero import loop
+from azero.config.schema import Config, UserError
+from azero.process.signals import StopSignal
+from azero.run.folder import paths_of
+from azero.run.run import Run, run_digest
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of the toy run."""
+    return run_digest(advance(toy_config(tmp_path_factory.mktemp("undisturbed"))))
+
+
+def test_a_clock_that_is_set_back_changes_nothing(
+    tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look at the clock is a day before the last one; the run is stopped and resumed in between."""
+    days, now = itertools.count(), time.time()
+    monkeypatch.setattr(time, "time", lambda: now - 86_400 * next(days))
+    config = toy_config(tmp_path)
+    advance(config, until="evaluate")
+    assert loop.main(config, NAME) == 0
+    assert next(days) > 1
+    assert digest_of(config) == undisturbed
+
+
+@pytest.mark.parametrize("name", ["a folder with spaces", "Größe-対局-❄", "x" * 200, "quote'\"$HOME;%s"])
+def test_a_run_lives_in_any_folder(tmp_path: Path, undisturbed: str, name: str) -> None:
+    config = toy_config(tmp_path / name)
+    advance(config, until="train")
+    assert run_digest(advance(config)) == undisturbed
+
+
+def test_a_run_lives_behind_a_symbolic_link(tmp_path: Path, undisturbed: str) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "disk")
+    advance(toy_config(tmp_path / "link"), until="train")
+    assert run_digest(advance(toy_config(tmp_path / "disk"))) == undisturbed
+
+
+@pytest.mark.parametrize("kind", ["candidate", "shard", "metrics.csv", "tensorboard", "config.yaml"])
+def test_a_file_that_was_deleted_is_made_again_or_done_without(tmp_path: Path, kind: str) -> None:
+    config, report = toy_config(tmp_path), Told()
+    state, paths = advance(config, until="evaluate", report=report), paths_of(config, NAME)
+    assert state.candidate is not None
+    deleted = {"candidate": paths.of(state.candidate.file), "shard": paths.of(state.shards[-1].file)}
+    place = deleted.get(kind, paths.folder / kind)
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+    state = advance(config, report=report)
+    assert state.cycle == 2
+    if kind == "candidate":
+        assert any(place.name in message for message in report.messages)
+
+
+def champion_of(config: Config) -> Path:
+    state = Run.read(config, NAME).state
+    assert state.champion is not None
+    return paths_of(config, NAME).of(state.champion.file)
+
+
+def test_a_champion_that_was_deleted_is_named_and_nothing_starts_from_zero(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="train")
+    champion = champion_of(config)
+    champion.unlink()
+    with pytest.raises(UserError, match=champion.name):
+        advance(config)
+    assert not champion.exists() and Run.read(config, NAME).state.cycle == 0
+
+
+def test_a_state_that_was_deleted_is_named_while_games_are_there(tmp_path: Path) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="train")
+    paths_of(config, NAME).state.unlink()
+    with pytest.raises(UserError, match=r"state\.json"):
+        advance(config)
+
+
+@pytest.mark.parametrize("kind", ["checkpoints", "data"])
+def test_a_folder_that_is_removed_under_a_run_stops_it(tmp_path: Path, kind: str) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until="train")
+    with Run.open(config, NAME, "test") as run:
+        shutil.rmtree(tmp_path / kind)
+        with pytest.raises(UserError, match=kind):
+            loop.run_cycles(config, run, Told(), StopSignal())
+
+
+@pytest.mark.crash
+def test_a_process_that_is_stopped_and_continued_goes_on(tmp_path: Path) -> None:
+    """SIGSTOP and SIGCONT, as a laptop that sleeps: five times half a second."""
+    expected = torture.finish(tmp_path / "undisturbed", [])[0]
+    process = torture.Process(tmp_path / "stopped", [])
+    process.wait_until_begun()
+    for _ in range(5):
+        time.sleep(0.3)
+        process.child.send_signal(signal.SIGSTOP)
+        time.sleep(0.5)
+        process.child.send_signal(signal.SIGCONT)
+    assert process.child.wait(240) == 0
+    assert torture.finish(tmp_path / "stopped", [])[0] == expected
