@@ -26,7 +26,7 @@ from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
 from azero.players import Advice, Adviser, Player, Prover, Watched
 from azero.process.ending import raise_interrupts
-from azero.report.console import format_count, is_terminal, table_text
+from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
 from azero.search.repetition import History
 
@@ -98,7 +98,8 @@ class Session:
     def see(self, advice: Advice) -> bool:
         """Keep and show what a search thinks so far; return False, which lets it go on."""
         self.thought = advice
-        self.show(f"thinking … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
+        if advice.visits.any():
+            self.show(f"thinking … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
         return False
 
     def visits_text(self, action: int) -> str:
@@ -368,14 +369,14 @@ def show_line(text: str) -> None:
 
 def play_asked(words: Sequence[str]) -> int:
     """Let the person at this terminal play; return the exit status."""
-    show = show_line if is_terminal(sys.stdout) else lambda text: None
+    show, console = show_line if is_terminal(sys.stdout) else lambda text: None, Console()
 
     def announce(text: str) -> None:
         show("")
-        print(text, flush=True)
+        console.message(text)
 
     with CompileNotice(announce):
-        run_session(words, input, print, show)
+        run_session(words, input, console.message, show)
     return 0
 
 

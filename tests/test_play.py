@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -352,6 +353,14 @@ def test_an_interrupt_while_the_opponent_thinks_keeps_the_game(tmp_path: Path) -
     check_clean(moved)
     assert b"The game is in data/play.jsonl." in moved.after
     assert (tmp_path / "data" / "play.jsonl").read_text().count("\n") == 1
+
+
+def test_the_console_wraps_what_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = list[str]()
+    monkeypatch.setattr("azero.play.Console", lambda: SimpleNamespace(message=said.append))
+    monkeypatch.setattr("builtins.input", person("x9", "quit"))
+    assert main(["opponent=random"]) == 0
+    assert said[0].startswith("You play X") and any("'x9' is not a move" in text for text in said)
 
 
 def test_a_line_is_cut_to_the_terminal(
