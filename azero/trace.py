@@ -2,6 +2,7 @@
 
 Each simulation is shown step by step: the path with the table that decided every choice, the expansion, the
 rollout and the update. It is printed to the terminal; with `out=trace.html` it is a page with buttons.
+Heavy modules are imported where they are needed, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -11,29 +12,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from rich.box import SIMPLE_HEAD
-from rich.console import Console
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import GameSettings, refuse_rest, run_program, split_words, take_game, take_settings
-from azero.cli.player_spec import take_player_spec
 from azero.config.schema import UserError, setting
-from azero.match.openings import read_opening
-from azero.players import check_number
-from azero.tracing.page import page
-from azero.tracing.text import (
-    Trace,
-    choice_title,
-    head_text,
-    path_text,
-    rollout_text,
-    rows,
-    tree_text,
-    update_text,
-)
-from azero.tracing.watched_uct import WatchedUct
+
+if TYPE_CHECKING:
+    from azero.tracing.text import Trace
 
 EXAMPLES = """
 game=tictactoe
@@ -63,6 +48,11 @@ def read_trace(words: Sequence[str]) -> tuple[Trace, str]:
     Raises:
         UserError: an unknown setting or player, a value that is not allowed, or moves that cannot be played.
     """
+    from azero.cli.player_spec import take_player_spec
+    from azero.match.openings import read_opening
+    from azero.tracing.text import Trace
+    from azero.tracing.watched_uct import WatchedUct
+
     texts = split_words(words)
     asked = take_settings(texts, TraceSettings)
     game, player = take_game(texts, asked), take_player_spec(texts, "player", "uct")
@@ -80,6 +70,8 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     Raises:
         UserError: a player or an option that cannot be traced, or a number out of range.
     """
+    from azero.players import check_number
+
     if name != "uct":
         raise UserError(f"player={name} cannot be traced; there is uct.")
     for option in asked:
@@ -94,26 +86,34 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
 
 def print_trace(trace: Trace) -> None:
     """Print every simulation to the terminal."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    from azero.tracing import text
+
     console = Console(highlight=False)
     console.print(trace.game.format_state(trace.start), markup=False)
-    console.print(head_text(trace), markup=False)
+    console.print(text.head_text(trace), markup=False)
     for index, simulation in enumerate(trace.simulations, 1):
         console.rule(f"simulation {index} of {len(trace.simulations)}")
-        console.print(f"path: {path_text(trace.game, simulation)}", markup=False)
+        console.print(f"path: {text.path_text(trace.game, simulation)}", markup=False)
         for place, choice in enumerate(simulation.choices):
-            console.print(choice_title(trace.game, simulation, place), markup=False)
+            console.print(text.choice_title(trace.game, simulation, place), markup=False)
             table = Table("move", "n", "w", "UCB1", box=SIMPLE_HEAD)
-            for *cells, chosen in rows(trace.game, choice):
+            for *cells, chosen in text.rows(trace.game, choice):
                 table.add_row(*map(str, cells), style="bold green" if chosen else None)
             console.print(table)
-        console.print(f"rollout: {rollout_text(trace.game, simulation)}", markup=False)
-        console.print(f"update, w/n: {update_text(trace.game, simulation)}", markup=False)
+        console.print(f"rollout: {text.rollout_text(trace.game, simulation)}", markup=False)
+        console.print(f"update, w/n: {text.update_text(trace.game, simulation)}", markup=False)
     console.rule("the tree, w/n")
-    console.print(tree_text(trace), markup=False)
+    console.print(text.tree_text(trace), markup=False)
 
 
 def write_page(trace: Trace, path: Path) -> None:
     """Write the page; UserError: the file cannot be written."""
+    from azero.tracing.page import page
+
     try:
         path.write_text(page(trace), encoding="utf-8")
     except OSError as failure:

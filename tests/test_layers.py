@@ -135,12 +135,14 @@ def test_torch_is_imported_at_the_top_only_where_networks_are(name: str) -> None
     assert "torch" not in top or room_of(name) in {"network", "training"}
 
 
-@pytest.mark.parametrize("argument", ["--help", "--cfg=job"])
-def test_help_imports_neither_torch_nor_numba(argument: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "argument"), [("loop", "--help"), ("loop", "--cfg=job"), ("trace", "--help"), ("runs", "--help")]
+)
+def test_help_imports_neither_torch_nor_numba(name: str, argument: str) -> None:
     program = (
         "import runpy, sys\n"
-        f"sys.argv = ['azero.loop', *{argument!r}.split('=')]\n"
-        "try: runpy.run_module('azero.loop', run_name='__main__', alter_sys=True)\n"
+        f"sys.argv = ['azero.{name}', *{argument!r}.split('=')]\n"
+        f"try: runpy.run_module('azero.{name}', run_name='__main__', alter_sys=True)\n"
         "except SystemExit as end: assert not end.code, end.code\n"
         "heavy = {'torch', 'numba', 'tensorboard', 'rich', 'scipy'} & sys.modules.keys()\n"
         "assert not heavy, heavy\n"
