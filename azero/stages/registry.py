@@ -19,15 +19,11 @@ class Stage:
 
     Attributes:
         name: the name in `state.json`, on the console and in `python -m azero.<name>`.
-        purpose: what the stage does, in one line.
-        needs: the networks that it reads.
         ends_early: the function takes a deadline and does less where time is short.
         ignores_minutes: says by the configuration whether the stage runs also when the minutes are used up.
     """
 
     name: StageName
-    purpose: str
-    needs: tuple[str, ...] = ()
     ends_early: bool = False
     ignores_minutes: Callable[[Config], bool] = lambda config: False
 
@@ -51,26 +47,12 @@ class Stage:
 
 
 RECORDS = (
-    Stage(
-        StageName.INITIALIZE,
-        "Make network 000000: random, or with init_from another run's champion.",
-        ignores_minutes=lambda config: True,  # a run without a network has nothing to show
-    ),
-    Stage(
-        StageName.SELFPLAY,
-        "Let the champion play games against itself and keep them as training examples.",
-        needs=("champion",),
-        ends_early=True,
-    ),
-    Stage(
-        StageName.TRAIN,
-        "Train the next candidate on recent examples.",
-        needs=("candidate or champion, as train.start_from says",),
-    ),
+    # a run without a network has nothing to show
+    Stage(StageName.INITIALIZE, ignores_minutes=lambda config: True),
+    Stage(StageName.SELFPLAY, ends_early=True),
+    Stage(StageName.TRAIN),
     Stage(
         StageName.EVALUATE,
-        "Let the candidate play a match against the champion; the winner plays the next cycle's games.",
-        needs=("candidate", "champion"),
         # without a game the promotion takes no time, and no training is lost
         ignores_minutes=lambda config: not config.evaluate.games and not config.evaluate.anchor_games,
     ),
