@@ -13,12 +13,12 @@ from typing import NamedTuple
 import pytest
 
 import azero
-from azero.cli import programs
+from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
 from azero.cli.hydra_program import Asked, compose, program
-from azero.cli.overrides import conf_folder, read_arguments
+from azero.cli.overrides import as_typed, conf_folder, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
-from azero.config.schema import Config, UserError, settings, value_text
+from azero.config.schema import Config, UserError, flatten, settings, value_text
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = ("loop", "initialize", "selfplay", "train", "evaluate", "correctness", "doctor", "estimate")
@@ -147,10 +147,10 @@ def test_main_learns_what_was_asked_for(
         with pytest.raises(SystemExit):
             program("loop", lambda config, name, asked_for: asked.append(asked_for), pass_arguments=True)
     assert asked == [
-        Asked(("experiment=smoke", "+game.options.size=3", "run=mine"), "smoke"),
-        Asked((), "tictactoe"),
-        Asked(("seed=4",), "tictactoe"),
-        Asked(("seed=5",), "tictactoe"),
+        Asked(("experiment=smoke", "+game.options.size=3", "run=mine"), "smoke", "smoke"),
+        Asked((), "tictactoe", "tictactoe"),
+        Asked(("seed=4",), "tictactoe", "tictactoe"),
+        Asked(("seed=5",), "tictactoe", "tictactoe"),
     ]
 
 
@@ -158,13 +158,37 @@ def test_what_was_asked_for_can_be_asked_again_with_changes() -> None:
     asked = Asked(
         ("experiment=smoke", "++cycles=3", "train.milestones=[0.5, 0.75]", "seed=4", "run=mine"), "smoke"
     )
-    assert asked.again("smoke", cycles=9) == "experiment=smoke 'train.milestones=[0.5, 0.75]' seed=4 cycles=9"
-    assert (
-        asked.again("mine", seed=5)
-        == "experiment=smoke ++cycles=3 'train.milestones=[0.5, 0.75]' run=mine seed=5"
-    )
+    assert asked.again("smoke", cycles=9) == "smoke 'train.milestones=[0.5, 0.75]' seed=4 cycles=9"
+    assert asked.again("mine", seed=5) == "smoke ++cycles=3 'train.milestones=[0.5, 0.75]' run=mine seed=5"
     assert Asked().again("tictactoe", cycles=1) == "run=tictactoe cycles=1"
     assert Asked().again("12") == """"run='12'\""""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["smoke", "seed=2"],
+        ["game=hex5"],
+        ["game=hex5", "smoke"],
+        ["game=go6"],
+        ["game=mine.py", "cycles=2"],
+        ["connect_four", "game=mine.py"],
+        ["seed=2"],
+    ],
+)
+def test_the_printed_command_is_the_typed_one(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of hex5 and mine.py imply a recipe, hex5 and plain, which need not be printed."""
+    monkeypatch.setattr(overrides, "check_word", lambda word, files: None)
+    monkeypatch.setattr(overrides, "is_own_game", lambda name: name.endswith(".py"))
+    assert Asked(tuple(read_arguments(words)), "toy").again("toy") == " ".join(words)
+
+
+@pytest.mark.parametrize(
+    "words", [["game.name=mine.py"], ["game.name='a b.py'", "smoke"], ["experiment=null", "seed=2"]]
+)
+def test_a_command_that_has_no_shorter_form_is_printed_as_it_is(words: list[str]) -> None:
+    """Without a recipe game=mine.py would take plain, and game= cannot be quoted for Hydra."""
+    assert as_typed(read_overrides(words)) == words
 
 
 @pytest.mark.parametrize(
@@ -418,9 +442,20 @@ def test_help_has_purpose_examples_recipes_and_every_setting(name: str, tmp_path
     recipes = sorted(path.stem for path in (conf_folder() / "experiment").glob("*.yaml"))
     starts = [line.split()[0] for line in lines if line.startswith("  ")]
     assert set(recipes) <= set(starts)
-    assert {f"{key}={value_text(known.default)}" for key, known in settings().items()} <= set(starts)
+    values = flatten(compose())  # the default recipe's
+    assert {f"{key}={value_text(values[key])}" for key in settings()} <= set(starts)
     assert max(map(len, lines)) <= 80
     assert not list(tmp_path.iterdir())
+
+
+def test_help_shows_the_values_in_force(start: Start) -> None:
+    """The default recipe sets 8 cycles and a threshold of 0.45; a wrong command has the help of that one."""
+    for words in ([], ["xyzzy=3"], ["-m", "seed=1,2"]):
+        out = start(*words, "--help").out
+        assert "  cycles=8 " in out and "  evaluate.threshold=0.45 " in out
+        assert "those of the recipe tictactoe," in out
+    out = start("smoke", "seed=7", "--help").out
+    assert "  cycles=1 " in out and "  seed=7 " in out and "those of the recipe smoke," in out
 
 
 def test_the_examples_of_help_can_be_read() -> None:

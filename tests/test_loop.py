@@ -318,7 +318,8 @@ def test_the_printed_command_goes_on(tmp_path: Path, run_program: RunProgram) ->
     first = run_program("loop", *asked, folder=tmp_path)
     assert first.returncode == 0, first.stderr
     onward, anew = printed_commands(first.stdout)
-    assert onward == [*asked, "cycles=11"] and anew == [*asked, "run=smoke-2", "seed=2"]
+    assert onward == ["smoke", *asked[1:], "cycles=11"]
+    assert anew == ["smoke", *asked[1:], "run=smoke-2", "seed=2"]
     second = run_program("loop", *onward[:-1], "cycles=2", folder=tmp_path)  # ten cycles take long
     assert second.returncode == 0, second.stderr
     assert "2 cycles in" in second.stdout and printed_commands(second.stdout)[0][-1] == "cycles=12"
@@ -341,10 +342,10 @@ def test_the_next_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
     asked = Asked(("experiment=smoke", "minutes=90", "seed=7", "run=toy"), "smoke")
     run = Run(config, NAME)
     assert loop.next_commands(config, run, asked, all_cycles=False) == (
-        "Go on: azero loop experiment=smoke seed=7 run=toy minutes=180\n"
-        "Start anew: azero loop experiment=smoke minutes=90 run=toy-2 seed=8"
+        "Go on: azero loop smoke seed=7 run=toy minutes=180\n"
+        "Start anew: azero loop smoke minutes=90 run=toy-2 seed=8"
     )
-    assert "experiment=smoke minutes=90 seed=7 run=toy cycles=10\n" in loop.next_commands(
+    assert "azero loop smoke minutes=90 seed=7 run=toy cycles=10\n" in loop.next_commands(
         config, run, asked, all_cycles=True
     )
 

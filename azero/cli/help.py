@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +46,14 @@ EXAMPLES = {
 }
 
 
-def run_help(name: str) -> str:
-    """Return what `azero NAME --help` prints for a program with a run."""
+def run_help(name: str, recipe: str, values: Mapping[str, Any]) -> str:
+    """Return what `azero NAME --help` prints for a program with a run.
+
+    Args:
+        name: such as "loop".
+        recipe: in force for the command.
+        values: of all settings, in force for the command.
+    """
     examples = EXAMPLES.get(name, STAGE_EXAMPLES)
     folders = (path.name for path in sorted(conf_folder().iterdir()) if path.is_dir())
     sections = {
@@ -64,10 +70,11 @@ def run_help(name: str) -> str:
     }
     for heading, known in groups().items():
         sections[f"Settings of {heading}"] = [
-            row(f"{key}={value_text(about.default)}", summary(about), LONG_COLUMN)
+            row(f"{key}={value_text(values[key])}", summary(about), LONG_COLUMN)
             for key, about in known.items()
         ]
     usage = f"usage: azero {name} [RECIPE] [GROUP=NAME ...] [key=value ...]"
+    usage += f"\n\nValues below are those of the recipe {recipe}, with your arguments."
     return f"{layout(name, usage, sections)}\n\ndocs/settings.md says more about each setting."
 
 

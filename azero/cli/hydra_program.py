@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from azero.cli.help import run_help
 from azero.cli.overrides import (
+    as_typed,
     conf_folder,
     hydra_text,
     is_known,
@@ -97,12 +98,38 @@ def compose(*overrides: str) -> Config:
     Raises:
         UserError: the config is not possible.
     """
+    return to_config(compose_raw(overrides))
+
+
+def compose_raw(overrides: Sequence[str], with_hydra: bool = False) -> Any:
+    """Return what Hydra composes, with its own settings too if `with_hydra`.
+
+    Raises:
+        UserError: Hydra refuses.
+    """
     import hydra
 
     words = read_overrides(overrides)
     with one_sentence_of_hydra(), hydra.initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        composed = with_old_names(lambda: hydra.compose("config", overrides=words))
-    return to_config(composed)
+        return with_old_names(
+            lambda: hydra.compose("config", overrides=words, return_hydra_config=with_hydra)
+        )
+
+
+def help_of(name: str, words: Sequence[str]) -> str:
+    """Return the help of a program with the values of a command line, or the default ones if it is wrong."""
+    try:
+        composed = compose_raw([word for word in words if not word.startswith("-")], with_hydra=True)
+    except UserError:
+        composed = compose_raw([], with_hydra=True)
+    recipe = composed.hydra.runtime.choices.experiment
+    drop_old_names(composed)
+    shown = {key: OmegaConf.select(composed, key) for key in settings()}
+    plain = {
+        key: OmegaConf.to_container(each) if OmegaConf.is_config(each) else each
+        for key, each in shown.items()
+    }
+    return run_help(name, recipe, plain)
 
 
 def with_old_names(compose_config: Callable[[], T]) -> T:
@@ -124,15 +151,19 @@ class Asked:
     Attributes:
         overrides: such as ("experiment=smoke", "seed=3"); in a multirun those of one run.
         default_name: the run's name if `run=` does not set it.
+        recipe: in force; "" for none.
     """
 
     overrides: tuple[str, ...] = ()
     default_name: str = ""
+    recipe: str = ""
 
     def again(self, name: str, **settings: object) -> str:
         """Return the arguments, quoted for a shell, that repeat the run of this name with other settings."""
         changed = {"run", *settings}
-        words = [each for each in self.overrides if each.lstrip("+~").partition("=")[0] not in changed]
+        words = [
+            each for each in as_typed(self.overrides) if each.lstrip("+~").partition("=")[0] not in changed
+        ]
         if name != self.default_name:
             words.append(f"run={hydra_text(name)}")
         words += [f"{key}={value}" for key, value in settings.items()]
@@ -177,7 +208,8 @@ def name_run(config: Config) -> tuple[str, Asked]:
     from hydra.core.hydra_config import HydraConfig
 
     hydra_config = HydraConfig.get()
-    asked = Asked(tuple(hydra_config.overrides.task), default_name(config.game))
+    recipe = hydra_config.runtime.choices.get("experiment") or ""
+    asked = Asked(tuple(hydra_config.overrides.task), default_name(config.game), recipe)
     in_multirun = hydra_config.mode and hydra_config.mode.name == "MULTIRUN"
     suffix = f"-{hydra_config.job.override_dirname}" if in_multirun else ""
     name = config.run or clean_name(asked.default_name + suffix.rstrip("-"))
@@ -197,8 +229,9 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
         pass_arguments: whether `main` takes a third argument, an `Asked`.
     """
     statuses, inside = list[int](), False
-    if answers_flag(sys.argv[1:], lambda: run_help(name)):
-        sys.exit(0)
+    with one_sentence():
+        if answers_flag(sys.argv[1:], lambda: help_of(name, sys.argv[1:])):
+            sys.exit(0)
 
     def task(composed: Any) -> None:
         nonlocal inside

@@ -88,10 +88,29 @@ def read_overrides(arguments: Sequence[str], checked: bool = True) -> list[str]:
     for word in words:
         check_word(word, checked and "hydra.searchpath" not in given)
     if game is not None and "experiment" not in given:
-        words.append(f"experiment={game if game in conf_files('experiment') else 'plain'}")
+        words.append(f"experiment={recipe_of(game)}")
     own = own_folder()
     if own and "hydra.searchpath" not in given:
         words.append(f"hydra.searchpath=[{hydra_text(f'file://{own}')}]")
+    return words
+
+
+def recipe_of(game: str) -> str:
+    """Return the recipe of a game that is named without one."""
+    return game if game in conf_files("experiment") else "plain"
+
+
+def as_typed(overrides: Sequence[str]) -> list[str]:
+    """Return overrides, as `read_overrides` made them, in the short form in which a person types them."""
+    given = dict(word.partition("=")[::2] for word in overrides)
+    recipe, path = given.get("experiment"), given.get("game.name", "")
+    words = list(overrides)
+    if recipe and path.endswith(".py"):
+        words[words.index(f"game.name={path}")] = f"game={path}"
+    if recipe in conf_files("experiment"):
+        place = words.index(f"experiment={recipe}")
+        game = given.get("game") or (path if f"game={path}" in words else None)
+        words[place : place + 1] = [] if game and recipe == recipe_of(game) else [recipe]
     return words
 
 
