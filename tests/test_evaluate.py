@@ -152,6 +152,23 @@ def test_the_gate_decides_by_its_kind_and_the_match_is_told(
     assert record["elo_chain"] == (elo_difference(record["score"]) if promoted else 0.0)
 
 
+@pytest.mark.parametrize(
+    ("counts", "settings", "text"),
+    [
+        ((2, 4, 2), EvaluateConfig(threshold=0.45), "score 50 %, above 45 %: promoted"),
+        ((2, 4, 2), EvaluateConfig(), "score 50 %, not above 50 %: champion stays"),
+        ((1, 4, 3), EvaluateConfig(threshold=0.55), "score 37.5 %, not above 55 %: champion stays"),
+        ((0, 0, 8), EvaluateConfig(gate="off"), "score 0 %, no gate: promoted"),
+        ((8, 0, 0), EvaluateConfig(gate="sequential"), "score 100 %, sequential test: promoted"),
+    ],
+)
+def test_the_line_says_what_the_gate_asks_for(
+    counts: tuple[int, int, int], settings: EvaluateConfig, text: str
+) -> None:
+    played = evaluate.match_record(match_of(*counts), settings)
+    assert evaluate.gate_text(played, settings) == text
+
+
 def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*of: object) -> None:
         raise AssertionError("a match was played")

@@ -70,7 +70,7 @@ def play_cycle(
     """Report what the stages of a cycle report; a cycle has ten training steps."""
     if "selfplay" in stages:
         with reporter.stage("selfplay", cycle, 9, 5, "games") as progress:
-            progress.update(5, batch_fill=0.9)
+            progress.update(5, simulations_per_second=9.0)
         reporter.cycle_scalars(cycle, {"selfplay/game_length": 7.0 + cycle})
         reporter.text("selfplay/game", f"X . .\ncycle {cycle}", cycle)
         reporter.histogram("selfplay/root_value", np.linspace(-1, 1, 50), cycle)
@@ -376,10 +376,10 @@ def test_without_a_terminal_there_is_one_plain_line_a_stage(paths: Paths) -> Non
         reporter.stage("selfplay", 3, 10, 500, "games") as progress,
     ):
         for games in range(0, 501, 100):
-            progress.update(games, simulations_per_second=95_120.4, batch_fill=0.914)
+            progress.update(games, simulations_per_second=95_120.4, score=0.914)
     (line,) = stream.getvalue().splitlines()
     assert line.startswith("cycle  3/10  self-play  500 games in 0.")
-    assert line.endswith("95,120 simulations/s  batch fill 91 %")
+    assert line.endswith("95,120 simulations/s  score 91 %")
     assert line.isprintable()
 
 
@@ -412,7 +412,7 @@ def test_on_a_terminal_the_line_is_live_and_the_last_one_stays(monkeypatch: pyte
 
 
 SHOWN = ("cycle 1/2", "self-play", "  173/3,000 games", "3 min 20 s left")
-STATS = ("1,642 games/s", "40,263 simulations/s", "batch fill 10 %")
+STATS = ("1,642 games/s", "40,263 simulations/s", "loss 0.12345678")
 
 
 @pytest.mark.parametrize(
@@ -439,11 +439,11 @@ def test_the_live_line_fits_a_very_narrow_terminal() -> None:
 
 
 def test_a_line_is_wrapped_between_its_parts_never_within_a_word() -> None:
-    parts = ["cycle 1/2", "self-play", "3,000 games in 12 s", "1,642 games/s", "batch fill 10 %"]
+    parts = ["cycle 1/2", "self-play", "3,000 games in 12 s", "1,642 games/s", "score 10 %"]
     assert wrap(parts, 40).splitlines() == [
         "cycle 1/2  self-play",
         "  3,000 games in 12 s  1,642 games/s",
-        "  batch fill 10 %",
+        "  score 10 %",
     ]
     assert wrap(parts, 200) == "  ".join(parts)
 
@@ -462,6 +462,21 @@ def test_a_message_is_wrapped_at_words_and_a_command_is_left_whole(monkeypatch: 
     ]
 
 
+def test_a_message_is_never_wrapped_within_a_quoted_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "30")
+    stream = Terminal()
+    Console(stream).message(
+        "x's champion's file: '/my runs/of this year/a.pt'. It's 4 % of 'all of it', as ever it's been."
+    )
+    assert stream.getvalue().splitlines() == [
+        "x's champion's file:",
+        "  '/my runs/of this year/a.pt'.",
+        "  It's 4 % of 'all of it', as",
+        "  ever it's been.",
+    ]
+
+
 def test_a_stage_that_compiles_says_so_until_something_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
@@ -471,7 +486,7 @@ def test_a_stage_that_compiles_says_so_until_something_is_done(monkeypatch: pyte
         while "compiling" not in stream.getvalue():  # the line is drawn eight times a second
             time.sleep(0.05)
         shown = stream.getvalue().rpartition("\r")[2]
-        assert "compiling" in shown and "0/40" not in shown and "games/s" not in shown
+        assert re.search(r"compiling \d+ s", shown) and "0/40" not in shown and "games/s" not in shown
         progress.update(40, games_per_second=12.0)
     finished = stream.getvalue().splitlines()[-1]
     assert finished.endswith("s  12 games/s") and "compiling" not in finished
@@ -524,7 +539,7 @@ def test_the_time_left_is_at_most_the_bound_of_the_run() -> None:
     "name,value,text",
     [
         ("games", 5000, "games 5,000"), ("loss", 0.81234, "loss 0.812"), ("loss", float("nan"), "loss nan"),
-        ("games_per_second", 12.34, "12.3 games/s"), ("cache_hits", 0.5, "cache hits 50 %"),
+        ("games_per_second", 12.34, "12.3 games/s"), ("score", 0.5, "score 50 %"),
         ("result", "promoted", "promoted"),
     ],
 )  # fmt: skip

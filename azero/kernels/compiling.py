@@ -16,7 +16,7 @@ from numba.core import event
 # Numba's event: a thread compiles, loads compiled code, or waits to do either
 COMPILER = "numba:compiler_lock"
 PASS = "numba:run_pass"  # Numba's event: a pass of the compiler, none of which loading needs
-COMPILING = "Compiling, once for this version and machine"
+COMPILING = "Compiling, once for this version, search and machine; it may take a minute or two"
 NOTICE_SECONDS = 1.0  # of compiling that a person may wait without a word
 _RUN_HERE: set[str] = set()
 
@@ -75,7 +75,7 @@ class CompileNotice(CompileTimer):
         super().on_start(event)
         if self.say and self.seconds + time.perf_counter() - self._began >= NOTICE_SECONDS:
             say, self.say = self.say, None
-            say(f"{COMPILING}: up to a minute.")
+            say(f"{COMPILING}.")
 
 
 def compiled_before(kind: str) -> bool:

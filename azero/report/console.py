@@ -20,7 +20,8 @@ from azero.report.forecast import RECENT_CYCLES
 from azero.run.state import CYCLE_STAGES, StageName
 
 TITLES: dict[str, str] = {StageName.SELFPLAY: "self-play"}  # where a title is not the name
-PERCENT = ("batch_fill", "cache_hits", "score", "policy_agreement")  # shares, shown in percent
+PERCENT = ("score",)  # shares, shown in percent
+QUOTED = r"(?<!\w)'[^']*'(?!\w)"  # such as a path with a space, from shlex.quote
 MEASURABLE = 0.05  # share of a stage; before that, extrapolation is noise
 REDRAW_SECONDS = 0.1
 GAP = "  "  # between the parts of a line
@@ -41,10 +42,9 @@ class Progress:
         """Report how much of the stage's total is done, and stats; stats not named keep their values.
 
         Cheap enough for every wave or step, and safe from several threads. A stat is shown under its name,
-        with spaces for underscores and "/s" for "_per_second". `batch_fill`, `cache_hits`, `score` and
-        `policy_agreement` are shares, shown in percent. A string (`result="promoted"`) is shown as it is.
-        `doing="compiling"` replaces the count and the stats until something is done, and that time is left
-        out of the forecast.
+        with spaces for underscores and "/s" for "_per_second". `score` is a share, shown in percent. A string
+        (`result="promoted"`) is shown as it is. `doing="compiling"` and its seconds replace the count and
+        the stats until something is done, and that time is left out of the forecast.
         """
         self.done = done
         self.doing = str(stats.pop("doing", ""))
@@ -73,14 +73,16 @@ class Console:
     def message(self, text: str) -> None:
         """Print lines, above the live line if there is one.
 
-        A terminal wraps them at words. A line with two spaces in a row is a table or a command and stays as
-        it is.
+        A terminal wraps them at words, never in single quotes. A line with two spaces in a row is a table or
+        a command and stays as it is.
         """
         if self._rich is None:
             print(text, file=self.stream, flush=True)
             return
         lines = [
-            line if GAP in line else wrap(re.split(" (?!%)", line), self._rich.width, " ")
+            line
+            if GAP in line
+            else wrap(re.findall(rf"(?:{QUOTED}|[^ ]| (?=%))+", line), self._rich.width, " ")
             for line in text.split("\n")
         ]
         self._rich.print("\n".join(lines), markup=False, highlight=False, soft_wrap=True)
@@ -169,7 +171,7 @@ def format_count(number: float, unit: str) -> str:
 
 
 def format_stat(name: str, value: float | str) -> str:
-    """Return a stat as text: "95,120 simulations/s", "batch fill 91 %", "loss 0.812", "promoted"."""
+    """Return a stat as text: "95,120 simulations/s", "score 91 %", "loss 0.812", "promoted"."""
     if isinstance(value, str):
         return value
     words = name.removesuffix("_per_second").replace("_", " ")
@@ -275,6 +277,7 @@ def live_progress(
     assert rich is not None
     bar = BarColumn(bar_width=SHORT_BAR)
     head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
+    began = time.monotonic()
 
     def line(progress: Progress) -> LiveLine:
         elapsed = time.monotonic() - progress.started
@@ -283,7 +286,7 @@ def live_progress(
         left = "" if seconds is None else f"{format_seconds(seconds)} left"
         if seconds is None and share > MEASURABLE:
             left = f"stage: {format_seconds(elapsed / share - elapsed)} left"
-        count, stats = progress.doing, list[str]()
+        count, stats = f"{progress.doing} {time.monotonic() - began:.0f} s", list[str]()
         if not progress.doing:
             of = format_number(total)
             count = f"{format_number(progress.done):>{len(of)}}/{of} {unit}"

@@ -89,8 +89,3 @@ class StageStats(WorkerStats):
                 f"{stage}/idle_share_{number}": worker.idle_share,
             }
         return tags
-
-    def live(self) -> dict[str, float | str]:
-        """Return what the progress line shows: batch fill, and the idle share of each worker."""
-        idle = ", ".join(f"{worker.idle_share:.0%}".replace("%", " %") for worker in self.workers)
-        return {"batch_fill": self.batch_fill, "idle": f"idle {idle}"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from shlex import quote
 from typing import Any
 
 from azero.config.schema import Config, EvaluateConfig, SearchConfig
@@ -23,7 +24,7 @@ from azero.network.torch_inference import one_thread_per_worker
 from azero.players import pv_mcts
 from azero.players.pv_mcts import PvMcts
 from azero.process import seeds
-from azero.report.console import Progress
+from azero.report.console import Progress, format_number
 from azero.report.reporter import Reporter
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, Stopped, StopSignal
@@ -151,8 +152,7 @@ def play_gate(
 
     def watch(ended: list[MatchGame]) -> None:
         for table in tables:
-            stats = StageStats([seat.stats for seat in table.seats])
-            progress.update(len(games) + len(table.ended), **stats.live())
+            progress.update(len(games) + len(table.ended))
         if stop.requested:
             raise Stopped
 
@@ -186,7 +186,9 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     except DamagedFile as damage:
         run.drop_candidate(damage)
         report.cut_back(run)
-        report.message(f"{damage} Training makes it again; the damaged file is in {run.paths.quarantine}.")
+        report.message(
+            f"{damage} Training makes it again; the damaged file is in {quote(str(run.paths.quarantine))}."
+        )
         return
     match, rated = None, None
     if config.evaluate.games or config.evaluate.anchor_games:
@@ -283,8 +285,7 @@ def hold_matches(
         if evaluate.games:
             result = play_gate(config, networks, game, cycle, choice, progress, stop)
             match = match_record(result, evaluate)
-            gate = "promoted" if match.promoted else "champion stays"
-            progress.update(match.games, score=match.score, gate=gate)
+            progress.update(match.games, result=gate_text(match, evaluate))
             stats = {name: value for name, value in match.as_json().items() if name != "promoted"}
             scalars = {f"evaluate/{name}": float(value) for name, value in stats.items()}
             report.cycle_scalars(cycle, scalars | StageStats(result.stats).shares("evaluate"))
@@ -341,6 +342,18 @@ def match_record(result: MatchResult, evaluate: EvaluateConfig) -> MatchRecord:
     llr, interval = verdict.test.llr if verdict.test else None, score_interval(*counts)
     counted = (len(result.games), *counts, result.distinct)
     return MatchRecord(*counted, score(*counts), *interval, verdict.promoted, llr)
+
+
+def gate_text(match: MatchRecord, evaluate: EvaluateConfig) -> str:
+    """Return a match's score and the gate's decision, such as "score 50 %, above 45 %: promoted"."""
+    above = "above" if match.promoted else "not above"
+    why = {
+        "score": f"{above} {format_number(100 * evaluate.threshold)} %",
+        "sequential": "sequential test",
+        "off": "no gate",
+    }[evaluate.gate]
+    result = "promoted" if match.promoted else "champion stays"
+    return f"score {format_number(100 * match.score)} %, {why}: {result}"
 
 
 def match_game_text(game: Game, played: MatchGame) -> str:

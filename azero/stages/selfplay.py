@@ -50,7 +50,7 @@ def run_stage(
     champion = unpack_network(run.read_champion(), "champion", game).network
     choice = ensure_choice(run, config, game, champion, report)
     if not compiled_before(config.search.kind):
-        report.message(f"{COMPILING}: about 15 s.")
+        report.message(f"{COMPILING}.")
         warm_up.start(config.search.kind)
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})

@@ -363,14 +363,14 @@ def play_games(
     try:
         with WorkerThreads(workers, queue, seeds, stop) as threads:
             for _ in threads.looks(0.1):
-                stats, made = stage_stats(workers), sum(worker.simulations_made() for worker in workers)
+                made = sum(worker.simulations_made() for worker in workers)
+                if not made:  # compiling does not count
+                    begin = time.perf_counter()
                 seconds = max(time.perf_counter() - begin, 1e-9)
                 progress.update(
                     len(queue.records),
                     doing="" if made else starting,
-                    games_per_second=stats.games / seconds,
                     simulations_per_second=made / seconds,  # those of games in flight too
-                    **stats.live(),
                 )
     except BaseException:
         keep(queue.in_order())
