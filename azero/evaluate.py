@@ -9,4 +9,4 @@ from azero.stages.run_stage import program_of
 main = program_of(StageName.EVALUATE)
 
 if __name__ == "__main__":
-    program(StageName.EVALUATE, main)
+    program(StageName.EVALUATE, main, pass_arguments=True)

@@ -9,4 +9,4 @@ from azero.stages.run_stage import program_of
 main = program_of(StageName.INITIALIZE)
 
 if __name__ == "__main__":
-    program(StageName.INITIALIZE, main)
+    program(StageName.INITIALIZE, main, pass_arguments=True)

@@ -82,11 +82,12 @@ def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     from azero.truth.summary import closing_text
 
     assert run.state.champion is not None
-    rated = f" Ratings: {run.paths.ratings_csv}." if run.paths.ratings_csv.exists() else ""
+    files = {"Champion": run.paths.of(run.state.champion.file), "Games": run.paths.data}
+    files |= {"Stats": run.paths.metrics_csv, "Ratings": run.paths.ratings_csv}
+    places = [f"{what}: {shlex.quote(str(path))}." for what, path in files.items() if path.exists()]
     report.message(
         f"{format_count(run.state.cycle, 'cycles')} in {format_seconds(run.state.elapsed_seconds)}. "
-        f"Champion: {run.paths.of(run.state.champion.file)}. Games: {run.paths.data}. Stats: "
-        f"{run.paths.metrics_csv}.{rated}\n"
+        f"{' '.join(places)}\n"
         f"{closing_text(config, run.name, report.stats(run.state.cycle))}\n"
         f"  See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{indent(again, '  ')}"
     )
@@ -104,10 +105,15 @@ def next_commands(config: Config, run: Run, asked: Asked, all_cycles: bool) -> s
 def main(config: Config, name: str, asked: Asked | None = None) -> int:
     """Run or resume the run of that name. Return the exit status.
 
-    asked: the command line, for the commands that the report ends with.
+    asked: the command line, for the recipe and the commands that the report ends with.
     """
     check_run(config, name)
-    with StopSignal() as stop, Run.open(config, name, "azero.loop") as run, Reporter.open(run) as report:
+    asked = asked or Asked()
+    with (
+        StopSignal() as stop,
+        Run.open(config, name, "azero.loop", recipe=asked.recipe) as run,
+        Reporter.open(run) as report,
+    ):
         if run.state.cycle >= config.cycles and run.state.stage != StageName.INITIALIZE:
             report.message(f"Run {name} has finished its {format_count(run.state.cycle, 'cycles')} already.")
         elif run.state.stage != StageName.INITIALIZE:
@@ -119,7 +125,7 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
             report.message("Stopped; the same command goes on from here.")
             return stop.exit_code
         stop.end_at_once()
-        finish_run(config, run, report, next_commands(config, run, asked or Asked(), all_cycles))
+        finish_run(config, run, report, next_commands(config, run, asked, all_cycles))
     return 0
 
 

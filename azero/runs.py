@@ -23,7 +23,7 @@ EXAMPLES = """
 delete=tictactoe
 checkpoints=/disk/checkpoints data=/disk/data
 """
-HEAD = ["run", "game", "cycle", "strength", "size", "last used"]
+HEAD = ["run", "game", "recipe", "cycle", "strength", "size", "last used"]
 LONGEST_NAME = 24
 
 
@@ -54,12 +54,13 @@ def row_of(config: Config, name: str) -> list[str]:
     try:
         state = Run.read(config, name).state
     except UserError:
-        return [shortened(name), "damaged", "", "", *used]
+        return [shortened(name), "damaged", "", "", "", *used]
     game = Path(str(state.config.get("game.name", ""))).stem
     options = state.config.get("game.options", {}).values()
     sizes = "x".join(str(size) for size in options if isinstance(size, int))
     game = shortened(f"{game} {sizes}".strip())
-    return [shortened(name), game, str(state.cycle), strength_of(paths), *used]
+    recipe = shortened(state.recipe or "-")
+    return [shortened(name), game, recipe, str(state.cycle), strength_of(paths), *used]
 
 
 def strength_of(paths: Paths) -> str:

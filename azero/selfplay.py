@@ -9,4 +9,4 @@ from azero.stages.run_stage import program_of
 main = program_of(StageName.SELFPLAY)
 
 if __name__ == "__main__":
-    program(StageName.SELFPLAY, main)
+    program(StageName.SELFPLAY, main, pass_arguments=True)

@@ -9,4 +9,4 @@ from azero.stages.run_stage import program_of
 main = program_of(StageName.TRAIN)
 
 if __name__ == "__main__":
-    program(StageName.TRAIN, main)
+    program(StageName.TRAIN, main, pass_arguments=True)

@@ -8,6 +8,7 @@ import pytest
 
 from azero.config.schema import Config, TrainConfig
 from azero.report.forecast import (
+    HALF,
     Merging,
     Pace,
     cycle_seconds,
@@ -135,6 +136,18 @@ def test_compiling_is_left_out_of_the_first_cycle_too() -> None:
     first = {**CYCLES[0], "compile/selfplay": 80.0, "compile/train": 10.0}
     pace = pace_of([first], Config(train=TRAIN))
     assert pace is not None and pace.selfplay == 10 and pace.step == pytest.approx(4 / 40)
+
+
+def test_half_of_the_only_window_says_how_fast_merging_grows() -> None:
+    """4,000 left 1,600 and their half 1,600 / 2 ** 0.5: growth 1/2, so 8,000 leave 1,600 * 2 ** 0.5."""
+    first = {**stats(60.0, 4.0, 4000, 1.0), "replay/trained_examples": 1600.0}
+    proportional = pace_of([first], Config(train=TRAIN))
+    assert proportional is not None and proportional.merging.left(8000) == pytest.approx(3200)
+    pace = pace_of([{**first, HALF: 1600 / 2**0.5}], Config(train=TRAIN))
+    assert pace is not None and pace.merging.left(8000) == pytest.approx(1600 * 2**0.5)
+    second = {**stats(60.0, 4.0, 5000, 0.2), "replay/trained_examples": 1600.0}
+    both = pace_of([{**first, HALF: 10.0}, second], Config(train=TRAIN))
+    assert both is not None and both.merging.growth == 0  # between both cycles; the half no longer counts
 
 
 def test_the_time_left_is_that_of_the_cycles_to_come_or_of_the_bound() -> None:

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toy import Told
 
 from azero.config.schema import Config, GameConfig, NetworkConfig, TrainConfig, UserError
 from azero.run.disk import DamagedFile, Disk, digest, write_atomically
 from azero.run.run import FileEntry, Run, ShardEntry, State, run_digest
 from azero.run.state import format_state, parse_state
+from azero.stages.run_stage import report_damage
 
 CYCLES = 3
 
@@ -349,6 +351,33 @@ def test_reading_a_damaged_champion_changes_nothing(config: Config) -> None:
         with pytest.raises(UserError, match=rf"{before.champion.file} is damaged"):
             run.read_champion()
         assert run.state == state == Run.read(config, "toy").state
+
+
+def test_a_champion_damaged_in_an_open_run_is_replaced_before_the_next_stage(config: Config) -> None:
+    before = finish(config)
+    assert before.champion and len(before.champions) == 2
+    report = Told()
+    with Run.open(replace(config, accept_previous=True), "toy", "test", FastDisk()) as run:
+        damage(run.paths.of(before.champion.file), "flipped")
+        with pytest.raises(
+            UserError, match=rf"go back to {before.champions[0].file} by the same command again"
+        ):
+            run.read_champion()
+        report_damage(run, report)
+        assert digest(run.read_champion()) == before.champions[0].sha256
+        assert [entry.file for entry in run.state.quarantine] == [before.champion.file]
+        report_damage(run, report)
+    (said,) = report.messages
+    assert re.fullmatch(
+        rf"\S+{before.champion.file} is damaged: .*\. The run goes back to {before.champions[0].file}\.", said
+    )
+
+
+def test_the_recipe_is_kept_until_another_command_names_one(config: Config) -> None:
+    for recipe, kept in (("", ""), ("smoke", "smoke"), ("", "smoke"), ("plain", "plain")):
+        with Run.open(config, "toy", "test", FastDisk(), recipe=recipe) as run:
+            assert run.state.recipe == kept
+    assert Run.read(config, "toy").state.recipe == "plain"
 
 
 def test_without_an_earlier_champion_nothing_is_accepted(config: Config) -> None:

@@ -24,12 +24,12 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """The settings of two runs: mine on tic-tac-toe, measured, and an older one of Hex on 5 x 5."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
-    for name, game in (
-        ("mine", GameConfig("tictactoe")),
-        ("old", GameConfig(name="hex", options={"size": 5})),
+    for name, game, recipe in (
+        ("mine", GameConfig("tictactoe"), "smoke"),
+        ("old", GameConfig(name="hex", options={"size": 5}), ""),
     ):
         config = toy_config(tmp_path, run=name, game=game)
-        with Run.open(config, name, "test") as run:
+        with Run.open(config, name, "test", recipe=recipe) as run:
             initialize.run_stage(config, run, NullReporter(), StopSignal())
     Path("checkpoints/mine/metrics.csv").write_text("cycle,correctness/keeps_value_search\n1,0.9\n2,0.96\n")
     before = time.time() - 3 * 86400
@@ -40,16 +40,17 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 
 def test_the_table_has_a_line_for_each_run_the_latest_first(config: Config) -> None:
     head, mine, old = list_runs(config).splitlines()
-    assert head.split() == ["run", "game", "cycle", "strength", "size", "last", "used"]
-    assert mine.split()[:6] == ["mine", "tictactoe", "0", "4", "%", "mistakes"] and mine.endswith("s ago")
-    assert old.split()[:4] == ["old", "hex", "5", "0"] and old.endswith("3 days ago")
+    assert head.split() == ["run", "game", "recipe", "cycle", "strength", "size", "last", "used"]
+    assert mine.split()[:7] == ["mine", "tictactoe", "smoke", "0", "4", "%", "mistakes"]
+    assert mine.endswith("s ago")
+    assert old.split()[:5] == ["old", "hex", "5", "-", "0"] and old.endswith("3 days ago")
     assert max(map(len, (head, mine, old))) <= 80
 
 
 def test_a_narrow_terminal_shows_fewer_columns(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = list_runs(config).splitlines()
-    assert lines[0].split()[:3] == ["run", "game", "cycle"] and max(map(len, lines)) <= 40
+    assert lines[0].split()[:4] == ["run", "game", "recipe", "cycle"] and max(map(len, lines)) <= 40
 
 
 def test_a_damaged_run_is_in_the_table(config: Config) -> None:

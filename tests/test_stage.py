@@ -174,6 +174,30 @@ def test_only_self_play_has_a_deadline_and_a_stage_taken_back_reports_no_time(
     assert times == {"time/selfplay"}
 
 
+def test_only_the_first_cycle_counts_what_a_stage_does_before_its_work_as_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, now: list[float]
+) -> None:
+    """Self-play prepares for 5 s and plays for 2 s; only the first cycle prepares for the first time."""
+    config, report = toy_config(tmp_path), Told()
+    monkeypatch.setattr("azero.stages.run_stage.time.monotonic", lambda: now[0])
+
+    def play(config: Config, run: Run, report: Told, stop: StopSignal, **limits: float) -> None:
+        report._work_began["selfplay"] = now[0] + 5
+        now[0] += 7
+        run.commit(replace(run.state, stage="train"))
+
+    monkeypatch.setattr("azero.stages.selfplay.run_stage", play)
+    with Run.open(config, NAME, "test") as run:
+        clock = start_clock(0.0, run, report)
+        for cycle in (0, 1):
+            run.commit(replace(run.state, cycle=cycle, stage="selfplay"))
+            run_next(config, run, report, StopSignal(), clock)
+            assert clock.last["selfplay"] == (7 if cycle else 2)
+    first, second = report.scalars[1], report.scalars[2]
+    assert (first["time/selfplay"], first["compile/selfplay"]) == (7, 5)
+    assert second["time/selfplay"] == 7 and "compile/selfplay" not in second
+
+
 def test_a_cycle_is_measured_again_only_if_it_was_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

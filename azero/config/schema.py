@@ -510,7 +510,7 @@ class Config:
     keep: int = setting(
         3, "Old networks to keep. Counts lost candidates and replaced champions each.", between=(0, 1_000_000)
     )
-    accept_previous: bool = setting(False, "Go back from a damaged champion to the last.")
+    accept_previous: bool = setting(False, "Take the champion before a damaged one.")
     checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
     data: str = setting("data", "Folder of self-play games of all runs.")
 

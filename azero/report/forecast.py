@@ -18,6 +18,7 @@ from azero.run.state import CYCLE_STAGES, StageName
 
 RECENT_CYCLES = 3  # a stage is expected to take its mean time of this many cycles
 MANY_CYCLES = 1000  # up to this many are calculated one by one
+HALF = "replay/half_trained"  # stat of the first cycle: the examples that merging leaves of half its window
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def cycles_in(pace: Pace, train: TrainConfig, seconds: float, most: int) -> int:
 
 
 def seconds_of(stats: Mapping[str, float], what: str) -> float | None:
-    """Return the seconds of a stage or of "correctness", without compiling; None if unknown."""
+    """Return the seconds of a stage or of "correctness", without compiling and first use; None if unknown."""
     seconds = stats.get(f"time/{what}")
     return None if seconds is None else max(0.0, seconds - stats.get(f"compile/{what}", 0.0))
 
@@ -130,8 +131,7 @@ def seconds_of(stats: Mapping[str, float], what: str) -> float | None:
 def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | None:
     """Return the pace of a run from the stats of its finished cycles, oldest first, or None.
 
-    Compiling does not count. The first cycle, in which much else is done for the first time, counts only
-    while it is the only one.
+    Compiling and first use do not count. The first cycle counts only while it is the only one.
     """
     timed = [stats for stats in cycles if {f"time/{stage}" for stage in CYCLE_STAGES} <= stats.keys()]
     recent = (timed[1:] or timed)[-RECENT_CYCLES:]
@@ -142,7 +142,8 @@ def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | Non
         return sum(seconds_of(stats, what) or 0.0 for stats in recent) / len(recent)
 
     windows = [(stats["replay/window_examples"], stats["replay/trained_examples"]) for stats in timed]
-    smaller = max((window for window in windows if window[0] < windows[-1][0]), default=windows[-1])
+    halves = [(stats["replay/window_examples"] / 2, stats[HALF]) for stats in timed if HALF in stats]
+    smaller = max((each for each in halves + windows if each[0] < windows[-1][0]), default=windows[-1])
     new = [stats["replay/new_share"] * stats["replay/window_examples"] for stats in recent]
     left = [stats["replay/trained_examples"] for stats in recent]
     steps = sum(train_steps(config.train, *counts) for counts in zip(left, new, strict=True))

@@ -18,6 +18,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
@@ -153,6 +154,7 @@ class Reporter:
         self._table = table
         self._ratings_csv = ratings_csv
         self._last_train_scalars: dict[str, float] = {}
+        self._work_began: dict[str, float] = {}
         self._failed: set[Path] = set()
 
     @classmethod
@@ -227,8 +229,13 @@ class Reporter:
         """
         with self._console.stage(name, cycle, cycles, total, unit) as progress:
             yield progress
+        self._work_began[name] = progress.started
         if name == StageName.TRAIN:
             self._add_to_table(cycle, self._last_train_scalars)
+
+    def work_began(self, stage: str, otherwise: float) -> float:
+        """Return the `time.monotonic()` at which the newest progress of a stage began, or `otherwise`."""
+        return self._work_began.get(stage, otherwise)
 
     def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
         """Report stats of a cycle by tag, to TensorBoard and the CSV. May be called several times per cycle.
@@ -295,7 +302,9 @@ class Reporter:
             if path not in self._failed:
                 self._failed.add(path)
                 why = getattr(cause, "strerror", None) or str(error)
-                self.message(f"{path} could not be written ({why}); the run goes on and tries again later.")
+                self.message(
+                    f"{quote(str(path))} could not be written ({why}); the run goes on and tries again later."
+                )
 
 
 class NullReporter(Reporter):

@@ -12,6 +12,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from azero.config.schema import UserError
 
@@ -23,7 +24,7 @@ class DamagedFile(UserError):
 
     def __init__(self, name: str, reason: str) -> None:
         """Name the file and say what is wrong with it, in a few words."""
-        super().__init__(f"{name} is damaged: {reason}.")
+        super().__init__(f"{quote(name)} is damaged: {reason}.")
         self.name = name
         self.reason = reason
 

@@ -57,21 +57,30 @@ class Run:
         state: what was committed last.
         writable: whether this process holds the lock.
         changes: settings that differ from those before it was opened for work, each as "key old → new".
+        went_back: a sentence for each damaged champion that an earlier one has replaced, for the report.
     """
 
-    def __init__(self, config: Config, name: str, disk: Disk | None = None) -> None:
+    def __init__(self, config: Config, name: str, disk: Disk | None = None, recipe: str = "") -> None:
         """Touch nothing yet; see `open` and `read`."""
         self.config = config
         self.name = name
         self.paths = paths_of(config, name)
-        self.state = State(name=name, seed=config.seed)
+        self.recipe = recipe
+        self.state = State(name=name, seed=config.seed, recipe=recipe)
         self.writable = False
         self.changes: list[str] = []
+        self.went_back: list[str] = []
         self._folder = Folder(self.paths, disk or Disk())
 
     @classmethod
     def open(
-        cls, config: Config, name: str, program: str, disk: Disk | None = None, stage: str | None = None
+        cls,
+        config: Config,
+        name: str,
+        program: str,
+        disk: Disk | None = None,
+        stage: str | None = None,
+        recipe: str = "",
     ) -> Run:
         """Open a run for work, or begin it: lock it, check the configuration, clean up after a crash.
 
@@ -83,19 +92,20 @@ class Run:
             program: who takes the lock, for the message to others.
             disk: for tests.
             stage: the stage that has to come next; None for any.
+            recipe: the recipe of its settings, to list it by; "" leaves the one known.
 
         Raises:
             UserError: another process works on it; the folder is another program's; the configuration
                 does not fit; another stage comes next; state.json is damaged; the disk refused.
         """
-        run = cls(config, name, disk)
+        run = cls(config, name, disk, recipe)
         try:
             run._folder.lock(program)
             run.writable = True
             run._load_or_begin(stage)
             run._recover()
             run._take_settings()
-            run._accept_previous()
+            run.accept_previous()
         except BaseException:
             run.close()
             raise
@@ -114,7 +124,7 @@ class Run:
             known = f"there are {there}" if there else "there is none yet, and azero loop makes one"
             raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
         run._load()
-        run._accept_previous()
+        run.accept_previous()
         return run
 
     def __enter__(self) -> Run:
@@ -207,9 +217,8 @@ class Run:
             return self.read_file(champion)
         except DamagedFile as damage:
             before = [entry.file for entry in self.state.champions if entry != champion]
-            way = (
-                f"go back to {before[-1]} with accept_previous=true" if before else "begin anew with run=NAME"
-            )
+            how = "by the same command again" if self.config.accept_previous else "with accept_previous=true"
+            way = f"go back to {before[-1]} {how}" if before else "begin anew with run=NAME"
             what = f"The champion {damage.name} is damaged ({damage.reason})"
             raise UserError(f"{what}; put a copy of it back, or {way}.") from damage
 
@@ -255,8 +264,8 @@ class Run:
         self.commit(replace(state, quarantine=[*state.quarantine, damaged]))
         self._folder.quarantine(damaged)
 
-    def _accept_previous(self) -> None:
-        """Go back to the newest undamaged champion if `accept_previous` is set."""
+    def accept_previous(self) -> None:
+        """Go back to the newest undamaged champion if `accept_previous` is set and the newest is damaged."""
         while self.config.accept_previous and len(self.state.champions) > 1:
             *before, champion = self.state.champions
             try:
@@ -264,6 +273,7 @@ class Run:
                 return
             except DamagedFile as damage:
                 state = replace(self.state, champion=before[-1], champions=before)
+                self.went_back.append(f"{damage} The run goes back to {before[-1].file}.")
                 if self.writable:
                     self._set_aside(state, champion, damage.reason)
                 else:
@@ -299,8 +309,9 @@ class Run:
         if self.state.champion is not None:
             asked["init_from"] = asked["init_from"] or self.state.config["init_from"]
         self.changes = changes_between(self.state.config, {key: asked[key] for key in asked if key != "run"})
-        if self.state.config != asked:
-            self.commit(replace(self.state, config=asked, seed=self.config.seed))
+        recipe = self.recipe or self.state.recipe
+        if (self.state.config, self.state.recipe) != (asked, recipe):
+            self.commit(replace(self.state, config=asked, seed=self.config.seed, recipe=recipe))
         text = OmegaConf.to_yaml(OmegaConf.create(asdict(self.config)))
         self._folder.replace_if_other(self.paths.config_yaml, text.encode())
 

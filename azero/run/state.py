@@ -89,6 +89,7 @@ class State:
         stage_seconds: part of it, spent on the stage that comes next before it was stopped.
         history: one small record for each finished cycle.
         config: the configuration in force, by dotted key.
+        recipe: the recipe of that configuration; "" if none or unknown.
         git: the commit of the sources that began the run, with "-dirty" if they were changed; "" if unknown.
         quarantine: damaged files kept aside.
         retired: files that an earlier state named and this one does not; they may be removed.
@@ -114,6 +115,7 @@ class State:
     stage_seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
+    recipe: str = ""
     git: str = ""
     quarantine: list[QuarantineEntry] = field(default_factory=list)
     retired: list[str] = field(default_factory=list)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from shlex import quote
 
+from azero.cli.hydra_program import Asked
 from azero.config.schema import Config
 from azero.match.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
 from azero.report.reporter import Reporter
@@ -16,7 +18,7 @@ from azero.stages.preflight import check_run
 from azero.stages.registry import record_of
 from azero.truth.known import last_metric
 
-SHORT = 0.05  # seconds of compiling that are not worth a note
+SHORT = 0.05  # lost seconds that are not worth a note
 
 
 def run_next(config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock) -> None:
@@ -28,13 +30,16 @@ def run_next(config: Config, run: Run, report: Reporter, stop: StopSignal, clock
     """
     from azero.kernels.compiling import CompileTimer  # here, because it imports Numba
 
-    before, begin = run.state, clock.elapsed - run.state.stage_seconds
+    report_damage(run, report)
+    before, begin, begun = run.state, clock.elapsed - run.state.stage_seconds, time.monotonic()
     stage = record_of(before.stage)
     try:
         with CompileTimer() as compiling:
             stage.run(config, run, report, stop, time.perf_counter() + clock.selfplay_seconds())
         if place_of(run.state) > place_of(before):  # else the stage took the run back
-            report_seconds(report, clock, before.cycle + 1, stage.name, begin, compiling.seconds)
+            first_use = 0.0 if before.cycle else report.work_began(stage.name, begun) - begun
+            lost = max(compiling.seconds, first_use)
+            report_seconds(report, clock, before.cycle + 1, stage.name, begin, lost)
             clock.last["game"] = times_of(report.stats(before.cycle + 1)).get("game", 0.0)
         if run.state.cycle > before.cycle:
             finish_cycle(config, run, report, clock)
@@ -50,12 +55,12 @@ def place_of(state: State) -> tuple[int, int]:
 
 
 def report_seconds(
-    report: Reporter, clock: Clock, cycle: int, what: str, begin: float, compiling: float = 0.0
+    report: Reporter, clock: Clock, cycle: int, what: str, begin: float, lost: float = 0.0
 ) -> None:
-    """Report the seconds since `begin`, a moment of the run's clock, and those spent compiling."""
+    """Report the seconds since `begin`, a moment of the run's clock, `lost` of them to the first use."""
     seconds = clock.elapsed - begin
-    clock.last[what] = max(0.0, seconds - compiling)
-    compiled = {f"compile/{what}": compiling} if compiling > SHORT else {}
+    clock.last[what] = max(0.0, seconds - lost)
+    compiled = {f"compile/{what}": lost} if lost > SHORT else {}
     report.cycle_scalars(cycle, {f"time/{what}": seconds, **compiled})
 
 
@@ -103,18 +108,27 @@ def report_changes(run: Run, report: Reporter) -> None:
         report.message(f"Settings have changed: {', '.join(run.changes)}.")
 
 
-def program_of(name: str) -> Callable[[Config, str], int]:
-    """Return a stage program's main function of (configuration, run name), which returns the exit status.
+def report_damage(run: Run, report: Reporter) -> None:
+    """Go back from a damaged champion where that is accepted, and report it."""
+    run.accept_previous()
+    while run.went_back:
+        report.message(run.went_back.pop(0))
+
+
+def program_of(name: str) -> Callable[..., int]:
+    """Return a stage program's main function of (config, run name, asked), which returns the exit status.
 
     It runs the stage once, without `minutes`. It raises UserError, before it writes anything, if another
     stage comes next or `check_run` refuses.
     """
 
-    def main(config: Config, run_name: str) -> int:
+    def main(config: Config, run_name: str, asked: Asked | None = None) -> int:
         check_run(config, run_name)
         with (
             StopSignal() as stop,
-            Run.open(config, run_name, f"azero.{name}", stage=name) as run,
+            Run.open(
+                config, run_name, f"azero.{name}", stage=name, recipe=asked.recipe if asked else ""
+            ) as run,
             Reporter.open(run) as report,
         ):
             report_changes(run, report)
@@ -124,7 +138,7 @@ def program_of(name: str) -> Callable[[Config, str], int]:
                 run_next(config, run, report, stop, clock)
             except Stopped:
                 return stop.exit_code
-            report.message(f"{name} is done; {run.state.stage} comes next in {run.paths.folder}.")
+            report.message(f"{name} is done; {run.state.stage} comes next in {quote(str(run.paths.folder))}.")
         return 0
 
     return main

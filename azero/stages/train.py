@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from shlex import quote
 
 from azero.config.schema import Config
 from azero.config.window import train_steps, window_size
@@ -14,6 +15,7 @@ from azero.network.torch_inference import torch_threads
 from azero.process.seeds import TRAIN, sequence
 from azero.replay.examples import Examples, merge_equal, mix_in
 from azero.replay.shards import load_window
+from azero.report.forecast import HALF
 from azero.report.reporter import Reporter
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, Stopped, StopSignal
@@ -39,6 +41,9 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     mix, targets = mix_in(config.train, cycle), targets_of(config.network)
     examples = load_window(run, window, report.message, mix, targets)
     in_window, new = len(examples.states), new_examples(run, cycle)
+    if config.train.merge_equal and not run.state.cycle:
+        half = examples.each(lambda column: column[: in_window // 2])
+        report.cycle_scalars(cycle, {HALF: float(len(merge_equal(half).states))})
     if config.train.merge_equal:
         examples = merge_equal(examples)
     loaded = unpack_network(read_start(config, run, report), config.train.start_from, game)
@@ -52,7 +57,9 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
             raise Stopped
         if stats:
             report.train_scalars(steps_before + done, stats)
-        progress.update(done, **{name: stats[tag] for tag, name in SHOWN.items() if tag in stats})
+        # a first step waits for imports of torch
+        doing = {"doing": "starting"} if done == 1 else {}
+        progress.update(done, **doing, **{name: stats[tag] for tag, name in SHOWN.items() if tag in stats})
 
     with (
         report.stage(StageName.TRAIN, cycle, config.cycles, steps, "steps") as progress,
@@ -95,7 +102,7 @@ def read_start(config: Config, run: Run, report: Reporter) -> bytes:
             return run.read_candidate()
         except DamagedFile as damage:
             run.drop_candidate(damage)
-            place = run.paths.quarantine
+            place = quote(str(run.paths.quarantine))
             report.message(f"{damage} The network before it takes its place; the damaged file is in {place}.")
     return run.read_champion()
 
