@@ -124,9 +124,9 @@ def test_what_comes_next_is_guessed_with_the_mean_value_above() -> None:
     config = SearchConfig(num_simulations=100, c_puct=1.0, c_puct_base=0.0, tree_reuse=False)
     player = PvMcts(game, inference, config, cache=64, leaves=2)
     player.begin(game.initial_state()[None], ONLY, ONLY)
-    assert player.alone.wave(player.searches, 0)  # the root
+    assert player.wave(0)  # the root
     assert gather_rows(player) == 2
-    first, second = player.alone.prefetch.prefetched.keys
+    first, second = player.prefetch.prefetched.keys
     assert (first == key_of(game, after(game, 0))).all() and (second == key_of(game, after(game, 1))).all()
     player.tree.searches["simulations_left"] = 12  # one guess too few
     player.tree.searches["leaf"] = NO_LEAF
@@ -135,7 +135,7 @@ def test_what_comes_next_is_guessed_with_the_mean_value_above() -> None:
 
 def gather_rows(player: PvMcts) -> int:
     """Search on to the next wave and write its rows."""
-    own = player.alone.prefetch
+    own = player.prefetch
     return int(
         gather(
             player.game.rule_addresses,
@@ -180,7 +180,7 @@ def test_what_was_guessed_is_taken_back_bit_for_bit() -> None:
 
 
 def answer_first(player: PvMcts) -> None:
-    own = player.alone.prefetch
+    own = player.prefetch
     answers = own.inference.infer(own.planes)
     receive_prefetched(
         player.game.rule_addresses,

@@ -9,7 +9,7 @@ prefetch (`azero/search/prefetch.py`), which finds the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -31,41 +31,6 @@ ONLY_GAME = np.zeros(1, np.int64)
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
 SNAPSHOT_SECONDS = 0.1  # between two reports of a search under way
 GREEDY = Temperature(0.0, 0, 0, 0.0)
-
-
-class OneByOne:
-    """Searches positions one after another with prefetch, until each has its simulations or may end early."""
-
-    def __init__(self, prefetch: Prefetch, seconds: float, until_decided: bool) -> None:
-        """End a search after `seconds` (0: never) or when its move is decided; see `make`."""
-        self.prefetch, self.seconds, self.until_decided = prefetch, seconds, until_decided
-
-    def search(self, searches: Searches, game: int) -> Iterator[None]:
-        """Search the position that a game has begun with; yield ten times a second and at the end."""
-        begin = shown = last = time.perf_counter()
-        while self.wave(searches, game) and not self.is_over(searches, game, begin, last):
-            last = time.perf_counter()
-            if last - shown >= SNAPSHOT_SECONDS:
-                yield
-                shown = last = time.perf_counter()
-        yield
-
-    def wave(self, searches: Searches, game: int) -> bool:
-        """Search a game on by one batch of the network. Return whether simulations are left to do."""
-        goes_on = self.prefetch.wave(searches.tree, game, searches.algorithm, searches.stats)
-        return len(searches.ban(np.array([game]))) > 0 or goes_on
-
-    def is_over(self, searches: Searches, game: int, begin: float, last: float) -> bool:
-        """Return whether a search ends early, because its time is up or its move is decided.
-
-        Its time is up if another wave like the one since `last` would take too long.
-        """
-        edges, now = searches.tree.edges[game, ROOT], time.perf_counter()
-        if self.seconds and 2 * now - last > begin + self.seconds:
-            return bool(edges["child_visits"].any())  # else there is no move yet
-        if not self.until_decided or searches.search.solver:
-            return False
-        return is_decided(edges, int(searches.tree.searches["simulations_left"][game]))
 
 
 class PvMcts:
@@ -95,11 +60,12 @@ class PvMcts:
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         leaves = leaves or (inference.batch_size if cache else 1)
         self.together = LockStep(game, inference, self.cache)
-        self.alone = OneByOne(Prefetch(game, inference, self.cache, leaves), seconds, until_decided)
+        self.prefetch = Prefetch(game, inference, self.cache, leaves)
+        self.seconds, self.until_decided = seconds, until_decided
         self.new_games(np.zeros(1, np.uint64))
         if seconds:  # compiles before the first move's clock runs
             self.begin(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
-            while self.alone.wave(self.searches, 0) and not self.tree.edges[0, ROOT]["child_visits"].any():
+            while self.wave(0) and not self.tree.edges[0, ROOT]["child_visits"].any():
                 pass
             self.searches.choose(ONLY_GAME, ONLY_GAME, self.temperature)
             self.new_games(np.zeros(1, np.uint64))
@@ -123,7 +89,7 @@ class PvMcts:
     @property
     def one_by_one(self) -> bool:
         """Whether positions are searched one by one: there is only one game, or a time limit."""
-        return bool(self.alone.seconds) or len(self.plies) == 1
+        return bool(self.seconds) or len(self.plies) == 1
 
     def begin(
         self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
@@ -165,10 +131,36 @@ class PvMcts:
                 self.together.infer(self.searches)
 
     def think_alone(self, game: int) -> None:
-        """Search the position that a game has begun with and show it to `watch`, which may end it."""
-        for _ in self.alone.search(self.searches, game):
-            if self.watch is not None and self.watch(self.advice(game)):
-                return
+        """Search the position that a game has begun with, until it has its simulations or may end early.
+
+        `watch` sees it ten times a second and at the end, and may end it.
+        """
+        begin = shown = last = time.perf_counter()
+        while self.wave(game) and not self.is_over(game, begin, last):
+            last = time.perf_counter()
+            if self.watch is not None and last - shown >= SNAPSHOT_SECONDS:
+                if self.watch(self.advice(game)):
+                    return
+                shown = last = time.perf_counter()
+        if self.watch is not None:
+            self.watch(self.advice(game))
+
+    def wave(self, game: int) -> bool:
+        """Search a game on by one batch of the network. Return whether simulations are left to do."""
+        goes_on = self.prefetch.wave(self.tree, game, self.searches.algorithm, self.stats)
+        return len(self.searches.ban(np.array([game]))) > 0 or goes_on
+
+    def is_over(self, game: int, begin: float, last: float) -> bool:
+        """Return whether a search ends early, because its time is up or its move is decided.
+
+        Its time is up if another wave like the one since `last` would take too long.
+        """
+        edges, now = self.tree.edges[game, ROOT], time.perf_counter()
+        if self.seconds and 2 * now - last > begin + self.seconds:
+            return bool(edges["child_visits"].any())  # else there is no move yet
+        if not self.until_decided or self.search.solver:
+            return False
+        return is_decided(edges, int(self.tree.searches["simulations_left"][game]))
 
     def choose(
         self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
