@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -108,6 +109,21 @@ def test_any_player_can_be_the_opponent(champion: Champion) -> None:
 def test_a_move_that_cannot_be_is_named(champion: Champion, moves: str, named: str) -> None:
     with pytest.raises(UserError, match=named):
         champion.position(moves)
+
+
+@pytest.mark.parametrize("moves", [5, None, ["4", "0"]])
+def test_moves_that_are_no_text_get_one_sentence(champion: Champion, moves: Any) -> None:
+    with pytest.raises(UserError, match=r"^position\(.*\): moves must be one text"):
+        champion.position(moves)
+
+
+@pytest.mark.parametrize("ask", [Champion.value, Champion.policy, Champion.best_move, Champion.picture])
+@pytest.mark.parametrize("state", [np.zeros(2, np.int64), np.zeros(3, np.uint64), "0 4", None], ids=str)
+def test_what_is_no_state_gets_one_sentence(
+    champion: Champion, ask: Callable[[Champion, Any], object], state: Any
+) -> None:
+    with pytest.raises(UserError, match=r"^A state of tictactoe is an array of 2 uint64 words"):
+        ask(champion, state)
 
 
 def test_a_move_that_repeats_a_position_is_not_legal_where_superko_holds() -> None:

@@ -70,12 +70,15 @@ class Champion:
         """Return the state after moves, as the game names them, with spaces between: `"4 0 8"`.
 
         Raises:
-            UserError: a move is unknown or illegal.
+            UserError: a move is unknown or illegal, or `moves` is not a text.
         """
+        if not isinstance(moves, str):
+            raise UserError(f"position({moves!r}): moves must be one text with spaces between the moves.")
         return read_moves(self.game, moves.split())[1]
 
     def value(self, state: np.ndarray) -> float:
         """Return the network's value in [-1, 1] for the player to move; for a finished game its outcome."""
+        self._refuse_wrong(state)
         if self.game.is_terminal(state):
             return self.game.outcome(state)
         return float(self.network.ask(state[None])[1][0])
@@ -99,9 +102,10 @@ class Champion:
         """Return the position as the text of an SVG file, with the policy as colour and in percent.
 
         Raises:
-            UserError: the game has no board to draw.
+            UserError: the game has no board to draw, or `state` is none of its states.
         """
         board = self.game.board
+        self._refuse_wrong(state)
         if board is None:
             raise UserError(
                 f"{self.game.name} has no board to draw; print champion.game.format_state(state) instead."
@@ -139,6 +143,14 @@ class Champion:
     def _choose(self, player: Player, state: np.ndarray, ply: int, banned: np.ndarray | None = None) -> int:
         return int(player.choose(state[None], ONLY_GAME, np.full(1, ply, np.int64), banned)[0])
 
+    def _refuse_wrong(self, state: np.ndarray) -> None:
+        words = self.game.state_words
+        if not isinstance(state, np.ndarray) or state.shape != (words,) or state.dtype != np.uint64:
+            raise UserError(
+                f"A state of {self.game.name} is an array of {words} uint64 words; position() returns one."
+            )
+
     def _refuse_finished(self, state: np.ndarray) -> None:
+        self._refuse_wrong(state)
         if self.game.is_terminal(state):
             raise UserError(f"This game of {self.game.name} is over; there is no move to choose.")
