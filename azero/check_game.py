@@ -43,16 +43,28 @@ class CheckSettings(GameSettings):
 
 
 def summary(check: GameCheck) -> str:
-    """Return how the random games ended."""
+    """Return how the random games ended.
+
+    Who wins with the last move, or loses by it, is something to read: rules with the opposite sign are those
+    of another game, so no check can find them.
+    """
     if not check.terminals:
         return "No game came to an end."
     firsts = np.array([look.outcome if look.to_play == 0 else -look.outcome for look in check.terminals])
     count = len(firsts)
     shares = [(firsts > 0).sum() / count, (firsts == 0).sum() / count, (firsts < 0).sum() / count]
+    last = np.array(
+        [
+            look.outcome if look.to_play == before.to_play else -look.outcome
+            for before, look in check.steps
+            if look.terminal
+        ]
+    )
     lengths = [length for length in check.lengths if length]
     return (
         f"{count} random games: first player wins {shares[0]:.1%}, draws {shares[1]:.1%}, "
-        f"second player wins {shares[2]:.1%}; "
+        f"second player wins {shares[2]:.1%}; the last move wins {(last > 0).sum() / count:.1%} "
+        f"and loses {(last < 0).sum() / count:.1%}; "
         f"{min(lengths, default=0)} to {max(lengths, default=0)} plies (max_plies {check.game.max_plies}); "
         f"{len(check.by_content)} positions."
     )
@@ -61,6 +73,8 @@ def summary(check: GameCheck) -> str:
 def report(check: GameCheck) -> str:
     """Return the summary and the findings as text."""
     lines = [f"{check.game.name}: {summary(check)}"]
+    for warning in sorted(check.warnings):
+        lines += ["", f"Warning: {warning}."]
     for number, finding in enumerate(check.findings.first.values(), 1):
         times = check.findings.times[finding.text]
         repeated = f" ({times} times)" if times > 1 else ""

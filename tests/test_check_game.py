@@ -9,7 +9,7 @@ import pytest
 
 from azero.check_game import main, report
 from azero.games import make_game
-from azero.games.laws.check import check_game
+from azero.games.laws.check import GameCheck, check_game, quick_fault
 
 # A game file of a user who starts from tic-tac-toe and changes one thing.
 HEAD = """
@@ -90,6 +90,28 @@ FAULTS = {
         @cfunc(interface.OUTCOME)
         def outcome(state):
             return 1.0 if has_line(state[0]) else -1.0
+        """,
+    ),
+    "an outcome for the first player": (
+        "outcome seems to be the first player's value, not the mover's: the second player wins",
+        """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            first_moved = count_stones(state[0] | state[1]) & 1
+            return 0.0 if not has_line(state[1]) else 1.0 if first_moved else -1.0
+        """,
+    ),
+    "fixed sides as 1 and -1 in one plane": (
+        "planes do not switch with the player to move",
+        """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            second = count_stones(state[0] | state[1]) & 1
+            for cell in range(CELLS):
+                first = np.float32((state[second] >> np.uint64(cell)) & ONE)
+                out[0, cell // 3, cell % 3] = first - np.float32((state[1 - second] >> np.uint64(cell)) & ONE)
+
+        CHANGES = {"planes_shape": (1, 3, 3)}
         """,
     ),
     "an outcome beyond 1": (
@@ -270,7 +292,28 @@ FAULTS = {
     ),
 }
 
+ROLE_PLANE = """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            for side in range(2):
+                for cell in range(CELLS):
+                    out[side, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
+            out[2] = np.float32(count_stones(state[0] | state[1]) & 1)
+
+        CHANGES = {"planes_shape": (3, 3, 3)}
+        """
 SOUND = {
+    "misère: who has a line has lost": """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return 1.0 if has_line(state[1]) else 0.0
+        """,
+    "a line wins for the second player, whoever completes it, as the planes show": """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return 0.0 if not has_line(state[1]) else count_stones(state[0] | state[1]) % 2 * 2.0 - 1.0
+        """
+    + ROLE_PLANE,
     "words of fixed sides": """
         @cfunc(interface.STEP)
         def step(state, action, successor):
@@ -307,16 +350,8 @@ SOUND = {
         @cfunc(interface.OUTCOME)
         def outcome(state):
             return -1.0 if has_line(state[1]) else 1.0
-
-        @cfunc(interface.WRITE_PLANES)
-        def planes(state, out):
-            for side in range(2):
-                for cell in range(CELLS):
-                    out[side, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
-            out[2] = np.float32(count_stones(state[0] | state[1]) & 1)
-
-        CHANGES = {"planes_shape": (3, 3, 3)}
-        """,
+        """
+    + ROLE_PLANE,
     "planes of fixed sides, with one that says who moves": """
         @cfunc(interface.WRITE_PLANES)
         def planes(state, out):
@@ -374,11 +409,64 @@ def test_a_finding_shows_the_board_and_the_law(tmp_path: Path, capsys: pytest.Ca
     assert any(set(line.split()) == {"X", "O"} for line in output.splitlines())
 
 
+WARNED = {
+    "the second player wins whoever moves last": SOUND[
+        "a line wins for the second player, whoever completes it, as the planes show"
+    ],
+    "every game is a draw": """
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return 0.0
+        """,
+    "equal planes, different legal masks": """
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            for cell in range(CELLS):
+                out[0, cell // 3, cell % 3] = np.float32((state[0] >> np.uint64(cell)) & ONE)
+
+        CHANGES = {"planes_shape": (1, 3, 3)}
+        """,
+}
+
+
+@pytest.mark.parametrize("warning", WARNED)
+def test_what_is_right_in_some_games_only_gets_a_warning(
+    warning: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([write_game(tmp_path, WARNED[warning])]) == 0
+    output = capsys.readouterr().out
+    assert "\nWarning: " in output and warning in output and "Nothing wrong found." in output
+
+
+def test_a_check_with_little_time_stops_in_the_middle_of_a_game() -> None:
+    check = GameCheck(make_game("tictactoe"), games=10**9, seed=1, seconds=0.0)
+    check.run()
+    assert not check.findings and not check.terminals
+
+
+def test_nobody_ends_a_game_who_can_avoid_it() -> None:
+    game = make_game("tictactoe")
+    check = GameCheck(game, games=0, seed=1)
+    check.run()
+    lengths = [len(check.play_random(avoid_end=True)[1]) for _ in range(20)]
+    assert min(lengths) >= 7 and sum(lengths) > 20 * 8  # random games have 7.6 plies on average
+
+
 def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tictactoe", "games=50", "seed=2"]) == 0
     output = capsys.readouterr().out
     assert "50 random games: first player wins" in output
+    assert "loses 0.0%; " in output  # the last move may win or draw
     assert "Nothing wrong found." in output
+
+
+def test_the_quick_check_finds_what_the_full_one_finds_first(tmp_path: Path) -> None:
+    assert quick_fault(make_game("tictactoe")) == ""
+    for fault in ("an outcome for the first player", "planes of fixed sides instead of the mover's view"):
+        finding, body = FAULTS[fault]
+        folder = tmp_path / fault
+        folder.mkdir()
+        assert quick_fault(make_game(write_game(folder, body)), seconds=60).startswith(finding)
 
 
 def test_a_file_of_settings_is_checked_with_its_options_and_others_beside(

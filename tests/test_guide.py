@@ -108,6 +108,11 @@ MISTAKES = {
         "        if (state[0] | state[1]) & bit(cell) == 0:\n            mask[cell] = True\n",
     ),
     "outcome is -2.0": ("return -1.0\n", "return -2.0\n"),
+    "outcome seems to be the first player's value, not the mover's": (
+        "    if has_row(state[1], 4):\n        return -1.0\n    return 1.0 if",
+        "    last = 1.0 if popcount(state[0] | state[1]) & 1 else -1.0\n"
+        "    if has_row(state[1], 4):\n        return last\n    return -last if",
+    ),
     "planes do not switch with the player to move": (
         "np.float32(state[side] &",
         "np.float32(state[side ^ (popcount(state[0] | state[1]) & 1)] &",

@@ -9,6 +9,7 @@ agree.
 from __future__ import annotations
 
 import math
+import time
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,9 +22,11 @@ from numba.core.ccallback import CFunc
 
 from azero.games import game as interface
 from azero.games.game import Game, Rules, rules_at
-from azero.games.laws.views import Look, draw_fault, find_turn, turn_fault
+from azero.games.laws.outcomes import outcome_faults
+from azero.games.laws.views import Look, find_turn, turn_fault
 
-SUCCESSORS = 16  # of one state, compared between compiled and plain rules
+QUICK_SECONDS = 1.5  # of the check before a run
+SUCCESSORS = 4  # of one state, compared between compiled and plain rules
 
 # What an array holds before a rule writes it
 FILLERS: dict[Any, Any] = {np.uint64: 0xDEADBEEFDEADBEEF, np.float32: 77.0, np.bool_: True}
@@ -179,14 +182,17 @@ def step_compiled(addresses: np.ndarray, state: np.ndarray, action: int, success
 def last_line(error: BaseException) -> str:
     """Return the message of an exception and where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{type(error).__name__}: {error} (line {frames[-1].lineno} of {frames[-1].name})"
+    said = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {said} (line {frames[-1].lineno} of {frames[-1].name})"
 
 
 class GameCheck:
     """Plays random games and checks every law in them."""
 
-    def __init__(self, game: Game, games: int, seed: int) -> None:
+    def __init__(self, game: Game, games: int, seed: int, seconds: float = math.inf) -> None:
+        """``seconds``: when to stop, in the middle of a game too."""
         self.game, self.games = game, games
+        self.started, self.seconds = time.monotonic(), seconds
         self.findings = Findings(game)
         self.plain: PlainCaller  # made once the rules are known to be callable
         self.rng = np.random.default_rng(np.random.SeedSequence([seed]))
@@ -196,6 +202,8 @@ class GameCheck:
         self.terminals: list[Look] = []
         self.lengths: list[int] = []
         self.movers: set[int] = set()
+        self.by_planes: dict[bytes, np.ndarray] = {}  # legal masks
+        self.warnings: set[str] = set()  # mistakes in most games, but right in some
 
     def run(self) -> Findings:
         """Check everything and return the findings."""
@@ -204,14 +212,22 @@ class GameCheck:
             self.plain = PlainCaller(self.game, self.findings)
             self.check_record()
         if not self.findings:
-            for _ in range(self.games):
+            for number in range(self.games):
                 with suppress(RuleBroke):
                     self.check_one_game()
+                    if number % 10 == 9:
+                        self.check_positions(*self.play_random(avoid_end=True))
+                if self.is_late():
+                    break
             if self.movers and self.movers != {0, 1} and max(self.lengths, default=0) > 1:
                 text = f"to_play is never {1 - min(self.movers)} in any game"
                 self.findings.add("signatures: to_play", text)
             self.check_views()
         return self.findings
+
+    def is_late(self, part: float = 1.0) -> bool:
+        """Return whether this part of the time is over."""
+        return time.monotonic() > self.started + part * self.seconds
 
     def check_decorators(self) -> None:
         """Check that every rule is compiled with its own signature."""
@@ -237,49 +253,70 @@ class GameCheck:
         if len(game.action_symmetries) != len(game.cell_symmetries):
             text = "action_symmetries and cell_symmetries must have the same number of rows"
             self.findings.add(law, text)
+        law, numbers = "names of actions", dict[str, int]()
         for action in range(game.num_actions):
             try:
-                understood = game.parse_action(game.action_name(action))
+                name = game.action_name(action)
             except Exception as error:
-                text = f"parse_action cannot read action_name({action}): {last_line(error)}"
-                self.findings.add("names of actions", text)
+                self.findings.add(law, f"action_name({action}) raised {last_line(error)}")
                 return
-            if understood != action:
-                text = f"actions {understood} and {action} have the same name, {game.action_name(action)!r}"
-                self.findings.add("names of actions", text)
+            if name != name.strip().lower():
+                text = (
+                    f"parse_action cannot read action_name({action}), {name!r}: capitals, or spaces around it"
+                )
+                self.findings.add(law, text)
+                return
+            if numbers.setdefault(name, action) != action:
+                text = f"actions {numbers[name]} and {action} have the same name, {name!r}"
+                self.findings.add(law, text)
 
     def check_one_game(self) -> None:
-        """Play a random game; check it mirrored by a random symmetry, and compiled."""
+        """Play a random game and check it; keep it for the checks of all games together."""
         looks, actions = self.play_random()
         self.lengths.append(len(actions))
         self.movers.update(look.to_play for look in looks[:-1])
         self.steps += pairwise(looks)
         self.terminals += [look for look in looks if look.terminal]
+        self.check_positions(looks, actions)
+
+    def check_positions(self, looks: list[Look], actions: list[int]) -> None:
+        """Check the positions of a game one by one, mirrored by a random symmetry, and compiled."""
         for look in looks:
             self.check_key(look)
         self.check_symmetry(looks, actions)
         self.check_compiled(looks)
 
-    def play_random(self) -> tuple[list[Look], list[int]]:
-        """Play one game with the plain rules, until it ends or breaks a law; return (looks, actions)."""
+    def play_random(self, avoid_end: bool = False) -> tuple[list[Look], list[int]]:
+        """Play one game with the plain rules, until it ends or breaks a law; return (looks, actions).
+
+        avoid_end: whether to make moves that do not end the game, to reach full boards and `max_plies`.
+        """
         look = self.plain.look(self.plain.initial(), 0)
         self.check_state(look, [])
         if look.to_play != 0:
             text = f"to_play of the initial state is {look.to_play}; it must be 0"
             self.findings.add("signatures: to_play", text, look.state)
         looks, actions = [look], list[int]()
-        while look.mask is not None and self.can_go_on(look, actions):
+        while look.mask is not None and self.can_go_on(look, actions) and not self.is_late():
             allowed = self.not_repeating(looks)
             if not allowed:
                 law = "law 2: an unfinished game has a legal action"
                 text = "every legal action repeats an earlier position of the game"
                 self.findings.add(law, text, look.state, moves=actions)
                 break
-            actions.append(int(self.rng.choice(allowed)))
+            action = int(self.rng.choice(allowed))
+            while avoid_end and len(allowed) > 1 and self.ends(look, action):
+                allowed.remove(action)
+                action = int(self.rng.choice(allowed))
+            actions.append(action)
             look = self.plain.look(self.plain.step(look.state, actions[-1]), len(actions))
             self.check_state(look, actions)
             looks.append(look)
         return looks, actions
+
+    def ends(self, look: Look, action: int) -> bool:
+        """Return whether a move ends the game."""
+        return bool(self.plain.call("is_terminal", self.plain.step(look.state, action)))
 
     def not_repeating(self, looks: list[Look]) -> list[int]:
         """Return the legal actions of the last position that repeat no earlier repetition key."""
@@ -329,6 +366,8 @@ class GameCheck:
         """Compare a state with earlier ones that have the same key, or the same planes and mask."""
         if look.mask is None or look.key is None:
             return
+        if not np.array_equal(self.by_planes.setdefault(look.planes.tobytes(), look.mask), look.mask):
+            self.warnings.add("the network cannot tell two states apart: equal planes, different legal masks")
         content = look.planes.tobytes() + look.mask.tobytes()
         known = self.by_key.setdefault(look.key.tobytes(), look)
         if known.mask is not None and known.planes.tobytes() + known.mask.tobytes() != content:
@@ -353,6 +392,7 @@ class GameCheck:
             if fault:
                 law = "law 5: a symmetry maps games to games"
                 self.findings.add(law, fault, look.state, mapped.state, moves=actions[:ply])
+            if fault or self.is_late(0.5):  # the rest of the time is for more games
                 return
             if ply < len(actions):
                 after = self.plain.step(mapped.state, int(action_map[actions[ply]]))
@@ -370,6 +410,8 @@ class GameCheck:
             for rule, compiled, plain in self.both_answers(look):
                 if not np.array_equal(compiled, plain):
                     self.differs(rule, look.state)
+            if self.is_late(0.5):
+                return
 
     def both_answers(self, look: Look) -> Iterator[tuple[str, Any, Any]]:
         """Yield (rule, compiled result, plain result) of a state."""
@@ -400,14 +442,19 @@ class GameCheck:
         self.findings.add("compiled and plain rules are the same", text, state)
 
     def check_views(self) -> None:
-        """Check that planes switch with the player to move and no final board is lost, or won, for both."""
+        """Check planes and outcomes of one side against those of the other."""
         turn = find_turn(self.steps)
-        law, fault = "law 4: planes show the view of the player to move", turn_fault(self.steps, turn)
-        if not fault and turn:
-            law = "law 3: outcome is the value for the player to move"
-            fault = draw_fault(self.plain_look, self.steps, self.terminals, turn)
-        if fault:
-            self.findings.add(law, fault.text, *fault.states)
+        if fault := turn_fault(self.steps, turn):
+            self.findings.add("law 4: planes show the view of the player to move", fault.text, *fault.states)
+        elif self.terminals and not any(look.outcome for look in self.terminals):
+            self.warnings.add("every game is a draw")
+        elif turn and self.terminals:
+            for fault in outcome_faults(self.plain_look, self.steps, self.terminals, turn):
+                if fault.certain:
+                    law = "law 3: outcome is the value for the player to move"
+                    self.findings.add(law, fault.text, *fault.states)
+                else:
+                    self.warnings.add(fault.text)
 
     def plain_look(self, state: np.ndarray) -> Look | None:
         """Call the plain rules on a state that play may never reach; return None if one raises."""
@@ -445,3 +492,10 @@ def check_game(game: Game, games: int = 200, seed: int = 1) -> GameCheck:
     check = GameCheck(game, games, seed)
     check.run()
     return check
+
+
+def quick_fault(game: Game, seconds: float = QUICK_SECONDS) -> str:
+    """Return the first finding of a check that takes about ``seconds``; empty if nothing is found."""
+    check = GameCheck(game, games=200, seed=1, seconds=seconds)
+    check.run()
+    return next(iter(check.findings.first), "")

@@ -1,22 +1,20 @@
-"""Two checks that compare the views of both sides.
+"""Checks that planes show the view of the player to move.
 
 Letters: A actions; C, H, W planes; S state words; K key words; R repetition words.
 
 When the player to move changes, planes that show its view must switch: "mine" becomes "the opponent's".
-`find_turn` learns from random games which plane becomes which. `draw_fault` then looks for a way to exchange
-the sides in the state's words and asks the rules about final boards with the sides exchanged. A board that is
-lost for both sides was a draw.
+`find_turn` learns from random games which plane becomes which.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 SAMPLES = 400  # steps examined, evenly spread
+ENOUGH = 10  # cases of each player that show more than chance
 
 
 class Look(NamedTuple):
@@ -56,6 +54,7 @@ class Fault(NamedTuple):
 
     text: str
     states: tuple[np.ndarray, ...]
+    certain: bool = True  # False if the rules of some games mean it so
 
 
 def spread(steps: Sequence[tuple[Look, Look]], changes: bool) -> list[tuple[Look, Look]]:
@@ -126,74 +125,26 @@ def turn_fault(steps: Sequence[tuple[Look, Look]], turn: Turn | None) -> Fault |
 
 
 def absolute_view(steps: Sequence[tuple[Look, Look]]) -> Fault | None:
-    """Return a fault if the planes show fixed sides, so each player's moves change planes of their own.
+    """Return a fault if the planes show fixed sides, so each player's stones appear in planes of their own.
 
+    Only entries that a move fills count: where stones are turned over, every move changes both sides' planes.
     Fixed sides are right in a game with a plane that says who moves; `turn_fault` does not ask there.
     """
-    changed: dict[int, set[int]] = {0: set(), 1: set()}
+    filled = np.zeros((2, 2, len(steps[0][0].planes)))  # moves by mover, sign of the entry, plane
     for before, after in steps:
-        if before.to_play in changed:
-            changed[before.to_play].update(
-                np.flatnonzero((before.planes != after.planes).any(axis=(1, 2))).tolist()
-            )
-    if not changed[0] or not changed[1] or changed[0] == changed[1]:
+        empty = before.planes == 0
+        now = [(empty & (sign * after.planes > 0)).any(axis=(1, 2)) for sign in (1, -1)]
+        filled[before.to_play] += now
+    own = [(filled[mover] >= ENOUGH) & (20 * filled[1 - mover] < filled[mover]) for mover in (0, 1)]
+    if not own[0].any() or not own[1].any():
         return None
-    first, second = (", ".join(map(str, sorted(changed[mover]))) for mover in (0, 1))
+    first, second = (", ".join(map(str, np.flatnonzero(planes.any(axis=0)))) for planes in own)
     shown = max(spread(steps, changes=True), key=lambda step: np.count_nonzero(step[0].planes))
     text = (
-        "planes do not switch with the player to move: the first player's moves always change "
+        "planes do not switch with the player to move: the first player's moves always fill "
         f"plane {first} and the second player's moves plane {second}"
     )
     return Fault(text, (shown[0].state, shown[1].state))
-
-
-# Exchanging the sides
-
-Exchange = Callable[[np.ndarray], np.ndarray]
-Ask = Callable[[np.ndarray], "Look | None"]
-
-
-def exchanges(state_words: int) -> Iterator[Exchange]:
-    """Yield ways to exchange the sides in a state's words.
-
-    Either one or two pairs of words are swapped, or one word holds own stones and another all stones.
-    """
-    pairs = list(combinations(range(min(state_words, 8)), 2))
-
-    def swapped(*chosen: tuple[int, int]) -> Exchange:
-        def exchange(state: np.ndarray) -> np.ndarray:
-            other = state.copy()
-            for i, j in chosen:
-                other[i], other[j] = state[j], state[i]
-            return other
-
-        return exchange
-
-    def complemented(own: int, all_stones: int) -> Exchange:
-        def exchange(state: np.ndarray) -> np.ndarray:
-            other = state.copy()
-            other[own] = state[own] ^ state[all_stones]
-            return other
-
-        return exchange
-
-    for pair in pairs:
-        yield swapped(pair)
-        yield complemented(*pair)
-        yield complemented(pair[1], pair[0])
-    for first, second in combinations(pairs, 2):
-        if not set(first) & set(second):
-            yield swapped(first, second)
-
-
-def exchanges_view(ask: Ask, exchange: Exchange, look: Look, turn: Turn) -> bool:
-    """Return whether an exchange turns planes of a state into the opponent's view and keeps to_play."""
-    other = ask(exchange(look.state))
-    return (
-        other is not None
-        and other.to_play == look.to_play
-        and np.array_equal(other.planes, turn.apply(look.planes))
-    )
 
 
 def shows_role(looks: Sequence[Look]) -> bool:
@@ -202,50 +153,3 @@ def shows_role(looks: Sequence[Look]) -> bool:
     movers = np.array([look.to_play for look in looks])
     shown_numbers = planes[:, is_uniform(planes), 0, 0]  # [positions, uniform planes]
     return any(not set(shown[movers == 0]) & set(shown[movers == 1]) for shown in shown_numbers.T)
-
-
-def draw_fault(
-    ask: Ask, steps: Sequence[tuple[Look, Look]], terminals: Sequence[Look], turn: Turn
-) -> Fault | None:
-    """Return a final board that is lost (or won) for both sides, in a game that treats the sides alike.
-
-    The sides are alike if no plane shows the role, and one of these holds: exchanging the sides turns the
-    outcome of some final boards around, or it keeps every legal mask and all doubtful boards are full (the
-    longest games). Games that the last move decides, with different goals, or with komi do not qualify.
-    """
-    looks = sampled(steps)
-    if not terminals or turn.is_identity or shows_role(looks):
-        return None
-    shown = [*looks, *terminals[:SAMPLES]]
-    for exchange in exchanges(len(shown[0].state)):
-        if all(exchanges_view(ask, exchange, look, turn) for look in shown):
-            break
-    else:
-        return None
-    alike = False
-    suspects: list[Look] = []
-    for look in terminals:
-        other = ask(exchange(look.state))
-        if other is None or not other.terminal:
-            continue
-        alike = alike or look.outcome * other.outcome < 0
-        if look.outcome * other.outcome > 0:
-            suspects.append(look)
-    if not alike:
-        longest = max(look.ply for look in terminals)
-        full = all(look.ply == longest for look in suspects)
-        alike = full and all(look.mask is None or same_mask(ask, exchange, look) for look in looks)
-    if not suspects or not alike:
-        return None
-    word = "lost" if suspects[0].outcome < 0 else "won"
-    text = (
-        f"a final board is {word} for both sides (outcome {suspects[0].outcome:g} for whoever is to play); "
-        "a draw must be 0.0"
-    )
-    return Fault(text, (suspects[0].state,))
-
-
-def same_mask(ask: Ask, exchange: Exchange, look: Look) -> bool:
-    """Return whether exchanging the sides keeps the legal mask."""
-    other = ask(exchange(look.state))
-    return bool(other and np.array_equal(np.asarray(other.mask), np.asarray(look.mask)))
