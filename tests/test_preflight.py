@@ -46,6 +46,21 @@ WRONG = {
 }
 
 
+BROKEN = """
+from dataclasses import replace
+from azero.games import game as interface, tictactoe
+
+@interface.rule(interface.LEGAL_MASK)
+def legal_mask(state, mask):
+    for cell in range(9):
+        mask[cell] = cell < 8
+
+def make_game(size=3):
+    game = tictactoe.make_game()
+    return replace(game, name="broken", rules=game.rules._replace(legal_mask=legal_mask))
+"""
+
+
 def files_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*"))
 
@@ -83,6 +98,21 @@ def test_a_source_that_does_not_fit_is_refused_before_anything_is_written(tmp_pa
         with pytest.raises(UserError, match="network"):
             loop.main(replace(second, **changes), "second")
         assert files_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_a_file_with_broken_rules_is_refused_with_the_finding_and_the_program_that_says_more(
+    tmp_path: Path, program: Callable[[Config, str], int]
+) -> None:
+    path = tmp_path / "my rules.py"
+    path.write_text(BROKEN)
+    before = files_in(tmp_path)
+    with pytest.raises(UserError) as refusal:
+        program(toy_config(tmp_path, game=GameConfig(str(path), options={"size": 3})), NAME)
+    said = str(refusal.value)
+    assert said.startswith(f"The rules of {path} are broken: ") and "\n" not in said
+    assert "mirror" in said and said.endswith(f"; azero check_game 'game={path}' size=3 shows where.")
+    assert files_in(tmp_path) == before
 
 
 def test_a_run_that_has_begun_no_longer_needs_its_source(tmp_path: Path) -> None:

@@ -2,6 +2,6 @@
 
 For others: `registry` (a record for each stage), `preflight`, `clock`, `run_stage`, `backend`, `measure`,
 `diagnosis`, `trials`.
-Imports: config, process, run, games, kernels, network, report, replay, search, classic, training, players,
-match, workers, champion, truth, cli.
+Imports: config, process, run, games, kernels, games.laws, network, report, replay, search, classic, training,
+players, match, workers, champion, truth, cli.
 """

@@ -6,6 +6,8 @@ stage that comes next.
 
 from __future__ import annotations
 
+import shlex
+
 from azero.config.schema import Config, UserError
 from azero.run.folder import paths_of
 from azero.run.run import Run
@@ -15,11 +17,12 @@ def check_run(config: Config, name: str) -> None:
     """Check that the run of this name can begin or go on here with these settings.
 
     Raises:
-        UserError: the rules cannot be made; the device, the backend or enough memory is missing;
-            `oracle.file` cannot be used; the champion of `init_from` does not fit.
+        UserError: the rules cannot be made, or a file's rules break a law; the device, the backend or enough
+            memory is missing; `oracle.file` cannot be used; the champion of `init_from` does not fit.
     """
     # here, because they import Numba and torch
     from azero.games import make_game
+    from azero.games.laws.check import quick_fault
     from azero.network.backends import obstacle
     from azero.network.inference import InferenceChoice
     from azero.search.algorithm import check as check_algorithm
@@ -31,6 +34,13 @@ def check_run(config: Config, name: str) -> None:
     from azero.workers.memory import check_worker_memory
 
     game = make_game(config.game.name, **config.game.options)
+    if config.game.name.endswith(".py") and (fault := quick_fault(game)):
+        words = [
+            f"game={config.game.name}",
+            *(f"{key}={value}" for key, value in config.game.options.items()),
+        ]
+        command = f"azero check_game {shlex.join(words)}"
+        raise UserError(f"The rules of {config.game.name} are broken: {fault}; {command} shows where.")
     check_algorithm(config.search)
     device, inference = device_for(config), config.inference
     if inference.backend != "auto" and (missing := obstacle(inference.backend, inference.precision, device)):
