@@ -37,10 +37,9 @@ from azero.network.model import Network, build_network
 from azero.network.torch_inference import DTYPES, torch_threads
 from azero.process.machine import cores
 from azero.replay.examples import Examples
-from azero.report.reporter import NullReporter
 from azero.training.batches import Batch, draw_batch, load_data
 from azero.training.fit import fit
-from azero.training.threads import forward_products, training_threads
+from azero.training.shards import shard_count
 from azero.training.trainer import Ledger, Trainer
 
 STEPS = 3  # timed in a row
@@ -107,16 +106,18 @@ class Bench:
 
     def __init__(self, way: Way, network: Network, config: Config, batch: Batch, device: str) -> None:
         self.way, self.device = way, device
-        self.trainer = Trainer(network, replace(config.train, precision=way.precision), device, None)
+        train = replace(config.train, precision=way.precision)
+        self.trainer = Trainer(network, train, device, None, way.threads)
         self.ledger = Ledger(1_000_000, device)
         self.batch, self.lr = batch, config.train.lr
         if not way.channels_last:
-            self.trainer.network.to(memory_format=torch.contiguous_format)  # type: ignore[call-overload]
+            for replica in self.trainer.replicas:
+                replica.to(memory_format=torch.contiguous_format)
             self.batch = batch._replace(planes=batch.planes.contiguous())
 
     def seconds(self) -> list[float]:
-        """Return seconds of each of STEPS steps, after one untimed step that follows another thread count."""
-        with torch_threads(self.way.threads):
+        """Return seconds of each of STEPS steps, after an untimed one."""
+        with torch_threads(1):
             return [seconds_of(self.step, self.device) for _ in range(STEPS + 1)][1:]
 
     def step(self) -> None:
@@ -151,11 +152,10 @@ def whole_fit(
     network: Network, examples: Examples, game: Game, config: Config, device: str, rounds: int
 ) -> tuple[str, int, float]:
     """As azero.train would: precision, threads and median examples a second."""
-    threads = training_threads(forward_products(network, config.train.batch_size), 0, NullReporter())
+    threads = min(cores(), shard_count(network, config.train.batch_size, device))
     rates = []
     for _ in range(rounds):
-        with torch_threads(threads):
-            result = fit(network, examples, game, config.train, 1, device)
+        result = fit(network, examples, game, config.train, 1, device)
         rates.append(result.steps * config.train.batch_size / result.seconds)
     return result.precision, threads, statistics.median(rates)
 

@@ -63,6 +63,13 @@ def case(
     return Case(flatten(Config()) | (settings or {}), [row] * cycles, games_of() if games is None else games)
 
 
+def slowed(tag: str, share: float, cycles: int = 6, seconds: float = 9.0) -> Case:
+    """A run whose last cycle had that share of the speed before; its stages took so many seconds."""
+    usual = HEALTHY | {tag: 1000.0, "time/selfplay": seconds, "time/train": seconds}
+    first, last = usual | {tag: 10.0}, usual | {tag: 1000.0 * share}  # the first cycle compiled
+    return Case(flatten(Config()), [first, *[usual] * (cycles - 2), last], games_of())
+
+
 SICK = {
     "value sign": [case(games=games_of(expect=-0.6))],
     "value head": [case(games=games_of(constant=0.01))],
@@ -73,6 +80,7 @@ SICK = {
     "gate": [case(evaluate__promoted=0.0)],
     "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
+    "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
 }
 
 
@@ -121,6 +129,17 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
         ("policy", case(selfplay__target_entropy=0.06), case(selfplay__target_entropy=0.04)),
         ("workers", case(selfplay__idle_share=0.29), case(selfplay__idle_share=0.31)),
         ("workers", case(selfplay__batch_fill=0.26), case(selfplay__batch_fill=0.24)),
+        ("machine", slowed("train/steps_per_second", 0.51), slowed("train/steps_per_second", 0.49)),
+        (
+            "machine",
+            slowed("train/steps_per_second", 0.4, cycles=4),
+            slowed("train/steps_per_second", 0.4, 5),
+        ),
+        (
+            "machine",
+            slowed("train/steps_per_second", 0.4, seconds=1.9),
+            slowed("train/steps_per_second", 0.4, seconds=2.1),
+        ),
         ("draws", case(selfplay__draws=0.98), case(selfplay__draws=0.99)),
         ("games", case(selfplay__distinct_games=3.0), case(selfplay__distinct_games=2.0)),  # of 40
         (

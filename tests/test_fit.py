@@ -762,7 +762,7 @@ def test_a_value_that_is_sure_and_wrong_learns_in_bf16_too(game: Game) -> None:
     target = torch.full((4, 9), 1 / 9)
     legal_mask = torch.ones(4, 9, dtype=torch.bool)
     batch = Batch(torch.rand(4, 2, 3, 3), legal_mask, target, -torch.ones(4), torch.zeros(4))
-    trainer.losses(batch)[1]["loss/value"].backward()
+    trainer.losses(trainer.network, batch)[1]["loss/value"].backward()
     assert output.bias.grad is not None
     assert output.bias.grad.item() == pytest.approx(2 * (np.tanh(5) + 1) * (1 - np.tanh(5) ** 2), rel=2**-7)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,7 +29,6 @@ from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import format_state, parse_state
 from azero.stages import initialize, train
 from azero.training.fit import fit
-from azero.training.threads import training_threads
 
 SETTINGS = TrainConfig(batch_size=16, epochs=2, window=200)
 
@@ -42,7 +40,6 @@ def game() -> Game:
 
 @pytest.fixture(autouse=True)
 def one_thread(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
     with torch_threads(1):
         yield
 
@@ -366,81 +363,13 @@ def test_the_age_of_the_window_is_the_mean_over_its_examples() -> None:
     assert train.mean_age([(0, 10)], 10) == 0.0
 
 
-@pytest.mark.parametrize(
-    "wish, recorded, threads, told",
-    [
-        ("3", 0, 3, []),  # at the beginning, as wished
-        ("3", 3, 3, []),
-        ("3", 2, 3, ["3 threads", "OMP_NUM_THREADS", "2"]),  # a wish beats the record
-        ("", 0, 4, []),  # one a core
-        ("nonsense", 0, 4, []),
-        ("0", 0, 4, []),
-        ("", 1, 1, []),  # the record beats the cores
-        ("", 4, 4, []),
-        ("", 8, 8, ["8 threads on 4 cores"]),
-    ],
-)
-def test_threads_are_as_wished_else_as_recorded_else_as_many_as_cores(
-    monkeypatch: pytest.MonkeyPatch, wish: str, recorded: int, threads: int, told: list[str]
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", wish)
-    monkeypatch.setattr("azero.training.threads.cores", lambda: 4)
-    report = Told()
-    assert training_threads(10**13, recorded, report) == threads
-    assert len(report.messages) == bool(told)
-    assert all(part in report.messages[0] for part in told)
-
-
-def test_small_work_is_done_by_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert training_threads(1000, 0, NullReporter()) == 1
-    assert training_threads(10**13, 0, NullReporter()) == min(16, len(os.sched_getaffinity(0)))
-
-
-def test_a_run_goes_on_with_its_threads_and_ends_with_the_same_network(
-    tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Two stages on 2 threads; in the other run the second is left to a machine with one core."""
-    candidates = []
-    for second in ("2", ""):
-        config, told = config_in(tmp_path / f"then{second}"), Told()
-        monkeypatch.setattr("azero.training.threads.cores", lambda: 1)
-        for wish in ("2", second):
-            monkeypatch.setenv("OMP_NUM_THREADS", wish)
-            with Run.open(config, "toy", "test") as run:
-                if run.state.stage == "initialize":
-                    begin(run, game, config)
-                    assert run.state.train_threads == 0
-                train.run_stage(config, run, told, StopSignal())
-                assert run.state.train_threads == 2
-                candidates.append(run.state.candidate)
-                run.commit(replace(run.state, stage="train"))
-        assert len(told.messages) == (second == "")
-    assert candidates[0] == candidates[2] != candidates[1] == candidates[3]
-
-
-def test_another_wish_on_resume_is_recorded(
-    tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config, told = config_in(tmp_path), Told()
-    with Run.open(config, "toy", "test") as run:
-        begin(run, game, config)
-        for wish in (1, 2):
-            monkeypatch.setenv("OMP_NUM_THREADS", str(wish))
-            train.run_stage(config, run, told, StopSignal())
-            assert run.state.train_threads == wish
-            run.commit(replace(run.state, stage="train"))
-    assert len(told.messages) == 1 and "instead of the run's 1" in told.messages[0]
-
-
-def test_a_state_of_before_threads_were_recorded_still_loads(tmp_path: Path, game: Game) -> None:
+def test_a_state_with_the_threads_of_earlier_versions_still_loads(tmp_path: Path, game: Game) -> None:
     _, _, run = trained(tmp_path, game)
     document = json.loads(format_state(run.state))
-    del document["digest"], document["train_threads"]
+    del document["digest"]
+    document["train_threads"] = 2
     digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
-    assert parse_state(json.dumps({"digest": digest, **document}).encode(), "old") == replace(
-        run.state, train_threads=0
-    )
+    assert parse_state(json.dumps({"digest": digest, **document}).encode(), "old") == run.state
 
 
 def test_the_stage_gives_the_thread_count_back(tmp_path: Path, game: Game) -> None:

@@ -84,7 +84,6 @@ class State:
         train_steps: optimizer steps since the beginning.
         train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.
-        train_threads: torch threads of training, since their number changes last bits; 0 before the first.
         elapsed_seconds: time spent on stages, finished or stopped.
         stage_seconds: part of it, spent on the stage that comes next before it was stopped.
         history: one small record for each finished cycle.
@@ -110,7 +109,6 @@ class State:
     train_steps: int = 0
     train_steps_before: int = 0
     inference: dict[str, Any] | None = None
-    train_threads: int = 0
     elapsed_seconds: float = 0.0
     stage_seconds: float = 0.0
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -149,6 +147,7 @@ def parse_state(data: bytes, name: str) -> State:
             raise UserError(f"{misfit}; use the version that wrote it, or run=NAME.")
         if document.pop("digest") != _digest(document):
             raise ValueError
+        document.pop("train_threads", None)  # of earlier versions
         state = _build(document)
         _check_names(state)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

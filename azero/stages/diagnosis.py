@@ -31,6 +31,9 @@ USES = 50.0  # of each example in training; AlphaZero used each about once, smal
 IDLE = 0.3  # share of the workers' time
 EMPTY = 0.25  # share of batches' rows that carry a position
 WRONGLY = 0.05  # share of resignations; the limit of AlphaGo Zero
+FEW_CYCLES = 3  # before a usual speed is known
+SLOW = 0.5  # of the usual speed
+SHORT = 2.0  # seconds of a stage whose speed says nothing
 NEVER = 5  # cycles without a promotion since the beginning
 LATELY = 8  # cycles without a promotion after one
 
@@ -177,6 +180,21 @@ def workers_idle(case: Case) -> str | None:
     return None
 
 
+def machine_busy(case: Case) -> str | None:
+    """Find a stage that ran at less than half of its usual speed."""
+    speeds = {"selfplay": "selfplay/simulations_per_second", "train": "train/steps_per_second"}
+    for stage, tag in speeds.items():
+        before = [stats[tag] for stats in case.cycles[1:-1] if tag in stats]  # the first cycle compiles
+        if len(before) < FEW_CYCLES or not case.latest(f"time/{stage}") > SHORT:
+            continue
+        share = case.latest(tag) / max(float(np.median(before)), 1e-9)
+        if share < SLOW:
+            name = {"selfplay": "self-play", "train": "training"}[stage]
+            slow = f"The last {name} ran at {share:.0%} of its usual speed, beside other programs or on a hot"
+            return f"{slow} machine: end those programs, or set fewer workers."
+    return None
+
+
 def resigned_wrongly(case: Case) -> str | None:
     """Find resigned games that were not lost."""
     measured, wrong = case.latest("selfplay/resign_measured"), case.latest("selfplay/resign_false_positives")
@@ -197,6 +215,7 @@ CHECKS: dict[str, Callable[[Case], str | None]] = {
     "window": window_overused,
     "gate": gate_never_passes,
     "workers": workers_idle,
+    "machine": machine_busy,
     "resignation": resigned_wrongly,
 }
 

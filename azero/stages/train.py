@@ -11,7 +11,6 @@ from azero.games import make_game
 from azero.network.heads import targets_of
 from azero.network.inference import resolve_device
 from azero.network.model import pack_network, unpack_network
-from azero.network.torch_inference import torch_threads
 from azero.process.seeds import TRAIN, sequence
 from azero.replay.examples import Examples, merge_equal, mix_in
 from azero.replay.shards import load_window
@@ -21,7 +20,6 @@ from azero.run.disk import DamagedFile
 from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import StageName
 from azero.training.fit import Earlier, TrainResult, fit
-from azero.training.threads import forward_products, training_threads
 
 SHOWN = {"loss/policy": "policy_loss", "loss/value": "value_loss"}  # stats beside the progress
 
@@ -48,8 +46,6 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         examples = merge_equal(examples)
     loaded = unpack_network(read_start(config, run, report), config.train.start_from, game)
     steps = train_steps(config.train, len(examples.states), new)
-    products = forward_products(loaded.network, config.train.batch_size)
-    threads = training_threads(products, run.state.train_threads, report)
     moments = loaded.optimizer_state if config.train.keep_optimizer else None
 
     def watch(done: int, steps: int, stats: dict[str, float]) -> None:
@@ -61,10 +57,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         doing = {"doing": "starting"} if done == 1 else {}
         progress.update(done, **doing, **{name: stats[tag] for tag, name in SHOWN.items() if tag in stats})
 
-    with (
-        report.stage(StageName.TRAIN, cycle, config.cycles, steps, "steps") as progress,
-        torch_threads(threads),
-    ):
+    with report.stage(StageName.TRAIN, cycle, config.cycles, steps, "steps") as progress:
         result = fit(
             loaded.training or loaded.network,
             examples,
@@ -88,8 +81,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         training=result.training,
     )
     candidate = run.write_network("candidate", cycle, data)
-    state = replace(run.state, train_threads=threads, train_steps=steps_made)
-    run.commit(replace(state, stage=StageName.EVALUATE, candidate=candidate))
+    run.commit(replace(run.state, train_steps=steps_made, stage=StageName.EVALUATE, candidate=candidate))
 
 
 def read_start(config: Config, run: Run, report: Reporter) -> bytes:

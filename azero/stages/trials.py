@@ -22,7 +22,7 @@ from azero.network.backends import make_inferences
 from azero.network.heads import targets_of
 from azero.network.inference import InferenceChoice, resolve_device
 from azero.network.model import Network, pack_network, unpack_network
-from azero.network.torch_inference import one_thread_per_worker, torch_threads
+from azero.network.torch_inference import one_thread_per_worker
 from azero.process import seeds
 from azero.replay.examples import Examples, GameRecord, examples_of, merge_equal
 from azero.replay.shards import dump_games
@@ -32,7 +32,6 @@ from azero.run.run import Run, StopSignal
 from azero.stages import evaluate, initialize
 from azero.stages.backend import ensure_choice
 from azero.training.fit import fit
-from azero.training.threads import forward_products, training_threads
 from azero.truth.known import last_metric
 from azero.workers.memory import memory_in_use
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
@@ -178,11 +177,9 @@ class Trial:
 
         begin = time.perf_counter()
         try:
-            products = forward_products(self.network, config.batch_size)
-            with torch_threads(training_threads(products, 0, NullReporter())):
-                device, seed = resolve_device(self.config.device), self.config.seed
-                result = fit(self.network, enough, self.game, config, seed, device, tick, steps=TRAIN_STEPS)
-                moments, unseen = result.optimizer_state if config.keep_optimizer else None, 0
+            device, seed = resolve_device(self.config.device), self.config.seed
+            result = fit(self.network, enough, self.game, config, seed, device, tick, steps=TRAIN_STEPS)
+            moments, unseen = result.optimizer_state if config.keep_optimizer else None, 0
         except Enough:
             weights = sum(parameter.nbytes for parameter in self.network.parameters())
             moments, unseen = None, MOMENTS[config.optimizer] * weights if config.keep_optimizer else 0

@@ -1,5 +1,5 @@
 """Training: examples in, trained network out.
 
-For others: `fit.fit`, `sampler.Sampler`, `threads`.
-Imports: config, process, games, network, report, replay.
+For others: `fit.fit`, `sampler.Sampler`, `trainer.Trainer`.
+Imports: config, process, games, network, replay.
 """

@@ -16,6 +16,7 @@ from azero.config.schema import TrainConfig, UserError
 from azero.config.window import train_steps
 from azero.games.game import Game
 from azero.network.model import Network, OptimizerState
+from azero.network.torch_inference import torch_threads
 from azero.replay.examples import Examples
 from azero.training.average import WeightAverage
 from azero.training.batches import Batch, TrainingData, draw_batch, load_data, to_device
@@ -84,7 +85,7 @@ def fit(
 ) -> TrainResult:
     """Train a copy of a network on some examples.
 
-    The result is bit-equal for equal arguments at the same number of torch threads.
+    The result is bit-equal for equal arguments, on any number of cores.
 
     Args:
         network: the first weights; unchanged.
@@ -111,7 +112,7 @@ def fit(
     count = len(examples.states)
     sampler = Sampler(count, config.batch_size, steps or train_steps(config, count, count), rng)
     ledger = Ledger(sampler.steps, device)
-    with deterministic(device):
+    with deterministic(device), torch_threads(1):
         data = load_data(examples, game, device)
         trainer = Trainer(network, config, device, earlier.optimizer_state)
         averaged = None
@@ -123,7 +124,7 @@ def fit(
         make_steps(trainer, averaged, draw(data, game, sampler, turn), ledger, warmed, progress)
         if averaged:
             samples = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
-            with trainer.autocast:
+            with trainer.autocast():
                 averaged.measure_statistics(batch.planes for batch in draw(data, game, samples, turn))
     trained = plain_copy(trainer.network, network)
     return TrainResult(

@@ -6,6 +6,9 @@ Letters: B a batch, A actions.
 from __future__ import annotations
 
 import copy
+import itertools
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -14,8 +17,10 @@ from torch import Tensor, nn
 from azero.config.schema import TrainConfig, UserError
 from azero.network.heads import heads_of
 from azero.network.model import Network, OptimizerState, value_of
+from azero.process.machine import cores
 from azero.training.batches import Batch
 from azero.training.losses import policy_loss_of, stats_of, value_loss_of
+from azero.training.shards import shard_count
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
 REPORTS = 20  # how often a stage reports its losses
@@ -102,14 +107,21 @@ class Trainer:
     """A network in training with its optimizer. A step that is not finite is undone.
 
     Attributes:
+        network: the network in training, on the device.
         precision: "fp32" or "bf16".
-        autocast: the context in which the network computes.
+        replicas: for each shard the network, with batch-norm statistics of its own and the same parameters.
         went_on: whether it goes on with an earlier optimizer's moments.
     """
 
     def __init__(
-        self, network: Network, config: TrainConfig, device: str, optimizer_state: OptimizerState | None
+        self,
+        network: Network,
+        config: TrainConfig,
+        device: str,
+        optimizer_state: OptimizerState | None,
+        threads: int = 0,
     ) -> None:
+        """Make a trainer of a copy of the network. threads: that compute shards; 0: one for each core."""
         self.config = config
         self.device = device
         self.precision = resolve_precision(config.precision, device, network.config.channels)
@@ -117,11 +129,18 @@ class Trainer:
         self.heads = heads_of(network.config)
         copied = copy.deepcopy(network).to(device)
         self.network: Network = copied.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
-        self.autocast = torch.autocast(device, torch.bfloat16, enabled=self.precision == "bf16")
         self.names = {parameter: name for name, parameter in self.network.named_parameters()}
         self.parameters = list(self.names)
-        self.statistics = join_statistics(self.network)
+        shared: dict[int, Any] = {id(parameter): parameter for parameter in self.parameters}
+        others = range(1, shard_count(network, config.batch_size, device))
+        self.replicas = [self.network, *(copy.deepcopy(self.network, dict(shared)) for _ in others)]
+        self.all_statistics = [join_statistics(replica) for replica in self.replicas]
+        self.statistics = self.all_statistics[0]
         self.statistics_before = self.statistics.clone()
+        self.pool = None
+        if others:  # each thread computes alone: more would wait for each other
+            threads = min(threads or cores(), len(self.replicas))
+            self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         self.optimizer = make_optimizer(self.network, config)
         self.went_on = self.take_moments(optimizer_state)
 
@@ -132,13 +151,10 @@ class Trainer:
         and undone on the device, so a step never waits for it.
         """
         self.statistics_before.copy_(self.statistics)
-        total, stats = self.losses(batch)
-        for parameter in self.parameters:  # faster than `zero_grad`, as this norm is than `get_total_norm`
-            parameter.grad = None
-        total.backward()
+        total, stats = self.gradients(batch)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
-        bad = ~(torch.isfinite(norm) & torch.isfinite(total.detach()))
+        bad = ~(torch.isfinite(norm) & torch.isfinite(total))
         if self.config.clip_norm:
             torch._foreach_mul_(gradients, (self.config.clip_norm / (norm + 1e-6)).clamp(max=1.0))
         for group in self.optimizer.param_groups:
@@ -150,13 +166,48 @@ class Trainer:
         stats |= {"loss/total": total, "train/gradient_norm": norm}
         ledger.add(stats, bad)
 
-    def losses(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def gradients(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Write the gradient into the parameters; return the total loss, and the stats, scalars by tag."""
+        for parameter in self.parameters:  # faster than `zero_grad`
+            parameter.grad = None
+        if self.pool is None:
+            total, stats = self.losses(self.network, batch)
+            total.backward()
+            return total.detach(), stats
+        rows, count = len(batch.planes), len(self.replicas)
+        bounds = [rows * shard // count for shard in range(count + 1)]
+        parts = [batch.each(lambda column, a=a, b=b: column[a:b]) for a, b in itertools.pairwise(bounds)]  # type: ignore[misc]
+        shares = [len(part.planes) / rows for part in parts]
+        for statistics in self.all_statistics[1:]:
+            statistics.copy_(self.statistics)
+        found = list(self.pool.map(self.shard_gradients, self.replicas, parts))
+        for place, parameter in enumerate(self.parameters):
+            own = [gradients[place] for gradients, _, _ in found]
+            if own[0] is not None:
+                parameter.grad = weighted_sum(own, shares)
+        self.statistics.copy_(weighted_sum(self.all_statistics, shares))
+        stats = {tag: weighted_sum([stats[tag] for _, _, stats in found], shares) for tag in found[0][2]}
+        return weighted_sum([total for _, total, _ in found], shares), stats
+
+    def shard_gradients(
+        self, replica: Network, part: Batch
+    ) -> tuple[tuple[Tensor, ...], Tensor, dict[str, Tensor]]:
+        """Return the gradient by parameter (None where it has none), the loss and the stats of a shard."""
+        total, stats = self.losses(replica, part)
+        gradients = torch.autograd.grad(total, self.parameters, allow_unused=True)
+        return gradients, total.detach(), {tag: value.detach() for tag, value in stats.items()}
+
+    def autocast(self) -> torch.autocast:
+        """Return a context in which a network computes in the trainer's precision."""
+        return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16")
+
+    def losses(self, network: Network, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """Return the total loss, and the stats, scalars by tag.
 
         A head whose extra target is missing from the batch does not learn.
         """
-        with self.autocast:
-            outputs = self.network.outputs(batch.planes)
+        with self.autocast():
+            outputs = network.outputs(batch.planes)
         # The value is computed in fp32. In bf16 tanh is 1 from 3.5 on, so a sure and wrong value would learn
         # nothing.
         value_output = outputs.value.float()
@@ -205,6 +256,14 @@ class Trainer:
             for parameter, name in self.names.items()
         }
         return {"optimizer": self.config.optimizer, "state": state}
+
+
+def weighted_sum(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
+    """Return the sum of equal tensors by their weights, always added in the same order."""
+    total = tensors[0] * weights[0]
+    for tensor, weight in zip(tensors[1:], weights[1:], strict=True):
+        total.add_(tensor, alpha=weight)
+    return total
 
 
 def join_statistics(network: Network) -> Tensor:

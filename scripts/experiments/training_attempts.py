@@ -48,6 +48,7 @@ class Attempt(Trainer):
             load_data(examples_for(game, size), game, "cpu"), game, torch.arange(size), None
         )
         self.ledger = Ledger(1_000_000, "cpu")
+        self.pool = None  # the batch in one piece
 
     def once(self) -> None:
         """One step on its batch."""
@@ -61,9 +62,9 @@ class PureBf16(Attempt):
         super().__init__(network, game)
         self.network.bfloat16()
 
-    def losses(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
+    def losses(self, network: Network, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """As a trainer's, without autocast."""
-        output, value = (answer.float() for answer in self.network(batch.planes.bfloat16()))
+        output, value = (answer.float() for answer in network(batch.planes.bfloat16()))
         policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
         value_loss = functional.mse_loss(value, batch.value_target)
         return policy_loss + self.config.value_weight * value_loss, stats_of(
