@@ -144,6 +144,15 @@ class Trainer:
         self.optimizer = make_optimizer(self.network, config)
         self.went_on = self.take_moments(optimizer_state)
 
+    def __enter__(self) -> Trainer:
+        """Return the trainer, whose threads end with the context."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the threads that compute shards."""
+        if self.pool is not None:
+            self.pool.shutdown()
+
     def step(self, batch: Batch, lr: float, ledger: Ledger) -> None:
         """Make one step of the optimizer.
 
