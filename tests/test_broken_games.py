@@ -15,10 +15,12 @@ from azero.games import make_game, tictactoe
 from azero.games.game import LEGAL_MASK, Game, rule
 from azero.match.lockstep import play_match
 from azero.players import Player, make_player
+from azero.players.pv_mcts import PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
+from azero.workers.forks import forks
 from azero.workers.report import is_cut
 from azero.workers.threads import GameQueue, play_games
 
@@ -28,6 +30,18 @@ SEARCH = SearchConfig(num_simulations=6, solver=False)
 def endless() -> Game:
     """The ring with a bound that its games pass."""
     return replace(make_game(str(Path(__file__).parent / "games" / "ring.py")), max_plies=9)
+
+
+@rule(LEGAL_MASK)
+def the_first_alone(state: np.ndarray, mask: np.ndarray) -> None:
+    for action in range(4):
+        mask[action] = action == 0
+
+
+def line() -> Game:
+    """The ring with one legal move."""
+    game = endless()
+    return replace(game, rules=game.rules._replace(legal_mask=the_first_alone))
 
 
 @rule(LEGAL_MASK)
@@ -62,6 +76,48 @@ def test_a_game_that_never_ends_is_cut_at_its_bound(opening_plies: int) -> None:
     assert [len(record.actions) for record in records] == [9] * 6
     assert [record.first_outcome for record in records] == [0.0] * 6
     assert all(is_cut(game, record) for record in records)
+
+
+def test_a_fork_of_a_cut_game_leaves_a_ply_to_play() -> None:
+    game = endless()
+    records = self_play(game, FakeInference(game))
+    openings = forks(game, records, 1.0, 60, np.random.SeedSequence(1))
+    assert max(map(len, openings.values())) == 8
+    config = Config(search=SEARCH, selfplay=SelfplayConfig(games=60))
+    queue, seeds = GameQueue(iter(range(60)), openings=openings), game_seeds(1, 2, SELFPLAY, 60)
+    records = play_games(game, [FakeInference(game)], config, queue, seeds, Progress(), StopSignal())[0]
+    assert [len(record.actions) for record in records] == [9] * 60
+
+
+def test_a_search_deeper_than_the_bound_stays_within_its_arrays() -> None:
+    """One legal move at each of 10,000 plies: a path of 300 nodes where nine plies are announced."""
+    game = replace(line(), max_plies=9)
+    player = make_player("uct", game, num_simulations=300)
+    result = play_match(game, (player, player), np.arange(2, dtype=np.uint64))
+    assert [len(played.actions) for played in result.games] == [9, 9]
+
+
+def test_prefetching_deeper_than_the_bound_stays_within_its_journal() -> None:
+    game, search = replace(line(), max_plies=3), replace(SEARCH, num_simulations=300)
+    visits = []
+    for cache in (0, 4096):
+        player = PvMcts(game, FakeInference(game, batch_size=64), search, cache=cache)
+        player.new_games(np.zeros(1, np.uint64))
+        one = np.zeros(1, np.int64)
+        player.choose(game.initial_state()[None], one, one, None)
+        visits.append(player.searches.tree.nodes["node_visits"][0, :300].tolist())
+    assert visits[0] == visits[1]
+
+
+@pytest.mark.parametrize("name", ["uct", "random", "alpha_beta", "pure_mcts"])
+def test_a_match_stops_where_nothing_is_legal(name: str) -> None:
+    game = stuck()
+    options: dict[str, Any] = {"depth": 1} if name == "alpha_beta" else {}
+    if name in ("uct", "pure_mcts"):
+        options = {"num_simulations": 1}
+    player = make_player(name, game, **options)
+    with pytest.raises(BrokenGame, match=r"is not over after [0-8] [0-8], but"):
+        play_match(game, (player, player), np.arange(2, dtype=np.uint64), openings=[[4, 0]])
 
 
 def test_no_game_that_ends_is_called_cut() -> None:
@@ -119,6 +175,15 @@ def test_a_network_that_answers_nonsense_is_not_believed(logit: float, value: fl
     match = (searcher(game, spoiled(game, logit, value)), make_player("random", game))
     with pytest.raises(UserError, match="answered NaN"):
         play_match(game, match, np.arange(8, dtype=np.uint64))
+
+
+@pytest.mark.parametrize("name", ["policy", "value", "alphago"])
+def test_no_player_believes_it(name: str) -> None:
+    game = tictactoe.make_game()
+    answer = (np.full(9, np.nan, np.float32), np.float32(0.0))
+    player = make_player(name, game, inference=FakeInference(game, lambda planes: answer))
+    with pytest.raises(UserError, match="answered NaN"):
+        play_match(game, (player, player), np.arange(2, dtype=np.uint64))
 
 
 def test_rows_that_carry_no_position_may_hold_anything() -> None:

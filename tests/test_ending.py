@@ -248,6 +248,15 @@ def test_an_unexpected_error_is_one_sentence_and_a_file(tmp_path: Path) -> None:
     assert file.read_text().startswith("Traceback (most recent call last)")
 
 
+def test_an_unexpected_error_with_any_text_in_any_locale_is_one_sentence(tmp_path: Path) -> None:
+    code = "from azero.process import ending; ending.prepare(); raise RuntimeError('bad \\u2192 \\udce4')"
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "LC_ALL": "C", "PYTHONUTF8": "0"}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, timeout=60)
+    assert done.returncode == 70 and done.stderr.count(b"\n") == 1, done.stderr
+    (file,) = tmp_path.iterdir()
+    assert "bad \u2192 \\udce4" in file.read_text(encoding="utf-8")
+
+
 def test_an_error_in_a_stage_is_one_sentence_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(config: Config, name: str) -> int:
         raise MemoryError("Unable to allocate 12 GiB")

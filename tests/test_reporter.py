@@ -269,13 +269,37 @@ def test_a_damaged_row_is_never_read(paths: Paths, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(text) - 1))
     text[place : place + data.draw(st.integers(0, 9))] = data.draw(st.binary(max_size=3))
     paths.metrics_csv.write_bytes(text)
-    read = read_rows(paths.metrics_csv)
+    read, lines = read_rows(paths.metrics_csv), len(read_lines(paths.metrics_csv))
     assert all(written.get(cycle) == row for cycle, row in read)
     stream = io.StringIO()
     with Reporter.open(make_run(paths, cycle=3), stream=stream) as reporter:
         for cycle, row in read:
             assert reporter.stats(cycle) == {tag: float(text) for tag, text in row.items()}
-    assert ("metrics.csv is damaged" in stream.getvalue()) == (len(read) < len(read_lines(paths.metrics_csv)))
+    assert ("metrics.csv is damaged" in stream.getvalue()) == (len(read) < lines)
+    for kept in paths.metrics_csv.parent.glob("metrics.csv.damaged*"):
+        kept.unlink()
+
+
+def test_a_quote_that_a_flipped_bit_made_swallows_no_other_row(paths: Paths) -> None:
+    table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
+    for cycle in range(1, 601):
+        table.add(cycle, {f"time/{stage}": 222.0 for stage in ("train", "evaluate", "selfplay")})
+    text = paths.metrics_csv.read_bytes()
+    place = text.index(b",222", text.index(b"\n7,")) + 1
+    paths.metrics_csv.write_bytes(text[:place] + b'"' + text[place + 1 :])  # 0x32 and 0x22
+    table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
+    assert table.damaged and len(table.rows) == 599 and 7 not in table.rows
+
+
+def test_a_csv_that_cannot_be_read_is_kept_aside(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    for kept in ("metrics.csv.damaged", "metrics.csv.damaged-2"):
+        paths.metrics_csv.write_text("cycle,time/train\n1,2\n")
+        with monkeypatch.context() as broken:
+            broken.setattr(Path, "read_text", lambda *_, **__: (_ for _ in ()).throw(OSError(5, "EIO")))
+            table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
+        assert table.damaged and not table.rows
+        table.add(2, {"time/train": 1.0})
+        assert paths.metrics_csv.with_name(kept).read_text() == "cycle,time/train\n1,2\n"
 
 
 class FullDisk:

@@ -39,8 +39,9 @@ def batch_of(game: Game, rows: int = 30) -> Batch:
     return draw_batch(load_data(examples_for(game, rows), game, "cpu"), game, torch.arange(rows), None)
 
 
-def after(game: Game, threads: int, steps: int = 5) -> Trainer:
-    trainer = Trainer(build_network(SMALL, game, 1), TRAIN, "cpu", None, threads)
+def after(game: Game, threads: int, steps: int = 5, precision: str = "fp32") -> Trainer:
+    train = replace(TRAIN, precision=precision)
+    trainer = Trainer(build_network(SMALL, game, 1), train, "cpu", None, threads)
     batch, ledger = batch_of(game), Ledger(steps, "cpu")
     with torch_threads(1):
         for _ in range(steps):
@@ -65,8 +66,9 @@ def test_how_many_shards(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
     assert shard_count(tiny, 256, "cpu") == 1  # 0.2 G multiplications
 
 
-def test_the_same_bits_on_one_thread_and_on_four(game: Game) -> None:
-    one, two, four = (after(game, threads) for threads in (1, 2, 4))
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_the_same_bits_on_one_thread_and_on_four(game: Game, precision: str) -> None:
+    one, two, four = (after(game, threads, precision=precision) for threads in (1, 2, 4))
     assert len(one.replicas) == 4
     assert bits(one.network) == bits(two.network) == bits(four.network)
     assert bits(one.network) != bits(build_network(SMALL, game, 1))

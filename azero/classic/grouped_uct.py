@@ -190,7 +190,11 @@ def simulate(rules, tree, settings, groups, nodes, banned, stream):
     """Run one simulation and return the new number of nodes."""
     node, length = ROOT, 1
     tree.path[0] = ROOT
-    while not tree.terminal[node] and (node == ROOT or tree.visits[node] >= settings.threshold):
+    while (
+        length < tree.path.shape[0]  # longer only if a game passes max_plies
+        and not tree.terminal[node]
+        and (node == ROOT or tree.visits[node] >= settings.threshold)
+    ):
         if tree.num_choices[node] == NOT_EXPANDED:
             expand(rules, tree, groups, node, banned)
         if tree.tried[node] < tree.num_choices[node]:

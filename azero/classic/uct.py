@@ -226,7 +226,7 @@ def simulate(rules, tree, uct, stream, most):
         score_all(tree, uct)
     node, length = ROOT, 1
     tree.path[0] = ROOT
-    while True:
+    while length < tree.path.shape[0]:  # shorter only if a game passes max_plies
         if not is_expanded(tree, node):
             room = tree.num_nodes[0] + num_actions <= tree.nodes.shape[0]
             if tree.nodes[node].terminal or tree.nodes[node].visits < uct.expansion_threshold or not room:

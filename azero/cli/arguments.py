@@ -170,9 +170,14 @@ def take_game(texts: dict[str, str], asked: GameSettings) -> Game:
     """Take `game.options.*` out of the arguments and make the game.
 
     Raises:
-        UserError: no such game, or it refuses an option.
+        UserError: no such game, it refuses an option, or its rules are broken.
     """
-    return load_game(asked.game, take_group(texts, "game.options"))
+    from azero.games.laws.check import check_own_game  # here, because the room imports Numba
+
+    options = take_group(texts, "game.options")
+    game = load_game(asked.game, options)
+    check_own_game(game, asked.game, options)
+    return game
 
 
 def run_program(

@@ -24,6 +24,7 @@ from azero.kernels.compiled import kernel
 from azero.kernels.words import copy_words
 from azero.players import Player, Ponderer, Prover
 from azero.search.counters import WorkerStats
+from azero.search.dead_end import dead_end
 from azero.search.repetition import History
 
 
@@ -57,13 +58,17 @@ class MatchResult:
 
 
 @kernel
-def step_games(addresses, states, actions, running, to_play, outcomes):
+def step_games(addresses, num_actions, states, actions, running, to_play, outcomes):
     """Play one action in each running game: states [G, S] and to_play [G] move on; ended games stop running.
+
+    Return -1, or a game that goes on without a legal move.
 
     outcomes [G] float64: for the player who moves first in the initial state.
     """
     rules = rules_at(addresses)
     successor = np.zeros_like(states[0])
+    legal = np.empty(num_actions, np.bool_)
+    stuck = -1
     for g in range(states.shape[0]):
         if not running[g]:
             continue
@@ -73,6 +78,10 @@ def step_games(addresses, states, actions, running, to_play, outcomes):
         if rules.is_terminal(successor):
             running[g] = False
             outcomes[g] = rules.outcome(successor) * (1.0 if to_play[g] == 0 else -1.0)
+            continue
+        rules.legal_mask(successor, legal)
+        stuck = stuck if legal.any() else g
+    return stuck
 
 
 class Table:
@@ -130,7 +139,10 @@ class Table:
         self.past.add(games, self.states[games])
         states, to_play = self.states[games], self.to_play[games]
         running, outcomes = np.ones(len(games), np.bool_), np.zeros(len(games))
-        step_games(self.game.rule_addresses, states, actions, running, to_play, outcomes)
+        game = self.game
+        stuck = step_games(game.rule_addresses, game.num_actions, states, actions, running, to_play, outcomes)
+        if stuck >= 0:
+            raise dead_end(game, self.histories[int(games[stuck])])
         self.states[games], self.to_play[games] = states, to_play
         ended = []
         longest = self.game.max_plies  # then a game that goes on is a draw, whatever its rules say

@@ -7,7 +7,7 @@ import numpy as np
 from azero.classic.alphago import AlphaGo, ask, begin_searches, make_questions, receive_evaluations
 from azero.classic.rollouts import new_room
 from azero.games.game import Game
-from azero.network.inference import Inference
+from azero.network.inference import Inference, check_answers
 from azero.players import check_choice, check_number
 from azero.players.base import MostVisited
 from azero.players.rollout_options import make_judge
@@ -45,6 +45,7 @@ class AlphaGoPlayer(MostVisited):
         while rows := ask(addresses, tree, alphago, questions, streams, self.planes, games):
             logits, values = self.inference.infer(self.planes, rows)
             logits, values = logits[:rows], values[:rows]
+            check_answers(self.inference, logits, values)
             receive_evaluations(
                 addresses, tree, alphago, questions, streams, banned, games, logits, values, self.room
             )

@@ -6,7 +6,7 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.games.inputs import write_inputs
-from azero.network.inference import Inference
+from azero.network.inference import Inference, check_answers
 from azero.players.base import Deterministic
 
 # relative to the highest; below, a legal action's prior would round to 0, as if illegal
@@ -26,8 +26,9 @@ class NetworkPlayer(Deterministic):
     def infer(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate at most one batch of states [B, S]; return (logits [B, A], values [B]), set `legal`."""
         write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
-        logits, values = self.inference.infer(self.planes, len(states))
-        return logits[: len(states)], values[: len(states)]
+        logits, values = (answer[: len(states)] for answer in self.inference.infer(self.planes, len(states)))
+        check_answers(self.inference, logits, values)
+        return logits, values
 
 
 class PolicyPlayer(NetworkPlayer):

@@ -81,8 +81,8 @@ def report_crash(error: Exception) -> int:
 
     text = "".join(traceback.format_exception(error))
     try:
-        with tempfile.NamedTemporaryFile("w", prefix="azero-", suffix=".txt", delete=False) as file:
-            file.write(text)
+        with tempfile.NamedTemporaryFile(prefix="azero-", suffix=".txt", delete=False) as file:
+            file.write(text.encode(errors="backslashreplace"))
         where = f"the traceback is in {file.name}"
     except OSError:
         where = f"its traceback:\n{text}"

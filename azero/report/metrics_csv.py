@@ -11,6 +11,7 @@ import csv
 import io
 import zlib
 from collections.abc import Callable, Mapping
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +25,27 @@ class MetricsTable:
 
     Attributes:
         rows: for each cycle its stats as text, by tag.
-        damaged: the file had rows that could not be read; `metrics.csv.damaged` keeps it as it was.
+        damaged: the file had rows that could not be read; it is kept as `metrics.csv.damaged`.
     """
 
     def __init__(self, path: Path, keep: Callable[[int, str], bool]) -> None:
         """Read the file and keep the stats for which `keep(cycle, tag)`."""
         self.path = path
-        lines = read_lines(path)
         self.rows = dict(read_rows(path))
-        self.damaged = len(self.rows) < len(lines)
+        try:
+            self.damaged = len(self.rows) < len(read_lines(path))
+        except (OSError, csv.Error):
+            self.damaged = path.is_file()
         if self.damaged:
-            with contextlib.suppress(OSError):
-                path.with_name(f"{path.name}.damaged").write_bytes(path.read_bytes())
+            self.keep_aside()
         self.cut(keep)
+
+    def keep_aside(self) -> None:
+        """Rename a damaged file, without replacing one of earlier."""
+        names = (f"{self.path.name}.damaged{f'-{number}' if number > 1 else ''}" for number in count(1))
+        free = (place for name in names if not (place := self.path.with_name(name)).exists())
+        with contextlib.suppress(OSError):
+            self.path.rename(next(free))
 
     def cut(self, keep: Callable[[int, str], bool]) -> None:
         """Keep the stats for which `keep(cycle, tag)`; the file changes with the next `add`."""
@@ -64,18 +73,25 @@ class MetricsTable:
 
 
 def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
-    """Return the undamaged rows of the file by cycle, without empty fields; none if there is no file."""
-    rows = [row for row in read_lines(path) if is_row(row)]
+    """Return the undamaged rows of the file by cycle, without empty fields; none if it cannot be read."""
+    try:
+        rows = [row for row in read_lines(path) if is_row(row)]
+    except (OSError, csv.Error):
+        return []
     fields = [{tag: text for tag, text in row.items() if text and tag != CHECK} for row in rows]
     return [(int(row.pop("cycle")), row) for row in fields]
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:
-    """Return the lines below the header by column; none if there is no file, or it is no table."""
-    try:
-        return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8", errors="replace"))))
-    except (OSError, csv.Error):
+    """Return the lines below the header by column; none if there is no file.
+
+    Raises:
+        OSError or csv.Error: the file cannot be read.
+    """
+    if not path.exists():
         return []
+    text = io.StringIO(path.read_text(encoding="utf-8", errors="replace"))
+    return list(csv.DictReader(text, quoting=csv.QUOTE_NONE))  # a damaged quote would swallow what follows
 
 
 def is_row(row: Mapping[Any, Any]) -> bool:

@@ -20,9 +20,14 @@ def check_dead_end(game: Game, tree: Tree, b: int, before: Iterable[int] = ()) -
     while node != ROOT:
         path.append(int(tree.nodes["parent_action"][b, node]))
         node = int(tree.nodes["parent"][b, node])
-    moves = " ".join(game.action_name(action) for action in [*before, *reversed(path)])
+    raise dead_end(game, [*before, *reversed(path)])
+
+
+def dead_end(game: Game, actions: Iterable[int]) -> BrokenGame:
+    """Return the error of a game that goes on after these actions, but has no legal move."""
+    moves = " ".join(game.action_name(action) for action in actions)
     where = f"after {moves}" if moves else "in the position to search"
-    raise BrokenGame(
+    return BrokenGame(
         f"{game.name} is not over {where}, but has no legal move there; correct is_terminal or legal_mask, "
         "and try azero check_game."
     )

@@ -84,10 +84,12 @@ def make_prefetched(game: Game, rows: int) -> Prefetched:
 def note_path(tree, b, leaf, journal, length):
     """Write the path from a leaf up to the root into the journal, before a guess is backed up.
 
-    Return the journal's length.
+    Return the journal's length; -1 if it has no room, as when a game passes `max_plies`.
     """
     node, action = leaf, NO_ACTION
     while node != NO_PARENT:
+        if length == journal.shape[0]:
+            return -1
         journal[length].node = node
         journal[length].action = action
         journal[length].node_visits = tree.nodes[b, node].node_visits
@@ -164,7 +166,10 @@ def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key):
     for _ in range(ahead):
         if rows == planes.shape[0]:
             break
-        length = note_path(tree, b, leaf, prefetched.journal, length)
+        noted = note_path(tree, b, leaf, prefetched.journal, length)
+        if noted < 0:
+            break
+        length = noted
         backup(tree, b, leaf, guess(tree, b, leaf))
         leaf = select(rules, tree, b, algorithm)
         if tree.nodes[b, leaf].proven:

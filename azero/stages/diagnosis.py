@@ -33,6 +33,11 @@ EMPTY = 0.25  # share of batches' rows that carry a position
 WRONGLY = 0.05  # share of resignations; the limit of AlphaGo Zero
 FEW_CYCLES = 3  # before a usual speed is known
 SLOW = 0.5  # of the usual speed
+RECENT_CYCLES = 5  # whose median is the usual speed
+SLOW_STAGES = {
+    "selfplay": ("self-play", "end those programs, or set fewer workers"),
+    "train": ("training", "end those programs"),
+}
 SHORT = 2.0  # seconds of a stage whose speed says nothing
 NEVER = 5  # cycles without a promotion since the beginning
 LATELY = 8  # cycles without a promotion after one
@@ -184,14 +189,15 @@ def machine_busy(case: Case) -> str | None:
     """Find a stage that ran at less than half of its usual speed."""
     speeds = {"selfplay": "selfplay/simulations_per_second", "train": "train/steps_per_second"}
     for stage, tag in speeds.items():
-        before = [stats[tag] for stats in case.cycles[1:-1] if tag in stats]  # the first cycle compiles
+        # the first cycle compiles; a change of settings is soon forgotten
+        before = [stats[tag] for stats in case.cycles[1:-1][-RECENT_CYCLES:] if tag in stats]
         if len(before) < FEW_CYCLES or not case.latest(f"time/{stage}") > SHORT:
             continue
         share = case.latest(tag) / max(float(np.median(before)), 1e-9)
         if share < SLOW:
-            name = {"selfplay": "self-play", "train": "training"}[stage]
+            name, change = SLOW_STAGES[stage]
             slow = f"The last {name} ran at {share:.0%} of its usual speed, beside other programs or on a hot"
-            return f"{slow} machine: end those programs, or set fewer workers."
+            return f"{slow} machine: {change}."
     return None
 
 

@@ -6,8 +6,6 @@ stage that comes next.
 
 from __future__ import annotations
 
-import shlex
-
 from azero.config.schema import Config, UserError
 from azero.run.folder import paths_of
 from azero.run.run import Run
@@ -22,7 +20,7 @@ def check_run(config: Config, name: str) -> None:
     """
     # here, because they import Numba and torch
     from azero.games import make_game
-    from azero.games.laws.check import quick_fault
+    from azero.games.laws.check import check_own_game
     from azero.network.backends import obstacle
     from azero.network.inference import InferenceChoice
     from azero.search.algorithm import check as check_algorithm
@@ -34,13 +32,7 @@ def check_run(config: Config, name: str) -> None:
     from azero.workers.memory import check_worker_memory
 
     game = make_game(config.game.name, **config.game.options)
-    if config.game.name.endswith(".py") and (fault := quick_fault(game)):
-        words = [
-            f"game={config.game.name}",
-            *(f"{key}={value}" for key, value in config.game.options.items()),
-        ]
-        command = f"azero check_game {shlex.join(words)}"
-        raise UserError(f"The rules of {config.game.name} are broken: {fault}; {command} shows where.")
+    check_own_game(game, config.game.name, config.game.options)
     check_algorithm(config.search)
     device, inference = device_for(config), config.inference
     if inference.backend != "auto" and (missing := obstacle(inference.backend, inference.precision, device)):

@@ -32,7 +32,7 @@ def forks(
 
 def fork(game: Game, record: GameRecord, rng: np.random.Generator) -> np.ndarray:
     """Return a game's actions up to a random ply, then another, [plies] int32; none if all end it."""
-    ply = int(rng.integers(len(record.actions)))
+    ply = int(rng.integers(min(len(record.actions), game.max_plies - 1)))  # one ply is left to play
     past = History(game, 1)
     for state in record.states[:ply]:
         past.add(np.zeros(1, np.int64), state[None])

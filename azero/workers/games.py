@@ -265,7 +265,7 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     if not worker.plays_on[b] and worker.root_value[b, ply] < settings.resign_threshold:
         end_game(worker, b, worker.to_play[b, ply], -1.0)
         return
-    if worker.ply[b] == worker.actions.shape[1]:
+    if worker.ply[b] >= worker.actions.shape[1]:
         end_game(worker, b, 0, 0.0)
         return
     if settings.tree_reuse:

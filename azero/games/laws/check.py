@@ -9,9 +9,10 @@ agree.
 from __future__ import annotations
 
 import math
+import shlex
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
+from azero.config.schema import BrokenGame
 from azero.games import game as interface
 from azero.games.game import Game, Rules, rules_at
 from azero.games.laws.outcomes import outcome_faults
@@ -499,3 +501,14 @@ def quick_fault(game: Game, seconds: float = QUICK_SECONDS) -> str:
     check = GameCheck(game, games=200, seed=1, seconds=seconds)
     check.run()
     return next(iter(check.findings.first), "")
+
+
+def check_own_game(game: Game, name: str, options: Mapping[str, Any]) -> None:
+    """Check a game of the user's own file quickly; do nothing with another name.
+
+    Raises:
+        BrokenGame: the first finding.
+    """
+    if name.endswith(".py") and (fault := quick_fault(game)):
+        words = shlex.join([f"game={name}", *(f"{key}={value}" for key, value in options.items())])
+        raise BrokenGame(f"The rules of {name} are broken: {fault}; azero check_game {words} shows where.")
