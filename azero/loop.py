@@ -84,11 +84,11 @@ def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     assert run.state.champion is not None
     files = {"Champion": run.paths.of(run.state.champion.file), "Games": run.paths.data}
     files |= {"Stats": run.paths.metrics_csv, "Ratings": run.paths.ratings_csv}
-    places = [f"{what}: {shlex.quote(str(path))}." for what, path in files.items() if path.exists()]
+    places = [f"  {what}: {shlex.quote(str(path))}" for what, path in files.items() if path.exists()]
     report.message(
-        f"{format_count(run.state.cycle, 'cycles')} in {format_seconds(run.state.elapsed_seconds)}. "
-        f"{' '.join(places)}\n"
-        f"{closing_text(config, run.name, report.stats(run.state.cycle))}\n"
+        f"{format_count(run.state.cycle, 'cycles')} in {format_seconds(run.state.elapsed_seconds)}.\n"
+        + "\n".join(places)
+        + f"\n{closing_text(config, run.name, report.stats(run.state.cycle))}\n"
         f"  See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{indent(again, '  ')}"
     )
 

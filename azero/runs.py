@@ -12,7 +12,7 @@ from pathlib import Path
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.cli.programs import did_you_mean
 from azero.config.schema import Config, UserError, setting
-from azero.report.console import table_text
+from azero.report.console import format_share, table_text
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import Disk
 from azero.run.folder import Folder, Paths, names_of_runs, paths_of
@@ -57,7 +57,7 @@ def row_of(config: Config, name: str) -> list[str]:
         return [shortened(name), "damaged", "", "", "", *used]
     game = Path(str(state.config.get("game.name", ""))).stem
     options = state.config.get("game.options", {}).values()
-    sizes = "x".join(str(size) for size in options if isinstance(size, int))
+    sizes = "x".join(str(size) for size in options if isinstance(size, int) and not isinstance(size, bool))
     game = shortened(f"{game} {sizes}".strip())
     recipe = shortened(state.recipe or "-")
     return [shortened(name), game, recipe, str(state.cycle), strength_of(paths), *used]
@@ -68,7 +68,7 @@ def strength_of(paths: Paths) -> str:
     for _, stats in reversed(read_rows(paths.metrics_csv)):
         for tag in ("oracle/keeps_value_search", "correctness/keeps_value_search"):
             if stats.get(tag):
-                return f"{100 * (1 - float(stats[tag])):.2g} % mistakes"
+                return f"{format_share(1 - float(stats[tag]))} mistakes"
         if stats.get("rating/elo"):
             return f"Elo {float(stats['rating/elo']):.0f}"
     return ""

@@ -30,6 +30,7 @@ from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
 from azero.report.console import Console, table_text
+from azero.run.folder import newest_run
 from azero.truth import judging, perfect_play
 from azero.truth.hex_openings import has_openings
 from azero.truth.known import DEVELOPMENT, FINAL, has_table, is_connect_four, shipped_file
@@ -55,7 +56,9 @@ class StrengthSettings:
     Every other argument is a setting of the champion's search, such as kind=puct.
     """
 
-    run: str = setting("connect_four", "Run whose champion answers; settings of its search may follow.")
+    run: str = setting(
+        "", "Run whose champion answers; none: the one used last. Settings of its search may follow."
+    )
     simulations: str = setting("0,600", "Simulations of each search, with commas; 0 is the raw policy.")
     network: str = setting("", "File of another network of the same game, instead of the champion.")
     file: str = setting("", "Positions that azero oracle made, instead of those that come with azero.")
@@ -98,6 +101,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
         raise UserError("num_simulations cannot be set here; set simulations=600.")
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
+    asked = replace(asked, run=asked.run or newest_run(config))
     network = Path(asked.network) if asked.network else None
     found = dict[str, float]()
     with one_thread_per_worker():

@@ -486,6 +486,18 @@ def test_a_message_is_wrapped_at_words_and_a_command_is_left_whole(monkeypatch: 
     ]
 
 
+def test_the_rows_of_a_slanted_board_keep_their_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    terminal = Terminal()
+    Console(terminal).message("  a b c\n1 . . .\n 2 . . .\n  3 . . .")
+    assert [line.rstrip() for line in terminal.getvalue().splitlines()] == [
+        "  a b c",
+        "1 . . .",
+        " 2 . . .",
+        "  3 . . .",
+    ]
+
+
 def test_a_message_is_never_wrapped_within_a_quoted_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "30")

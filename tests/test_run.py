@@ -663,7 +663,7 @@ def test_a_run_that_is_not_there_is_named_with_those_that_are(config: Config) ->
     with pytest.raises(UserError, match="there is none yet"):
         Run.read(config, "absent")
     finish(config)
-    with pytest.raises(UserError, match=r"holds no run absent; there are toy\."):
+    with pytest.raises(UserError, match=r"holds no run absent; it holds toy\."):
         Run.read(config, "absent")
 
 

@@ -7,13 +7,15 @@ import shutil
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from toy import toy_config
 
-from azero.config.schema import Config, GameConfig
+from azero.config.schema import Config, GameConfig, UserError
 from azero.report.reporter import NullReporter
+from azero.run.folder import newest_run
 from azero.run.run import Run, StopSignal
 from azero.runs import age_text, delete_run, list_runs, main, size_text
 from azero.stages import initialize
@@ -26,7 +28,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     monkeypatch.setenv("COLUMNS", "80")
     for name, game, recipe in (
         ("mine", GameConfig("tictactoe"), "smoke"),
-        ("old", GameConfig(name="hex", options={"size": 5}), ""),
+        ("old", GameConfig(name="hex", options={"size": 5, "swap": False}), ""),
     ):
         config = toy_config(tmp_path, run=name, game=game)
         with Run.open(config, name, "test", recipe=recipe) as run:
@@ -41,7 +43,7 @@ def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
 def test_the_table_has_a_line_for_each_run_the_latest_first(config: Config) -> None:
     head, mine, old = list_runs(config).splitlines()
     assert head.split() == ["run", "game", "recipe", "cycle", "strength", "size", "last", "used"]
-    assert mine.split()[:7] == ["mine", "tictactoe", "smoke", "0", "4", "%", "mistakes"]
+    assert mine.split()[:7] == ["mine", "tictactoe", "smoke", "0", "4.0", "%", "mistakes"]
     assert mine.endswith("s ago")
     assert old.split()[:5] == ["old", "hex", "5", "-", "0"] and old.endswith("3 days ago")
     assert max(map(len, (head, mine, old))) <= 80
@@ -149,3 +151,9 @@ def test_sizes_and_ages() -> None:
         "1 day ago",
         "6 days ago",
     ]
+
+
+def test_the_newest_run_is_the_one_used_last(config: Config) -> None:
+    assert newest_run(config) == "mine"
+    with pytest.raises(UserError, match="holds no run yet; azero loop makes one"):
+        newest_run(replace(config, checkpoints=f"{config.checkpoints}-none"))

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from azero.config.schema import Config, GameConfig
+from azero.report.console import format_share
 from azero.truth.judging import random_mistakes
 from azero.truth.known import positions_of
 from azero.truth.positions import ILLEGAL, PositionSet
-from azero.truth.summary import closing_text, game_title, percent, strength_text
+from azero.truth.summary import closing_text, game_title, strength_text
 
 CONNECT_FOUR = Config(game=GameConfig("connect_four", options={"rows": 6, "columns": 7, "connect": 4}))
 OWN = Config(game=GameConfig("rules/my_game.py", options={"size": 3}), checkpoints="my runs")
@@ -38,7 +39,7 @@ def test_random_moves_agree_with_many_random_players() -> None:
 
 def test_mistakes_are_compared_with_random_moves() -> None:
     stats = {"oracle/keeps_value_search": 0.959, "oracle/keeps_value_policy": 0.8, "evaluate/score": 0.9}
-    chance = percent(float(np.mean([random_mistakes(each) for each in positions_of(CONNECT_FOUR)])))
+    chance = format_share(float(np.mean([random_mistakes(each) for each in positions_of(CONNECT_FOUR)])))
     assert len(positions_of(CONNECT_FOUR)) == 6 and chance == "37 %"
     count = sum(len(each.scores) for each in positions_of(CONNECT_FOUR))
     said = f"4.1 % mistakes with search, 20 % without, in {count:,} positions (random moves {chance})"
@@ -69,7 +70,7 @@ def test_tictactoe_without_positions_counts_its_table() -> None:
 def test_a_game_without_known_values_reports_its_elo_or_its_match() -> None:
     match = {"evaluate/score": 0.625, "evaluate/promoted": 1.0}
     rated = {"rating/elo": 312.4, "rating/elo_low": 250.0, "rating/elo_high": 374.8}
-    assert strength_text(OWN, match) == "the new champion scored 62 % against the one before"
+    assert strength_text(OWN, match) == "the new champion scored 62.5 % against the one before"
     assert (
         strength_text(OWN, {"evaluate/score": 0.4})
         == "the champion stays; the candidate scored 40 % against it"
@@ -99,6 +100,6 @@ def test_games_have_the_names_that_people_use() -> None:
 
 
 def test_percent_never_claims_more_digits_than_matter() -> None:
-    assert [percent(share) for share in (0.0, 0.0004, 0.041, 0.0996, 0.38, 1.0)] == [
+    assert [format_share(share) for share in (0.0, 0.0004, 0.041, 0.0996, 0.38, 1.0)] == [
         "0 %", "0.0 %", "4.1 %", "10 %", "38 %", "100 %",
     ]  # fmt: skip

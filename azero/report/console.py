@@ -73,15 +73,15 @@ class Console:
     def message(self, text: str) -> None:
         """Print lines, above the live line if there is one.
 
-        A terminal wraps them at words, never in single quotes. A line with two spaces in a row is a table or
-        a command and stays as it is.
+        A terminal wraps them at words, never in single quotes. A line with two spaces in a row, or one at its
+        beginning, is a table, a board or a command and stays as it is.
         """
         if self._rich is None:
             print(text, file=self.stream, flush=True)
             return
         lines = [
             line
-            if GAP in line
+            if GAP in line or line.startswith(" ")
             else wrap(re.findall(rf"(?:{QUOTED}|[^ ]| (?=%))+", line), self._rich.width, " ")
             for line in text.split("\n")
         ]
@@ -185,6 +185,11 @@ def format_number(value: float) -> str:
     if abs(value) >= 1000 or float(value).is_integer():
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def format_share(share: float) -> str:
+    """Return such as "38 %" or "4.1 %": one digit after the point below 10 %."""
+    return f"{100 * share:.{1 if 0 < share < 0.0995 else 0}f} %"
 
 
 def format_seconds(seconds: float) -> str:

@@ -101,6 +101,18 @@ def names_of_runs(config: Config) -> list[str]:
     return sorted(path.parent.name for path in Path(config.checkpoints).glob("*/state.json"))
 
 
+def newest_run(config: Config) -> str:
+    """Return the run used last.
+
+    Raises:
+        UserError: there is none.
+    """
+    used = {name: paths_of(config, name).state.stat().st_mtime for name in names_of_runs(config)}
+    if not used:
+        raise UserError(f"{config.checkpoints} holds no run yet; azero loop makes one.")
+    return max(used, key=lambda name: used[name])
+
+
 class Folder:
     """Changes to the files of one run, under its lock. Each raises UserError when the disk refuses."""
 

@@ -121,7 +121,7 @@ class Run:
         run = cls(config, name)
         if not run.paths.state.is_file():
             there = ", ".join(names_of_runs(config))
-            known = f"there are {there}" if there else "there is none yet, and azero loop makes one"
+            known = f"it holds {there}" if there else "there is none yet, and azero loop makes one"
             raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
         run._load()
         run.accept_previous()

@@ -78,7 +78,7 @@ def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> No
     from azero.truth.summary import strength_text
 
     if strength := strength_text(config, report.stats(cycle)):
-        report.message(f"Strength after cycle {cycle}: {strength}.")
+        report.message(f"After cycle {cycle}: {strength}.")
     report.end_cycle(cycle)
 
 

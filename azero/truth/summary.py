@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from azero.config.schema import Config
+from azero.report.console import format_share
 from azero.truth.hex_openings import has_openings
 from azero.truth.judging import random_mistakes
 from azero.truth.known import board_of, positions_of
@@ -30,13 +31,13 @@ def strength_text(config: Config, stats: Mapping[str, float]) -> str:
     known = []
     if "oracle/keeps_value_policy" in stats:
         sets = positions_of(config)
-        chance = percent(float(np.mean([random_mistakes(each) for each in sets])))
+        chance = format_share(float(np.mean([random_mistakes(each) for each in sets])))
         count = sum(len(each.scores) for each in sets)
         known.append(f"{mistakes_text(stats, 'oracle')}, in {count:,} positions (random moves {chance})")
     elif "correctness/keeps_value_policy" in stats:
         known.append(mistakes_text(stats, "correctness"))
     if "oracle/openings_right" in stats and has_openings(config.game.name, config.game.options):
-        known.append(f"right about {percent(stats['oracle/openings_right'])} of the first moves")
+        known.append(f"right about {format_share(stats['oracle/openings_right'])} of the first moves")
     if known:
         return "; ".join(known)
     if "rating/elo" in stats:
@@ -45,7 +46,7 @@ def strength_text(config: Config, stats: Mapping[str, float]) -> str:
             f"Elo {stats['rating/elo']:.0f} against fixed opponents (95 % interval {low:.0f} to {high:.0f})"
         )
     if "evaluate/score" in stats:
-        score = percent(stats["evaluate/score"])
+        score = f"{100 * stats['evaluate/score']:.3g} %"
         if stats.get("evaluate/promoted"):
             return f"the new champion scored {score} against the one before"
         return f"the champion stays; the candidate scored {score} against it"
@@ -54,16 +55,11 @@ def strength_text(config: Config, stats: Mapping[str, float]) -> str:
 
 def mistakes_text(stats: Mapping[str, float], group: str) -> str:
     """Return mistakes such as "4 % mistakes with search, 9 % without"; without is the raw policy."""
-    without = percent(1 - stats[f"{group}/keeps_value_policy"])
+    without = format_share(1 - stats[f"{group}/keeps_value_policy"])
     searched = stats.get(f"{group}/keeps_value_search")
     if searched is None:
         return f"{without} mistakes without search"
-    return f"{percent(1 - searched)} mistakes with search, {without} without"
-
-
-def percent(share: float) -> str:
-    """Return such as "38 %" or "4.1 %": one digit after the point below 10 %."""
-    return f"{100 * share:.{1 if 0 < share < 0.0995 else 0}f} %"
+    return f"{format_share(1 - searched)} mistakes with search, {without} without"
 
 
 def closing_text(config: Config, run: str, stats: Mapping[str, float]) -> str:
