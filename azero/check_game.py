@@ -26,6 +26,7 @@ from azero.cli.arguments import (
 )
 from azero.config.schema import UserError, setting
 from azero.games.laws.check import GameCheck, check_game
+from azero.report.console import Console, format_share
 
 EXAMPLES = """
 othello6
@@ -51,8 +52,7 @@ def summary(check: GameCheck) -> str:
     if not check.terminals:
         return "No game came to an end."
     firsts = np.array([look.outcome if look.to_play == 0 else -look.outcome for look in check.terminals])
-    count = len(firsts)
-    shares = [(firsts > 0).sum() / count, (firsts == 0).sum() / count, (firsts < 0).sum() / count]
+    first, draws, second = (format_share(share.mean()) for share in (firsts > 0, firsts == 0, firsts < 0))
     last = np.array(
         [
             look.outcome if look.to_play == before.to_play else -look.outcome
@@ -62,11 +62,10 @@ def summary(check: GameCheck) -> str:
     )
     lengths = [length for length in check.lengths if length]
     return (
-        f"{count} random games: first player wins {shares[0]:.1%}, draws {shares[1]:.1%}, "
-        f"second player wins {shares[2]:.1%}; the last move wins {(last > 0).sum() / count:.1%} "
-        f"and loses {(last < 0).sum() / count:.1%}; "
-        f"{min(lengths, default=0)} to {max(lengths, default=0)} plies (max_plies {check.game.max_plies}); "
-        f"{len(check.by_content)} positions."
+        f"{len(firsts):,} random games, {len(check.by_content):,} positions.\n"
+        f"First player wins {first}, draws {draws}, second player wins {second}.\n"
+        f"The last move wins {format_share((last > 0).mean())} and loses {format_share((last < 0).mean())}.\n"
+        f"{min(lengths, default=0)} to {max(lengths, default=0)} plies (max_plies {check.game.max_plies:,})."
     )
 
 
@@ -97,7 +96,7 @@ def check_asked(words: Sequence[str]) -> int:
         raise UserError("the game is missing; name one, such as azero check_game othello.")
     options = {**take_group(texts, "game.options"), **{key: parse_value(text) for key, text in texts.items()}}
     check = check_game(load_game(asked.game, options), asked.games, asked.seed)
-    print(report(check))
+    Console().message(report(check))
     return 1 if check.findings else 0
 
 

@@ -23,7 +23,7 @@ def main(config: Config, name: str) -> int:
     for about, sentence in found.items():
         print(f"{about}: {sentence}")
     if not found:
-        print(f"Nothing found in {format_count(run.state.cycle, 'cycles')} of run {name}.")
+        print(f"No problems found in {format_count(run.state.cycle, 'cycles')} of run {name}.")
     return 1 if found else 0
 
 

@@ -25,7 +25,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.match.gate import games_at_most
 from azero.replay.examples import GameRecord
-from azero.report.console import Console, Progress, format_seconds, table_text
+from azero.report.console import Console, Progress, format_count, format_seconds, table_text
 from azero.report.forecast import (
     Pace,
     cycle_seconds,
@@ -150,7 +150,8 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
     for pair in combinations(workers, rows, games):
         if tried and pair[0] * worker_bytes(trial.game, pair[1], config) > most_bytes():
             continue
-        progress.update(len(tried) + 1, now=f"self-play in {pair[0]} workers of {pair[1]} games")
+        now = f"self-play in {format_count(pair[0], 'workers')} of {format_count(pair[1], 'games')}"
+        progress.update(len(tried) + 1, now=now)
         tried[pair] = trial.play(*pair, WORKER_SECONDS if tried else SELFPLAY_SECONDS, games)
     speed = tried[workers, rows]
     records, source = typical_games(trial, speed, workers, rows)
@@ -269,7 +270,7 @@ def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -
     rows.append(["together", *(format_seconds(sum(column.values())) for column in columns)])
     if config.minutes:
         few, many = sorted(cycles_held(config, measured, each) for each in (now, other))
-        whole = f"minutes={config.minutes:g} leave time for {few} to {many} cycles"
+        whole = f"minutes={config.minutes:g} leaves time for {few} to {many} cycles"
     else:
         times = [*sorted(whole_seconds(config, measured, each) for each in (now, other)), measured.start]
         short, long, start = map(format_seconds, times)
@@ -372,7 +373,8 @@ def main(config: Config, name: str) -> int:
     console.message(report_text(config, measured, make_game(config.game.name, **config.game.options)))
     low, high = estimate_seconds(config, measured)
     took = format_seconds(time.perf_counter() - begin)
-    console.message(f"estimated in {took}; estimate_seconds={low:.0f}..{high:.0f}")
+    whole = f"{low:.0f}" if round(low) == round(high) else f"{low:.0f} to {high:.0f}"
+    console.message(f"estimated in {took}; the whole run takes {whole} s")
     return 0
 
 

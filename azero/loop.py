@@ -37,9 +37,7 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
     warned = set[str]()
     while run.state.cycle < config.cycles or run.state.stage == StageName.INITIALIZE:
         if not clock.has_time_for(run.state.stage):
-            used_up = (
-                f"minutes={config.minutes:g} are used up after {format_count(run.state.cycle, 'cycles')}"
-            )
+            used_up = f"minutes={config.minutes:g} is used up after {format_count(run.state.cycle, 'cycles')}"
             report.message(f"{used_up}; set a higher minutes= to go on.")
             return False
         cycle = run.state.cycle

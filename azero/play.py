@@ -7,6 +7,7 @@ is kept as one JSON line.
 from __future__ import annotations
 
 import math
+import shlex
 import shutil
 import sys
 import threading
@@ -19,6 +20,7 @@ from typing import Any, TextIO, TypeVar
 import numpy as np
 
 from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
+from azero.cli.overrides import conf_files
 from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
@@ -29,6 +31,7 @@ from azero.process.ending import raise_interrupts
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
 from azero.search.repetition import History
+from azero.truth.known import board_of
 
 EXAMPLES = """
 game=connect_four
@@ -267,6 +270,23 @@ def with_limit(options: dict[str, Any], num_simulations: int) -> dict[str, Any]:
     return options if is_limited else {"num_simulations": num_simulations, **options}
 
 
+def limit_text(uct: PlayerSpec) -> str:
+    """Return such as " with 1,000 simulations"; "" without that limit."""
+    simulations = uct.options.get("num_simulations")
+    return f" with {format_count(simulations, 'simulations')}" if simulations else ""
+
+
+def no_champion_text(game: Game, name: str, words: Sequence[str]) -> str:
+    """Return that no run has a champion of the game, and the command that trains one."""
+    board = board_of(game.name, game.options)
+    options = [word for word in words if word.startswith("game.options.") and not board]
+    places = [word for word in words if word.startswith(("checkpoints=", "data="))]
+    name = board or name
+    recipe = name if name in conf_files("experiment") and not options else f"game={name}"
+    command = shlex.join(["azero", "loop", recipe, *options, *places])
+    return f".\nThere is no champion of this game yet; {command} trains one"
+
+
 def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: Config) -> Adviser:
     """Return the adviser asked for; for `auto` one like the opponent if that has a network, else uct.
 
@@ -300,14 +320,17 @@ def run_session(
     texts = split_words(words)
     asked = take_settings(texts, PlaySettings)
     game, config = take_game(texts, asked), asked.config
-    opponent = choose_opponent(take_player_spec(texts, "opponent", "auto"), game, config)
+    wanted = take_player_spec(texts, "opponent", "auto")
+    opponent = choose_opponent(wanted, game, config)
     adviser = take_player_spec(texts, "adviser", "auto")
-    refuse_rest(texts, PlaySettings, ("opponent", "adviser"))
+    refuse_rest(texts, PlaySettings, ("opponent", "adviser", "opponent.num_simulations"))
     record = Path(asked.record or Path(config.data) / "play.jsonl")
     player = make_from_spec(opponent, game, config, one_game=True)
     player.new_games(np.array([asked.seed % 2**64], np.uint64))
     advising = choose_adviser(adviser, opponent, game, config)
     name, about = describe(opponent, player, config)
+    if wanted.name == "auto" and opponent.name == "uct":
+        name, about = "UCT", limit_text(opponent) + no_champion_text(game, asked.game, words)
     session = Session(game, player, advising, int(asked.side == "second"), ask, say, show, name, about)
     with open_record(record) as file:
         try:

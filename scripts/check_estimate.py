@@ -56,9 +56,8 @@ def main() -> int:
         if config.cycles <= AFTER:
             parser.error(f"cycles={config.cycles} leaves nothing to estimate after {AFTER} cycles")
         beforehand = told_by("estimate", words)
-        low, high = (
-            float(number) for number in re.findall(r"estimate_seconds=(\d+)\.\.(\d+)", beforehand)[0]
-        )
+        seconds = re.findall(r"\d+", beforehand.rpartition("the whole run takes ")[2])
+        low, high = float(seconds[0]), float(seconds[-1])
         begin = time.perf_counter()
         told_by("loop", words)
         actual = time.perf_counter() - begin

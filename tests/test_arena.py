@@ -149,6 +149,8 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
     [
         (["first=nobody"], "unknown player nobody; choose one of: random"),
         (["first=alpha_bta"], "unknown player alpha_bta; did you mean alpha_beta?"),
+        (["second=alfa"], "unknown player alfa; did you mean alpha_beta?"),
+        (["first=champion"], "unknown player champion; did you mean first=pv_mcts first.run=RUN?"),
         (["first=uct", "first.depth=3"], "player uct has no option depth"),
         (["first=uct", "first.num_simulations=0"], "num_simulations=0 must be a whole number"),
         (["games=3"], "games=3 must be even"),

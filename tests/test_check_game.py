@@ -455,8 +455,9 @@ def test_nobody_ends_a_game_who_can_avoid_it() -> None:
 def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["tictactoe", "games=50", "seed=2"]) == 0
     output = capsys.readouterr().out
-    assert "50 random games: first player wins" in output
-    assert "loses 0.0%; " in output  # the last move may win or draw
+    assert output.startswith("tictactoe: 50 random games, ") and "%," not in output.replace(" %,", "")
+    assert max(map(len, output.splitlines())) <= 80
+    assert " and loses 0 %.\n" in output  # the last move may win or draw
     assert "Nothing wrong found." in output
 
 

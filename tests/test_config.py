@@ -57,7 +57,15 @@ def test_a_value_out_of_its_range_is_refused_by_name(key: str) -> None:
         beyond += [math.nan, math.inf, -math.inf]
     for value in beyond:
         text = refusal(with_value(key, value))
-        assert text.startswith(f"{key}={value} ") and str(lowest) in text and str(highest) in text
+        shown = text.replace(",", "").replace("=", " ").rstrip(".").split()
+        assert ".0 " not in text and " ".join(shown[2:5]) == "must lie between"
+        numbers = [float(shown[place]) for place in (1, 5, 7)]
+        assert shown[0] == key
+        assert numbers == pytest.approx([value, lowest, highest], rel=1e-14, abs=0, nan_ok=True)
+
+
+def test_a_range_is_written_plainly() -> None:
+    assert refusal(with_value("minutes", -1.0)) == "minutes=-1 must lie between 0 and 10,000,000."
 
 
 @pytest.mark.parametrize("key", sorted(CHOICES))

@@ -222,7 +222,7 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     with_files = case_of(Run.read(config, trained_run.name))
     assert len(with_files.cycles) == 5 and len(with_files.games) == 3000 and with_files.trained
     assert doctor.main(config, trained_run.name) == 0
-    assert capsys.readouterr().out == f"Nothing found in 5 cycles of run {trained_run.name}.\n"
+    assert capsys.readouterr().out == f"No problems found in 5 cycles of run {trained_run.name}.\n"
 
 
 def test_a_run_without_chance_is_told_that_all_its_games_are_one(

@@ -46,7 +46,7 @@ def test_an_estimate_touches_no_run(tmp_path: Path, capsys: pytest.CaptureFixtur
         "disk",
     ):
         assert word in told, told
-    assert "suggested:" in told and "estimate_seconds=" in told
+    assert "suggested:" in told and "; the whole run takes " in told
 
 
 def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(

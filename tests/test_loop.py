@@ -198,7 +198,7 @@ def test_minutes_end_a_run_that_can_go_on(tmp_path: Path, capsys: pytest.Capture
     state = Run.read(config, NAME).state
     assert state.champion is not None and state.cycle == 0  # a first network is made in any case
     assert (
-        "minutes=1e-06 are used up after 0 cycles; set a higher minutes= to go on." in capsys.readouterr().out
+        "minutes=1e-06 is used up after 0 cycles; set a higher minutes= to go on." in capsys.readouterr().out
     )
     assert advance(toy_config(tmp_path, minutes=60.0, cycles=1)).cycle == 1
 
@@ -209,7 +209,7 @@ def test_minutes_count_the_time_of_all_resumes(tmp_path: Path) -> None:
     report = Told()
     used_up = replace(config, cycles=9, minutes=state.elapsed_seconds / 60)
     assert advance(used_up, report=report).cycle == 1
-    assert len(report.messages) == 1 and "are used up after 1 cycle;" in report.messages[0]
+    assert len(report.messages) == 1 and "is used up after 1 cycle;" in report.messages[0]
 
 
 def test_a_bound_shortens_self_play_and_leaves_time_for_what_follows(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_a_bound_shortens_self_play_and_leaves_time_for_what_follows(tmp_path: P
         "of 500,000 games, as many as minutes=0.05 leaves time for."
         in report.messages[1 if state.inference else 0]
     )
-    assert "are used up after" in report.messages[-1]
+    assert "is used up after" in report.messages[-1]
     assert advance(toy_config(tmp_path, cycles=state.cycle + 1)).cycle == state.cycle + 1
 
 
@@ -241,7 +241,7 @@ def test_a_stage_that_took_too_long_last_time_is_not_begun(tmp_path: Path, stage
     report = Told()
     report.scalars = {0: {f"time/{stage}": 3601.0}}
     state = advance(config, report=report)
-    assert (state.cycle, state.stage) == (0, stage) and "are used up" in report.messages[-1]
+    assert (state.cycle, state.stage) == (0, stage) and "is used up" in report.messages[-1]
     report.scalars = {0: {f"time/{stage}": 5.0}}
     assert advance(config, report=report).cycle == 1
 

@@ -246,7 +246,7 @@ def test_parameters_may_stand_in_the_name_or_among_the_options() -> None:
 
 def test_check_game_takes_a_game_of_openspiel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["openspiel:breakthrough", "rows=4", "columns=4", "games=10"]) == 0
-    assert "openspiel:breakthrough: 10 random games" in capsys.readouterr().out
+    assert "openspiel:breakthrough: 10 random games, " in capsys.readouterr().out
 
 
 def test_a_game_of_openspiel_is_trained_and_goes_on_however_it_is_named(

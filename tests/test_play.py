@@ -197,7 +197,28 @@ def test_a_game_is_kept_as_a_line_of_json(monkeypatch: pytest.MonkeyPatch) -> No
 def test_uct_plays_and_advises_when_nobody_is_asked_for_and_nothing_is_trained() -> None:
     shown: list[str] = []
     run_session([], person("4", "hint"), shown.append)
-    assert any(line.startswith("uct") for line in shown) and any("visits" in line for line in shown)
+    assert any(line.startswith("UCT plays") for line in shown) and any("visits" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    "words, command",
+    [
+        ([], "azero loop tictactoe"),
+        (["game=hex", "game.options.size=5"], "azero loop hex5"),
+        (["hex11"], "azero loop hex11"),
+        (["hex5", "game.options.size=3", "checkpoints=a b"],
+         "azero loop game=hex5 game.options.size=3 'checkpoints=a b'"),
+    ],
+)  # fmt: skip
+def test_without_a_champion_the_command_that_trains_one_is_said(words: list[str], command: str) -> None:
+    shown: list[str] = []
+    run_session(words, person(), shown.append)
+    assert (
+        "\nYou play against UCT with 1,000 simulations.\n"
+        f"There is no champion of this game yet; {command} trains one.\n" in shown[0]
+    )
+    run_session([*words, "opponent.seconds=1"], person(), shown.append)
+    assert any("\nYou play against UCT.\nThere is no champion" in each for each in shown)
 
 
 def test_uct_that_nobody_asked_for_keeps_the_limit_that_somebody_did() -> None:
@@ -286,6 +307,8 @@ def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path
         (["opponent=uct", "opponent.depth=2"], "player uct has no option depth"),
         (["opponent=random", "adviser=random"], "adviser=random gives no hints"),
         (["oponent=uct"], "unknown setting 'oponent'; did you mean opponent?"),
+        (["num_simulation=5"], "did you mean opponent.num_simulations?"),
+        (["--hlep"], "unknown option '--hlep'; did you mean --help?"),
         (["opponent=pv_mcts", f"opponent.run={NAME}"], f"holds no run {NAME}"),
         (["opponent=random", "record=/"], "cannot be written"),
         (["opponent=random", "data=/dev/null"], "record=/dev/null/play.jsonl cannot be written"),

@@ -43,6 +43,7 @@ def test_version_is_azeros(tmp_path: Path) -> None:
     "word, sentence",
     [
         ("lop", "azero: unknown program 'lop'; did you mean azero loop?\n"),
+        ("--hlep", "azero: unknown program '--hlep'; did you mean azero --help?\n"),
         ("xyzzy", "azero: unknown program 'xyzzy'; azero lists the programs.\n"),
     ],
 )

@@ -57,7 +57,7 @@ def test_mistakes_are_compared_with_random_moves() -> None:
 def test_hex_says_how_many_first_moves_are_right_and_which_run_to_play() -> None:
     config = Config(game=GameConfig("hex", options={"size": 5, "swap": False}))
     stats = {"oracle/keeps_value_policy": 0.5, "oracle/openings_right": 0.92}
-    assert strength_text(config, stats).endswith("right about 92 % of the first moves")
+    assert strength_text(config, stats).endswith("judges 92 % of the first moves correctly")
     assert closing_text(config, "hex5", stats).endswith("Play it: azero play game=hex5 opponent.run=hex5")
 
 

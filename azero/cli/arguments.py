@@ -18,7 +18,7 @@ from omegaconf.errors import OmegaConfBaseException
 from azero.cli.help import program_help
 from azero.cli.hydra_program import compose
 from azero.cli.overrides import by_new_name, conf_files
-from azero.cli.programs import answers_flag, did_you_mean, refuse
+from azero.cli.programs import ANSWERED, answers_flag, did_you_mean, refuse
 from azero.config.schema import Config, UserError, setting, settings
 
 if TYPE_CHECKING:
@@ -92,7 +92,8 @@ def split_words(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         key, equals, value = by_new_name(word).partition("=")
         if word.startswith("-") or (equals and not key):
-            raise UserError(f"unknown option '{word}'; settings are written key=value, such as seed=2.")
+            hint = did_you_mean(word, ANSWERED, "; settings are written key=value, such as seed=2.")
+            raise UserError(f"unknown option '{word}'{hint}")
         if not equals:
             key, value = "game", word
         if key in texts:

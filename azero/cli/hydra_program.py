@@ -33,6 +33,7 @@ from azero.process.ending import end_quietly, report_crash
 
 T = TypeVar("T")
 
+KINDS = {"Integer": "a whole number", "Float": "a number", "bool": "true or false"}  # by OmegaConf's words
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
@@ -324,6 +325,8 @@ def sentence(failure: Exception) -> str:
         text = where + lines[1]
     if "Ambiguous value" in text:
         return f"{text.rstrip('.')}; several values need -m, and a list is written [1,2]."
+    if wrong := re.match(r"Value '(.*)' (?:of type '\w+' could|is) .*(Integer|Float|bool)", text):
+        return f"{key}={wrong[1]} is not {KINDS[wrong[2]]}."
     return f"{key}: {text.rstrip('.')}." if key and key not in text else f"{text.rstrip('.')}."
 
 

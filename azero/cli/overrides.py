@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from azero.cli.programs import did_you_mean
+from azero.cli.programs import ANSWERED, did_you_mean
 from azero.config.schema import OPENSPIEL, RENAMED, UserError, settings, value_text
 
 # Hydra's flags, and those that take a word
@@ -191,7 +191,7 @@ def flag_sentence(flag: str, following: str) -> str:
     if key:
         value = value if equals else following if "=" not in following else ""
         example = f": {key}={value.lstrip('-') or '...'}"
-    return f"unknown flag {flag!r}; {WRITTEN}{example}."
+    return f"unknown flag {flag!r}" + did_you_mean(flag, ANSWERED, f"; {WRITTEN}{example}.")
 
 
 def is_own_game(name: str) -> bool:

@@ -61,6 +61,9 @@ def take_player_spec(texts: dict[str, str], label: str, default: str | None = No
 def parameters_of(spec: PlayerSpec) -> Mapping[str, inspect.Parameter]:
     """Return the parameters of a player's maker by name; UserError: there is no such player."""
     if spec.name not in MODULES:
+        if spec.name == "champion":
+            hint = f"; did you mean {spec.label}=pv_mcts {spec.label}.run=RUN?"
+            raise UserError(f"unknown player champion{hint}")
         hint = did_you_mean(spec.name, MODULES, f"; choose one of: {', '.join(MODULES)}.")
         raise UserError(f"unknown player {spec.name}{hint}")
     return inspect.signature(maker_of(spec.name)).parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import runpy
 import shutil
 import sys
@@ -28,6 +29,7 @@ PROGRAMS = {
     "trace": "Watch a tree search step by step.",
     "oracle": "Make positions with exact scores, to measure champions.",
 }
+ANSWERED = ("--help", "--version")  # by every program
 WRONG_INPUT = 2  # exit status after a mistake of the user
 
 
@@ -53,9 +55,17 @@ def answers_flag(words: Sequence[str], help_text: Callable[[], str]) -> bool:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
-    """Return "; did you mean NAME?" with the known name closest to `name`, or `otherwise`."""
-    close = difflib.get_close_matches(name, list(known), n=1)
-    return f"; did you mean {close[0]}?" if close else otherwise
+    """Return "; did you mean NAME?" with the known name closest to `name`, or `otherwise`.
+
+    If no name is close, a name counts that has a close part: alpha_beta for alfa.
+    """
+    names = list(known)
+    if close := difflib.get_close_matches(name, names, n=1):
+        return f"; did you mean {close[0]}?"
+    wholes = {part: each for each in reversed(names) for part in re.split("[._]", each)}
+    wholes |= {each.rpartition(".")[2]: each for each in reversed(names)}
+    close = difflib.get_close_matches(name, wholes, n=1)
+    return f"; did you mean {wholes[close[0]]}?" if close else otherwise
 
 
 def overview() -> str:
@@ -73,7 +83,8 @@ def start(words: Sequence[str]) -> int:
         return 0
     name = words[0].replace("-", "_")
     if name not in PROGRAMS:
-        hint = did_you_mean(name, PROGRAMS, "; azero lists the programs.").replace("mean ", "mean azero ")
+        hint = did_you_mean(words[0], [*PROGRAMS, *ANSWERED], "; azero lists the programs.")
+        hint = hint.replace("mean ", "mean azero ")
         return refuse(f"unknown program {words[0]!r}{hint}")
     sys.argv[1:] = words[1:]
     runpy.run_module(f"azero.{name}", run_name="__main__", alter_sys=True)

@@ -34,9 +34,15 @@ def check(config: Config) -> None:
     for key, (low, high) in RANGES.items():
         value = leaves[key]
         if value is not None and not (math.isfinite(value) and low <= value <= high):
-            raise UserError(f"{key}={value} must lie between {low} and {high}.")
+            shown = plain(value).replace(",", "")
+            raise UserError(f"{key}={shown} must lie between {plain(low)} and {plain(high)}.")
     for conflict in conflicts(config):
         raise UserError(conflict)
+
+
+def plain(number: float) -> str:
+    """Return such as "10,000,000" or "0.5"."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.15g}"
 
 
 def check_choice(key: str, value: object) -> None:

@@ -37,7 +37,7 @@ def strength_text(config: Config, stats: Mapping[str, float]) -> str:
     elif "correctness/keeps_value_policy" in stats:
         known.append(mistakes_text(stats, "correctness"))
     if "oracle/openings_right" in stats and has_openings(config.game.name, config.game.options):
-        known.append(f"right about {format_share(stats['oracle/openings_right'])} of the first moves")
+        known.append(f"judges {format_share(stats['oracle/openings_right'])} of the first moves correctly")
     if known:
         return "; ".join(known)
     if "rating/elo" in stats:
