@@ -196,7 +196,7 @@ def test_the_terminal_ends_with_the_tree(capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     "words, sentence",
     [
-        (["--verbose"], "unknown option '--verbose'; settings are written key=value"),
+        (["--verbose"], "unknown option '--verbose'; did you mean --version?"),
         (["game=chess"], "chess"),
         (["game=connect_four", "game.options.rows=0"], "game.options.rows=0 must be a whole number"),
         (["player=alpha_beta"], "player=alpha_beta cannot be traced; there is uct."),
