@@ -89,6 +89,13 @@ def test_a_fork_of_a_cut_game_leaves_a_ply_to_play() -> None:
     assert [len(record.actions) for record in records] == [9] * 60
 
 
+def test_a_game_of_one_ply_has_no_fork() -> None:
+    game = replace(endless(), max_plies=1)
+    records = self_play(game, FakeInference(game))
+    assert [len(record.actions) for record in records] == [1] * 6
+    assert forks(game, records, 1.0, 60, np.random.SeedSequence(1)) == {}
+
+
 def test_a_search_deeper_than_the_bound_stays_within_its_arrays() -> None:
     """One legal move at each of 10,000 plies: a path of 300 nodes where nine plies are announced."""
     game = replace(line(), max_plies=9)

@@ -32,7 +32,10 @@ def forks(
 
 def fork(game: Game, record: GameRecord, rng: np.random.Generator) -> np.ndarray:
     """Return a game's actions up to a random ply, then another, [plies] int32; none if all end it."""
-    ply = int(rng.integers(min(len(record.actions), game.max_plies - 1)))  # one ply is left to play
+    plies = min(len(record.actions), game.max_plies - 1)  # a fork leaves one ply to play
+    if not plies:
+        return np.zeros(0, np.int32)
+    ply = int(rng.integers(plies))
     past = History(game, 1)
     for state in record.states[:ply]:
         past.add(np.zeros(1, np.int64), state[None])
