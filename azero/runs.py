@@ -15,7 +15,7 @@ from azero.config.schema import Config, UserError, setting
 from azero.report.console import format_share, table_text
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import Disk
-from azero.run.folder import Folder, Paths, names_of_runs, paths_of
+from azero.run.folder import Folder, Paths, last_used, names_of_runs, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -36,7 +36,7 @@ class RunsSettings(FolderSettings):
 
 def list_runs(config: Config) -> str:
     """Return the table of all runs, the one used last first, as wide as the terminal allows."""
-    names = sorted(names_of_runs(config), key=lambda name: -paths_of(config, name).state.stat().st_mtime)
+    names = sorted(names_of_runs(config), key=lambda name: -last_used(config, name))
     if not names:
         return f"There is no run in {config.checkpoints} yet; azero loop makes one."
     rows = [HEAD, *(row_of(config, name) for name in names)]
@@ -50,7 +50,7 @@ def row_of(config: Config, name: str) -> list[str]:
     """Return the cells of one run."""
     paths = paths_of(config, name)
     size = size_text(sum(map(size_of, folders_of(paths))))
-    used = [size, age_text(time.time() - paths.state.stat().st_mtime)]
+    used = [size, age_text(time.time() - last_used(config, name))]
     try:
         state = Run.read(config, name).state
     except UserError:

@@ -19,7 +19,7 @@ from azero.config.schema import OPENSPIEL, Config, GameConfig, UserError
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.players import MODULES, Player, make_player, maker_of
-from azero.run.folder import names_of_runs, paths_of
+from azero.run.folder import last_used, names_of_runs
 from azero.run.run import Run
 
 BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
@@ -93,8 +93,7 @@ def run_of(game: Game, config: Config) -> str | None:
     """
     title = game_title(GameConfig(name=game.name))
     runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
-    used = {name: paths_of(config, name).state.stat().st_mtime for name in runs}
-    return max(runs, key=lambda name: (name == title, used[name]), default=None)
+    return max(runs, key=lambda name: (name == title, last_used(config, name)), default=None)
 
 
 def has_learned(run: str, game: Game, config: Config) -> bool:

@@ -145,8 +145,8 @@ class Table:
             raise dead_end(game, self.histories[int(games[stuck])])
         self.states[games], self.to_play[games] = states, to_play
         ended = []
-        longest = self.game.max_plies  # then a game that goes on is a draw, whatever its rules say
-        running &= np.array([len(self.histories[g]) < longest for g in games.tolist()])
+        # a game that goes on after that is a draw, whatever its rules say
+        running &= np.array([len(self.histories[g]) < game.max_plies for g in games.tolist()])
         for g, outcome in zip(games[~running].tolist(), outcomes[~running].tolist(), strict=True):
             first = int(self.first[g])
             own = outcome if first == 0 else -outcome

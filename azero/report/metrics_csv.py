@@ -31,10 +31,12 @@ class MetricsTable:
     def __init__(self, path: Path, keep: Callable[[int, str], bool]) -> None:
         """Read the file and keep the stats for which `keep(cycle, tag)`."""
         self.path = path
-        self.rows = dict(read_rows(path))
         try:
-            self.damaged = len(self.rows) < len(read_lines(path))
+            lines = read_lines(path)
+            self.rows = dict(rows_of(lines))
+            self.damaged = len(self.rows) < len(lines)
         except (OSError, csv.Error):
+            self.rows = {}
             self.damaged = path.is_file()
         if self.damaged:
             self.keep_aside()
@@ -75,9 +77,14 @@ class MetricsTable:
 def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     """Return the undamaged rows of the file by cycle, without empty fields; none if it cannot be read."""
     try:
-        rows = [row for row in read_lines(path) if is_row(row)]
+        return rows_of(read_lines(path))
     except (OSError, csv.Error):
         return []
+
+
+def rows_of(lines: list[dict[str, str]]) -> list[tuple[int, dict[str, str]]]:
+    """Return the undamaged lines by cycle, without empty fields."""
+    rows = [row for row in lines if is_row(row)]
     fields = [{tag: text for tag, text in row.items() if text and tag != CHECK} for row in rows]
     return [(int(row.pop("cycle")), row) for row in fields]
 

@@ -101,16 +101,21 @@ def names_of_runs(config: Config) -> list[str]:
     return sorted(path.parent.name for path in Path(config.checkpoints).glob("*/state.json"))
 
 
+def last_used(config: Config, name: str) -> float:
+    """Return when a run was used last, in seconds since 1970."""
+    return paths_of(config, name).state.stat().st_mtime
+
+
 def newest_run(config: Config) -> str:
     """Return the run used last.
 
     Raises:
         UserError: there is none.
     """
-    used = {name: paths_of(config, name).state.stat().st_mtime for name in names_of_runs(config)}
-    if not used:
+    names = names_of_runs(config)
+    if not names:
         raise UserError(f"{config.checkpoints} holds no run yet; azero loop makes one.")
-    return max(used, key=lambda name: used[name])
+    return max(names, key=lambda name: last_used(config, name))
 
 
 class Folder:

@@ -34,10 +34,10 @@ WRONGLY = 0.05  # share of resignations; the limit of AlphaGo Zero
 FEW_CYCLES = 3  # before a usual speed is known
 SLOW = 0.5  # of the usual speed
 RECENT_CYCLES = 5  # whose median is the usual speed
-SLOW_STAGES = {
-    "selfplay": ("self-play", "end those programs, or set fewer workers"),
-    "train": ("training", "end those programs"),
-}
+SPEEDS = (  # stage, its name, its speed, what to do if that falls
+    ("selfplay", "self-play", "selfplay/simulations_per_second", "end those programs, or set fewer workers"),
+    ("train", "training", "train/steps_per_second", "end those programs"),
+)
 SHORT = 2.0  # seconds of a stage whose speed says nothing
 NEVER = 5  # cycles without a promotion since the beginning
 LATELY = 8  # cycles without a promotion after one
@@ -187,15 +187,13 @@ def workers_idle(case: Case) -> str | None:
 
 def machine_busy(case: Case) -> str | None:
     """Find a stage that ran at less than half of its usual speed."""
-    speeds = {"selfplay": "selfplay/simulations_per_second", "train": "train/steps_per_second"}
-    for stage, tag in speeds.items():
+    for stage, name, tag, change in SPEEDS:
         # the first cycle compiles; a change of settings is soon forgotten
         before = [stats[tag] for stats in case.cycles[1:-1][-RECENT_CYCLES:] if tag in stats]
         if len(before) < FEW_CYCLES or not case.latest(f"time/{stage}") > SHORT:
             continue
         share = case.latest(tag) / max(float(np.median(before)), 1e-9)
         if share < SLOW:
-            name, change = SLOW_STAGES[stage]
             slow = f"The last {name} ran at {share:.0%} of its usual speed, beside other programs or on a hot"
             return f"{slow} machine: {change}."
     return None

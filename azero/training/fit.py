@@ -112,9 +112,12 @@ def fit(
     count = len(examples.states)
     sampler = Sampler(count, config.batch_size, steps or train_steps(config, count, count), rng)
     ledger = Ledger(sampler.steps, device)
-    with deterministic(device), torch_threads(1), contextlib.ExitStack() as stack:
+    with (
+        deterministic(device),
+        torch_threads(1),
+        Trainer(network, config, device, earlier.optimizer_state) as trainer,
+    ):
         data = load_data(examples, game, device)
-        trainer = stack.enter_context(Trainer(network, config, device, earlier.optimizer_state))
         averaged = None
         if config.ema_decay:
             first = earlier.average or network
