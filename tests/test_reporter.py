@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import errno
 import io
+import json
 import re
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from azero.report.console import (
     wrap,
 )
 from azero.report.event_files import EventFolder, chart, image_value, read_events
+from azero.report.live import LiveFile
 from azero.report.metrics_csv import MetricsTable, check_of, read_lines, read_rows
 from azero.report.pictures import policy_picture
 from azero.report.reporter import LAYOUT, LAYOUT_TAG, NullReporter, Reporter, is_committed, stage_of
@@ -405,6 +407,47 @@ def test_without_a_terminal_there_is_one_plain_line_a_stage(paths: Paths) -> Non
     assert line.startswith("cycle  3/10  self-play  500 games in 0.")
     assert line.endswith("95,120 simulations/s  score 91 %")
     assert line.isprintable()
+
+
+def test_a_run_writes_what_it_is_doing_only_while_somebody_watches(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("azero.report.live.WRITE_SECONDS", 0.0)
+    with Reporter.open(make_run(paths), stream=io.StringIO()) as reporter:
+        with reporter.stage("selfplay", 2, 3, 40, "games") as progress:
+            progress.boards = lambda: [{"number": 7, "moves": [3, 4]}]
+            progress.update(10, simulations_per_second=5000.0)
+            assert not paths.live.exists()
+            paths.live.touch()
+            progress.update(20, simulations_per_second=6000.0)
+            live = json.loads(paths.live.read_text())
+            assert live.pop("seconds_left") is None  # training and evaluation were never timed
+            assert live == {
+                **{"stage": "selfplay", "cycle": 2, "cycles": 3, "done": 20, "total": 40, "unit": "games"},
+                **{"doing": "", "stats": {"simulations_per_second": 6000.0}},
+                "boards": [{"number": 7, "moves": [3, 4]}],
+            }
+            paths.live.unlink()
+            progress.update(30)
+            assert not paths.live.exists()
+        paths.live.mkdir()  # it cannot be written: no harm
+        with reporter.stage("train", 2, 3, 40, "steps") as progress:
+            progress.update(10)
+    assert [path.name for path in paths.live.iterdir()] == []
+
+
+def test_a_live_file_is_written_at_most_once_a_second(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, live = [100.0], LiveFile(tmp_path / "live.json")
+    monkeypatch.setattr("azero.report.live.time.monotonic", lambda: now[0])
+    live.path.touch()
+    texts = list[str]()
+    for second in (100.0, 100.5, 101.0, 101.9, 102.5):
+        now[0] = second
+        live.write(lambda: {"at": now[0]})
+        texts.append(live.path.read_text())
+    assert texts == [f'{{"at": {second}}}' for second in (100.0, 100.0, 101.0, 101.0, 102.5)]
 
 
 def test_a_stage_that_raises_prints_no_line(paths: Paths) -> None:

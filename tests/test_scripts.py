@@ -10,7 +10,14 @@ import pytest
 
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
-    *("bench_players.py", "bench_selfplay.py", "bench_train.py", "plot_growth.py", "peers/compare.py"),
+    *(
+        "bench_players.py",
+        "bench_selfplay.py",
+        "bench_studio.py",
+        "bench_train.py",
+        "plot_growth.py",
+        "peers/compare.py",
+    ),
     *(
         "against_alpha_beta.py",
         "plot_strength.py",
@@ -47,7 +54,7 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "words, named",
     [
-        (("bench_selfplay.py", "--game", "nope"), "nope"),
+        (("bench_selfplay.py", "bench_studio.py", "--game", "nope"), "nope"),
         (("bench_position.py", "--run", "nope"), "nope"),
         (("bench_search.py", "--game", "nope"), "nope"),
         (("against_alpha_beta.py", "--times", "0"), "--times"),

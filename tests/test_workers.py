@@ -473,6 +473,22 @@ def test_progress_ends_at_the_number_of_games(game: Game) -> None:
     assert progress.stats.keys() == {"simulations_per_second"}
 
 
+def test_the_boards_that_are_shown_are_beginnings_of_the_games(
+    game: Game, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker's thread ends games and begins others while the boards are read."""
+    monkeypatch.setattr(
+        "azero.workers.threads.WorkerThreads.play_on", lambda self, _: self.threads[0].is_alive()
+    )
+    progress, shown = Progress(), list[dict[str, Any]]()
+    progress.observe = lambda: shown.extend(progress.boards())
+    inferences, queue = [FakeInference(game, batch_size=20), FakeInference(game, batch_size=2)], range(200)
+    records, _ = play_games(game, inferences, CONFIG, GameQueue(iter(queue)), SEEDS, progress, StopSignal())
+    assert shown
+    for board in shown:
+        assert board["moves"] == records[board["number"]].actions[: len(board["moves"])].tolist()
+
+
 def test_a_queue_hands_each_number_out_once() -> None:
     queue, taken = GameQueue(iter(range(500))), list[int]()
 

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from statistics import mean
 from typing import Any, NamedTuple, TextIO
@@ -37,6 +37,8 @@ class Progress:
         self.doing = ""  # what the stage does before anything is done
         self.stats: dict[str, float | str] = {}
         self.started = time.monotonic()  # of the work that is counted
+        self.observe: Callable[[], object] = lambda: None  # called after each update
+        self.boards: Callable[[], list[dict[str, Any]]] = list  # some games in flight; see `LiveFile`
 
     def update(self, done: float, **stats: float | str) -> None:
         """Report how much of the stage's total is done, and stats; stats not named keep their values.
@@ -51,6 +53,7 @@ class Progress:
         if self.doing:
             self.started = time.monotonic()
         self.stats.update(stats)
+        self.observe()
 
 
 class Console:

@@ -4,6 +4,7 @@
     tensorboard/cycle    x = cycle, from 1      everything else; 0 is the run's beginning
     metrics.csv          one row a cycle: its stats, and the last ones of training
     ratings.csv          the Elo table, written anew from committed matches
+    live.json            what the run is doing, while somebody watches
 
 Each stat belongs to a stage (`STAGE_OF_GROUP`). Opening a run removes the stats of stages that were not
 committed from the event files and the CSV. So the steps of a tag strictly increase, however often a run was
@@ -26,6 +27,7 @@ import numpy as np
 from azero.config.schema import UserError, flatten
 from azero.report.console import Console, Progress
 from azero.report.forecast import seconds_of
+from azero.report.live import LiveFile
 from azero.report.metrics_csv import MetricsTable
 from azero.run.disk import Disk, replace_if_other
 from azero.run.run import Run
@@ -146,13 +148,19 @@ class Reporter:
     """
 
     def __init__(
-        self, console: Console, folders: Mapping[str, EventFolder], table: MetricsTable, ratings_csv: Path
+        self,
+        console: Console,
+        folders: Mapping[str, EventFolder],
+        table: MetricsTable,
+        ratings_csv: Path,
+        live: Path,
     ) -> None:
         """Use `open` instead; `folders` are "train" and "cycle"."""
         self._console = console
         self._folders = folders
         self._table = table
         self._ratings_csv = ratings_csv
+        self._live = LiveFile(live)
         self._last_train_scalars: dict[str, float] = {}
         self._work_began: dict[str, float] = {}
         self._failed: set[Path] = set()
@@ -173,7 +181,8 @@ class Reporter:
         console.minutes = run.config.minutes
         if console.minutes:
             console.deadline = time.monotonic() + 60 * console.minutes - run.state.elapsed_seconds
-        reporter = cls(console, {"train": train, "cycle": cycle}, table, run.paths.ratings_csv)
+        folders = {"train": train, "cycle": cycle}
+        reporter = cls(console, folders, table, run.paths.ratings_csv, run.paths.live)
         if table.damaged:
             reporter.message(
                 f"{table.path} is damaged and goes on without its damaged rows; the old file is "
@@ -228,6 +237,19 @@ class Reporter:
             unit: a plural, such as "games" or "steps".
         """
         with self._console.stage(name, cycle, cycles, total, unit) as progress:
+
+            def describe() -> dict[str, Any]:
+                elapsed = time.monotonic() - progress.started
+                share = progress.done / total if total else 1.0
+                return {
+                    **{"stage": name, "cycle": cycle, "cycles": cycles, "total": total, "unit": unit},
+                    **{"done": progress.done, "doing": progress.doing, "stats": progress.stats},
+                    "seconds_left": self._console.seconds_left(name, cycle, cycles, elapsed, share),
+                    "boards": progress.boards(),
+                }
+
+            progress.observe = lambda: self._live.write(describe)
+            progress.observe()
             yield progress
         self._work_began[name] = progress.started
         if name == StageName.TRAIN:
@@ -313,7 +335,8 @@ class NullReporter(Reporter):
     def __init__(self) -> None:
         """Open nothing."""
         nowhere = Path(os.devnull)
-        super().__init__(Console(io.StringIO()), {}, MetricsTable(nowhere, lambda cycle, tag: True), nowhere)
+        table = MetricsTable(nowhere, lambda cycle, tag: True)
+        super().__init__(Console(io.StringIO()), {}, table, nowhere, nowhere / "none")
 
     def _write(self, folder: str, kind: str, step: int, stats: Mapping[str, Any]) -> None:
         """Write nothing."""

@@ -5,6 +5,7 @@
                       candidate/000013.pt
                       tensorboard/ config.yaml metrics.csv ratings.csv
                       run.lock run.lock.json
+                      live.json             only while somebody watches; see azero/report/live.py
     data/<run>/000012-000.pickle            games of cycle 12
                000013-partial-000.pickle    finished games of a self-play stage that was interrupted
                quarantine/                  damaged files, each with its reason beside it
@@ -74,6 +75,11 @@ class Paths:
     def ratings_csv(self) -> Path:
         """The Elo table of its champions."""
         return self.folder / "ratings.csv"
+
+    @property
+    def live(self) -> Path:
+        """What the run is doing, while somebody watches."""
+        return self.folder / "live.json"
 
     @property
     def quarantine(self) -> Path:

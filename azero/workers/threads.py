@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from azero.process.machine import cores
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord, repeats_by_surprise
 from azero.report.console import Progress
+from azero.report.live import BOARDS
 from azero.search.algorithm import make_algorithm, node_type, sound_for
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.counters import StageStats, WorkerStats, infer_counted
@@ -216,6 +218,17 @@ class SelfplayWorker:
         playing, (begun, _) = self.worker.status == PLAYING, self.under_way()
         return self.stats.simulations + int((self.worker.simulations + begun)[playing].sum())
 
+    def game_in_flight(self, place: int) -> dict[str, Any] | None:
+        """Return the number and the moves of the game in that place, for `LiveFile`; None if there is none.
+
+        The worker goes on meanwhile, so None stands also for a game that ended while it was read.
+        """
+        number, ply = int(self.numbers[place]), int(self.worker.ply[place])
+        moves = self.worker.actions[place, :ply].tolist()
+        same = self.numbers[place] == number and self.worker.ply[place] >= ply
+        playing = self.worker.status[place] == PLAYING
+        return {"number": number, "moves": moves} if playing and same else None
+
     def searches_made(self) -> float:
         """Return the searches in finished games and in those in flight; one under way counts in part."""
         playing, (begun, budgets) = self.worker.status == PLAYING, self.under_way()
@@ -358,6 +371,13 @@ def play_games(
         UserError: the workers do not fit into memory.
     """
     workers = make_workers(game, inferences, config)
+    places = [(worker, place) for place in range(BOARDS) for worker in workers if place < len(worker.numbers)]
+
+    def boards() -> list[dict[str, Any]]:
+        shown = (worker.game_in_flight(place) for worker, place in places[:BOARDS])
+        return [game for game in shown if game is not None]
+
+    progress.boards = boards
     begin = time.perf_counter()
     starting = "starting" if compiled_before(config.search.kind) else "compiling"
     try:
