@@ -1,0 +1,135 @@
+// What every page uses: elements, requests, the stream of a table, sentences for the user.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SAYING = 6000; // milliseconds that a sentence stays
+
+function build(node, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) {
+    if (typeof value === "function") node.addEventListener(name.replace(/^on/, ""), value);
+    else if (value === true) node.setAttribute(name, "");
+    else if (value !== false && value != null) node.setAttribute(name, value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child != null && child !== false));
+  return node;
+}
+
+/** Return an HTML element. An attribute that is a function listens: {onclick: f}. Children are text or nodes. */
+export function el(tag, attributes, ...children) {
+  return build(document.createElement(tag), attributes, children);
+}
+
+/** Return an SVG element; arguments as for `el`. */
+export function svg(tag, attributes, ...children) {
+  return build(document.createElementNS(SVG, tag), attributes, children);
+}
+
+const ICONS = {
+  first: "M6 5v14M19 5l-9 7 9 7z", back: "M15 5l-8 7 8 7", next: "M9 5l8 7-8 7", last: "M18 5v14M5 5l9 7-9 7z",
+  undo: "M8 5L4 9l4 4M4 9h10a5 5 0 010 10h-3", hint: "M9 18h6M10 21h4M12 3a6 6 0 00-3 11v1h6v-1a6 6 0 00-3-11z",
+  flag: "M6 21V4h12l-3 4 3 4H6", plus: "M12 5v14M5 12h14", swap: "M4 9h15l-4-4M20 15H5l4 4", play: "M7 4l13 8-13 8z",
+  pause: "M8 5v14M16 5v14", trash: "M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13", edit: "M4 20l1-5L16 4l4 4L9 19z",
+  half: "M12 3a9 9 0 000 18zM12 3a9 9 0 010 18", share: "M12 15V4M8 8l4-4 4 4M5 13v7h14v-7", more: "M6 9l6 6 6-6",
+  again: "M5 12a7 7 0 107-7H6M9 2L6 5l3 3", close: "M6 6l12 12M18 6L6 18",
+};
+
+/** Return an icon of 24 units as SVG. */
+export function icon(name) {
+  return svg("svg", { class: "icon-svg", viewBox: "0 0 24 24", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
+}
+
+/** Return a button with an icon, a text, or both; `title` is its name where it has no text. */
+export function button(title, iconName, onclick, { text = "", ...attributes } = {}) {
+  return el("button", { type: "button", class: text ? "" : "icon", title, "aria-label": title, onclick, ...attributes },
+    iconName && icon(iconName), text && el("span", {}, text));
+}
+
+/** Return a value in [-1, 1] as the percentage of points that it means. */
+export const percent = (value) => `${Math.round(50 + 50 * value)} %`;
+
+/** Show a sentence for a few seconds. */
+export function toast(sentence) {
+  const box = document.querySelector(".toasts");
+  for (const old of box.children) if (old.textContent === sentence) old.remove();
+  const said = el("p", {}, sentence);
+  box.append(said);
+  setTimeout(() => said.remove(), SAYING);
+}
+
+async function request(path, options) {
+  let answer;
+  try {
+    answer = await fetch(`/api${path}`, options);
+  } catch {
+    throw new Error("The studio does not answer. Is it still running?");
+  }
+  const body = await answer.json().catch(() => ({}));
+  if (answer.ok) return body;
+  const error = new Error(body.error ?? `The studio answered with error ${answer.status}.`);
+  error.status = answer.status;
+  throw error;
+}
+
+/** Return the answer to GET /api…; an Error has the server's sentence and `status`. */
+export const get = (path) => request(path);
+
+/** Return the answer to POST /api… with a JSON body. */
+export function post(path, body = {}) {
+  const headers = { "Content-Type": "application/json" };
+  return request(path, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+/** Run an asynchronous function; show the sentence of its error. */
+export async function attempt(work) {
+  try {
+    return await work();
+  } catch (error) {
+    toast(error.message);
+    return undefined;
+  }
+}
+
+/** Call onMessage for every message of a WebSocket; reconnect with back-off. onLost runs when it ends. */
+export function stream(path, onMessage, onLost = () => {}) {
+  let socket, timer, wait = 250, closed = false;
+  const offline = document.querySelector(".offline");
+  function connect() {
+    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/api${path}`);
+    socket.onmessage = (event) => {
+      wait = 250;
+      offline.hidden = true;
+      onMessage(JSON.parse(event.data));
+    };
+    socket.onclose = () => {
+      if (closed) return;
+      offline.hidden = wait < 500; // a single break is not worth a word
+      onLost();
+      timer = setTimeout(connect, wait);
+      wait = Math.min(8000, wait * 2);
+    };
+  }
+  connect();
+  return {
+    close() {
+      closed = true;
+      offline.hidden = true;
+      clearTimeout(timer);
+      socket.close();
+    },
+  };
+}
+
+/** Return what this browser remembers under a name, or the default. */
+export function remembered(name, otherwise) {
+  try {
+    return JSON.parse(localStorage.getItem(`azero.${name}`)) ?? otherwise;
+  } catch {
+    return otherwise;
+  }
+}
+
+/** Remember a value under a name in this browser. */
+export function remember(name, value) {
+  try {
+    localStorage.setItem(`azero.${name}`, JSON.stringify(value));
+  } catch { /* a private window may refuse; nothing depends on it */ }
+}

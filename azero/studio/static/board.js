@@ -1,0 +1,386 @@
+// A board as SVG from the server's description: squares, crossings, hexagons, or text. No game is known here.
+
+import { el, svg } from "./api.js";
+
+const S = 100; // units of a cell
+const R = S / Math.sqrt(3); // from a hexagon's centre to its corners
+const SMALLEST = 26; // pixels of a cell below which no number is written
+const LEAST_HEAT = 0.002; // share of the visits
+const PLAYERS = ["", "first", "second"];
+
+/** Return where cells lie: centres, outlines, and the size of the drawing. */
+function geometry({ kind, columns, rows }) {
+  const [width, height] = [columns.length, rows.length];
+  const hexagons = kind === "hexagons";
+  const place = (row, column) => hexagons
+    ? [(column + 0.5 + row / 2) * S, R + row * 1.5 * R] : [(column + 0.5) * S, (row + 0.5) * S];
+  const corner = (cell, number, radius = R) => {
+    const [x, y] = centre(cell);
+    const angle = (Math.PI / 180) * (60 * number - 30);
+    return [x + radius * Math.cos(angle), y + radius * Math.sin(angle)];
+  };
+  const centre = (cell) => place(Math.floor(cell / width), cell % width);
+  const outline = (cell, gap) => {
+    const [x, y] = centre(cell);
+    if (hexagons) return `M${[0, 1, 2, 3, 4, 5].map((n) => corner(cell, n, R - gap * 1.15).join(" ")).join("L")}Z`;
+    const side = S - 2 * gap, round = gap * 2;
+    return `M${x - S / 2 + gap + round} ${y - S / 2 + gap}h${side - 2 * round}q${round} 0 ${round} ${round}` +
+      `v${side - 2 * round}q0 ${round} ${-round} ${round}h${2 * round - side}q${-round} 0 ${-round} ${-round}` +
+      `v${2 * round - side}q0 ${-round} ${round} ${-round}z`;
+  };
+  return { place, centre, corner, outline, size: hexagons
+    ? [(width + (height - 1) / 2) * S, (height * 1.5 + 0.5) * R] : [width * S, height * S] };
+}
+
+/** Return the indices of Go's marked lines on a side of that many lines. */
+function starLines(count) {
+  if (count < 7) return [];
+  const edge = count < 12 ? 2 : 3;
+  return [...new Set([edge, ...(count % 2 ? [(count - 1) / 2] : []), count - 1 - edge])];
+}
+
+/** Return a circle's path, for holes. */
+const hole = ([x, y], r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
+
+/** Return what lies under the stones and what lies over them: the board without pieces. */
+function face(board, { place, centre, corner, outline, size: [w, h] }) {
+  const { kind, columns, rows, by_column: byColumn } = board;
+  const cells = [...Array(columns.length * rows.length).keys()];
+  if (byColumn) {
+    const panel = `M-8 0q0 -8 8 -8h${w}q8 0 8 8v${h}q0 8 -8 8h${-w}q-8 0 -8 -8z`;
+    return [[svg("rect", { class: "hole", x: 0, y: 0, width: w, height: h })],
+      [svg("path", { class: "panel", "fill-rule": "evenodd",
+        d: panel + cells.map((cell) => hole(centre(cell), 41)).join("") })]];
+  }
+  if (kind === "squares") return [cells.map((cell) => svg("path", { class: "tile", d: outline(cell, 2.5) })), []];
+  if (kind === "crossings") {
+    const lines = [
+      ...rows.map((_, row) => [place(row, 0), place(row, columns.length - 1)]),
+      ...columns.map((_, column) => [place(0, column), place(rows.length - 1, column)]),
+    ].map(([[x1, y1], [x2, y2]]) => svg("line", { class: "line", x1, y1, x2, y2 }));
+    const stars = starLines(rows.length).flatMap((row) => starLines(columns.length).map((column) => {
+      const [cx, cy] = place(row, column);
+      return svg("circle", { class: "star", cx, cy, r: 9 });
+    }));
+    return [[svg("rect", { class: "field", x: 0, y: 0, width: w, height: h, rx: 12 }), ...lines, ...stars], []];
+  }
+  const last = rows.length - 1, width = columns.length;
+  const edge = (player, list, corners, end) => svg("path", { class: `edge ${player}`,
+    d: `M${[...list.flatMap((cell) => corners.map((n) => corner(cell, n))), corner(list.at(-1), end)].join("L")}` });
+  return [[
+    edge("first", columns.map((_, column) => column), [4, 5], 0),
+    edge("first", columns.map((_, column) => last * width + column), [3, 2], 1),
+    edge("second", rows.map((_, row) => row * width), [4, 3], 3),
+    edge("second", rows.map((_, row) => row * width + width - 1), [0, 1], 1),
+    ...cells.map((cell) => svg("path", { class: "tile", d: outline(cell, 0) })),
+  ], []];
+}
+
+/** Return the labels of rows (left) and columns (below). */
+function labels({ kind, columns, rows }, { place, size: [, h] }, font) {
+  const at = (x, y, text) => svg("text", { x, y, dy: "0.35em", "font-size": font }, text);
+  const slant = kind === "hexagons" ? S / 4 : 0;
+  return [
+    ...rows.map((name, row) => at(place(row, 0)[0] - S / 2 - font * 0.9, place(row, 0)[1], name)),
+    ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, h + font * 0.9, name)),
+  ];
+}
+
+/** Return the action that a click on each cell plays: the one named as the cell, or the only one there. */
+export function actionsOfCells(board, moves) {
+  const named = new Map();
+  for (const move of moves) {
+    if (move.cell === null) continue;
+    named.set(move.cell, [...(named.get(move.cell) ?? []), move]);
+  }
+  const width = board.columns?.length ?? 1;
+  const chosen = new Map();
+  for (const [cell, here] of named) {
+    const name = `${board.columns[cell % width]}${board.rows[Math.floor(cell / width)]}`;
+    const move = here.find((each) => each.move === name) ?? (here.length === 1 ? here[0] : null);
+    if (move) chosen.set(cell, move.action);
+  }
+  return chosen;
+}
+
+/**
+ * Draw a board into an element. onMove(action), onIllegal(cell), onPoint(action or null).
+ * A small board shows only stones. Maps of heat and numbers are by action, those of marks by cell.
+ */
+export function makeBoard(element, board, options = {}) {
+  const { onMove, onIllegal = () => {}, onPoint = () => {}, label = "Board", small = false } = options;
+  if (board.kind === "text") return makeText(element, label);
+  const layout = geometry(board);
+  const [width, height] = [board.columns.length, board.rows.length];
+  const [w, h] = layout.size;
+  const font = small ? 0 : Math.max(w, h) * 0.019 + 3;
+  const radius = board.by_column ? 41 : { squares: 39, crossings: 47, hexagons: 36 }[board.kind];
+  const pad = small ? 6 : 12, left = pad + font * 1.6, tray = board.by_column && !small ? S * 0.94 : pad;
+  const box = [-left, -tray, w + left + pad, h + tray + (small ? pad : font * 1.9)];
+  const layers = Object.fromEntries(["under", "heat", "stones", "over", "numbers", "legal", "ghosts", "badges",
+    "preview", "labels"].map((name) => [name, svg("g", { class: name, "aria-hidden": "true" })]));
+  const [under, over] = face(board, layout);
+  layers.under.append(...under);
+  layers.over.append(...over);
+  if (!small) layers.labels.append(...labels(board, layout, font));
+  const hits = svg("g", { class: "hits" });
+  const root = svg("svg", { class: `board ${board.kind}${board.by_column ? " column" : ""}${small ? " small" : ""}`,
+    viewBox: box.map((each) => each.toFixed(1)).join(" "), role: onMove ? "grid" : "img", "aria-label": label },
+  ...Object.values(layers), hits);
+  element.replaceChildren(root);
+  element.style.setProperty("--ratio", (box[2] / box[3]).toFixed(4));
+
+  let position = null, actions = new Map(), active = false, pointed = null, pressed = null, focusCell = null;
+  let shares = new Map(), written = new Map();
+  const stones = new Map(); // cell -> {mark, node}
+  const cells = []; // the elements that take clicks and focus
+  const nameOf = (cell) => `${board.columns[cell % width]}${board.rows[Math.floor(cell / width)]}`;
+  const mover = () => PLAYERS[position.to_play + 1];
+
+  function stone(cell, player, extra = "") {
+    const [x, y] = layout.centre(cell);
+    return svg("g", { class: `stone ${player} ${extra}`, transform: `translate(${x} ${y})` },
+      svg("g", { class: "body" }, svg("circle", { class: "disc", r: radius }),
+        svg("circle", { class: "ring", r: radius * 0.62 }), svg("circle", { class: "pip", r: radius * 0.2 })));
+  }
+
+  /** Return the cell that a click on this cell means: in a column, where the piece will lie. */
+  function target(cell) {
+    if (!board.by_column || cell === null) return cell;
+    const column = [...actions.keys()].find((each) => each % width === cell % width);
+    return column ?? cell;
+  }
+
+  function point(cell) {
+    const aim = cell === null ? null : target(cell);
+    if (aim === pointed) return;
+    pointed = aim;
+    drawPreview();
+    onPoint(aim === null ? null : actions.get(aim) ?? null);
+  }
+
+  let handColumn = Math.floor((width - 1) / 2);
+  function drawPreview() {
+    layers.preview.replaceChildren();
+    if (!active || !onMove) return;
+    if (board.by_column) {
+      if (pointed !== null) handColumn = pointed % width;
+      const hand = stone(handColumn, mover(), "hand");
+      hand.setAttribute("transform", `translate(${(handColumn + 0.5) * S} ${-S * 0.47})`);
+      layers.preview.append(hand);
+    }
+    if (pointed !== null && actions.has(pointed)) layers.preview.append(stone(pointed, mover(), "soft"));
+  }
+
+  function play(cell) {
+    const aim = target(cell);
+    if (actions.has(aim)) onMove(actions.get(aim));
+    else onIllegal(aim);
+  }
+
+  const cellAt = (event) => {
+    const under = document.elementFromPoint(event.clientX, event.clientY)?.closest?.("[data-cell]");
+    return under && root.contains(under) ? Number(under.dataset.cell) : null;
+  };
+
+  function listen() {
+    root.addEventListener("pointerdown", (event) => {
+      if (event.button > 0) return;
+      pressed = cellAt(event);
+      point(pressed);
+    });
+    root.addEventListener("pointermove", (event) => point(cellAt(event)));
+    root.addEventListener("pointerleave", () => point(null));
+    root.addEventListener("pointercancel", () => { pressed = null; point(null); });
+    root.addEventListener("pointerup", (event) => {
+      const released = cellAt(event);
+      const meant = pressed !== null && released !== null && (board.by_column || released === pressed);
+      pressed = null;
+      if (event.pointerType !== "mouse") point(null);
+      if (meant) play(released);
+    });
+    hits.addEventListener("focusin", (event) => {
+      if (!event.target.matches(":focus-visible")) return;
+      moveFocus(Number(event.target.dataset.cell), false);
+      point(Number(event.target.dataset.cell));
+    });
+    hits.addEventListener("focusout", () => point(null));
+    hits.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.altKey || event.metaKey) return;
+      const [row, column] = [Math.floor(focusCell / width), focusCell % width];
+      const to = {
+        ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, column],
+        ArrowDown: [row + 1, column], Home: [row, 0], End: [row, width - 1],
+      }[event.key];
+      if (event.key === "Enter" || event.key === " ") play(focusCell);
+      else if (!to) return;
+      else if (to[0] >= 0 && to[0] < height && to[1] >= 0 && to[1] < width) moveFocus(to[0] * width + to[1], true);
+      event.preventDefault();
+      event.stopPropagation();
+    });
+  }
+
+  function moveFocus(cell, take) {
+    if (focusCell !== null) cells[focusCell].setAttribute("tabindex", "-1");
+    focusCell = cell;
+    cells[cell].setAttribute("tabindex", "0");
+    if (take) cells[cell].focus();
+  }
+
+  if (onMove && !small) {
+    for (let row = 0; row < height; row++) {
+      hits.append(svg("g", { role: "row" }, [...Array(width).keys()].map((column) => {
+        const cell = row * width + column;
+        cells[cell] = svg("path", { class: "hit", role: "gridcell", tabindex: "-1", "data-cell": cell,
+          d: layout.outline(cell, 0.01) });
+        return cells[cell];
+      })));
+    }
+    if (board.by_column) for (let column = 0; column < width; column++)
+      hits.append(svg("rect", { class: "hit", "data-cell": column, x: column * S, y: -tray, width: S, height: tray }));
+    moveFocus(board.by_column ? Math.floor(width / 2) : Math.floor(height / 2) * width + Math.floor(width / 2), false);
+    listen();
+  }
+
+  function drawStones() {
+    const fresh = position.marks.filter((mark, cell) => mark && stones.get(cell)?.mark !== mark).length;
+    const moving = fresh > 0 && stones.size > 0 && Math.abs(fresh) < Math.max(3, position.marks.length / 3);
+    position.marks.forEach((mark, cell) => {
+      const old = stones.get(cell);
+      if ((old?.mark ?? 0) === mark) return;
+      old?.node.remove();
+      stones.delete(cell);
+      if (!mark) return;
+      const how = !moving && fresh > 1 ? "" : board.by_column ? "fall" : old ? "turn" : "arrive";
+      const node = stone(cell, PLAYERS[mark], small ? "" : how);
+      if (how === "fall") node.style.setProperty("--fall", `${-(Math.floor(cell / width) + 1) * S}px`);
+      layers.stones.append(node);
+      stones.set(cell, { mark, node });
+    });
+    for (const [cell, { node }] of stones) node.classList.toggle("last", cell === position.last);
+  }
+
+  function describe() {
+    const symbols = board.symbols ?? [".", "X", "O"];
+    const primary = new Set(actions.keys());
+    cells.forEach((hit, cell) => {
+      const mark = position.marks[cell];
+      const words = [nameOf(cell), mark ? symbols[mark] : "empty"];
+      if (primary.has(cell)) words.push("can be played");
+      if (cell === position.last) words.push("last move");
+      const text = words.join(", ");
+      if (hit.getAttribute("aria-label") !== text) hit.setAttribute("aria-label", text);
+      hit.classList.toggle("can", active && primary.has(target(cell)));
+    });
+  }
+
+  function drawLegal() {
+    layers.legal.replaceChildren();
+    if (!active || small || !onMove) return;
+    for (const cell of actions.keys()) {
+      if (position.marks[cell]) continue;
+      const [cx, cy] = layout.centre(cell);
+      layers.legal.append(svg("circle", { class: shares.get(actions.get(cell)) ? "off" : "", cx, cy, r: 7,
+        "data-of": cell }));
+    }
+  }
+
+  function drawHeat() {
+    layers.heat.replaceChildren();
+    const best = Math.max(0, ...shares.values());
+    for (const [cell, action] of actions) {
+      const share = shares.get(action) ?? 0;
+      if (share < LEAST_HEAT || position.marks[cell]) continue;
+      const [cx, cy] = layout.centre(cell);
+      const round = board.by_column || board.kind === "crossings";
+      const attributes = { class: share === best ? "best" : "", "data-of": action,
+        "fill-opacity": (0.06 + 0.84 * (share / best) ** 0.9 * (0.35 + 0.65 * share ** 0.4)).toFixed(3) };
+      layers.heat.append(round ? svg("circle", { cx, cy, r: board.by_column ? 41 : 45, ...attributes })
+        : svg("path", { d: layout.outline(cell, 2.5), ...attributes }));
+    }
+    drawLegal();
+  }
+
+  function drawNumbers() {
+    layers.numbers.replaceChildren();
+    const pixels = (root.getBoundingClientRect().width / box[2]) * S;
+    const high = (root.getBoundingClientRect().height / box[3]) * S;
+    const cell = Math.min(pixels, high || pixels);
+    if (cell < SMALLEST || !written.size) return;
+    const most = cell < 42 ? 1 : cell < 68 ? 2 : 3;
+    const size = (Math.max(9.5, Math.min(17, cell * 0.24)) * S) / cell;
+    for (const [at, action] of actions) {
+      const lines = written.get(action)?.slice(0, most);
+      if (!lines || position.marks[at]) continue;
+      const [x, y] = layout.centre(at);
+      const rise = ((lines.length - 1) * size * 0.86 * 1.05) / 2;
+      layers.numbers.append(...lines.map((line, i) => svg("text", { class: i ? "minor" : "major", x,
+        y: y - rise + i * size * 0.92, dy: "0.35em", "font-size": i ? size * 0.76 : size }, line)));
+    }
+  }
+
+  const observer = new ResizeObserver(() => position && drawNumbers());
+  observer.observe(root);
+
+  return {
+    element: root,
+    /** Show a position of a table; active: whether a click plays. */
+    show(shown, canPlay = !shown.over) {
+      position = { last: null, moves: [], ...shown };
+      actions = actionsOfCells(board, position.moves);
+      active = canPlay;
+      shares = new Map();
+      written = new Map();
+      root.classList.toggle("active", active && Boolean(onMove));
+      drawStones();
+      this.ghosts([], 0);
+      layers.badges.replaceChildren();
+      drawHeat();
+      drawNumbers();
+      describe();
+      drawPreview();
+    },
+    /** Colour cells by share of visits: Map action -> share in [0, 1]. */
+    heat(map) {
+      shares = map;
+      drawHeat();
+    },
+    /** Write into cells: Map action -> lines of text, the most important first. */
+    numbers(map) {
+      written = map;
+      drawNumbers();
+    },
+    /** Show numbered stones to come, the players by turns; an empty list ends it. */
+    ghosts(list, firstMover) {
+      root.classList.toggle("ghosting", list.length > 0);
+      const seen = new Set();
+      layers.ghosts.replaceChildren(...list.flatMap((cell, i) => {
+        if (cell === null || seen.has(cell)) return [];
+        seen.add(cell);
+        const node = stone(cell, PLAYERS[((firstMover + i) % 2) + 1], "ghost");
+        node.append(svg("text", { class: "count", dy: "0.35em", "font-size": 38 }, i + 1));
+        return [node];
+      }));
+    },
+    /** Put a badge on cells: Map cell -> {class, text}. */
+    marks(map) {
+      layers.badges.replaceChildren(...[...map].map(([cell, mark]) => {
+        const [x, y] = layout.centre(cell);
+        const off = board.kind === "squares" && !board.by_column ? 33 : 26;
+        return svg("g", { class: `badge ${mark.class ?? mark}`, transform: `translate(${x + off} ${y - off})` },
+          svg("circle", { r: 15 }), mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
+      }));
+    },
+    focus: () => cells[focusCell]?.focus(),
+    close: () => observer.disconnect(),
+  };
+}
+
+/** A game without cells: its text; moves are buttons beside it. */
+function makeText(element, label) {
+  const text = el("pre", { class: "board-text", "aria-label": label });
+  element.replaceChildren(text);
+  const nothing = () => {};
+  return { element: text, show: (position) => { text.textContent = position.text; },
+    heat: nothing, numbers: nothing, ghosts: nothing, marks: nothing, focus: nothing, close: nothing };
+}
