@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ElementTree
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -98,3 +99,11 @@ def test_an_overlay_of_another_shape_is_refused() -> None:
     assert game.board
     with pytest.raises(ValueError, match="heat has shape"):
         draw(game.board, game.initial_state(), heat=np.zeros((2, 2)))
+
+
+def test_labels_of_any_characters_are_text() -> None:
+    game = make_game("tictactoe")
+    assert game.board
+    board = replace(game.board, columns=("<", "&", '"'))
+    written = {element.text for element in elements(draw(board, game.initial_state()), "text")}
+    assert {"<", "&", '"'} <= written

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator
+from html import escape
 
 import numpy as np
 
@@ -157,7 +158,7 @@ def line(start: tuple[float, float], end: tuple[float, float], colour: str, thic
 
 def text(at: tuple[float, float], content: str, colour: str) -> str:
     """Return text centred at a point."""
-    return f'<text x="{at[0]:.1f}" y="{at[1] + 5:.1f}" fill="{colour}">{content}</text>'
+    return f'<text x="{at[0]:.1f}" y="{at[1] + 5:.1f}" fill="{colour}">{escape(content)}</text>'
 
 
 def labels(board: Board, centre: Centre, slant: float) -> Iterator[str]:
