@@ -1,0 +1,177 @@
+"""Records as JSON, one game a line. `docs/records.md` documents the schema.
+
+The lines that `azero arena` and `azero play` write are read too; they have no schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from azero.config.schema import UserError
+from azero.records.record import (
+    MOST_NODES,
+    NONE,
+    MakeGame,
+    Node,
+    Record,
+    clean,
+    game_of,
+    move_names,
+    named_game,
+    number_in,
+    one_line,
+    read_object,
+    short,
+)
+from azero.records.walk import positions
+
+SCHEMA, VERSION = "azero.records", 1
+
+
+def write_json(record: Record) -> str:
+    """Return a record as one line of JSON, without the line feed."""
+    game, nodes = record.game, record.nodes
+    line = record.main_line()
+    content = {
+        "schema": SCHEMA,
+        "version": VERSION,
+        "game": game.name,
+        "options": game.options,
+        "players": [one_line(name) for name in record.players],
+        "moves": [game.action_name(nodes[place].action) for place in line[1:]],
+        "outcome": record.outcome,
+        "result": one_line(record.result),
+        "date": one_line(record.date),
+        "source": one_line(record.source),
+    }
+    plain = line == list(range(len(nodes))) and all(node == Node(node.parent, node.action) for node in nodes)
+    if not plain:
+        content["nodes"] = [written_node(record, node) for node in nodes]
+    return json.dumps(content, ensure_ascii=False)
+
+
+def written_node(record: Record, node: Node) -> dict[str, Any]:
+    """Return a node as JSON has it, without what is not known."""
+    name = record.game.action_name
+    content: dict[str, Any] = (
+        {} if node.parent == NONE else {"parent": node.parent, "move": name(node.action)}
+    )
+    if node.value is not None:
+        content["value"] = node.value
+    if node.visits is not None:
+        content["visits"] = node.visits
+    if node.policy:
+        content["policy"] = {name(action): share for action, share in node.policy.items()}
+    if node.comment:
+        content["comment"] = clean(node.comment)
+    return content
+
+
+def read_json_lines(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
+    """Yield the games of a file, one a line.
+
+    Args:
+        data: the file, UTF-8.
+        make: makes the game of a record from its name and options.
+
+    Raises:
+        UserError: a line is not a record, or a game of it cannot be played by azero's rules.
+    """
+    empty = True
+    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if not line.strip():
+            continue
+        empty = False
+        try:
+            record = read_line(line, make)
+        except UserError as error:
+            raise UserError(f"JSON, line {number}: {error}") from error
+        yield record
+    if empty:
+        raise UserError("this holds no record, because it is empty.")
+
+
+def read_line(line: bytes, make: MakeGame) -> Record:
+    """Return the record of a line."""
+    content = read_object(line, "this")
+    schema, version = content.get("schema", SCHEMA), content.get("version", VERSION)
+    if schema != SCHEMA or version != VERSION:
+        raise UserError(
+            f"this has schema {short(schema)}, version {short(version)}; this azero reads {SCHEMA}, "
+            f"version {VERSION}."
+        )
+    game = game_of(content, make)
+    players = expect(content, "players", list, ["", ""])
+    if len(players) != 2 or not all(isinstance(name, str) for name in players):
+        raise UserError(f"players must be two names, not {short(players)}.")
+    record = Record(
+        game,
+        players=(one_line(players[0]), one_line(players[1])),
+        outcome=number_in(content, "outcome", -1),
+        result=one_line(expect(content, "result", str, "")),
+        date=one_line(expect(content, "date", str, "")),
+        source=one_line(expect(content, "source", str, "")),
+    )
+    names = move_names(game)
+    if "nodes" in content:
+        read_nodes(record, expect(content, "nodes", list, []), names)
+    moves = expect(content, "moves", list, None)
+    if len(moves) > MOST_NODES:
+        raise UserError(f"it has more than {MOST_NODES:,} moves.")
+    if "nodes" not in content:
+        record.add_line([action_of(game.name, names, move) for move in moves])
+    positions(record)
+    played = [game.action_name(record.nodes[place].action) for place in record.main_line()[1:]]
+    if played != moves:
+        raise UserError("moves is not the main line of nodes.")
+    return record
+
+
+def read_nodes(record: Record, nodes: list[Any], names: dict[str, int]) -> None:
+    """Add the nodes of a line to a record."""
+    if len(nodes) > MOST_NODES:
+        raise UserError(f"it has more than {MOST_NODES:,} nodes.")
+    for number, content in enumerate(nodes):
+        if not isinstance(content, dict):
+            raise UserError(f"node {number} is not a JSON object.")
+        place = 0
+        if number:
+            parent = expect(content, "parent", int, None)
+            if not 0 <= parent < number:
+                raise UserError(
+                    f"node {number} must have a parent from 0 to {number - 1}, not {short(parent)}."
+                )
+            place = record.add(parent, action_of(record.game.name, names, content.get("move")))
+            if place != number:
+                raise UserError(f"node {number} repeats the move of node {place}.")
+        node = record.nodes[place]
+        node.value = number_in(content, "value", -1)
+        node.visits = expect(content, "visits", int, None) if "visits" in content else None
+        if node.visits is not None and not 0 <= node.visits <= 2**53:
+            raise UserError(f"visits={short(node.visits)} of node {number} must not be negative.")
+        policy = expect(content, "policy", dict, {})
+        for move in policy:
+            share = number_in(policy, move, 0)
+            if share is not None:
+                node.policy[action_of(record.game.name, names, move)] = share
+        node.comment = clean(expect(content, "comment", str, ""))
+
+
+def action_of(game: str, names: dict[str, int], move: object) -> int:
+    """Return the action of a move's name."""
+    if not isinstance(move, str) or move not in names:
+        raise UserError(f"{short(move)} is not a move of {game}.")
+    return names[move]
+
+
+def expect(content: dict[str, Any], name: str, kind: type, default: Any) -> Any:
+    """Return a member of an object that must have a type; None as the default: it must be there."""
+    value = content.get(name, default)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        raise UserError(f"{short(name)} must be a JSON {JSON_KINDS[kind]}, not {short(value)}.")
+    return value
+
+
+JSON_KINDS = {list: "list", str: "text", int: "whole number", dict: "object"}

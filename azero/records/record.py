@@ -1,0 +1,202 @@
+"""One game as people keep it: rules, players, a tree of moves with what searches found, and how it ended."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import reprlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from azero.config.schema import OPENSPIEL, UserError
+from azero.games import SHIPPED, installed_games, make_game
+from azero.games.game import Game
+
+NONE = -1  # the parent of the initial position, and the action that leads to it
+MOST_NODES = 50_000  # of a record that is read
+
+MakeGame = Callable[[str, dict[str, Any]], Game]  # (name, options) to the rules
+
+
+@dataclass
+class Node:
+    """A position of a game, and what a search of it found.
+
+    Attributes:
+        parent: the place of the position before, in `Record.nodes`.
+        action: the move that leads here.
+        value: of the position for the first player, in [-1, 1].
+        visits: simulations of the search.
+        policy: share of each action that the search considered.
+        comment: of a person.
+    """
+
+    parent: int = NONE
+    action: int = NONE
+    value: float | None = None
+    visits: int | None = None
+    policy: dict[int, float] = field(default_factory=dict)
+    comment: str = ""
+
+
+@dataclass
+class Record:
+    """A game, with variations.
+
+    Attributes:
+        game: its rules. Files keep name and options.
+        players: the first player's name and the other's.
+        outcome: for the first player, in [-1, 1]; None if the game has not ended.
+        result: how it ended, in SGF's words, if that is more than the outcome: "B+R" if the first player won
+            because the other one resigned.
+        date: such as "2026-11-23".
+        source: where the game comes from.
+        nodes: the tree. Node 0 is the initial position; the first child of a node continues its main line.
+    """
+
+    game: Game = field(compare=False)
+    players: tuple[str, str] = ("", "")
+    outcome: float | None = None
+    result: str = ""
+    date: str = ""
+    source: str = ""
+    nodes: list[Node] = field(default_factory=lambda: [Node()])
+
+    def __post_init__(self) -> None:
+        self._places = {(node.parent, node.action): place for place, node in enumerate(self.nodes)}
+
+    def add(self, parent: int, action: int) -> int:
+        """Return the place of the node after an action; it is made if it does not exist yet."""
+        place = self._places.setdefault((parent, action), len(self.nodes))
+        if place == len(self.nodes):
+            self.nodes.append(Node(parent, action))
+        return place
+
+    def add_line(self, actions: list[int], parent: int = 0) -> int:
+        """Add some actions one after the other; return the place of the last node."""
+        for action in actions:
+            parent = self.add(parent, action)
+        return parent
+
+    def children(self) -> list[list[int]]:
+        """Return the children of each node, in order."""
+        children: list[list[int]] = [[] for _ in self.nodes]
+        for place, node in enumerate(self.nodes):
+            if node.parent != NONE:
+                children[node.parent].append(place)
+        return children
+
+    def main_line(self) -> list[int]:
+        """Return the nodes of the main line, the initial position first."""
+        children, line = self.children(), [0]
+        while children[line[-1]]:
+            line.append(children[line[-1]][0])
+        return line
+
+    def path(self, place: int) -> list[int]:
+        """Return the actions from the initial position to a node."""
+        actions = []
+        while place > 0:
+            actions.append(self.nodes[place].action)
+            place = self.nodes[place].parent
+        return actions[::-1]
+
+
+def named_game(name: str, options: dict[str, Any]) -> Game:
+    """Return a game that a file names. A file never makes azero run another file.
+
+    Raises:
+        UserError: the game is not azero's, an installed package's or OpenSpiel's, or it refuses an option.
+    """
+    known = [*SHIPPED, *installed_games()]
+    if name not in known and (not name.startswith(OPENSPIEL) or name.endswith(".py")):
+        near = difflib.get_close_matches(name, known, n=1)
+        hint = f"did you mean {near[0]}" if near else f"known are {', '.join(known)}"
+        raise UserError(f"the record is of the game {short(name)}, which is unknown here; {hint}?")
+    return make_game(name, **options)
+
+
+def game_of(content: dict[str, Any], make: MakeGame) -> Game:
+    """Return the game with the name and options that were read from a file; `make` makes it.
+
+    Raises:
+        UserError: they are not a text and a dict of texts and numbers, or `make` refuses them.
+    """
+    name, options = content.get("game"), content.get("options", {})
+    simple = isinstance(options, dict) and all(
+        key.isidentifier() and isinstance(value, str | int | float) for key, value in options.items()
+    )
+    if not isinstance(name, str) or not simple or "name" in options:
+        raise UserError(f"game={short(name)} with options={short(options)} names no game.")
+    try:
+        return make(name, options)
+    except UserError as error:
+        raise UserError(" ".join(str(error).split())) from error
+
+
+def read_object(text: str | bytes, what: str) -> dict[str, Any]:
+    """Return an object written as JSON; `what` names it in messages.
+
+    Raises:
+        UserError: it is not JSON, or not an object.
+    """
+    try:
+        content = json.loads(text, parse_constant=no_constant)
+    except (ValueError, RecursionError) as error:
+        raise UserError(f"{what} is not JSON: {short(text[:50])}.") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{what} is not a JSON object: {short(content)}.")
+    return content
+
+
+def no_constant(name: str) -> float:
+    """Refuse NaN and Infinity, which JSON does not have."""
+    raise ValueError(name)
+
+
+def number_in(content: dict[str, Any], name: str, low: float) -> float | None:
+    """Return a number from `low` to 1 of a JSON object; None if it is null or missing.
+
+    Raises:
+        UserError: it is something else.
+    """
+    value = content.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= 1:
+        raise UserError(f"{short(name)} must be a number from {low} to 1, not {short(value)}.")
+    return float(value) + 0.0  # makes -0.0 plain
+
+
+def move_names(game: Game) -> dict[str, int]:
+    """Return the actions by their names."""
+    names: dict[str, int] = {}
+    for action in range(game.num_actions):
+        names.setdefault(game.action_name(action), action)
+    return names
+
+
+SHORT = reprlib.Repr()  # bounds depth and length
+SHORT.maxstring = SHORT.maxother = 50
+
+
+def short(value: object) -> str:
+    """Return something read from a file as a message shows it: quoted, on one line, cut."""
+    text = SHORT.repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+# Line ends become \n, other white space a space; further control characters and halves of characters go.
+CONTROL: dict[int, str | None] = dict.fromkeys((*range(32), *range(127, 160), *range(0xD800, 0xE000)))
+WHITE: dict[int, str | None] = {ord("\n"): "\n", ord("\t"): " ", ord("\v"): " ", ord("\f"): " "}
+
+
+def clean(text: str) -> str:
+    """Return a text without control characters, and with lines that end in a line feed."""
+    return text.replace("\r\n", "\n").replace("\n\r", "\n").replace("\r", "\n").translate(CONTROL | WHITE)
+
+
+def one_line(text: str) -> str:
+    """Return a text as `clean` does, with spaces for line feeds."""
+    return clean(text).replace("\n", " ")

@@ -1,0 +1,81 @@
+"""Play through the tree of a record: the position of every node, or the first move that is wrong.
+
+Letters: N nodes, S state words, R repetition words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from azero.config.schema import UserError
+from azero.games.game import rules_at
+from azero.kernels.compiled import kernel
+from azero.kernels.words import same_words
+from azero.records.record import Record, short
+
+ANYONE = -1  # a mover that is not known
+OVER, ILLEGAL, REPEATS, TURN = 1, 2, 3, 4  # what is wrong with a move
+WRONG = {
+    OVER: "comes after the end of the game",
+    ILLEGAL: "is not legal",
+    REPEATS: "repeats an earlier position, which is not legal",
+    TURN: "is played out of turn",
+}
+
+
+@kernel
+def walk(addresses, num_actions, parents, actions, movers, states, keys, legal):
+    """Write states [N, S] of all nodes. Return (the first node whose move is wrong, why); (0, 0) if none is.
+
+    parents, actions, movers: [N] int64. keys, legal: scratch, [N, R] and [A].
+    """
+    rules = rules_at(addresses)
+    rules.initial(states[0])
+    rules.repetition_key(states[0], keys[0])
+    for node in range(1, parents.shape[0]):
+        parent, action = parents[node], actions[node]
+        if rules.is_terminal(states[parent]):
+            return node, OVER
+        if movers[node] != ANYONE and movers[node] != rules.to_play(states[parent]):
+            return node, TURN
+        rules.legal_mask(states[parent], legal)
+        if not legal[action]:
+            return node, ILLEGAL
+        rules.step(states[parent], action, states[node])
+        if keys.shape[1] == 0:
+            continue
+        rules.repetition_key(states[node], keys[node])
+        if same_words(keys[node], keys[parent]):
+            continue
+        before = parents[parent]
+        while before >= 0:
+            if same_words(keys[node], keys[before]):
+                return node, REPEATS
+            before = parents[before]
+    return 0, 0
+
+
+def positions(record: Record, movers: Sequence[int] = ()) -> np.ndarray:
+    """Return the states of all nodes of a record, [N, S] uint64.
+
+    movers: who plays the move to each node, 0 for the first player, to be checked too.
+
+    Raises:
+        UserError: a move is not legal.
+    """
+    game, count = record.game, len(record.nodes)
+    states = np.zeros((count, game.state_words), np.uint64)
+    parents, actions = (
+        np.array([getattr(node, name) for node in record.nodes], np.int64) for name in ("parent", "action")
+    )
+    node, wrong = walk(
+        *(game.rule_addresses, game.num_actions, parents, actions),
+        np.array(movers or [ANYONE] * count, np.int64),
+        *(states, np.zeros((count, game.repetition_words), np.uint64), np.zeros(game.num_actions, np.bool_)),
+    )
+    if wrong:
+        path = record.path(node)
+        raise UserError(f"move {len(path)}, {short(game.action_name(path[-1]))}, {WRONG[wrong]}.")
+    return states
