@@ -1,13 +1,14 @@
 """Othello: UCT with short rollouts against random, minimax and flat Monte Carlo, published beside measured.
 
-    python scripts/experiments/othello_baselines.py
+    python scripts/experiments/othello_baselines.py  # limits in simulations
+    python scripts/experiments/othello_baselines.py --timed  # limits in milliseconds, with fewer games
 
 UCT rolls out 20 plies and counts discs, expands after 20 visits, C = sqrt(2). Three searches are compared.
 "As published" is the published code: it carries the result for the side at the root unchanged through the
 nodes of both sides and takes the logarithm of all simulations in every node; its `depth <= 20` plays 21 plies
-and its `> threshold` expands at the 21st visit. "Mended" is the text: the judgement turns at each level.
-"Worked table" is the text's example: an expanded move takes the largest UCB1 of its children. Limits in
-milliseconds belong to another machine; the published numbers of simulations stand for them here.
+and its `> threshold` expands at the 21st visit. "Corrected" is the text: the judgement turns at each level.
+"Worked table" is the text's example: an expanded move takes the largest UCB1 of its children. The source does
+not say how its minimax judges a position; here it counts discs or weighs squares.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ from azero.games import make_game
 GAMES = 400
 
 
-def uct(simulations: int, variant: str) -> PlayerSpec:
-    """UCT with that many simulations."""
-    options: dict[str, object] = {"num_simulations": simulations, "heuristic": "discs"}
+def uct(variant: str, **limit: object) -> PlayerSpec:
+    """UCT with a limit, `num_simulations` or `seconds`."""
+    options: dict[str, object] = {**limit, "heuristic": "discs"}
     if variant == "corrected":
         return player("uct", **options, rollout_depth=20, expansion_threshold=20)
     code = {"rollout_depth": 21, "expansion_threshold": 21, "log_of": "total"}
@@ -32,42 +33,80 @@ def uct(simulations: int, variant: str) -> PlayerSpec:
     return player("uct", **options, **code, expanded_score="children")
 
 
+RANDOM = ("random", player("random"))
+DISCS, SQUARES = (
+    (f"minimax, 2 plies, {name}", player("alpha_beta", depth=2, heuristic=name))
+    for name in ("discs", "squares")
+)
+FLAT = (
+    "flat Monte Carlo, 20 plies, 200 rollouts",
+    player("flat_monte_carlo", num_simulations=200, rollout_depth=20, heuristic="discs"),
+)
+
+
 def experiments(games: int) -> list[Experiment]:
-    """All matches."""
-    minimax = player("alpha_beta", depth=2, heuristic="discs")
-    flat = player("flat_monte_carlo", num_simulations=200, rollout_depth=20, heuristic="discs")
+    """The matches with limits in simulations."""
     matches = [
-        (200, "random", player("random"), "94 of 100"),
-        (2000, "random", player("random"), "100 of 100"),
-        (200, "minimax, 2 plies, counting discs", minimax, "32 to 67"),
-        (200, "flat Monte Carlo, 20 plies, 200 rollouts", flat, "63 to 34"),
+        (200, RANDOM, "94 of 100"),
+        (2000, RANDOM, "100 of 100"),
+        (200, DISCS, "32 to 67"),
+        (200, SQUARES, "32 to 67"),
+        (200, FLAT, "63 to 34"),
+    ]
+    few = [
+        (20, RANDOM, "94 of 100"),
+        (20, DISCS, "32 to 67"),
+        (20, SQUARES, "32 to 67"),
+        (20, FLAT, "63 to 34"),
     ]
     return [
         Experiment(
             f"UCT, {simulations:,} simulations, {variant}, v. {name}",
             said,
-            uct(simulations, variant),
+            uct(variant, num_simulations=simulations),
             other,
             games,
         )
-        for simulations, name, other, said in matches
-        for variant in ("as published", "corrected", "worked table")
-    ] + [
-        Experiment(
-            "UCT, 20 simulations, too few to expand, v. minimax, 2 plies, counting discs",
-            "",
-            uct(20, "corrected"),
-            minimax,
-            games,
+        for rows, variants in (
+            (matches, ("as published", "corrected", "worked table")),
+            (few, ("corrected",)),
         )
+        for simulations, (name, other), said in rows
+        for variant in variants
+    ]
+
+
+def timed_experiments(share: float) -> list[Experiment]:
+    """The matches with limits in time; a game with a second a move takes about half a minute."""
+    matches = [
+        (0.1, RANDOM, "94 of 100", 40),
+        (0.1, DISCS, "32 to 67", 40),
+        (0.1, SQUARES, "32 to 67", 40),
+        (0.1, FLAT, "63 to 34", 40),
+        (1.0, RANDOM, "100 of 100", 10),
+        (1.0, SQUARES, "", 10),
+    ]
+    return [
+        Experiment(
+            f"UCT, {seconds * 1000:.0f} ms, {variant}, v. {name}",
+            said,
+            uct(variant, seconds=seconds),
+            other,
+            share_of(games, share),
+        )
+        for seconds, (name, other), said, games in matches
+        for variant in ("as published", "corrected")
     ]
 
 
 def main() -> None:
     """Play everything."""
-    asked = parser(__doc__).parse_args()
-    rows = measure(make_game("othello"), experiments(share_of(GAMES, asked.share)), asked.seed)
-    print_table("othello_baselines", rows, asked.write)
+    options = parser(__doc__)
+    options.add_argument("--timed", action="store_true", help="play with limits in time instead")
+    asked = options.parse_args()
+    matches = timed_experiments(asked.share) if asked.timed else experiments(share_of(GAMES, asked.share))
+    rows = measure(make_game("othello"), matches, asked.seed)
+    print_table("othello_timed" if asked.timed else "othello_baselines", rows, asked.write)
 
 
 if __name__ == "__main__":
