@@ -49,6 +49,8 @@ def rooms(package: Path) -> list[Room]:
     while left:
         known = {each.name for each in ordered}
         free = [each for each in left if known.issuperset(each.imports)]
+        if not free:
+            raise SystemExit(f"{left[0].name} imports a room that does not exist, or a circle of rooms.")
         ordered += free
         left = [each for each in left if each not in free]
     return ordered

@@ -115,6 +115,7 @@ def test_importing_only_defines(name: str) -> None:
         ast.Import,
         ast.ImportFrom,
         ast.FunctionDef,
+        ast.AsyncFunctionDef,
         ast.ClassDef,
         ast.Assign,
         ast.AnnAssign,

@@ -43,18 +43,25 @@ class TrainedWorkers(NamedTuple):
     choice: InferenceChoice  # how the network is computed
 
 
-def load_for_one_game(config: Config, name: str, game: Game | None = None) -> Trained:
-    """Return a run's champion for a fast search of one position.
+def load_for_one_game(
+    config: Config, name: str, game: Game | None = None, file: Path | None = None
+) -> Trained:
+    """Return a run's champion, or its network in a file, for a fast search of one position.
 
     It infers a few rows on each core, or one small batch on a GPU. See `load_trained`.
     """
     if resolve_device(config.device) == "cuda":
-        return load_trained(config, name, MOST_ROWS, game)
-    return load_trained(config, name, FEW_ROWS, game, min(cores(), MOST_ROWS // FEW_ROWS))
+        return load_trained(config, name, MOST_ROWS, game, file=file)
+    return load_trained(config, name, FEW_ROWS, game, min(cores(), MOST_ROWS // FEW_ROWS), file)
 
 
 def load_trained(
-    config: Config, name: str, batch_size: int, game: Game | None = None, threads: int = 1
+    config: Config,
+    name: str,
+    batch_size: int,
+    game: Game | None = None,
+    threads: int = 1,
+    file: Path | None = None,
 ) -> Trained:
     """Return the champion of a run, computed by torch in fp32.
 
@@ -64,11 +71,12 @@ def load_trained(
         batch_size: rows of a network call.
         game: what the champion must be able to play; by default the run's own game.
         threads: calls side by side, which together are one batch.
+        file: another network of the run, instead of the champion.
 
     Raises:
         UserError: no such run, no champion yet, a damaged file, or a champion of another game.
     """
-    run, game, network = read_trained(config, name, game)
+    run, game, network = read_trained(config, name, game, file)
     choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
     parts = make_inferences(network, game, choice, threads)
     return Trained(game, parts[0] if threads == 1 else SideBySide(parts), search_of(run))

@@ -18,6 +18,7 @@ PROGRAMS = {
     "selfplay": "Run one stage alone: play one cycle's games.",
     "train": "Run one stage alone: train the next candidate.",
     "evaluate": "Run one stage alone: match candidate and champion.",
+    "studio": "Train, play and analyse in the browser.",
     "play": "Play against a champion, or against any other player.",
     "arena": "Run matches and tournaments between players.",
     "strength": "Measure a champion's mistakes on solved positions.",

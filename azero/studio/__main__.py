@@ -1,0 +1,157 @@
+"""`azero studio`: train, play and analyse in the browser."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from azero.cli.arguments import AUTO, FolderSettings, refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import Config, UserError, setting
+
+EXAMPLES = """
+
+game=my_game.py
+port=9000 open=false
+"""
+LOCAL = ("127.0.0.1", "localhost", "::1")
+PORT = 8643
+
+
+@dataclass(frozen=True)
+class StudioSettings(FolderSettings):
+    """Settings of the program."""
+
+    game: str = setting("", "A Python file of your own game, which the page then offers.")
+    games: str = setting("", "A folder of such files.")
+    port: int = setting(PORT, "Where the page is; 0: any free port.", between=(0, 65535))
+    open: bool = setting(True, "Open the page in the browser.")
+    host: str = setting(
+        "127.0.0.1", "The address to listen on. Others than this machine's need allow_remote=true."
+    )
+    allow_remote: bool = setting(
+        False, "Let other machines use the studio. Whoever has the token can train and play."
+    )
+    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
+
+
+def own_games(asked: StudioSettings) -> dict[str, Path]:
+    """Return the user's own games by name.
+
+    Raises:
+        UserError: a file or folder does not exist.
+    """
+    files = [Path(asked.game)] if asked.game else []
+    if asked.game and (not asked.game.endswith(".py") or not files[0].is_file()):
+        raise UserError(
+            f"game={asked.game} is not a Python file; games that azero knows are in the page already."
+        )
+    if asked.games:
+        if not Path(asked.games).is_dir():
+            raise UserError(f"games={asked.games} is not a folder.")
+        files += sorted(path for path in Path(asked.games).glob("*.py") if not path.name.startswith("_"))
+    return {path.stem: path.resolve() for path in files}
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens; on any port if the usual one is taken.
+
+    Raises:
+        UserError: the address cannot be used.
+    """
+    for wanted in (port, 0) if port == PORT else (port,):
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.socket(family, socket.SOCK_STREAM)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((host, wanted))
+            listening.listen(128)
+            return listening
+        except OSError as failure:
+            listening.close()
+            reason = failure
+    raise UserError(f"The studio cannot listen on {host} port {port}: {reason.strerror}.")
+
+
+def take_token(folder: Path) -> str:
+    """Return the token in a file that only the user may read, made if there is none.
+
+    It stays the same when the studio starts again, so that an open page goes on.
+    """
+    path = folder / "token"
+    with contextlib.suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(24))
+        if path.stat().st_mode & 0o077 == 0 and len(kept := path.read_text().strip()) >= 32:
+            return kept
+    return secrets.token_urlsafe(24)
+
+
+def serve(asked: StudioSettings) -> int:
+    """Run the server until Ctrl-C; return the exit status."""
+    if asked.host not in LOCAL and not asked.allow_remote:
+        raise UserError(f"host={asked.host} lets other machines in; set allow_remote=true if you want that.")
+    try:
+        import uvicorn
+
+        from azero.studio.server import make_app
+        from azero.studio.state import Studio
+    except ImportError as missing:
+        if (missing.name or "").partition(".")[0] not in ("uvicorn", "starlette", "websockets", "anyio"):
+            raise
+        raise UserError(
+            f'The studio needs {missing.name}; install it with: pip install "azero[studio]"'
+        ) from missing
+    games = own_games(asked)
+    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
+    studio = Studio(config, games)
+    for name in games:
+        studio.make_game(name)  # a broken file is refused before the page opens
+    listening = listen(asked.host, asked.port)
+    port = listening.getsockname()[1]
+    token = take_token(studio.folder)
+    shown = "127.0.0.1" if asked.host in LOCAL else asked.host
+    address = f"http://{shown}:{port}/?token={token}"
+    hosts = [*LOCAL, *([asked.host, socket.gethostname()] if asked.allow_remote else [])]
+    app = make_app(studio, token, hosts, port)
+    server = uvicorn.Server(
+        uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            ws_max_size=65536,
+            ws="websockets-sansio",
+            timeout_graceful_shutdown=2,
+            server_header=False,
+        )
+    )
+    print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
+    if asked.open:
+        webbrowser.open(address)
+    server.run(sockets=[listening])
+    return 0
+
+
+def studio_asked(words: Sequence[str]) -> int:
+    """Serve what the words of the command line ask for; return the exit status."""
+    texts = split_words(words)
+    asked = take_settings(texts, StudioSettings)
+    refuse_rest(texts, StudioSettings)
+    return serve(asked)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("studio", studio_asked, StudioSettings, EXAMPLES, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+"""A game with its variations: nodes reached by moves, and where in it the board stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from azero.games.game import Game
+from azero.games.kit.board import EMPTY, NO_CELL
+from azero.search.repetition import History
+from azero.studio.safety import Refused
+
+ONLY_GAME = np.zeros(1, np.int64)
+MOST_NODES = 20_000  # of one game with its variations
+START = 0  # the node of the initial position
+
+
+@dataclass
+class Node:
+    """A position of the game.
+
+    Attributes:
+        number: its place in `GameTree.nodes`.
+        parent: the node before it; None at the start.
+        action: the move that led here; -1 at the start.
+        state: [S] uint64.
+        value: what a search or the rules found, for the player who moves first in the game; None: unknown.
+        children: continuations, the main one first.
+    """
+
+    number: int
+    parent: Node | None
+    action: int
+    state: np.ndarray
+    value: float | None = None
+    children: list[Node] = field(default_factory=list)
+
+
+class GameTree:
+    """A game, its variations, and the node on the board.
+
+    Attributes:
+        nodes: by number; None where a variation was deleted.
+        current: the node on the board.
+    """
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        root = Node(START, None, -1, game.initial_state())
+        self.nodes: list[Node | None] = [root]
+        self.current = root
+
+    def find(self, number: object) -> Node:
+        """Return a node by its number; Refused: there is none."""
+        is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.nodes)
+        node = self.nodes[int(str(number))] if is_number else None
+        if node is None:
+            raise Refused(400, f"This game has no position {str(number)[:20]!r}.")
+        return node
+
+    def path(self, node: Node | None = None) -> list[Node]:
+        """Return the nodes from the start to a node, by default the current one."""
+        node, found = node or self.current, list[Node]()
+        while node is not None:
+            found.append(node)
+            node = node.parent
+        return found[::-1]
+
+    def line(self) -> list[Node]:
+        """Return the path to the current node and on to the end of its main continuation."""
+        found = self.path()
+        while found[-1].children:
+            found.append(found[-1].children[0])
+        return found
+
+    def banned(self, node: Node | None = None) -> np.ndarray | None:
+        """Return which actions the game's history forbids at a node, [A] bool; None: none of them."""
+        node = node or self.current
+        if not self.game.repetition_words:
+            return None
+        past = History(self.game, 1)
+        for before in self.path(node)[:-1]:
+            past.add(ONLY_GAME, before.state[None])
+        banned = past.banned(ONLY_GAME, node.state[None])
+        return None if banned is None else banned[0]
+
+    def legal(self, node: Node | None = None) -> np.ndarray:
+        """Return the moves that may be played at a node, [A] bool; none when the game is over."""
+        node = node or self.current
+        if self.is_over(node):
+            return np.zeros(self.game.num_actions, np.bool_)
+        legal, banned = self.game.legal_mask(node.state), self.banned(node)
+        return legal if banned is None else legal & ~banned
+
+    def is_over(self, node: Node | None = None) -> bool:
+        """Return whether the game is over at a node."""
+        node = node or self.current
+        return self.game.is_terminal(node.state) or len(self.path(node)) > self.game.max_plies
+
+    def mover(self, node: Node) -> int:
+        """Return who is to move at a node: 0 for the player who moves first in the game."""
+        return self.game.to_play(node.state)
+
+    def action_of(self, move: object) -> int:
+        """Return the legal action of a move's name or number; Refused: why it cannot be played."""
+        if self.is_over():
+            raise Refused(409, "The game is over.")
+        if isinstance(move, str):
+            try:
+                action = self.game.parse_action(move[:100])
+            except ValueError as mistake:
+                raise Refused(400, str(mistake)) from mistake
+        elif isinstance(move, int) and not isinstance(move, bool) and 0 <= move < self.game.num_actions:
+            action = move
+        else:
+            raise Refused(400, f"{str(move)[:20]!r} is not a move of this game.")
+        if not self.legal()[action]:
+            banned, name = self.banned(), self.game.action_name(action)
+            repeats = banned is not None and banned[action]
+            why = "it would repeat an earlier position" if repeats else "the rules forbid it here"
+            raise Refused(409, f"{name} is not legal: {why}.")
+        return action
+
+    def play(self, action: int) -> Node:
+        """Play a legal action at the current node, as a variation if another one was played there."""
+        node = next((child for child in self.current.children if child.action == action), None)
+        if node is None:
+            if len(self.nodes) >= MOST_NODES:
+                raise Refused(
+                    409, f"This game has {MOST_NODES:,} positions; delete a variation or start anew."
+                )
+            state = self.game.step(self.current.state, action)
+            node = Node(len(self.nodes), self.current, action, state)
+            self.nodes.append(node)
+            self.current.children.append(node)
+            if self.game.is_terminal(state):
+                node.value = self.game.first_outcome(state)
+        self.current = node
+        return node
+
+    def delete(self, node: Node) -> None:
+        """Delete a node and what follows; the board goes to its parent if it stood there."""
+        if node.parent is None:
+            raise Refused(409, "The start of the game cannot be deleted.")
+        if node in self.path():
+            self.current = node.parent
+        node.parent.children.remove(node)
+        doomed = [node]
+        while doomed:
+            gone = doomed.pop()
+            self.nodes[gone.number] = None
+            doomed += gone.children
+
+    def loss(self, node: Node) -> float | None:
+        """Return how much value the move to a node gave away, for who made it; None: unknown."""
+        if node.parent is None or node.value is None or node.parent.value is None:
+            return None
+        sign = 1.0 if self.mover(node.parent) == 0 else -1.0
+        return max(0.0, sign * (node.parent.value - node.value))
+
+    def cell(self, node: Node, action: int) -> int | None:
+        """Return the cell where an action at a node puts its piece; None: there is none, or no board."""
+        if self.game.board is None:
+            return None
+        cell = self.game.board.cell_of(node.state, action)
+        return None if cell == NO_CELL else int(cell)
+
+    def line_cells(self, node: Node, actions: tuple[int, ...]) -> list[int | None]:
+        """Return the cells of a line of actions that begins at a node."""
+        state, cells = node.state, list[int | None]()
+        for action in actions:
+            cells.append(self.cell(Node(-1, None, -1, state), action))
+            state = self.game.step(state, action)
+        return cells
+
+    def nodes_json(self) -> list[dict[str, Any]]:
+        """Return all nodes as the page reads them."""
+        return [
+            {
+                "id": node.number,
+                "parent": None if node.parent is None else node.parent.number,
+                "action": None if node.parent is None else node.action,
+                "move": None if node.parent is None else self.game.action_name(node.action),
+                "mover": None if node.parent is None else self.mover(node.parent),
+                "value": node.value,
+                "loss": self.loss(node),
+            }
+            for node in self.nodes
+            if node is not None
+        ]
+
+    def position_json(self) -> dict[str, Any]:
+        """Return the position on the board as the page reads it."""
+        node, game, board = self.current, self.game, self.game.board
+        over = self.is_over()
+        outcome = game.first_outcome(node.state) if game.is_terminal(node.state) else 0.0 if over else None
+        last = self.cell(node.parent, node.action) if node.parent else None
+        marks = board.marks(node.state).ravel().tolist() if board else []
+        if last is not None and marks[last] == EMPTY:
+            last = None  # the piece was taken
+        moves = [
+            {"action": action, "move": game.action_name(action), "cell": self.cell(node, action)}
+            for action in np.flatnonzero(self.legal()).tolist()
+        ]
+        return {
+            "marks": marks,
+            "to_play": self.mover(node),
+            "over": over,
+            "outcome": outcome,
+            "last": last,
+            "text": "" if board else game.format_state(node.state),
+            "moves": moves,
+        }
+
+
+def board_json(game: Game) -> dict[str, Any]:
+    """Return how the page draws the board of a game; kind "text" where it has none."""
+    board = game.board
+    if board is None:
+        nothing = {"columns": [], "rows": [], "symbols": [".", "X", "O"], "goals": ["", ""]}
+        return {"kind": "text", **nothing, "by_column": False}
+    width, start = len(board.columns), game.initial_state()
+    cells = [board.cell_of(start, action) for action in range(game.num_actions)]
+    return {
+        "kind": board.kind,
+        "columns": list(board.columns),
+        "rows": list(board.rows),
+        "symbols": list(board.symbols),
+        "goals": list(board.goals),
+        "by_column": len(board.rows) > 1 and [cell % width for cell in cells] == list(range(width)),
+    }

@@ -1,0 +1,315 @@
+"""Players that are ready to move: made when a side first needs them, and shared by all games.
+
+A network takes a second to load and a player has megabytes of trees, so two hundred open games must not have
+two hundred players. A player moves in one game at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from azero.cli.player_spec import (
+    PlayerSpec,
+    make_from_spec,
+    must_have_network,
+    needs_network,
+    parameters_of,
+    run_of,
+)
+from azero.config.schema import Config, UserError
+from azero.games.game import Game
+from azero.players import Advice, Player, make_player
+from azero.players.growing import GrowingSearch, Insight, growing_search
+from azero.players.pv_mcts import PvMcts
+from azero.players.uct import UctPlayer
+from azero.run.run import Run
+
+MOST_PLAYERS = 8  # kept ready
+MOST_SIMULATIONS = 200_000  # of one search; a tree of Go then takes 300 MB
+MOST_SECONDS = 60.0
+NICE = 10  # a run that trains goes before the studio's searches
+LOOK_SECONDS = 0.1  # between two reports of a search
+
+Report = Callable[[Insight], None]
+
+
+@dataclass(frozen=True)
+class Side:
+    """Who moves for one side of a game.
+
+    Attributes:
+        spec: the player; None: a person.
+        cycle: of the champion that plays; 0 without one.
+    """
+
+    spec: PlayerSpec | None = None
+    cycle: int = 0
+
+    @property
+    def title(self) -> str:
+        """How the page calls it."""
+        if self.spec is None:
+            return "you"
+        if self.cycle and self.spec.name == "pv_mcts":
+            return f"champion of {self.spec.options['run']}, cycle {self.cycle}"
+        return str(self.spec)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the side as the page reads it."""
+        if self.spec is None:
+            return {"kind": "person", "title": self.title}
+        options = {**self.spec.options, **({"cycle": self.cycle} if self.cycle else {})}
+        return {"kind": "player", "name": self.spec.name, "options": options, "title": self.title}
+
+
+PERSON = Side()
+
+
+@dataclass
+class Ready:
+    """A player that can move."""
+
+    player: Player
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class Pool:
+    """Players by game and side; the one used least recently leaves."""
+
+    def __init__(self, config: Config) -> None:
+        """`config`: where runs lie, and the device."""
+        self.config = config
+        self.ready: OrderedDict[tuple[str, str, str], Ready] = OrderedDict()
+        self.lock = threading.Lock()
+
+    def read_side(self, asked: object, game: Game) -> Side:
+        """Return the side that a page asks for, with its run and cycle named.
+
+        Raises:
+            UserError: an unknown player, option or run, or a value that is not allowed.
+        """
+        if not isinstance(asked, dict) or asked.get("kind") not in ("person", "player"):
+            raise UserError('A side must be {"kind": "person"} or {"kind": "player", "name": …}.')
+        if asked["kind"] == "person":
+            return PERSON
+        name, options = asked.get("name"), asked.get("options", {})
+        if not isinstance(name, str) or not isinstance(options, dict):
+            raise UserError("A player has a name and options.")
+        options = {str(key): value for key, value in options.items() if value is not None}
+        cycle = options.pop("cycle", 0)
+        spec = PlayerSpec(name, name, options)
+        check_bounds(spec)
+        if not needs_network(spec):
+            side = Side(spec)
+        else:
+            run = options.get("run") or run_of(game, self.config)
+            if run is None:
+                raise UserError(
+                    f"No run has a champion of this game yet, so {name} cannot play; train one first."
+                )
+            side = Side(
+                PlayerSpec(name, name, {**options, "run": check_run_name(run)}), self.cycle(str(run), cycle)
+            )
+        self.get(game, side)  # refuses what cannot play
+        return side
+
+    def cycle(self, run: str, asked: object) -> int:
+        """Return the cycle of a run's champion: the one asked for, or the newest for 0.
+
+        Raises:
+            UserError: the run has no such champion.
+        """
+        champion = Run.read(self.config, run).state.champion
+        if champion is None:
+            raise UserError(f"Run {run} has no champion yet.")
+        return champion.cycle if asked in (0, "", None) else self.file_of(run, asked)[1]
+
+    def file_of(self, run: str, cycle: object) -> tuple[Path, int]:
+        """Return the file of the champion of a cycle, and the cycle.
+
+        Raises:
+            UserError: the run does not keep it.
+        """
+        kept = Run.read(self.config, run)
+        for entry in kept.state.champions:
+            if entry.cycle == cycle:
+                return kept.paths.of(entry.file), entry.cycle
+        known = ", ".join(str(entry.cycle) for entry in kept.state.champions)
+        raise UserError(
+            f"Run {run} does not keep the champion of cycle {str(cycle)[:20]}; it keeps those of: {known}."
+        )
+
+    def get(self, game: Game, side: Side) -> Ready:
+        """Return the player of a side, made anew if it is not kept."""
+        assert side.spec is not None
+        key = (
+            game.name,
+            json.dumps(game.options, sort_keys=True),
+            json.dumps(side.to_json(), sort_keys=True),
+        )
+        with self.lock:
+            if key in self.ready:
+                self.ready.move_to_end(key)
+                return self.ready[key]
+        made = Ready(self.make(game, side))
+        with self.lock:
+            self.ready[key] = made
+            while len(self.ready) > MOST_PLAYERS:
+                self.ready.popitem(last=False)
+        return made
+
+    def make(self, game: Game, side: Side) -> Player:
+        """Return a new player of a side."""
+        spec = side.spec
+        assert spec is not None
+        if not side.cycle or self.cycle(str(spec.options["run"]), 0) == side.cycle:
+            return make_from_spec(spec, game, self.config, one_game=True)
+        from azero.champion.load import load_for_one_game
+
+        options = dict(spec.options)
+        run = str(options.pop("run"))
+        trained = load_for_one_game(self.config, run, game, self.file_of(run, side.cycle)[0])
+        if "search" in parameters_of(spec):
+            options = {"search": trained.search, **options}
+        return make_player(spec.name, game, inference=trained.inference, **options)
+
+    def search(self, game: Game, asked: dict[str, Any]) -> tuple[GrowingSearch, str]:
+        """Return a new search for an analysis, and who makes it.
+
+        Args:
+            game: the game.
+            asked: `player` (auto, uct or pv_mcts), `run`, `cycle`, `simulations` and `kind`.
+
+        Raises:
+            UserError: a value is not allowed, or no run has a champion.
+        """
+        name, run = asked.get("player", "auto"), asked.get("run") or None
+        if name == "auto":
+            run = run or run_of(game, self.config)
+            name = "pv_mcts" if run else "uct"
+        if name not in ("pv_mcts", "uct"):
+            raise UserError(f"{str(name)[:20]} cannot analyse; choose auto, pv_mcts or uct.")
+        options: dict[str, Any] = {"num_simulations": asked.get("simulations", 10_000)}
+        if name == "pv_mcts":
+            options |= {key: asked[key] for key in ("run", "cycle", "kind") if asked.get(key)}
+        cycle = options.pop("cycle", 0)
+        spec = PlayerSpec(name, name, options)
+        check_bounds(spec)
+        side = Side(spec)
+        if must_have_network(spec):
+            run = check_run_name(run or run_of(game, self.config))
+            side = Side(PlayerSpec(name, name, {**options, "run": run}), self.cycle(run, cycle))
+        title = "UCT" if name == "uct" else side.title
+        return growing_search(self.make(game, side)), title
+
+    def choose(
+        self,
+        game: Game,
+        side: Side,
+        state: np.ndarray,
+        banned: np.ndarray | None,
+        ply: int,
+        stopped: Callable[[], bool],
+        report: Report,
+    ) -> int | None:
+        """Return a side's move for a state [S]; None: it was stopped before there was one.
+
+        Args:
+            game: the game.
+            side: a player.
+            state: not terminal.
+            banned: moves [A] that the history forbids, or None.
+            ply: moves played so far.
+            stopped: whether the position is no longer on the board.
+            report: receives what a search has found, ten times a second, from a player that has a search.
+        """
+        ready = self.get(game, side)
+        with ready.lock:
+            if stopped():
+                return None
+            player, seed = ready.player, np.array([secrets.randbits(64)], np.uint64)
+            if isinstance(player, UctPlayer):
+                return grow(growing_search(player), state, banned, player.seconds, stopped, report)
+            player.new_games(seed)
+            if isinstance(player, PvMcts):
+                reader = growing_search(player)
+
+                def watch(_: Advice) -> bool:
+                    look(reader, report)
+                    return stopped()
+
+                player.watch = watch
+            try:
+                asked = None if banned is None else banned[None]
+                action = player.choose(state[None], np.zeros(1, np.int64), np.array([ply]), asked)
+            finally:
+                if isinstance(player, PvMcts):
+                    player.watch = None
+            return None if stopped() else int(action[0])
+
+
+def look(search: GrowingSearch, report: Report) -> None:
+    """Report what a search has found so far."""
+    if (insight := search.read()) is not None:
+        report(insight)
+
+
+def grow(
+    search: GrowingSearch,
+    state: np.ndarray,
+    banned: np.ndarray | None,
+    seconds: float,
+    stopped: Callable[[], bool],
+    report: Report,
+) -> int | None:
+    """Search a state [S] to the end, or for so many seconds if that is not 0; return the best move."""
+    search.begin(state, banned)
+    left = seconds or np.inf
+    while search.grow(min(left, LOOK_SECONDS)) and left > LOOK_SECONDS:
+        if stopped():
+            return None
+        left -= LOOK_SECONDS
+        look(search, report)
+    look(search, report)
+    insight = search.read()
+    return None if insight is None or stopped() else insight.best
+
+
+def check_bounds(spec: PlayerSpec) -> None:
+    """Refuse a player whose search would hold the server's memory or cores for long.
+
+    Raises:
+        UserError: a number beyond the bounds, an unknown player or option.
+    """
+    parameters = parameters_of(spec)
+    if "search" in spec.options or "inference" in spec.options:
+        raise UserError(f"{spec.name}: the search is the run's own; num_simulations can be set.")
+    for option, most in (("num_simulations", MOST_SIMULATIONS), ("seconds", MOST_SECONDS)):
+        value = spec.options.get(option)
+        if option in parameters and isinstance(value, int | float) and value > most:
+            raise UserError(f"{spec.name}: {option}={value:,} is more than the studio allows: {most:,}.")
+
+
+def check_run_name(run: object) -> str:
+    """Return the name of a run; UserError: it is no name, but such as a path."""
+    name = str(run)
+    if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
+        raise UserError(f"{name[:40]!r} is not the name of a run.")
+    return name
+
+
+def lower_priority() -> None:
+    """Let this thread and those that it starts use what other programs leave of the cores, on Linux."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

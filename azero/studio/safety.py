@@ -1,0 +1,175 @@
+"""Who may ask the studio for something: only the page that it has opened itself, on this machine.
+
+The address that the studio opens carries a random token, which becomes a cookie that no script can read. A
+page of another site can neither read an answer nor start anything: its requests lack the cookie (SameSite)
+and name another origin, and a name that points to this machine by DNS rebinding is not an allowed host.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import parse_qs
+
+from starlette.datastructures import Headers
+from starlette.requests import Request, cookie_parser
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MOST_BODY = 64_000  # bytes of a request
+MOST_RECORD = 1_000_000  # bytes of a game record
+HEADERS = {
+    "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+}
+SAFE_METHODS = ("GET", "HEAD")
+CLOSE_FORBIDDEN = 4403  # of a WebSocket: the reason is in the close message
+NO_TOKEN = "Open the address that azero studio has printed; this browser has not shown its token."
+
+
+class Refused(Exception):
+    """A request that is refused with an HTTP status and one sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.status = status
+
+
+def answer_to(failure: Exception) -> Response:
+    """Return the answer to a request that has failed: the sentence, and 400 for a user's mistake."""
+    status = failure.status if isinstance(failure, Refused) else 400
+    return JSONResponse({"error": str(failure)}, status)
+
+
+async def read_json(request: Request) -> dict[str, Any]:
+    """Return the JSON object in the body of a request.
+
+    Raises:
+        Refused: it is none, or too large.
+    """
+    try:
+        read = json.loads(await request.body() or b"{}")
+    except (ValueError, RecursionError) as mistake:
+        raise Refused(400, "The body of the request is not JSON.") from mistake
+    if not isinstance(read, dict):
+        raise Refused(400, "The body of the request must be a JSON object.")
+    return read
+
+
+class Guard:
+    """The outermost layer of the server: checks host, origin, token and size before anything is done.
+
+    Attributes:
+        token: what the browser must have shown once.
+        cookie: the name of the cookie that holds it; cookies of other ports keep out of the way.
+    """
+
+    def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], port: int) -> None:
+        """`hosts`: names by which the studio may be called, without the port."""
+        self.app, self.token, self.cookie = app, token, f"azero_studio_{port}"
+        bracketed = (f"[{host}]" if ":" in host else host for host in hosts)
+        self.hosts = {f"{host}:{port}".lower() for host in bracketed}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one request, or refuse it."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        try:
+            self.check_host(headers)
+            if scope["type"] == "http" and (shown := self.token_shown(scope)):
+                await self.welcome(shown)(scope, receive, send)
+                return
+            self.check(scope, headers)
+            if scope["type"] == "http":
+                await self.app(scope, bounded(scope, headers, receive), with_headers(send))
+            else:
+                await self.app(scope, receive, send)
+        except Refused as refusal:
+            if scope["type"] == "websocket":
+                await receive()  # the request to connect
+                await send({"type": "websocket.close", "code": CLOSE_FORBIDDEN, "reason": str(refusal)[:120]})
+                return
+            await answer_to(refusal)(scope, receive, with_headers(send))
+
+    def check_host(self, headers: Headers) -> None:
+        """Refuse a request that names another host."""
+        if headers.get("host", "").lower() not in self.hosts:
+            raise Refused(403, "This studio has another address; open the one that azero studio has printed.")
+
+    def check(self, scope: Scope, headers: Headers) -> None:
+        """Refuse a request without the token, or one of another site's page that could change something."""
+        changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
+        origin = headers.get("origin")
+        if changes and origin is None and headers.get("sec-fetch-site", "same-origin") != "same-origin":
+            raise Refused(403, "A page of another site must not use the studio.")
+        if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
+            raise Refused(403, "A page of another site must not use the studio.")
+        open_to_all = scope["type"] == "http" and scope["path"].startswith("/static/") and not changes
+        cookies = cookie_parser(headers.get("cookie", ""))
+        if not open_to_all and not self.is_token(cookies.get(self.cookie, "")):
+            raise Refused(403, NO_TOKEN)
+
+    def token_shown(self, scope: Scope) -> str:
+        """Return the token if the address of a GET of the page carries the right one, else ""."""
+        if scope["method"] != "GET" or scope["path"] != "/":
+            return ""
+        shown = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        return shown if self.is_token(shown) else ""
+
+    def is_token(self, text: str) -> bool:
+        """Check a token, in a time that does not tell how much of it is right."""
+        return hmac.compare_digest(text.encode(), self.token.encode())
+
+    def welcome(self, token: str) -> Response:
+        """Return the answer that puts the token into a cookie and out of the address."""
+        answer = RedirectResponse("/", 303, headers={**HEADERS, "cache-control": "no-store"})
+        answer.set_cookie(self.cookie, token, httponly=True, samesite="strict", max_age=30 * 86_400)
+        return answer
+
+
+def bounded(scope: Scope, headers: Headers, receive: Receive) -> Receive:
+    """Return `receive` that refuses a body beyond its bound, whatever length the request promises."""
+    most = MOST_RECORD if scope["path"] == "/api/records" else MOST_BODY
+    too_large = f"The request is larger than {most // 1000:,} kB."
+    promised = headers.get("content-length", "0")
+    if not promised.isdecimal() or int(promised) > most:
+        raise Refused(413, too_large)
+    seen = 0
+
+    async def receive_bounded() -> Message:
+        nonlocal seen
+        message = await receive()
+        seen += len(message.get("body", b""))
+        if seen > most:
+            raise Refused(413, too_large)
+        return message
+
+    return receive_bounded
+
+
+def with_headers(send: Send) -> Send:
+    """Return `send` that adds the headers of every answer."""
+
+    async def send_more(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            present = {name for name, _ in message["headers"]}
+            extra = {**HEADERS, "cache-control": "no-cache"}
+            message["headers"] = [
+                *message["headers"],
+                *(
+                    (name.encode(), text.encode())
+                    for name, text in extra.items()
+                    if name.encode() not in present
+                ),
+            ]
+        await send(message)
+
+    return send_more

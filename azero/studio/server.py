@@ -1,0 +1,365 @@
+"""The studio's server: its state, its routes, and the page's files."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import contextlib
+import inspect
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from omegaconf import OmegaConf
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Mount, Route, WebSocketRoute
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from azero.cli.help import description
+from azero.cli.overrides import conf_files
+from azero.config.schema import Config, UserError
+from azero.games import SHIPPED
+from azero.games.game import Game
+from azero.players import MODULES, maker_of
+from azero.run.folder import names_of_runs
+from azero.run.run import Run
+from azero.studio.safety import Guard, Refused, answer_to, read_json
+from azero.studio.state import Studio, route, table_of
+from azero.studio.tables import Table
+from azero.truth.summary import game_title
+
+STATIC = Path(__file__).parent / "static"
+RULES = Path(__file__).parent.parent / "games"
+HINT_SIMULATIONS = 400
+EXACT_SECONDS = 2.0  # of solving one position
+
+
+async def list_games(studio: Studio, request: Request) -> Response:
+    """GET /games: all games, recipes and runs."""
+
+    def read() -> dict[str, Any]:
+        return {
+            "games": [game_json(studio, name) for name in studio.games],
+            "recipes": [
+                {"name": name, "game": recipe_game(path), "about": description(path)}
+                for name, path in sorted(conf_files("experiment").items())
+            ],
+            "runs": names_of_runs(studio.config),
+        }
+
+    return JSONResponse(await studio.run_in_thread(read))
+
+
+def game_json(studio: Studio, name: str) -> dict[str, Any]:
+    """Return a game as the page reads it, with its default options."""
+    own = name in studio.own_games
+    return {"name": name, "title": game_title(name), "own": own, "options": options_of(studio, name)}
+
+
+def options_of(studio: Studio, name: str) -> dict[str, Any]:
+    """Return the default options of a game, read from the text of its file.
+
+    Importing the rules of all games would compile them, which takes half a minute on a new machine.
+    """
+    files = conf_files("game")
+    if name not in SHIPPED and name in files:
+        known = OmegaConf.to_container(OmegaConf.load(files[name]))
+        assert isinstance(known, dict)
+        return options_of(studio, str(known.get("name", ""))) | dict(known.get("options") or {})
+    path = studio.own_games.get(name, RULES / f"{name}.py")
+    if name not in SHIPPED and name not in studio.own_games:
+        return {}
+    for part in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(part, ast.FunctionDef) and part.name == "make_game":
+            names = [argument.arg for argument in part.args.args][-len(part.args.defaults) :]
+            pairs = zip(names, part.args.defaults, strict=False)
+            return {
+                option: ast.literal_eval(value) for option, value in pairs if isinstance(value, ast.Constant)
+            }
+    return {}
+
+
+def recipe_game(path: Path) -> str:
+    """Return the file of conf/game that a recipe names; tictactoe is the default."""
+    found = re.search(r"override /game: *([\w.-]+)", path.read_text(encoding="utf-8", errors="replace"))
+    return found[1] if found else "tictactoe"
+
+
+async def list_players(studio: Studio, request: Request) -> Response:
+    """GET /players?game=: all players with their options, and the champions of the game."""
+    name = request.query_params.get("game", "tictactoe")
+    options = read_options(request)
+
+    def read() -> dict[str, Any]:
+        game = studio.make_game(name, options)
+        return {
+            "players": [player_json(each) for each in MODULES],
+            "champions": champions_of(studio.config, game),
+        }
+
+    return JSONResponse(await studio.run_in_thread(read))
+
+
+def read_options(request: Request) -> dict[str, Any]:
+    """Return the options of a game in a request's address, a JSON object."""
+    try:
+        options = json.loads(request.query_params.get("options", "{}"))
+    except (ValueError, RecursionError) as mistake:
+        raise Refused(400, "options in the address is not JSON.") from mistake
+    if not isinstance(options, dict):
+        raise Refused(400, "options in the address must be a JSON object.")
+    return options
+
+
+def player_json(name: str) -> dict[str, Any]:
+    """Return a player and its options as the page reads them."""
+    make = maker_of(name)
+    parameters = inspect.signature(make).parameters
+    about, texts = documentation(inspect.getdoc(inspect.getmodule(make)) or "", inspect.getdoc(make) or "")
+    kinds = {"int": "int", "float": "float", "bool": "bool"}
+    return {
+        "name": name,
+        "about": about,
+        "network": "inference" in parameters,
+        "options": [
+            {
+                "name": option,
+                "kind": kinds.get(str(parameter.annotation).partition(" ")[0], "str"),
+                "default": parameter.default,
+                "about": texts.get(option, ""),
+            }
+            for option, parameter in parameters.items()
+            if option not in ("game", "inference", "search")
+        ],
+    }
+
+
+def documentation(module: str, maker: str) -> tuple[str, dict[str, str]]:
+    """Return a player's one line from its module's docstring, and what its maker's says of each option."""
+    arguments = maker.partition("Args:\n")[2].partition("\nRaises:")[0]
+    found = re.findall(r"^    (\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
+    texts = {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
+    return " ".join(module.partition("\n\n")[0].split()), texts
+
+
+def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:
+    """Return the runs that have champions of a game, the one used last first."""
+    from azero.cli.player_spec import has_learned
+    from azero.run.folder import last_used
+
+    names = [name for name in names_of_runs(config) if has_learned(name, game, config)]
+    return [
+        {"run": name, "cycle": cycles[-1], "cycles": cycles}
+        for name in sorted(names, key=lambda name: -last_used(config, name))
+        if (cycles := [entry.cycle for entry in Run.read(config, name).state.champions])
+    ]
+
+
+async def open_table(studio: Studio, request: Request) -> Response:
+    """POST /tables: begin a game."""
+    asked = await read_json(request)
+    sides, moves = asked.get("sides", [{"kind": "person"}, {"kind": "person"}]), asked.get("moves", [])
+    if not isinstance(sides, list) or not isinstance(moves, list):
+        raise Refused(400, "sides and moves must be lists.")
+    game = await studio.run_in_thread(studio.make_game, asked.get("game", "tictactoe"), asked.get("options"))
+    table = await studio.tables.open(game, sides, moves)
+    return JSONResponse(table.to_json(), 201)
+
+
+async def read_table(studio: Studio, request: Request) -> Response:
+    """GET /tables/{id}: the table."""
+    return JSONResponse(table_of(studio, request).to_json())
+
+
+async def change_table(studio: Studio, request: Request) -> Response:
+    """POST /tables/{id}/{verb}: do something with the game."""
+    table, asked, verb = table_of(studio, request), await read_json(request), request.path_params["verb"]
+    match verb:
+        case "move":
+            table.move(asked.get("move", asked.get("action")))
+        case "go":
+            table.go(asked.get("node"))
+        case "undo":
+            table.undo()
+        case "delete":
+            table.delete(asked.get("node"))
+        case "resign":
+            table.resign()
+        case "play":
+            table.play(asked.get("paused"), asked.get("delay"))
+        case "step":
+            table.step()
+        case "analyse":
+            table.analyse(asked)
+        case "review":
+            table.review()
+        case "sides":
+            sides = asked.get("sides")
+            if not isinstance(sides, list) or len(sides) != 2:
+                raise Refused(400, "sides must be a list of two.")
+            table.seat(await studio.tables.read_sides(table.game, sides))
+        case "hint":
+            return JSONResponse(await hint(studio, table))
+        case _:
+            raise Refused(404, f"A game cannot {verb[:40]!r}.")
+    return JSONResponse(table.to_json())
+
+
+async def hint(studio: Studio, table: Table) -> dict[str, Any]:
+    """Return a good move for the position on the board, with its value for the player to move."""
+    if table.is_over():
+        raise Refused(409, "The game is over.")
+    node, banned = table.tree.current, table.tree.banned()
+
+    def search() -> dict[str, Any]:
+        search, by = studio.pool.search(table.game, {"simulations": HINT_SIMULATIONS})
+        search.begin(node.state, banned)
+        while search.grow(1.0):
+            pass
+        insight = search.read()
+        assert insight is not None
+        best = next(move for move in insight.moves if move.action == insight.best)
+        return {"by": by, **table.move_json(node, best)}
+
+    return await table.in_thread(search)
+
+
+async def read_search(studio: Studio, request: Request) -> Response:
+    """GET /tables/{id}/search?path=3,2: the moves at a node of the search tree."""
+    table, text = table_of(studio, request), request.query_params.get("path", "")
+    if not re.fullmatch(r"(\d{1,6}(,\d{1,6}){0,1000})?", text):
+        raise Refused(400, "path must be numbers of actions with commas between.")
+    path = [int(word) for word in text.split(",") if word]
+    return JSONResponse({"moves": await studio.run_in_thread(table.read_tree, path)})
+
+
+async def read_exact(studio: Studio, request: Request) -> Response:
+    """GET /tables/{id}/exact: the exact values of all legal moves for the player to move, if known."""
+    table = table_of(studio, request)
+    node, legal = table.tree.current, table.tree.legal()
+
+    def solve() -> dict[str, Any]:
+        from azero.truth.positions import worth
+        from azero.truth.solvers import make_oracle
+
+        if not legal.any():
+            return {"known": False, "why": "The game is over."}
+        try:
+            scores = make_oracle(table.game, EXACT_SECONDS).score_moves(node.state)
+        except UserError as mistake:
+            return {"known": False, "why": str(mistake)}
+        values = worth(np.asarray(scores))
+        return {
+            "known": True,
+            "values": {str(action): int(values[action]) for action in np.flatnonzero(legal)},
+        }
+
+    return JSONResponse(await table.in_thread(solve))
+
+
+async def stream_table(studio: Studio, socket: WebSocket) -> None:
+    """WS /tables/{id}/stream: the table at each change, and what searches find."""
+    await socket.accept()
+    try:
+        table = studio.tables.find(socket.path_params["id"])
+        queue = table.watch()
+    except Refused as refusal:
+        await socket.send_json({"type": "error", "status": refusal.status, "error": str(refusal)})
+        await socket.close(4000 + refusal.status)
+        return
+
+    async def send() -> None:
+        while True:
+            await socket.send_json(await queue.get())
+
+    async def wait_for_end() -> None:
+        while True:
+            await socket.receive_text()
+
+    tasks = [asyncio.create_task(send()), asyncio.create_task(wait_for_end())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        table.watchers.discard(queue)
+        for task in tasks:
+            task.cancel()
+        results = await asyncio.gather(*tasks, return_exceptions=True)
+        with contextlib.suppress(WebSocketDisconnect, asyncio.CancelledError, RuntimeError):
+            for result in results:
+                if isinstance(result, Exception):
+                    raise result
+
+
+async def page(request: Request) -> Response:
+    """GET /: the page."""
+    return FileResponse(STATIC / "index.html")
+
+
+async def refuse(request: Request, failure: Exception) -> Response:
+    """Answer a request that has failed with a sentence."""
+    if isinstance(failure, HTTPException):
+        sentence = {404: "There is nothing at this address.", 405: "This address does not do that."}
+        return JSONResponse({"error": sentence.get(failure.status_code, failure.detail)}, failure.status_code)
+    return answer_to(failure)
+
+
+async def crash(request: Request, failure: Exception) -> Response:
+    """Answer a request that has met a fault of the studio."""
+    return JSONResponse(
+        {"error": f"The studio failed: {type(failure).__name__}; its terminal says more."}, 500
+    )
+
+
+def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp:
+    """Return the server as an ASGI application.
+
+    Args:
+        studio: its state.
+        token: what a browser must have shown once.
+        hosts: names by which it may be called.
+        port: where it listens.
+    """
+    routes = [
+        Route("/", page),
+        route(studio, "/games", "GET", list_games),
+        route(studio, "/players", "GET", list_players),
+        route(studio, "/tables", "POST", open_table),
+        route(studio, "/tables/{id}", "GET", read_table),
+        route(studio, "/tables/{id}/search", "GET", read_search),
+        route(studio, "/tables/{id}/exact", "GET", read_exact),
+        *(each for module in MORE_ROUTES for each in module(studio)),
+        route(studio, "/tables/{id}/{verb}", "POST", change_table),
+        WebSocketRoute("/api/tables/{id}/stream", socket_endpoint(studio)),
+        Mount("/static", StaticFiles(directory=STATIC), name="static"),
+    ]
+
+    @contextlib.asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        for table in studio.tables.tables.values():
+            table.close()
+        for close in studio.closing:
+            close()
+
+    handlers: dict[Any, Any] = {UserError: refuse, Refused: refuse, HTTPException: refuse, Exception: crash}
+    return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
+
+
+MORE_ROUTES: list[Callable[[Studio], list[Route]]] = []
+
+
+def socket_endpoint(studio: Studio) -> Callable[[WebSocket], Awaitable[None]]:
+    """Return the endpoint of a table's stream."""
+
+    async def endpoint(socket: WebSocket) -> None:
+        await stream_table(studio, socket)
+
+    return endpoint

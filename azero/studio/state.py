@@ -1,0 +1,111 @@
+"""The state of the server, which every route is about."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from azero.cli.arguments import load_game
+from azero.cli.overrides import conf_files
+from azero.config.schema import OPENSPIEL, Config, UserError
+from azero.games import SHIPPED, installed_games
+from azero.games.game import Game
+from azero.studio.pool import Pool
+from azero.studio.tables import Table, Tables, in_thread
+
+OPENSPIEL_NAME = re.compile(re.escape(OPENSPIEL) + r"[a-z0-9_]{1,60}(\([a-z0-9_=,.]{0,100}\))?")
+MOST_OPTIONS = 20
+T = TypeVar("T")
+
+
+@dataclass
+class Studio:
+    """The state of the server.
+
+    Attributes:
+        config: where runs lie, and the device.
+        own_games: the user's own game files by the name that the page shows.
+        folder: logs and records of what the studio starts.
+        busy: returns what else uses the cores, such as a run that trains; "" for nothing.
+    """
+
+    config: Config
+    own_games: dict[str, Path] = field(default_factory=dict)
+    busy: Callable[[], str] = lambda: ""
+
+    def __post_init__(self) -> None:
+        self.folder = Path(self.config.data) / "studio"
+        self.pool = Pool(self.config)
+        self.tables = Tables(self.pool, lambda: self.busy(), self.report)
+        self.closing: list[Callable[[], None]] = []  # called when the server ends
+
+    async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Return what a function returns, called in a thread."""
+        return await in_thread(lambda: function(*arguments))
+
+    def report(self, failure: Exception) -> None:
+        """Print an unexpected error to the server's terminal."""
+        traceback.print_exception(failure)
+
+    @property
+    def games(self) -> list[str]:
+        """The names of all games that the page may ask for, beside those of OpenSpiel."""
+        files = [name for name in conf_files("game") if name != "openspiel"]
+        return [
+            *dict.fromkeys([*SHIPPED, *sorted(files), *sorted(installed_games()), *sorted(self.own_games)])
+        ]
+
+    def place_of(self, name: object) -> str:
+        """Return what `make_game` calls a game that the page asks for; UserError: it may not be used."""
+        if isinstance(name, str):
+            if name in self.own_games:
+                return str(self.own_games[name])
+            own = [path for path in map(str, self.own_games.values()) if path == name]
+            if own or name in self.games or OPENSPIEL_NAME.fullmatch(name):
+                return name
+        raise UserError(f"There is no game {str(name)[:60]!r} here; choose one of: {', '.join(self.games)}.")
+
+    def make_game(self, name: object, options: object = None) -> Game:
+        """Return a game that the page asks for, with options.
+
+        Raises:
+            UserError: it may not be used, or refuses an option.
+        """
+        options = {} if options is None else options
+        if not isinstance(options, dict) or len(options) > MOST_OPTIONS:
+            raise UserError("options must be an object with the game's options.")
+        if not all(isinstance(value, int | float | bool | str) for value in options.values()):
+            raise UserError("The options of a game are numbers, words, true or false.")
+        return load_game(self.place_of(name), {str(key): value for key, value in options.items()})
+
+    def name_of(self, game: Game) -> str:
+        """Return the name by which the page asks for a game."""
+        for name, path in self.own_games.items():
+            if game.name in (name, str(path)):
+                return name
+        return game.name
+
+
+Handler = Callable[[Studio, Request], Awaitable[Response]]
+
+
+def route(studio: Studio, path: str, method: str, handler: Handler) -> Route:
+    """Return a route below /api."""
+
+    async def endpoint(request: Request) -> Response:
+        return await handler(studio, request)
+
+    return Route(f"/api{path}", endpoint, methods=[method])
+
+
+def table_of(studio: Studio, request: Request) -> Table:
+    """Return the table that a request is about."""
+    return studio.tables.find(request.path_params["id"])
