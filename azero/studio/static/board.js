@@ -5,7 +5,9 @@ import { el, svg } from "./api.js";
 const S = 100; // units of a cell
 const R = S / Math.sqrt(3); // from a hexagon's centre to its corners
 const SMALLEST = 26; // pixels of a cell below which no number is written
+const MANY = 0.6; // of the empty cells: then those that are not legal are marked, else those that are
 const LEAST_HEAT = 0.002; // share of the visits
+const LAYERS = "under heat stones over numbers legal ghosts badges preview labels".split(" ");
 const PLAYERS = ["", "first", "second"];
 
 /** Return where cells lie: centres, outlines, and the size of the drawing. */
@@ -22,11 +24,11 @@ function geometry({ kind, columns, rows }) {
   const centre = (cell) => place(Math.floor(cell / width), cell % width);
   const outline = (cell, gap) => {
     const [x, y] = centre(cell);
-    if (hexagons) return `M${[0, 1, 2, 3, 4, 5].map((n) => corner(cell, n, R - gap * 1.15).join(" ")).join("L")}Z`;
-    const side = S - 2 * gap, round = gap * 2;
-    return `M${x - S / 2 + gap + round} ${y - S / 2 + gap}h${side - 2 * round}q${round} 0 ${round} ${round}` +
-      `v${side - 2 * round}q0 ${round} ${-round} ${round}h${2 * round - side}q${-round} 0 ${-round} ${-round}` +
-      `v${2 * round - side}q0 ${-round} ${round} ${-round}z`;
+    if (hexagons) return `M${[0, 1, 2, 3, 4, 5].map((n) => corner(cell, n, R - gap).join(" ")).join("L")}Z`;
+    const round = gap * 2, side = S - 2 * gap - 2 * round;
+    return `M${x - side / 2} ${y - side / 2 - round}h${side}q${round} 0 ${round} ${round}v${side}` +
+      `q0 ${round} ${-round} ${round}h${-side}q${-round} 0 ${-round} ${-round}v${-side}` +
+      `q0 ${-round} ${round} ${-round}z`;
   };
   return { place, centre, corner, outline, size: hexagons
     ? [(width + (height - 1) / 2) * S, (height * 1.5 + 0.5) * R] : [width * S, height * S] };
@@ -52,7 +54,8 @@ function face(board, { place, centre, corner, outline, size: [w, h] }) {
       [svg("path", { class: "panel", "fill-rule": "evenodd",
         d: panel + cells.map((cell) => hole(centre(cell), 41)).join("") })]];
   }
-  if (kind === "squares") return [cells.map((cell) => svg("path", { class: "tile", d: outline(cell, 2.5) })), []];
+  const tiles = (gap) => cells.map((cell) => svg("path", { class: "tile", d: outline(cell, gap) }));
+  if (kind === "squares") return [tiles(2.5), []];
   if (kind === "crossings") {
     const lines = [
       ...rows.map((_, row) => [place(row, 0), place(row, columns.length - 1)]),
@@ -62,17 +65,20 @@ function face(board, { place, centre, corner, outline, size: [w, h] }) {
       const [cx, cy] = place(row, column);
       return svg("circle", { class: "star", cx, cy, r: 9 });
     }));
-    return [[svg("rect", { class: "field", x: 0, y: 0, width: w, height: h, rx: 12 }), ...lines, ...stars], []];
+    const field = svg("rect", { class: "field", x: 0, y: 0, width: w, height: h, rx: 12 });
+    return [[field, ...lines, ...stars], []];
   }
   const last = rows.length - 1, width = columns.length;
-  const edge = (player, list, corners, end) => svg("path", { class: `edge ${player}`,
-    d: `M${[...list.flatMap((cell) => corners.map((n) => corner(cell, n))), corner(list.at(-1), end)].join("L")}` });
+  const edge = (player, list, corners, end) => {
+    const points = list.flatMap((cell) => corners.map((n) => corner(cell, n)));
+    return svg("path", { class: `edge ${player}`, d: `M${[...points, corner(list.at(-1), end)].join("L")}` });
+  };
   return [[
     edge("first", columns.map((_, column) => column), [4, 5], 0),
     edge("first", columns.map((_, column) => last * width + column), [3, 2], 1),
     edge("second", rows.map((_, row) => row * width), [4, 3], 3),
     edge("second", rows.map((_, row) => row * width + width - 1), [0, 1], 1),
-    ...cells.map((cell) => svg("path", { class: "tile", d: outline(cell, 0) })),
+    ...tiles(0),
   ], []];
 }
 
@@ -113,20 +119,21 @@ export function makeBoard(element, board, options = {}) {
   const layout = geometry(board);
   const [width, height] = [board.columns.length, board.rows.length];
   const [w, h] = layout.size;
-  const font = small ? 0 : Math.max(w, h) * 0.019 + 3;
+  const font = small ? 0 : Math.max(w, h) * (innerWidth < 600 ? 0.03 : 0.019) + 3;
   const radius = board.by_column ? 41 : { squares: 39, crossings: 47, hexagons: 36 }[board.kind];
   const pad = small ? 6 : 12, left = pad + font * 1.6, tray = board.by_column && !small ? S * 0.94 : pad;
   const box = [-left, -tray, w + left + pad, h + tray + (small ? pad : font * 1.9)];
-  const layers = Object.fromEntries(["under", "heat", "stones", "over", "numbers", "legal", "ghosts", "badges",
-    "preview", "labels"].map((name) => [name, svg("g", { class: name, "aria-hidden": "true" })]));
+  const layers = Object.fromEntries(LAYERS.map((name) =>
+    [name, svg("g", { class: name, "aria-hidden": "true" })]));
   const [under, over] = face(board, layout);
   layers.under.append(...under);
   layers.over.append(...over);
   if (!small) layers.labels.append(...labels(board, layout, font));
   const hits = svg("g", { class: "hits" });
-  const root = svg("svg", { class: `board ${board.kind}${board.by_column ? " column" : ""}${small ? " small" : ""}`,
-    viewBox: box.map((each) => each.toFixed(1)).join(" "), role: onMove ? "grid" : "img", "aria-label": label },
-  ...Object.values(layers), hits);
+  const root = svg("svg", {
+    class: `board ${board.kind}${board.by_column ? " column" : ""}${small ? " small" : ""}`,
+    viewBox: box.map((each) => each.toFixed(1)).join(" "), role: onMove ? "grid" : "img", "aria-label": label,
+  }, ...Object.values(layers), hits);
   element.replaceChildren(root);
   element.style.setProperty("--ratio", (box[2] / box[3]).toFixed(4));
 
@@ -140,8 +147,8 @@ export function makeBoard(element, board, options = {}) {
   function stone(cell, player, extra = "") {
     const [x, y] = layout.centre(cell);
     return svg("g", { class: `stone ${player} ${extra}`, transform: `translate(${x} ${y})` },
-      svg("g", { class: "body" }, svg("circle", { class: "disc", r: radius }),
-        svg("circle", { class: "ring", r: radius * 0.62 }), svg("circle", { class: "pip", r: radius * 0.2 })));
+      svg("g", { class: "body" }, [["disc", 1], ["ring", 0.62], ["pip", 0.2]].map(([name, part]) =>
+        svg("circle", { class: name, r: radius * part }))));
   }
 
   /** Return the cell that a click on this cell means: in a column, where the piece will lie. */
@@ -214,7 +221,7 @@ export function makeBoard(element, board, options = {}) {
       }[event.key];
       if (event.key === "Enter" || event.key === " ") play(focusCell);
       else if (!to) return;
-      else if (to[0] >= 0 && to[0] < height && to[1] >= 0 && to[1] < width) moveFocus(to[0] * width + to[1], true);
+      else if (to[0] in board.rows && to[1] in board.columns) moveFocus(to[0] * width + to[1], true);
       event.preventDefault();
       event.stopPropagation();
     });
@@ -236,9 +243,9 @@ export function makeBoard(element, board, options = {}) {
         return cells[cell];
       })));
     }
-    if (board.by_column) for (let column = 0; column < width; column++)
-      hits.append(svg("rect", { class: "hit", "data-cell": column, x: column * S, y: -tray, width: S, height: tray }));
-    moveFocus(board.by_column ? Math.floor(width / 2) : Math.floor(height / 2) * width + Math.floor(width / 2), false);
+    if (board.by_column) hits.append(...board.columns.map((_, column) => svg("rect",
+      { class: "hit", "data-cell": column, x: column * S, y: -tray, width: S, height: tray })));
+    moveFocus((board.by_column ? 0 : Math.floor(height / 2) * width) + Math.floor(width / 2), false);
     listen();
   }
 
@@ -276,13 +283,14 @@ export function makeBoard(element, board, options = {}) {
 
   function drawLegal() {
     layers.legal.replaceChildren();
-    if (!active || small || !onMove) return;
-    for (const cell of actions.keys()) {
-      if (position.marks[cell]) continue;
-      const [cx, cy] = layout.centre(cell);
-      layers.legal.append(svg("circle", { class: shares.get(actions.get(cell)) ? "off" : "", cx, cy, r: 7,
-        "data-of": cell }));
-    }
+    if (!active || small || !onMove || shares.size) return;
+    const empty = [...position.marks.keys()].filter((cell) => !position.marks[cell]);
+    const few = actions.size < empty.length * MANY;
+    layers.legal.append(...empty.filter((cell) => actions.has(cell) === few).map((cell) => {
+      const [x, y] = layout.centre(cell);
+      return few ? svg("circle", { cx: x, cy: y, r: 7 })
+        : svg("path", { d: `M${x - 9} ${y - 9}l18 18m0 -18l-18 18` });
+    }));
   }
 
   function drawHeat() {
@@ -308,7 +316,7 @@ export function makeBoard(element, board, options = {}) {
     const cell = Math.min(pixels, high || pixels);
     if (cell < SMALLEST || !written.size) return;
     const most = cell < 42 ? 1 : cell < 68 ? 2 : 3;
-    const size = (Math.max(9.5, Math.min(17, cell * 0.24)) * S) / cell;
+    const size = (Math.max(9.5, Math.min(24, cell * 0.22)) * S) / cell;
     for (const [at, action] of actions) {
       const lines = written.get(action)?.slice(0, most);
       if (!lines || position.marks[at]) continue;
@@ -364,11 +372,11 @@ export function makeBoard(element, board, options = {}) {
     },
     /** Put a badge on cells: Map cell -> {class, text}. */
     marks(map) {
+      const off = board.kind === "squares" && !board.by_column ? 33 : 26;
       layers.badges.replaceChildren(...[...map].map(([cell, mark]) => {
-        const [x, y] = layout.centre(cell);
-        const off = board.kind === "squares" && !board.by_column ? 33 : 26;
-        return svg("g", { class: `badge ${mark.class ?? mark}`, transform: `translate(${x + off} ${y - off})` },
-          svg("circle", { r: 15 }), mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
+        const [x, y] = layout.centre(cell), place = `translate(${x + off} ${y - off})`;
+        return svg("g", { class: `badge ${mark.class ?? mark}`, transform: place }, svg("circle", { r: 15 }),
+          mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
       }));
     },
     focus: () => cells[focusCell]?.focus(),

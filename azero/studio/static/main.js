@@ -32,7 +32,8 @@ async function open() {
     if (mine === turn) unmount = (await module.mount(page, parameters)) ?? (() => {});
   } catch (error) {
     console.error(error);
-    if (mine === turn) page.replaceChildren(el("p", { class: "sorry" }, `The page ${PAGES[name]} could not be opened.`));
+    const sentence = `The page ${PAGES[name]} could not be opened.`;
+    if (mine === turn) page.replaceChildren(el("p", { class: "sorry" }, sentence));
   }
 }
 

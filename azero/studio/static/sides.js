@@ -2,26 +2,27 @@
 
 import { el, get } from "./api.js";
 
-/** Return the input of one option of a game or player: {element, value()}. */
+const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
+
+/** Return the input of one option of a game or player: {name, element, value()}. */
 function field({ name, kind, default: otherwise, about, choices }, value = otherwise) {
-  const label = name.replaceAll("_", " ");
   let input;
   if (kind === "bool") input = el("input", { type: "checkbox", checked: Boolean(value) });
-  else if (kind === "choice" || choices?.length) {
+  else if (choices?.length) {
     input = el("select", {}, choices.map((each) =>
       el("option", { value: each, selected: String(each) === String(value) }, String(each))));
   } else if (kind === "int" || kind === "float") {
-    input = el("input", { type: "number", value, step: kind === "int" ? 1 : "any", inputmode: "decimal" });
-  } else input = el("input", { type: "text", value: value ?? "" });
+    input = el("input", { type: "number", value, step: kind === "int" ? 1 : "any" });
+  } else input = el("input", { type: "text", value: value ?? "", placeholder: "default" });
+  const label = el("span", {}, name.replaceAll("_", " "));
   return {
     name,
-    element: el("label", { class: kind === "bool" ? "field check" : "field", title: about },
-      el("span", {}, label), input),
+    element: el("label", { class: kind === "bool" ? "field check" : "field", title: about }, label, input),
     /** Return the value in the form, undefined where it is the default or empty. */
     value() {
       const given = kind === "bool" ? input.checked : input.value.trim();
       if (given === "" || String(given) === String(otherwise)) return undefined;
-      return kind === "int" || kind === "float" ? Number(given) : given;
+      return typeof given === "string" && !Number.isNaN(Number(given)) ? Number(given) : given;
     },
   };
 }
@@ -33,85 +34,95 @@ const given = (fields) => Object.fromEntries(
 const kindOf = (value) => typeof value === "boolean" ? "bool"
   : typeof value === "number" ? (Number.isInteger(value) ? "int" : "float") : "str";
 
+/** Return a list of choices with its name above it. */
+const labelled = (name, choice) => el("label", { class: "field" }, el("span", {}, name), choice);
+
 /** Ask for a game and its options. Return {element, value() -> {game, options}}. */
 export function gameChooser(games, name, options = {}, onChange = () => {}) {
-  const choice = el("select", { "aria-label": "Game", onchange: () => { show({}); onChange(choice.value); } },
-    games.map((game) => el("option", { value: game.name, selected: game.name === name }, game.title)));
+  const choice = el("select", {}, games.map((game) =>
+    el("option", { value: game.name, selected: game.name === name }, game.title)));
   const box = el("div", { class: "fields" });
   let fields = [];
   function show(values) {
     const defaults = games.find((game) => game.name === choice.value)?.options ?? {};
-    fields = Object.entries(defaults).map(([option, otherwise]) => field({
-      name: option, kind: kindOf(otherwise), default: otherwise, about: "" }, values[option] ?? otherwise));
+    fields = Object.entries(defaults).map(([option, otherwise]) =>
+      field({ name: option, kind: kindOf(otherwise), default: otherwise }, values[option]));
     box.replaceChildren(...fields.map((each) => each.element));
   }
+  const value = () => ({ game: choice.value, options: given(fields) });
+  choice.addEventListener("change", () => show({}));
   show(options);
-  return { element: el("div", { class: "chooser" }, el("label", { class: "field" }, el("span", {}, "game"), choice), box),
-    value: () => ({ game: choice.value, options: given(fields) }) };
+  const element = el("div", { class: "chooser" }, labelled("game", choice), box);
+  element.addEventListener("change", () => onChange(value()));
+  return { element, value };
 }
 
-const MAIN = /simulations|seconds|depth|cycle/; // options that are shown at once: how strong it is
+/** Return the players of a game and its runs' champions. */
+export const playersOf = (game, options = {}) =>
+  get(`/players?game=${encodeURIComponent(game)}&options=${encodeURIComponent(JSON.stringify(options))}`);
 
 /** Ask for who plays a side of a game. Return {element, value() -> side}. */
-export async function sideChooser(game, side = { kind: "person" }) {
-  const { players, champions } = await get(`/players?game=${encodeURIComponent(game)}`);
-  const byName = new Map(players.map((player) => [player.name, player]));
-  const entries = [{ key: "person", title: "A person", side: { kind: "person" } },
-    ...champions.map(({ run }) => ({ key: `champion ${run}`, title: `Champion of ${run}`, run, player: "pv_mcts" })),
-    ...players.filter(({ network }) => !network || champions.length).map(({ name }) => ({
-      key: name, title: name.replaceAll("_", " "), player: name }))];
-  const keyOf = ({ kind, name, options }) => kind === "person" ? "person"
-    : name === "pv_mcts" && options?.run ? `champion ${options.run}` : name;
-  const choice = el("select", { "aria-label": "Who plays", onchange: () => show({}) },
-    entries.map(({ key, title }) => el("option", { value: key, selected: key === keyOf(side) }, title)));
-  const about = el("p", { class: "quiet" }), main = el("div", { class: "fields" });
-  const rest = el("div", { class: "fields" });
-  const details = el("details", { hidden: true }, el("summary", {}, "More options"), rest);
-  let fields = [];
+export async function sideChooser(game, side = { kind: "person" }, gameOptions = {}) {
+  const { players, champions } = await playersOf(game, gameOptions);
+  const entries = [{ key: "person", title: "A person" },
+    ...champions.map((champion) =>
+      ({ key: `run ${champion.run}`, title: `Champion of ${champion.run}`, name: "pv_mcts", champion })),
+    ...players.filter(({ network }) => !network || champions.length).map(({ name }) =>
+      ({ key: name, title: name.replaceAll("_", " "), name }))];
+  const wanted = side.kind === "person" ? "person"
+    : side.name === "pv_mcts" && side.options?.run ? `run ${side.options.run}` : side.name;
+  const choice = el("select", {}, entries.map(({ key, title }) =>
+    el("option", { value: key, selected: key === wanted }, title)));
+  const about = el("p", { class: "quiet" }), rest = el("div", { class: "fields" });
+  const main = el("div", { class: "fields" });
+  const details = el("details", {}, el("summary", {}, "More options"), rest);
+  let fields = [], entry = null;
+
   function show(values) {
-    const entry = entries.find(({ key }) => key === choice.value);
-    const player = byName.get(entry.player);
-    const options = [...(player?.options ?? [])].filter(({ name }) => name !== "run" && name !== "cycle");
-    const runs = entry.run ? champions.filter(({ run }) => run === entry.run) : champions;
-    if (player?.network && !entry.run) {
-      options.unshift({ name: "run", kind: "choice", default: "", choices: runs.map(({ run }) => run),
-        about: "Whose network" });
+    entry = entries.find(({ key }) => key === choice.value);
+    const player = players.find(({ name }) => name === entry.name);
+    const options = (player?.options ?? []).filter(({ name }) => name !== "run" && name !== "cycle");
+    if (entry.champion) {
+      const { cycle, cycles = [cycle] } = entry.champion;
+      options.unshift({ name: "cycle", default: cycle, choices: [...cycles].reverse(),
+        about: "Which of the run's champions plays." });
+    } else if (player?.network) {
+      const runs = champions.map(({ run }) => run);
+      options.unshift({ name: "run", default: runs[0], choices: runs, about: "Whose network it uses." });
     }
-    if (entry.run) {
-      const cycles = runs[0].networks.map(({ cycle }) => cycle).reverse();
-      options.unshift({ name: "cycle", kind: "choice", default: runs[0].cycle, about: "An earlier champion",
-        choices: [...new Set([runs[0].cycle, ...cycles])] });
-    }
-    fields = options.map((option) => field(option, values[option.name] ?? option.default));
+    fields = options.map((option) => field(option, values[option.name]));
     about.textContent = player?.about ?? "";
-    main.replaceChildren(...fields.filter(({ name }) => MAIN.test(name) || name === "run").map((each) => each.element));
-    rest.replaceChildren(...fields.filter(({ name }) => !MAIN.test(name) && name !== "run").map((each) => each.element));
+    main.replaceChildren(...fields.filter(({ name }) => MAIN.test(name)).map((each) => each.element));
+    rest.replaceChildren(...fields.filter(({ name }) => !MAIN.test(name)).map((each) => each.element));
     details.hidden = !rest.children.length;
   }
+
+  choice.addEventListener("change", () => show({}));
   show(side.options ?? {});
   return {
-    element: el("div", { class: "chooser" }, el("label", { class: "field" }, el("span", {}, "player"), choice),
-      about, main, details),
+    element: el("div", { class: "chooser" }, labelled("player", choice), about, main, details),
     value() {
-      const entry = entries.find(({ key }) => key === choice.value);
-      if (entry.side) return entry.side;
-      return { kind: "player", name: entry.player, options: { ...(entry.run ? { run: entry.run } : {}), ...given(fields) } };
+      if (!entry.name) return { kind: "person" };
+      const run = entry.champion ? { run: entry.champion.run } : {};
+      return { kind: "player", name: entry.name, options: { ...run, ...given(fields) } };
     },
   };
 }
 
-/** Show a dialog with a form; return what `value()` says on "ok", null when it is closed. */
-export function ask(title, content, ok) {
+/** Ask in a dialog; resolve to whether the answer is yes. */
+export function ask(title, content, yes) {
   return new Promise((resolve) => {
-    const dialog = el("dialog", { "aria-label": title, onclose: () => {
-      const yes = dialog.returnValue === "ok";
+    const dialog = el("dialog", { "aria-label": title }, el("form", { method: "dialog" },
+      el("h2", {}, title), content, el("div", { class: "buttons" },
+        el("button", { value: "no", formnovalidate: true }, "Cancel"),
+        el("button", { value: "yes", class: "primary" }, yes))));
+    dialog.addEventListener("close", () => {
+      resolve(dialog.returnValue === "yes");
       dialog.remove();
-      resolve(yes);
-    } }, el("form", { method: "dialog" }, el("h2", {}, title), content,
-      el("div", { class: "buttons" }, el("button", { value: "cancel", class: "plain", formnovalidate: true }, "Cancel"),
-        el("button", { value: "ok", class: "primary" }, ok))));
+    });
     document.body.append(dialog);
     dialog.showModal();
+    dialog.querySelector(".primary").focus();
   });
 }
 
@@ -119,18 +130,20 @@ export function ask(title, content, ok) {
 export async function askNewGame(games, { game, options, sides }) {
   const places = [el("div"), el("div")];
   let choosers = [];
-  const fill = async (name, players) => {
-    choosers = await Promise.all(players.map((side) => sideChooser(name, side)));
+  const fill = async (chosen, seats) => {
+    choosers = await Promise.all(seats.map((side) => sideChooser(chosen.game, side, chosen.options)));
     places.forEach((place, i) => place.replaceChildren(choosers[i].element));
   };
-  const chooser = gameChooser(games, game, options, (name) => fill(name, choosers.map((each) => {
-    const side = each.value();
-    return side.options?.run ? { kind: "player", name: "uct" } : side; // a run knows one game
-  })));
-  await fill(game, sides);
-  const content = [chooser.element, el("div", { class: "two" }, places.map((place, i) =>
-    el("fieldset", {}, el("legend", {}, el("i", { class: `dot ${i ? "second" : "first"}` }),
-      i ? "Second player" : "First player"), place)))];
-  if (!await ask("New game", content, "Start")) return null;
+  let last = game;
+  const chooser = gameChooser(games, game, options, (chosen) => {
+    if (chosen.game === last) return;
+    last = chosen.game; // a run knows one game
+    fill(chosen, choosers.map((each) => each.value()).map((side) =>
+      side.options?.run ? { kind: "player", name: "uct" } : side));
+  });
+  await fill({ game, options }, sides);
+  const seats = ["first", "second"].map((name, i) => el("fieldset", {},
+    el("legend", {}, el("i", { class: `dot ${name}` }), `Plays ${name}`), places[i]));
+  if (!await ask("New game", [chooser.element, el("div", { class: "two" }, seats)], "Start")) return null;
   return { ...chooser.value(), sides: choosers.map((each) => each.value()) };
 }

@@ -1,13 +1,10 @@
 // The tree of the moves played, and the tree of the search as a table.
 
 import { button, el, percent } from "./api.js";
+import { lossClass } from "./chart.js";
 
 const SHOWN = 8; // rows of the search table before "all moves"
 const RENEW = 1000; // milliseconds between two questions for the children of an open row
-const LOSSES = [["blunder", 0.5], ["mistake", 0.2], ["slip", 0.05]];
-
-/** Return the class of a move by the value it gave away. */
-const lossClass = (loss) => LOSSES.find(([, least]) => loss >= least)?.[0] ?? "good";
 
 /** Return a count in at most five characters. */
 export const short = (count) => count < 10000 ? String(count)
@@ -55,20 +52,21 @@ export function moveTree(element, { onGo }) {
   };
 }
 
-/** Show a search. onPoint(row or null), onPick(actions), ask(path) -> moves. Return {update(analysis, exact)}. */
+/** Show a search. onPoint(move or null), onPick(actions), ask(path) -> answer. */
 export function searchTable(element, { onPoint, onPick, ask }) {
   const body = el("tbody");
   const head = el("tr", {}, ["Move", "Visits", "Value", "Prior", "Exact"].map((name) =>
     el("th", { scope: "col", class: name.toLowerCase() }, name)));
-  const more = el("button", { type: "button", class: "link", hidden: true, onclick: () => { all = !all; draw(); } });
+  const more = el("button", { type: "button", class: "link", onclick: () => draw((all = !all)) });
   element.replaceChildren(el("table", { class: "search" }, el("thead", {}, head), body), more);
   let analysis = null, exact = null, all = false, asked = 0;
   const open = new Map(); // path -> its moves
   const rows = new Map(); // path -> the row's parts
 
   function makeRow(key) {
-    const parts = { key, bar: el("i", { class: "bar" }), count: el("span"), value: el("td", { class: "value" }),
-      prior: el("td", { class: "prior" }), exact: el("td", { class: "exact" }) };
+    const cell = (name) => el("td", { class: name });
+    const parts = { bar: el("i", { class: "bar" }), count: el("span"), value: cell("value"),
+      prior: cell("prior"), exact: cell("exact") };
     parts.toggle = button("Show the answers", "more", (event) => {
       event.stopPropagation();
       if (open.delete(key)) return draw();
@@ -102,7 +100,8 @@ export function searchTable(element, { onPoint, onPick, ask }) {
       parts.prior.textContent = move.prior == null ? "–" : `${Math.round(100 * move.prior)} %`;
       const known = depth ? undefined : exact?.[move.action];
       parts.exact.textContent = known === undefined ? "" : known > 0 ? "win" : known < 0 ? "loss" : "draw";
-      parts.row.className = `depth-${Math.min(depth, 4)}${!depth && move.action === analysis.best ? " best" : ""}`;
+      const best = !depth && move.action === analysis.best;
+      parts.row.className = `depth-${Math.min(depth, 4)}${best ? " best" : ""}`;
       parts.toggle.setAttribute("aria-expanded", open.has(key));
       list.push(parts.row);
       if (open.has(key)) fill(open.get(key), key, depth + 1, list);
