@@ -14,8 +14,9 @@ import shlex
 from textwrap import indent
 
 from azero.cli.hydra_program import Asked, program
+from azero.cli.overrides import misfit_text
 from azero.config.schema import Config
-from azero.report.console import format_count, format_seconds
+from azero.report.console import TITLES, format_count, format_seconds
 from azero.report.forecast import seconds_left
 from azero.report.reporter import Reporter
 from azero.run.run import Run, Stopped, StopSignal
@@ -115,7 +116,10 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
         if run.state.cycle >= config.cycles and run.state.stage != StageName.INITIALIZE:
             report.message(f"Run {name} has finished its {format_count(run.state.cycle, 'cycles')} already.")
         elif run.state.stage != StageName.INITIALIZE:
-            report.message(f"Run {name} goes on with {run.state.stage} of cycle {run.state.cycle + 1}.")
+            stage = TITLES.get(run.state.stage, run.state.stage)
+            report.message(f"Run {name} goes on with {stage} of cycle {run.state.cycle + 1}.")
+        elif note := misfit_text(asked.overrides):
+            report.message(note)
         report_changes(run, report)
         try:
             all_cycles = run_cycles(config, run, report, stop)

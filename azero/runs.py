@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
-from azero.cli.programs import did_you_mean
 from azero.config.schema import Config, UserError, setting
+from azero.config.suggest import did_you_mean
 from azero.report.console import format_share, table_text
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import Disk
@@ -24,7 +24,8 @@ delete=tictactoe
 checkpoints=/disk/checkpoints data=/disk/data
 """
 HEAD = ["run", "game", "recipe", "cycle", "strength", "size", "last used"]
-LONGEST_NAME = 24
+NAMES = 3  # columns, at the left
+LONGEST_NAME, SHORTEST_NAME = 24, 10
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,14 @@ def list_runs(config: Config) -> str:
     names = sorted(names_of_runs(config), key=lambda name: -last_used(config, name))
     if not names:
         return f"There is no run in {config.checkpoints} yet; azero loop makes one."
-    rows = [HEAD, *(row_of(config, name) for name in names)]
-    width = shutil.get_terminal_size().columns
-    while len(rows[0]) > 2 and max(map(len, table_text(rows).splitlines())) > width:
-        rows = [row[:-1] for row in rows]
-    return table_text(rows)
+    rows, width = [HEAD, *(row_of(config, name) for name in names)], shutil.get_terminal_size().columns
+    for columns in range(len(HEAD), 1, -1):
+        for longest in range(LONGEST_NAME, SHORTEST_NAME - 1, -1):
+            table = table_text([fitted(row[:columns], longest) for row in rows])
+            if max(map(len, table.splitlines())) <= width:
+                return table
+    return table
+    return table
 
 
 def row_of(config: Config, name: str) -> list[str]:
@@ -54,13 +58,11 @@ def row_of(config: Config, name: str) -> list[str]:
     try:
         state = Run.read(config, name).state
     except UserError:
-        return [shortened(name), "damaged", "", "", "", *used]
+        return [name, "damaged", "", "", "", *used]
     game = Path(str(state.config.get("game.name", ""))).stem
     options = state.config.get("game.options", {}).values()
     sizes = "x".join(str(size) for size in options if isinstance(size, int) and not isinstance(size, bool))
-    game = shortened(f"{game} {sizes}".strip())
-    recipe = shortened(state.recipe or "-")
-    return [shortened(name), game, recipe, str(state.cycle), strength_of(paths), *used]
+    return [name, f"{game} {sizes}".strip(), state.recipe or "-", str(state.cycle), strength_of(paths), *used]
 
 
 def strength_of(paths: Paths) -> str:
@@ -74,9 +76,11 @@ def strength_of(paths: Paths) -> str:
     return ""
 
 
-def shortened(text: str) -> str:
-    """Return a text of at most LONGEST_NAME characters."""
-    return text if len(text) <= LONGEST_NAME else f"{text[: LONGEST_NAME - 1]}…"
+def fitted(row: Sequence[str], longest: int) -> list[str]:
+    """Return a row with its names cut to at most `longest` characters."""
+    return [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in row[:NAMES]] + [
+        *row[NAMES:]
+    ]
 
 
 def folders_of(paths: Paths) -> Iterator[Path]:

@@ -17,15 +17,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.champion.load import TrainedWorkers, change_search, load_for_workers
 from azero.cli.arguments import AUTO, parse_value, run_program, split_words, take_settings, whole_numbers
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import Config, SearchConfig, UserError, setting, settings
+from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
-from azero.network.torch_inference import one_thread_per_worker
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
@@ -36,6 +36,9 @@ from azero.truth.hex_openings import has_openings
 from azero.truth.known import DEVELOPMENT, FINAL, has_table, is_connect_four, shipped_file
 from azero.truth.positions import PositionSet, read_positions
 from azero.truth.solvers import Oracle, make_oracle
+
+if TYPE_CHECKING:
+    from azero.champion.load import TrainedWorkers  # imports torch
 
 EXAMPLES = """
 run=othello6
@@ -97,11 +100,18 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
         texts["run"] = texts.pop("game")
     asked = take_settings(texts, StrengthSettings)
     search = {key.removeprefix("search."): parse_value(text) for key, text in texts.items()}
+    for key in search:
+        if key not in (known := settings(SearchConfig)):
+            hint = did_you_mean(key, [*settings(StrengthSettings), *known], "; --help lists them.")
+            raise UserError(f"unknown setting '{key}'{hint}")
     if "num_simulations" in search:
         raise UserError("num_simulations cannot be set here; set simulations=600.")
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
     asked = replace(asked, run=asked.run or newest_run(config))
+    from azero.champion.load import change_search, load_for_workers  # here, because they import torch
+    from azero.network.torch_inference import one_thread_per_worker
+
     network = Path(asked.network) if asked.network else None
     found = dict[str, float]()
     with one_thread_per_worker():

@@ -56,7 +56,7 @@ def read_trace(words: Sequence[str]) -> tuple[Trace, str]:
     texts = split_words(words)
     asked = take_settings(texts, TraceSettings)
     game, player = take_game(texts, asked), take_player_spec(texts, "player", "uct")
-    refuse_rest(texts, TraceSettings, ["player"])
+    refuse_rest(texts, TraceSettings, ["player", "player.num_simulations"])
     options = check_player(player.name, player.options)
     moves, start = read_opening(game, asked.moves.split(), "moves")
     search = WatchedUct(game, start, asked.seed, options["exploration"], options["expansion_threshold"])

@@ -16,7 +16,7 @@ import azero
 from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
 from azero.cli.hydra_program import Asked, compose, program
-from azero.cli.overrides import as_typed, conf_folder, read_arguments, read_overrides
+from azero.cli.overrides import as_typed, conf_folder, misfit_text, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError, flatten, settings, value_text
 
@@ -287,6 +287,10 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
         ("--seed=4", ["settings are written key=value: seed=4."]),
         ("cycles=many", ["azero: cycles=many is not a whole number."]),
         ("cycles=1.5", ["azero: cycles=1.5 is not a whole number."]),
+        ("cycles=null", ["azero: cycles cannot be null."]),
+        ("train.milestones=abc", ["azero: train.milestones must be a list, such as [1,2]."]),
+        ("device=[1]", ["azero: device=[1] is not one word."]),
+        ("game.options=3", ["azero: game.options is a group; set one of its options."]),
         ("minutes=many", ["azero: minutes=many is not a number."]),
         ("minutes=-1", ["azero: minutes=-1 must lie between 0 and 10,000,000."]),
         ("train.symmetries=perhaps", ["azero: train.symmetries=perhaps is not true or false."]),
@@ -471,3 +475,28 @@ def test_the_examples_of_help_can_be_read() -> None:
 def test_version_is_azeros(start: Start) -> None:
     call = start("--version")
     assert (call.status, call.out) == (0, f"azero {azero.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (
+            "tictactoe game=hex5",
+            "The recipe tictactoe is made for tictactoe, not for hex5; azero loop game=hex5 takes the recipe "
+            "hex5.",
+        ),
+        (
+            "connect_four_quick game=mine.py",
+            "The recipe connect_four_quick is made for connect_four, not for mine.py; azero loop "
+            "game=mine.py takes the recipe plain.",
+        ),
+        ("connect_four_quick game=connect_four", ""),
+        ("hex7 game.options.size=5", ""),
+        ("plain game=hex5", ""),
+        ("smoke game=hex5", ""),
+        ("game=hex5", ""),
+        ("", ""),
+    ],
+)
+def test_a_recipe_of_another_game_is_noted(words: str, sentence: str) -> None:
+    assert misfit_text(read_overrides(words.split())) == sentence

@@ -45,7 +45,7 @@ def test_it_goes_on_with_the_same_command(folder: Path, run_program: RunProgram)
     assert before["cycle"] == 1 and before["config"]["lanes"] == 1 and "workers" not in before["config"]
     done = run_program("loop", *COMMAND, "cycles=2", folder=folder)
     assert done.returncode == 0, done.stderr
-    assert "Run old goes on with selfplay of cycle 2." in done.stdout
+    assert "Run old goes on with self-play of cycle 2." in done.stdout
     assert [line for line in done.stdout.splitlines() if line.startswith("Settings")] == [
         "Settings have changed: cycles 1 → 2."
     ]

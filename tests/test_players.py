@@ -274,7 +274,7 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
         (
             "uct",
             {"simulations": 5},
-            "has no option simulations; it has num_simulations, seconds, exploration",
+            "has no option simulations; did you mean num_simulations?",
         ),
         ("uct", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("uct", {"num_simulations": 2.5}, "num_simulations=2.5 must be a whole number"),

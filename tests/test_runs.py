@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -47,6 +48,13 @@ def test_the_table_has_a_line_for_each_run_the_latest_first(config: Config) -> N
     assert mine.endswith("s ago")
     assert old.split()[:5] == ["old", "hex", "5", "-", "0"] and old.endswith("3 days ago")
     assert max(map(len, (head, mine, old))) <= 80
+
+
+def test_long_names_are_cut_before_a_column_is_dropped(config: Config) -> None:
+    Path("checkpoints/old").rename("checkpoints/an_old_run_with_a_very_long_name")
+    head, *_, old = list_runs(config).splitlines()
+    assert head.endswith("last used") and len(head) <= 80
+    assert re.match(r"an_old_run_with[\w]*…", old) and old.endswith("3 days ago")
 
 
 def test_a_narrow_terminal_shows_fewer_columns(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

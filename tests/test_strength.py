@@ -122,7 +122,8 @@ def test_strength_prints_a_table_for_each_player_and_returns_its_numbers(
     [
         ("c_puct=abc", "c_puct=abc does not fit search.c_puct"),
         ("num_simulations=10", "set simulations=600"),
-        ("c_pukt=1", "unknown setting 'search.c_pukt'"),
+        ("c_pukt=1", "unknown setting 'c_pukt'; did you mean c_puct?"),
+        ("simulation=3", "unknown setting 'simulation'; did you mean simulations?"),
         ("c_puct=-1", "search.c_puct"),
         ("positions=0", "positions=0 must be"),
         ("workers=-1", "workers=-1 must be"),

@@ -18,8 +18,9 @@ from omegaconf.errors import OmegaConfBaseException
 from azero.cli.help import program_help
 from azero.cli.hydra_program import compose
 from azero.cli.overrides import by_new_name, conf_files
-from azero.cli.programs import ANSWERED, answers_flag, did_you_mean, refuse
+from azero.cli.programs import ANSWERED, answers_flag, refuse
 from azero.config.schema import Config, UserError, setting, settings
+from azero.config.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from azero.games.game import Game

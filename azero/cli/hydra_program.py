@@ -34,6 +34,12 @@ from azero.process.ending import end_quietly, report_crash
 T = TypeVar("T")
 
 KINDS = {"Integer": "a whole number", "Float": "a number", "bool": "true or false"}  # by OmegaConf's words
+WANTED = {  # the same of whole sentences
+    r"field '.*' is not Optional": "cannot be null",
+    r"Invalid value assigned: \w+ is not a ListConfig": "must be a list, such as [1,2]",
+    r"Cannot convert '\w+' to string: '(?P<value>.*)'": "is not one word",
+    r"Cannot assign \w+ to Dict": "is a group; set one of its options",
+}
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
@@ -327,6 +333,10 @@ def sentence(failure: Exception) -> str:
         return f"{text.rstrip('.')}; several values need -m, and a list is written [1,2]."
     if wrong := re.match(r"Value '(.*)' (?:of type '\w+' could|is) .*(Integer|Float|bool)", text):
         return f"{key}={wrong[1]} is not {KINDS[wrong[2]]}."
+    for pattern, wanted in WANTED.items():
+        if key and (found := re.match(pattern, text)):
+            value = found.groupdict().get("value")
+            return f"{key}={value} {wanted}." if value else f"{key} {wanted}."
     return f"{key}: {text.rstrip('.')}." if key and key not in text else f"{text.rstrip('.')}."
 
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from azero.cli.programs import ANSWERED, did_you_mean
+from azero.cli.programs import ANSWERED
 from azero.config.schema import OPENSPIEL, RENAMED, UserError, settings, value_text
+from azero.config.suggest import did_you_mean
 
 # Hydra's flags, and those that take a word
 FLAGS = (
@@ -98,6 +99,27 @@ def read_overrides(arguments: Sequence[str], checked: bool = True) -> list[str]:
 def recipe_of(game: str) -> str:
     """Return the recipe of a game that is named without one."""
     return game if game in conf_files("experiment") else "plain"
+
+
+def misfit_text(overrides: Sequence[str]) -> str:
+    """Return one sentence if the overrides of `read_overrides` name a recipe of another game, else ""."""
+    given = dict(word.partition("=")[::2] for word in overrides)
+    recipe, game = given.get("experiment", ""), given.get("game") or given.get("game.name", "").strip("'")
+    its = game_of(recipe)
+    if not its or not game or game == its:
+        return ""
+    fitting = f"azero loop game={game} takes the recipe {recipe_of(game)}"
+    return f"The recipe {recipe} is made for {its}, not for {game}; {fitting}."
+
+
+def game_of(recipe: str) -> str:
+    """Return the game that a recipe is made for; "" if it names none, as `plain`."""
+    files = conf_files("experiment")
+    text = files[recipe].read_text(encoding="utf-8") if recipe in files else ""
+    if found := re.search(r"^ +- override /game: (\S+)", text, re.MULTILINE):
+        return found[1]
+    parents = re.findall(r"^ +- (\w+)$", text, re.MULTILINE)
+    return next(filter(None, map(game_of, parents)), recipe if recipe in conf_files("game") else "")
 
 
 def as_typed(overrides: Sequence[str]) -> list[str]:

@@ -14,8 +14,8 @@ from typing import Any
 
 from azero.cli.arguments import take_group
 from azero.cli.hydra_program import game_title
-from azero.cli.programs import did_you_mean
 from azero.config.schema import OPENSPIEL, Config, GameConfig, UserError
+from azero.config.suggest import did_you_mean
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.players import MODULES, Player, make_player, maker_of

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 import runpy
 import shutil
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import azero
+from azero.config.suggest import did_you_mean
 
 PROGRAMS = {
     "loop": "Train a player: self-play, train, evaluate, promote, again.",
@@ -53,20 +52,6 @@ def answers_flag(words: Sequence[str], help_text: Callable[[], str]) -> bool:
     else:
         return False
     return True
-
-
-def did_you_mean(name: str, known: Iterable[str], otherwise: str = ".") -> str:
-    """Return "; did you mean NAME?" with the known name closest to `name`, or `otherwise`.
-
-    If no name is close, a name counts that has a close part: alpha_beta for alfa.
-    """
-    names = list(known)
-    if close := difflib.get_close_matches(name, names, n=1):
-        return f"; did you mean {close[0]}?"
-    wholes = {part: each for each in reversed(names) for part in re.split("[._]", each)}
-    wholes |= {each.rpartition(".")[2]: each for each in reversed(names)}
-    close = difflib.get_close_matches(name, wholes, n=1)
-    return f"; did you mean {wholes[close[0]]}?" if close else otherwise
 
 
 def overview() -> str:

@@ -1,6 +1,6 @@
 """Every setting once: type, default, range and published value.
 
-For others: the dataclasses of `schema`, `checks.check`, the arithmetic of `window`.
+For others: the dataclasses of `schema`, `checks.check`, `suggest.did_you_mean`, the arithmetic of `window`.
 Imports: nothing.
 """
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import torch
 
 from azero.config.checks import check_choice
 from azero.config.schema import UserError
@@ -99,6 +98,8 @@ def resolve_device(device: str) -> str:
         UserError: the setting has another value, or torch finds no GPU.
     """
     check_choice("device", device)
+    import torch  # here, because most matches need none
+
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     if device == "cuda" and not torch.cuda.is_available():

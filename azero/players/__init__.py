@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from azero.config.schema import UserError
+from azero.config.suggest import did_you_mean
 from azero.games.game import Game
 
 if TYPE_CHECKING:
@@ -160,7 +161,8 @@ def make_player(name: str, game: Game, *, inference: Inference | None = None, **
     checks_itself = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
     for option in options:
         if option not in known and not checks_itself:
-            raise UserError(f"player {name} has no option {option}; it has {', '.join(known) or 'none'}.")
+            hint = did_you_mean(option, known, f"; it has {', '.join(known) or 'none'}.")
+            raise UserError(f"player {name} has no option {option}{hint}")
     if "inference" not in parameters:
         return make(game, **options)
     if inference is None and parameters["inference"].default is inspect.Parameter.empty:
