@@ -1,4 +1,4 @@
-"""`azero estimate experiment=connect_four`: how long would this run take here, and what would it need?
+"""`azero estimate connect_four`: how long would this run take here, and what would it need?
 
 It times a few hundred moves and a few dozen training steps with the recipe's network, search and settings;
 the rest is arithmetic (`forecast.py`). It touches no run. The game length is that of the run's newest cycle.
@@ -25,7 +25,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.match.gate import games_at_most
 from azero.replay.examples import GameRecord
-from azero.report.console import Console, Progress, format_count, format_seconds, table_text
+from azero.report.console import TITLES, Console, Progress, format_count, format_seconds, table_text
 from azero.report.forecast import (
     Pace,
     cycle_seconds,
@@ -266,7 +266,7 @@ def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -
     rows = [["a cycle", "first", f"cycle {last}", f"cycle {last}, games {scales[1]:.2g} times as long"]]
     for part in columns[0]:
         if columns[1][part]:
-            rows.append([part, *(format_seconds(column[part]) for column in columns)])
+            rows.append([TITLES.get(part, part), *(format_seconds(column[part]) for column in columns)])
     rows.append(["together", *(format_seconds(sum(column.values())) for column in columns)])
     if config.minutes:
         few, many = sorted(cycles_held(config, measured, each) for each in (now, other))

@@ -93,23 +93,26 @@ class Session:
     def __post_init__(self) -> None:
         self.name = self.name or self.opponent.name
         self.actions: list[int] = []
-        self.thought: Advice | None = None  # of the latest search that could be watched
+        self.thought: Advice | None = (
+            None  # of the latest search that could be watched, values for the person
+        )
+        self.persons_turn = False
         for player in (self.opponent, self.adviser):
             if isinstance(player, Watched):
                 player.watch = self.see
 
     def see(self, advice: Advice) -> bool:
         """Keep and show what a search thinks so far; return False, which lets it go on."""
-        self.thought = advice
+        self.thought = advice if self.persons_turn else advice._replace(values=-advice.values)
         if advice.visits.any():
             self.show(f"thinking … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
         return False
 
     def visits_text(self, action: int) -> str:
-        """Return how the latest search sees an action."""
+        """Return how the latest search sees an action, with the value for the person."""
         assert self.thought is not None
         visits, values = self.thought.visits, self.thought.values
-        return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])}"
+        return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])} for you"
 
     def replay(self) -> tuple[np.ndarray, History]:
         """Return the state after the moves so far, and its history."""
@@ -146,7 +149,7 @@ class Session:
 
     def opponents_move(self, state: np.ndarray, past: History) -> None:
         """Let the opponent move, and show what it thought where that is known."""
-        self.thought = None
+        self.thought, self.persons_turn = None, False
         if not self.actions:
             self.say(f"\n{self.game.format_state(state)}")
         self.show("thinking …")
@@ -161,6 +164,7 @@ class Session:
 
     def persons_move(self, state: np.ndarray, past: History) -> None:
         """Ask until there is a move or one is taken back."""
+        self.persons_turn = True
         self.say(f"\n{self.game.format_state(state)}")
         legal = past.legal_mask(0, state)
         while True:
@@ -228,7 +232,8 @@ class Session:
             rows.append([self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])])
         legal = int((self.game.legal_mask(state) & ~banned).sum())
         count = "" if len(shown) == legal else f"best {len(shown)} of {legal} moves\n"
-        return f"{count}{table_text(rows)}\nvalue: +1 you win, 0 draw, -1 you lose"
+        legend = "Best move first, then by visits. value: +1 you win, 0 draw, -1 you lose"
+        return f"{count}{table_text(rows)}\n{legend}"
 
     def result_text(self, state: np.ndarray) -> str:
         """Return who has won."""

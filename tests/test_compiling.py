@@ -49,7 +49,7 @@ def test_compiling_is_announced_once_and_loading_is_not(
     said = list[str]()
     with CompileNotice(said.append):
         assert load() == 13
-    assert said == ["Compiling, once for this version, search and machine; it may take a minute or two."]
+    assert said == ["Compiling what is used here for the first time; later starts skip it."]
     with CompileNotice(said.append):
         assert load() == 13
     assert len(said) == 1

@@ -156,8 +156,8 @@ def test_the_gate_decides_by_its_kind_and_the_match_is_told(
     ("counts", "settings", "text"),
     [
         ((2, 4, 2), EvaluateConfig(threshold=0.45), "score 50 %, above 45 %: promoted"),
-        ((2, 4, 2), EvaluateConfig(), "score 50 %, not above 50 %: champion stays"),
-        ((1, 4, 3), EvaluateConfig(threshold=0.55), "score 37.5 %, not above 55 %: champion stays"),
+        ((2, 4, 2), EvaluateConfig(), "score 50 %, not above 50 %: rejected"),
+        ((1, 4, 3), EvaluateConfig(threshold=0.55), "score 37.5 %, not above 55 %: rejected"),
         ((0, 0, 8), EvaluateConfig(gate="off"), "score 0 %, no gate: promoted"),
         ((8, 0, 0), EvaluateConfig(gate="sequential"), "score 100 %, sequential test: promoted"),
     ],

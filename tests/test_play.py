@@ -111,6 +111,7 @@ def test_a_hint_shows_the_most_visited_moves_first() -> None:
     assert rows[at + 1] == ["1", "30", "+0.50"]  # alpha-beta has answered 4 with 0
     assert rows[at + 2] == ["8", "10", "-1.00"]
     assert rows[at - 1] == ["best", "2", "of", "7", "moves"]
+    assert "Best move first, then by visits. value: +1 you win, 0 draw, -1 you lose" in shown
 
 
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
@@ -250,8 +251,19 @@ def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> No
     with pytest.raises(EOFError):
         session.play()
     answer = next(line for line in shown if line.startswith("pv_mcts plays"))
-    assert re.fullmatch(r"pv_mcts plays \d \(\d+ of 50 visits, value [+-]0\.\d\d\)", answer)
+    assert re.fullmatch(r"pv_mcts plays \d \(\d+ of 50 visits, value [+-]0\.\d\d for you\)", answer)
     assert lines[0] == "thinking …" and lines[1].startswith("thinking … ") and "" in lines and lines[-1] == ""
+
+
+def test_the_value_of_the_opponents_move_is_for_the_person_too() -> None:
+    """The opponent, O, wins at 5: its value is +1 for itself."""
+    shown: list[str] = []
+    search = SearchConfig(num_simulations=60, solver=True, tree_reuse=False)
+    player = PvMcts(TICTACTOE, FakeInference(TICTACTOE), search)
+    session = Session(TICTACTOE, player, player, 0, person("8"), shown.append)
+    session.actions = [0, 3, 1, 4]  # X X . / O O . / . . .
+    session.play()
+    assert any(re.match(r"pv_mcts plays 5 \(.* visits, value -1.00 for you\)", line) for line in shown)
 
 
 def begin_run(folder: Path, name: str, size: int = 5) -> None:

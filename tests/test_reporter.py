@@ -580,6 +580,62 @@ def test_a_run_bounded_by_minutes_shows_them_and_one_of_a_unit_is_singular() -> 
     assert stream.getvalue().startswith("cycle 12, 31 of 60 min  self-play  1 game in 0.0 s")
 
 
+def test_a_narrow_terminal_has_the_lines_of_a_run_with_minutes_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "80")
+    stream = Terminal()
+    console = Console(stream)
+    console.minutes, console.deadline = 60.0, time.monotonic() + 29 * 60
+    with console.stage("train", 12, 1000, 12_345, "steps") as progress:
+        progress.update(12_345, policy_loss=0.7181, value_loss=0.0844)
+    assert (
+        stream.getvalue()
+        .splitlines()[-1]
+        .endswith("cycle 12  train      12,345 steps in 0.0 s  policy loss 0.718  value loss 0.0844")
+    )
+
+
+@pytest.mark.parametrize(
+    ("waited", "took"), [(19.2, "3 games in 21 s (19 s compiling)  "), (0.3, "3 games in 2.1 s  ")]
+)
+def test_a_line_with_a_speed_names_the_wait_that_the_speed_leaves_out(
+    waited: float, took: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    stream = io.StringIO()
+    with Console(stream).stage("selfplay", 1, 4, 3, "games") as progress:
+        now[0] += waited
+        progress.update(0, doing="compiling")
+        now[0] += 1.8
+        progress.update(3, simulations_per_second=400.0)
+    assert stream.getvalue() == f"cycle 1/4  self-play  {took}400 simulations/s\n"
+
+
+def test_a_command_that_is_too_long_stands_below_its_title(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    stream = Terminal()
+    Console(stream).message(
+        "  Play it: azero play game=hex5\n  Start anew: azero loop hex5 run=hex5-2 seed=2"
+    )
+    assert stream.getvalue().splitlines() == [
+        "  Play it: azero play game=hex5",
+        "  Start anew:",
+        "    azero loop hex5 run=hex5-2 seed=2",
+    ]
+
+
+def test_a_finished_bar_is_green_in_16_colours_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    with Console(stream).stage("selfplay", 1, 4, 40, "games") as progress:
+        progress.update(40)
+    assert "\x1b[32m━━━━━━━━\x1b[0m" in stream.getvalue()
+
+
 def test_no_color_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("NO_COLOR", "1")

@@ -302,7 +302,7 @@ def test_games_finished_by_the_deadline_are_the_cycle_s(tmp_path: Path) -> None:
         assert (run.state.stage, run.state.partial) == ("train", []) and [
             shard.games for shard in run.state.shards
         ] == [1]
-    assert report.messages[-1].startswith("selfplay: 1 of 40 games")
+    assert report.messages[-1].startswith("self-play: 1 of 40 games")
     assert advance(replace(config, cycles=1)).cycle == 1
 
 

@@ -16,7 +16,7 @@ from numba.core import event
 # Numba's event: a thread compiles, loads compiled code, or waits to do either
 COMPILER = "numba:compiler_lock"
 PASS = "numba:run_pass"  # Numba's event: a pass of the compiler, none of which loading needs
-COMPILING = "Compiling, once for this version, search and machine; it may take a minute or two"
+COMPILING = "Compiling what is used here for the first time; later starts skip it"
 NOTICE_SECONDS = 1.0  # of compiling that a person may wait without a word
 _RUN_HERE: set[str] = set()
 

@@ -25,7 +25,8 @@ QUOTED = r"(?<!\w)'[^']*'(?!\w)"  # such as a path with a space, from shlex.quot
 MEASURABLE = 0.05  # share of a stage; before that, extrapolation is noise
 REDRAW_SECONDS = 0.1
 GAP = "  "  # between the parts of a line
-WIDE = 120  # columns of a terminal from which on the bar is long
+WIDE = 120  # columns of a terminal from which on the bar is long, and finished lines show the minutes
+LONG_WAIT = 1.0  # seconds of compiling or starting that a line names, because its speed leaves them out
 SHORT_BAR, LONG_BAR, SHORTEST_BAR = 8, 24, 5  # columns
 
 
@@ -35,6 +36,7 @@ class Progress:
     def __init__(self) -> None:
         self.done = 0.0
         self.doing = ""  # what the stage does before anything is done
+        self.waited_for = ""  # the last of these
         self.stats: dict[str, float | str] = {}
         self.started = time.monotonic()  # of the work that is counted
         self.observe: Callable[[], object] = lambda: None  # called after each update
@@ -51,7 +53,7 @@ class Progress:
         self.done = done
         self.doing = str(stats.pop("doing", ""))
         if self.doing:
-            self.started = time.monotonic()
+            self.started, self.waited_for = time.monotonic(), self.doing
         self.stats.update(stats)
         self.observe()
 
@@ -77,13 +79,14 @@ class Console:
         """Print lines, above the live line if there is one.
 
         A terminal wraps them at words, never in single quotes. A line with two spaces in a row, or one at its
-        beginning, is a table, a board or a command and stays as it is.
+        beginning, is a table, a board or a command and stays as it is; a command that is too long stands
+        below its title.
         """
         if self._rich is None:
             print(text, file=self.stream, flush=True)
             return
         lines = [
-            line
+            below_title(line, self._rich.width)
             if GAP in line or line.startswith(" ")
             else wrap(re.findall(rf"(?:{QUOTED}|[^ ]| (?=%))+", line), self._rich.width, " ")
             for line in text.split("\n")
@@ -99,20 +102,32 @@ class Console:
         else:
             with live_progress(self, name, cycle, cycles, total, unit) as progress:
                 yield progress
+        took, waited = format_seconds(time.monotonic() - started), progress.started - started
+        if waited > LONG_WAIT and any(stat.endswith("_per_second") for stat in progress.stats):
+            took += f" ({waited:.0f} s {progress.waited_for})"
+        narrow = self._rich is not None and self._rich.width < WIDE
         parts = [
-            *filter(None, [self.cycle_title(cycle, cycles)]),
+            *filter(None, [self.cycle_title(cycle, cycles, short=narrow)]),
             f"{TITLES.get(name, name):<9}",
-            f"{format_count(progress.done, unit)} in {format_seconds(time.monotonic() - started)}",
+            f"{format_count(progress.done, unit)} in {took}",
             *(format_stat(stat, value) for stat, value in progress.stats.items()),
         ]
-        self.message(GAP.join(parts) if self._rich is None else wrap(parts, self._rich.width))
+        line = GAP.join(parts)
+        if self._rich is not None and len(line) > self._rich.width:
+            line = wrap([part.rstrip() for part in parts], self._rich.width)
+        self.message(line)
 
-    def cycle_title(self, cycle: int, cycles: int) -> str:
-        """Return such as "cycle  3/10" or, with a bound, "cycle 3, 12 of 60 min"; "" before cycle 1."""
+    def cycle_title(self, cycle: int, cycles: int, short: bool = False) -> str:
+        """Return such as "cycle  3/10" or, with a bound, "cycle 3, 12 of 60 min"; "" before cycle 1.
+
+        The short title has no minutes.
+        """
         if not cycle:
             return ""
         if not self.minutes or self.deadline is None:
             return f"cycle {cycle:>{len(str(cycles))}}/{cycles}"
+        if short:
+            return f"cycle {cycle}"
         spent = self.minutes - (self.deadline - time.monotonic()) / 60
         return f"cycle {cycle}, {spent:.{0 if self.minutes >= 10 else 1}f} of {self.minutes:g} min"
 
@@ -166,6 +181,14 @@ def wrap(parts: Sequence[str], width: int, gap: str = GAP) -> str:
         else:
             lines[-1] += gap + part if number else part
     return "\n".join(line.rstrip() for line in lines)
+
+
+def below_title(line: str, width: int) -> str:
+    """Return a line such as "  Play it: azero play", in two lines if it is too long."""
+    title, colon, command = line.partition(": ")
+    if len(line) <= width or not colon or GAP in line.lstrip():
+        return line
+    return f"{title}:\n{GAP}{GAP}{command}"
 
 
 def format_count(number: float, unit: str) -> str:
@@ -283,7 +306,7 @@ def live_progress(
 
     rich = console._rich
     assert rich is not None
-    bar = BarColumn(bar_width=SHORT_BAR)
+    bar = BarColumn(bar_width=SHORT_BAR, finished_style="green")  # the usual one is grey in 16 colours
     head, note = TextColumn("[bold cyan]{task.fields[head]}"), TextColumn("{task.fields[note]}", markup=False)
     began = time.monotonic()
 

@@ -285,6 +285,7 @@ def hold_matches(
         if evaluate.games:
             result = play_gate(config, networks, game, cycle, choice, progress, stop)
             match = match_record(result, evaluate)
+            progress.stats.pop("test", None)  # the result sums it up
             progress.update(match.games, result=gate_text(match, evaluate))
             stats = {name: value for name, value in match.as_json().items() if name != "promoted"}
             scalars = {f"evaluate/{name}": float(value) for name, value in stats.items()}
@@ -352,7 +353,7 @@ def gate_text(match: MatchRecord, evaluate: EvaluateConfig) -> str:
         "sequential": "sequential test",
         "off": "no gate",
     }[evaluate.gate]
-    result = "promoted" if match.promoted else "champion stays"
+    result = "promoted" if match.promoted else "rejected"
     return f"score {format_number(100 * match.score)} %, {why}: {result}"
 
 

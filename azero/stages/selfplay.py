@@ -11,7 +11,7 @@ import numpy as np
 from azero.config.schema import Config, share_in
 from azero.games import make_game
 from azero.games.game import Game
-from azero.kernels.compiling import COMPILING, compiled_before, note_compiled
+from azero.kernels.compiling import compiled_before, note_compiled
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import unpack_network
@@ -50,8 +50,9 @@ def run_stage(
     champion = unpack_network(run.read_champion(), "champion", game).network
     choice = ensure_choice(run, config, game, champion, report)
     if not compiled_before(config.search.kind):
-        report.message(f"{COMPILING}.")
-        warm_up.start(config.search.kind)
+        kind = config.search.kind
+        report.message(f"Compiling the {kind} search takes a minute or two; later starts skip it.")
+        warm_up.start(kind)
     done = load_partial(run, report.message)
     numbers = sorted(set(range(wanted)) - {record.number for record in done})
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
@@ -76,11 +77,11 @@ def run_stage(
         raise Stopped
     records = [*(record for record in done if record.number < wanted), *played]
     if len(records) < wanted:
-        short = f"selfplay: {len(records):,} of {wanted:,} games"
+        short = f"self-play: {len(records):,} of {wanted:,} games"
         report.message(f"{short}, as many as minutes={config.minutes:g} leaves time for.")
     if cut := sum(is_cut(game, record) for record in records):
         report.message(
-            f"selfplay: {cut:,} of {len(records):,} games went on after {game.max_plies} plies and count as "
+            f"self-play: {cut:,} of {len(records):,} games went on after {game.max_plies} plies and count as "
             f"draws; raise max_plies in the rules of {game.name}, or let its games end."
         )
     seconds = time.perf_counter() - begin

@@ -40,8 +40,10 @@ FIXED_POSITIONS: dict[tuple[int, ...], frozenset[int]] = {
 UCT_RUNS = 100
 UCT_SIMULATIONS = 100
 
-FIXED_LEGEND = """A column is named by the moves played so far, cells 0 to 8.
-yes: the reply keeps the draw."""
+FIXED_LEGEND = f"""PV-MCTS: the champion with its search; raw policy: its network alone.
+UCT {UCT_SIMULATIONS}: {UCT_SIMULATIONS} simulations without a network, the mean of many runs.
+A column is named by the moves played so far, cells 0 to 8.
+yes: the reply keeps the draw; no: it loses."""
 EXACT_LEGEND = """keeps the value: positions in which its move throws no win and no draw away.
 games lost: of all games that an opponent can make of it."""
 
