@@ -123,6 +123,27 @@ class GameTree:
             raise Refused(409, f"{name} is not legal: {why}.")
         return action
 
+    def action_at(self, cell: object) -> int:
+        """Return the one legal action that puts its piece on a cell; Refused: why there is none."""
+        board, legal, banned = self.game.board, self.legal(), self.banned()
+        if self.is_over():
+            raise Refused(409, "The game is over.")
+        if board is None or type(cell) is not int or not 0 <= cell < len(board.rows) * len(board.columns):
+            raise Refused(400, f"{str(cell)[:20]!r} is not a cell of this game.")
+        here = [action for action in range(self.game.num_actions) if self.cell(self.current, action) == cell]
+        actions = [action for action in here if legal[action]]
+        if len(actions) == 1:
+            return actions[0]
+        if actions:
+            raise Refused(409, "Several moves end there; choose one beside the board.")
+        if board_json(self.game)["by_column"]:
+            raise Refused(409, f"Column {board.columns[cell % len(board.columns)]} is full.")
+        if board.marks(self.current.state).ravel()[cell] != EMPTY:
+            raise Refused(409, f"{board.cell_name(cell)} is not empty.")
+        repeats = banned is not None and any(banned[action] for action in here)
+        why = "it would repeat an earlier position" if repeats else "the rules forbid it here"
+        raise Refused(409, f"{board.cell_name(cell)} is not legal: {why}.")
+
     def play(self, action: int) -> Node:
         """Play a legal action at the current node, as a variation if another one was played there."""
         node = next((child for child in self.current.children if child.action == action), None)
@@ -186,6 +207,7 @@ class GameTree:
                 "mover": None if node.parent is None else self.mover(node.parent),
                 "value": node.value,
                 "loss": self.loss(node),
+                "cell": None if node.parent is None else self.cell(node.parent, node.action),
             }
             for node in self.nodes
             if node is not None

@@ -184,9 +184,10 @@ async def change_table(studio: Studio, request: Request) -> Response:
     table, asked, verb = table_of(studio, request), await read_json(request), request.path_params["verb"]
     match verb:
         case "move":
-            table.move(asked.get("move", asked.get("action")))
+            cell = asked.get("cell")
+            table.move(asked.get("move", asked.get("action")) if cell is None else table.tree.action_at(cell))
         case "go":
-            table.go(asked.get("node"))
+            table.go(asked.get("node"), asked.get("actions", []))
         case "undo":
             table.undo()
         case "delete":

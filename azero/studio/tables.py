@@ -114,10 +114,17 @@ class Table:
         self.paused = self.machines_only()
         self.changed()
 
-    def go(self, number: object) -> None:
-        """Put a node on the board; a machine does not move there before it is asked to."""
-        self.tree.current, self.resigned = self.tree.find(number), -1
-        self.paused = True
+    def go(self, number: object, actions: object = ()) -> None:
+        """Put a node on the board, or where actions lead from it; a machine waits there until it is asked."""
+        before = self.tree.current
+        self.tree.current = self.tree.find(number)
+        try:
+            for action in actions if isinstance(actions, list) else []:
+                self.tree.play(self.tree.action_of(action))
+        except Refused:
+            self.tree.current = before
+            raise
+        self.resigned, self.paused = -1, True
         self.changed()
 
     def undo(self) -> None:
