@@ -21,6 +21,7 @@ from azero.records.record import (
     move_names,
     named_game,
     number_in,
+    once,
     one_line,
     read_object,
     short,
@@ -79,7 +80,7 @@ def read_json_lines(data: bytes, make: MakeGame = named_game) -> Iterator[Record
     Raises:
         UserError: a line is not a record, or a game of it cannot be played by azero's rules.
     """
-    empty = True
+    empty, make = True, once(make)
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line.strip():
             continue

@@ -24,6 +24,7 @@ from azero.records.record import (
     move_names,
     named_game,
     number_in,
+    once,
     one_line,
     read_object,
     short,
@@ -48,7 +49,7 @@ VALUE = r"\[((?:[^\]\\]++|\\.)*+)\]"
 TOKEN = re.compile(rf"\s*+(?:([();])|([A-Za-z0-9]++)\s*+((?:{VALUE}\s*+)++))", re.DOTALL)
 VALUES = re.compile(VALUE, re.DOTALL)
 START = re.compile(r"\(\s*+;")
-CHARSET = re.compile(rb"CA\s*+\[([^\]]{0,40}+)\]")
+CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*+\[([^\]]{0,40}+)\]")
 ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 FOLLOWS = {"(": ";", ")": "()"}  # what must follow a bracket
 
@@ -171,7 +172,7 @@ def read_sgf(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
     Raises:
         UserError: it is not SGF, or a game of it cannot be played by azero's rules.
     """
-    text, place, number = decoded(data), 0, 0
+    text, place, number, make = decoded(data), 0, 0, once(make)
     while start := START.search(text, place):
         number += 1
         try:
