@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,24 +12,28 @@ from typing import Any
 import pytest
 from PIL import Image
 
-pytest.importorskip("starlette")
-pytest.importorskip("httpx")
+from azero.config.schema import Config
+from azero.records.files import read_records
+from azero.studio.game_tree import MOST_NODES
+from azero.studio.server import make_app
+from azero.studio.state import Studio
 
-from starlette.testclient import TestClient  # noqa: E402  after the check that it is there
-
-from azero.config.schema import Config  # noqa: E402
-from azero.records.files import read_records  # noqa: E402
-from azero.studio.game_tree import MOST_NODES  # noqa: E402
-from azero.studio.server import Studio, make_app  # noqa: E402
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Starlette would rather have httpx2, which few have
+    from starlette.testclient import TestClient
 
 BASE = "http://127.0.0.1:8765"
 
 
+OWN = Path(__file__).parent / "games" / "double_move.py"
+
+
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[TestClient]:
-    """A page of a studio, allowed to ask."""
+    """A page of a studio with a game of the user's own, allowed to ask."""
     config = Config(checkpoints=str(tmp_path / "checkpoints"), data=str(tmp_path / "data"), device="cpu")
-    with TestClient(make_app(Studio(config), "token", ["127.0.0.1"], 8765), base_url=BASE) as client:
+    studio = Studio(config, own_games={"double_move": OWN})
+    with TestClient(make_app(studio, "token", ["127.0.0.1"], 8765), base_url=BASE) as client:
         client.get("/?token=token")
         yield client
 
@@ -67,6 +72,13 @@ def test_a_downloaded_game_opens_as_it_was(client: TestClient) -> None:
         assert opened["position"]["marks"] == table["position"]["marks"]
         again = client.get(f"/api/tables/{opened['id']}/record?format={kind}")
         assert again.content == answer.content
+
+
+def test_a_game_of_ones_own_is_downloaded_and_opened(client: TestClient) -> None:
+    table = open_game(client, "double_move", "4 0 8 2")
+    sgf = client.get(f"/api/tables/{table['id']}/record").content
+    assert b"B[4];W[0];W[8];B[2]" in sgf
+    assert names(client.post("/api/records", content=sgf).json()) == ["4", "0", "8", "2"]
 
 
 def test_comments_and_values_of_a_file_are_kept(client: TestClient) -> None:
@@ -132,4 +144,6 @@ def test_what_is_not_there_is_refused(client: TestClient) -> None:
     assert client.get("/api/tables/none/record").status_code == 404
     table = open_game(client, "tictactoe", "4")
     answer = client.get(f"/api/tables/{table['id']}/record?format=pdf")
-    assert answer.status_code == 400 and answer.json()["error"] == "format must be one of: sgf, json, svg, png."
+    assert (
+        answer.status_code == 400 and answer.json()["error"] == "format must be one of: sgf, json, svg, png."
+    )

@@ -1,5 +1,5 @@
 """The studio: play, analyse and train in the browser; a server of this machine and its page.
 
 For others: nothing.
-Imports: config, run, games.kit, games, kernels, search, players, champion, truth, cli.
+Imports: config, run, games.kit, games, kernels, search, players, champion, truth, records, cli.
 """

@@ -27,6 +27,7 @@ class Node:
         action: the move that led here; -1 at the start.
         state: [S] uint64.
         value: what a search or the rules found, for the player who moves first in the game; None: unknown.
+        comment: of the file that the game was read from.
         children: continuations, the main one first.
     """
 
@@ -35,6 +36,7 @@ class Node:
     action: int
     state: np.ndarray
     value: float | None = None
+    comment: str = ""
     children: list[Node] = field(default_factory=list)
 
 

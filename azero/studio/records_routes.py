@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -19,10 +18,8 @@ from azero.records.record import Record
 from azero.records.sgf import write_sgf
 from azero.studio.game_tree import MOST_NODES, START, GameTree
 from azero.studio.safety import Refused
+from azero.studio.state import Studio, route, table_of
 from azero.studio.tables import Table
-
-if TYPE_CHECKING:
-    from azero.studio.server import Studio
 
 MEDIA = {
     "sgf": "application/x-go-sgf",
@@ -35,30 +32,31 @@ PEOPLE: list[object] = [{"kind": "person"}, {"kind": "person"}]
 
 def routes(studio: Studio) -> list[Route]:
     """Return the routes of this module."""
-
-    async def read_record(request: Request) -> Response:
-        """GET /tables/{id}/record?format=: the game on a table as a file."""
-        table, kind = studio.tables.find(request.path_params["id"]), request.query_params.get("format", "sgf")
-        if kind not in MEDIA:
-            raise Refused(400, f"format must be one of: {', '.join(MEDIA)}.")
-        data = await studio.run_in_thread(writer(table, kind))
-        name = re.sub(r"\W+", "-", Path(table.game.name).stem, flags=re.ASCII)
-        headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
-        return Response(data, media_type=MEDIA[kind], headers=headers)
-
-    async def open_record(request: Request) -> Response:
-        """POST /records: open the first game of a file, at the end of its main line."""
-        data = await request.body()
-        tree = await studio.run_in_thread(lambda: tree_of(next(read_records(data, studio.make_game))))
-        table = await studio.tables.open(tree.game, PEOPLE, [])
-        table.tree = tree
-        table.changed()
-        return JSONResponse(table.to_json(), 201)
-
     return [
-        Route("/api/tables/{id}/record", read_record, methods=["GET"]),
-        Route("/api/records", open_record, methods=["POST"]),
+        route(studio, "/tables/{id}/record", "GET", read_record),
+        route(studio, "/records", "POST", open_record),
     ]
+
+
+async def read_record(studio: Studio, request: Request) -> Response:
+    """GET /tables/{id}/record?format=: the game on a table as a file."""
+    table, kind = table_of(studio, request), request.query_params.get("format", "sgf")
+    if kind not in MEDIA:
+        raise Refused(400, f"format must be one of: {', '.join(MEDIA)}.")
+    data = await studio.run_in_thread(writer(table, kind))
+    name = re.sub(r"\W+", "-", Path(table.game.name).stem, flags=re.ASCII)
+    headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
+    return Response(data, media_type=MEDIA[kind], headers=headers)
+
+
+async def open_record(studio: Studio, request: Request) -> Response:
+    """POST /records: open the first game of a file, at the end of its main line."""
+    data = await request.body()
+    tree = await studio.run_in_thread(lambda: tree_of(next(read_records(data, studio.make_game))))
+    table = await studio.tables.open(tree.game, PEOPLE, [])
+    table.tree = tree
+    table.changed()
+    return JSONResponse(table.to_json(), 201)
 
 
 def writer(table: Table, kind: str) -> Callable[[], str | bytes]:

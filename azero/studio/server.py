@@ -31,6 +31,7 @@ from azero.games.game import Game
 from azero.players import MODULES, maker_of
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
+from azero.studio import records_routes
 from azero.studio.safety import Guard, Refused, answer_to, read_json
 from azero.studio.state import Studio, route, table_of
 from azero.studio.tables import Table
@@ -354,7 +355,7 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
 
 
-MORE_ROUTES: list[Callable[[Studio], list[Route]]] = []
+MORE_ROUTES: list[Callable[[Studio], list[Route]]] = [records_routes.routes]
 
 
 def socket_endpoint(studio: Studio) -> Callable[[WebSocket], Awaitable[None]]:
