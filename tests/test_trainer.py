@@ -17,7 +17,7 @@ from azero.process.machine import cores
 from azero.training import shards
 from azero.training.batches import Batch, draw_batch, load_data
 from azero.training.shards import forward_products, shard_count
-from azero.training.trainer import Ledger, Trainer, weighted_sum
+from azero.training.trainer import Ledger, Trainer, weighted_sums
 
 SMALL = NetworkConfig(blocks=2, channels=8, opponent_reply=True)
 TRAIN = TrainConfig(batch_size=30, precision="fp32", optimizer="sgd", momentum=0.9, lr=0.1)
@@ -129,9 +129,9 @@ def test_a_shard_that_is_not_finite_changes_nothing(game: Game) -> None:
 
 
 def test_a_weighted_sum_by_hand() -> None:
-    parts = [torch.tensor([1.0, 2.0]), torch.tensor([3.0, 6.0])]
-    assert weighted_sum(parts, [0.25, 0.75]).tolist() == [2.5, 5.0]
-    assert parts[0].tolist() == [1.0, 2.0]
+    parts = [{"a": torch.tensor([1.0, 2.0])}, {"a": torch.tensor([3.0, 6.0])}]
+    assert weighted_sums(parts, [0.25, 0.75])["a"].tolist() == [2.5, 5.0]
+    assert parts[0]["a"].tolist() == [1.0, 2.0]
 
 
 def test_a_network_learns_in_shards_as_in_one_piece(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ Calls release Python's interpreter lock, so workers run side by side.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
@@ -14,6 +14,7 @@ import torch
 
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
+from azero.network.gpu_memory import within_memory
 from azero.network.inference import InferenceChoice, check_batch, fitting
 from azero.network.model import Network
 
@@ -47,6 +48,21 @@ def folded_for(network: Network, choice: InferenceChoice) -> FoldedNetwork:
     return folded.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
 
 
+def in_parts(
+    infer: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], planes: np.ndarray, most: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the answers to planes [B, C, H, W], at most `most` rows at once; all parts are equally large."""
+    if most >= len(planes):
+        return infer(planes)
+    parts = []
+    for start in range(0, len(planes), most):
+        again = max(0, start + most - len(planes))  # the last part begins with rows of the part before
+        logits, value = infer(planes[start - again : start - again + most])
+        parts.append((logits[again:], value[again:]))
+    logits, value = zip(*parts, strict=True)
+    return np.concatenate(logits), np.concatenate(value)
+
+
 class CpuInference:
     """torch on the CPU. It keeps nothing between calls, so workers may share one.
 
@@ -67,8 +83,12 @@ class CpuInference:
         check_batch(planes, self.batches, self.shape)
         size = len(planes) if rows is None else fitting(self.batches, rows)
         with torch_threads(1), torch.inference_mode():
-            batch = torch.from_numpy(planes[:size]).to(self.dtype)
-            logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
+            return within_memory("inference", size, lambda most: in_parts(self.answer, planes[:size], most))
+
+    def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate planes of any batch size."""
+        batch = torch.from_numpy(planes).to(self.dtype)
+        logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
         return logits.numpy(), value.numpy()
 
 
@@ -76,7 +96,8 @@ class CudaInference:
     """torch on a GPU: one CUDA graph from pinned buffer to pinned buffer, so that a batch costs one launch.
 
     Buffers and graph belong to the object. Threads may share it, one at a time; with an object each, their
-    batches overlap.
+    batches overlap. All memory is taken when the object is made. If it is too little for the whole batch, the
+    graph has fewer rows, and a batch is several launches.
     """
 
     title = "network"
@@ -88,14 +109,15 @@ class CudaInference:
         self.folded = folded_for(network, choice)
         self.lock = threading.Lock()
         self.stream = torch.cuda.Stream()
-        self.planes = torch.zeros(self.shape, pin_memory=True)
-        self.logits = torch.zeros(choice.batch_size, game.num_actions, pin_memory=True)
-        self.value = torch.zeros(choice.batch_size, pin_memory=True)
-        self.graph = self.captured()
+        self.num_actions = game.num_actions
+        self.graph = within_memory("inference", choice.batch_size, self.captured)
 
     @torch.inference_mode()
-    def captured(self) -> torch.cuda.CUDAGraph:
-        """Record one batch. No algorithm is chosen by timing: the next process must use the same one."""
+    def captured(self, rows: int) -> torch.cuda.CUDAGraph:
+        """Record that many rows. No algorithm is chosen by timing: the next process must use the same one."""
+        self.planes = torch.zeros(rows, *self.shape[1:], pin_memory=True)
+        self.logits = torch.zeros(rows, self.num_actions, pin_memory=True)
+        self.value = torch.zeros(rows, pin_memory=True)
         graph = torch.cuda.CUDAGraph()
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True, allow_tf32=False):
@@ -119,7 +141,11 @@ class CudaInference:
         """Evaluate a batch, always a whole one; see `Inference.infer`."""
         check_batch(planes, (self.batch_size,), self.shape[1:])
         with self.lock, torch.inference_mode(), torch.cuda.stream(self.stream):
-            self.planes.copy_(torch.from_numpy(planes))
-            self.graph.replay()
-            self.stream.synchronize()
-            return self.logits.numpy().copy(), self.value.numpy().copy()
+            return in_parts(self.answer, planes, len(self.planes))
+
+    def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate as many planes as the graph has rows."""
+        self.planes.copy_(torch.from_numpy(planes))
+        self.graph.replay()
+        self.stream.synchronize()
+        return self.logits.numpy().copy(), self.value.numpy().copy()

@@ -15,6 +15,7 @@ import torch
 from azero.config.schema import TrainConfig, UserError
 from azero.config.window import train_steps
 from azero.games.game import Game
+from azero.network.gpu_memory import MOST_ROWS
 from azero.network.model import Network, OptimizerState
 from azero.network.torch_inference import torch_threads
 from azero.replay.examples import Examples
@@ -128,7 +129,9 @@ def fit(
         if averaged:
             samples = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
             with trainer.autocast():
-                averaged.measure_statistics(batch.planes for batch in draw(data, game, samples, turn))
+                batches = (batch.planes for batch in draw(data, game, samples, turn))
+                most = MOST_ROWS.get("training", config.batch_size)
+                averaged.measure_statistics(part for planes in batches for part in planes.split(most))
     trained = plain_copy(trainer.network, network)
     return TrainResult(
         network=plain_copy(averaged.network, network) if averaged else trained,

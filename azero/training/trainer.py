@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import copy
 import itertools
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from azero.config.schema import TrainConfig, UserError
+from azero.network.gpu_memory import within_memory
 from azero.network.heads import heads_of
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
@@ -159,7 +160,6 @@ class Trainer:
         If loss or gradient is not finite, weights, moments and statistics stay as they were. This is found
         and undone on the device, so a step never waits for it.
         """
-        self.statistics_before.copy_(self.statistics)
         total, stats = self.gradients(batch)
         gradients = [parameter.grad for parameter in self.parameters if parameter.grad is not None]
         norm = torch.linalg.vector_norm(torch.stack(torch._foreach_norm(gradients)))
@@ -177,34 +177,47 @@ class Trainer:
 
     def gradients(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """Write the gradient into the parameters; return the total loss, and the stats, scalars by tag."""
+        self.statistics_before.copy_(self.statistics)
+        most = -(-len(batch.planes) // len(self.replicas))  # of a shard
+        return within_memory(
+            "training", most, lambda fitting: self.gradients_of(batch, None if fitting == most else fitting)
+        )
+
+    def gradients_of(self, batch: Batch, most: int | None) -> tuple[Tensor, dict[str, Tensor]]:
+        """Do as `gradients`: all shards at once, or if memory is short shards of `most` rows in turn."""
         for parameter in self.parameters:  # faster than `zero_grad`
             parameter.grad = None
-        if self.pool is None:
+        if self.pool is None and most is None:
             total, stats = self.losses(self.network, batch)
             total.backward()
             return total.detach(), stats
-        rows, count = len(batch.planes), len(self.replicas)
+        rows, count = len(batch.planes), -(-len(batch.planes) // most) if most else len(self.replicas)
         bounds = [rows * shard // count for shard in range(count + 1)]
-        parts = [batch.each(lambda column, a=a, b=b: column[a:b]) for a, b in itertools.pairwise(bounds)]  # type: ignore[misc]
-        shares = [len(part.planes) / rows for part in parts]
-        for statistics in self.all_statistics[1:]:
-            statistics.copy_(self.statistics)
-        found = list(self.pool.map(self.shard_gradients, self.replicas, parts))
-        for place, parameter in enumerate(self.parameters):
-            own = [gradients[place] for gradients, _, _ in found]
-            if own[0] is not None:
-                parameter.grad = weighted_sum(own, shares)
-        self.statistics.copy_(weighted_sum(self.all_statistics, shares))
-        stats = {tag: weighted_sum([stats[tag] for _, _, stats in found], shares) for tag in found[0][2]}
-        return weighted_sum([total for _, total, _ in found], shares), stats
+        shards = [batch.each(lambda column, a=a, b=b: column[a:b]) for a, b in itertools.pairwise(bounds)]  # type: ignore[misc]
+        shares = [len(shard.planes) / rows for shard in shards]
+        found: Iterable[dict[Any, Tensor]]
+        if self.pool is None or most:
+            found = (self.shard_gradients(shard, self.network, self.statistics) for shard in shards)
+        else:
+            places = zip(shards, self.replicas, self.all_statistics, strict=True)
+            futures = [self.pool.submit(self.shard_gradients, *place) for place in places]
+            wait(futures)  # also if one fails: until the others are done, they hold memory
+            found = (future.result() for future in futures)
+        sums = weighted_sums(found, shares)
+        for parameter in self.parameters:
+            parameter.grad = sums.pop(parameter, None)
+        self.statistics.copy_(sums.pop("statistics"))
+        return sums.pop("loss/total"), sums
 
-    def shard_gradients(
-        self, replica: Network, part: Batch
-    ) -> tuple[tuple[Tensor, ...], Tensor, dict[str, Tensor]]:
-        """Return the gradient by parameter (None where it has none), the loss and the stats of a shard."""
-        total, stats = self.losses(replica, part)
+    def shard_gradients(self, shard: Batch, replica: Network, statistics: Tensor) -> dict[Any, Tensor]:
+        """Return the gradient by parameter, if it has one, and by name the new statistics, loss and stats."""
+        statistics.copy_(self.statistics_before)
+        total, stats = self.losses(replica, shard)
         gradients = torch.autograd.grad(total, self.parameters, allow_unused=True)
-        return gradients, total.detach(), {tag: value.detach() for tag, value in stats.items()}
+        found: dict[Any, Tensor] = {"statistics": statistics, "loss/total": total.detach()}
+        found |= {tag: value.detach() for tag, value in stats.items()}
+        pairs = zip(self.parameters, gradients, strict=True)
+        return found | {parameter: gradient for parameter, gradient in pairs if gradient is not None}
 
     def autocast(self) -> torch.autocast:
         """Return a context in which a network computes in the trainer's precision."""
@@ -267,12 +280,16 @@ class Trainer:
         return {"optimizer": self.config.optimizer, "state": state}
 
 
-def weighted_sum(tensors: Sequence[Tensor], weights: Sequence[float]) -> Tensor:
-    """Return the sum of equal tensors by their weights, always added in the same order."""
-    total = tensors[0] * weights[0]
-    for tensor, weight in zip(tensors[1:], weights[1:], strict=True):
-        total.add_(tensor, alpha=weight)
-    return total
+def weighted_sums(parts: Iterable[Mapping[Any, Tensor]], weights: Sequence[float]) -> dict[Any, Tensor]:
+    """Return, by key, the sums of equal tensors by their weights, always added in the same order."""
+    sums: dict[Any, Tensor] = {}
+    for part, weight in zip(parts, weights, strict=True):
+        for key, tensor in part.items():
+            if key in sums:
+                sums[key].add_(tensor, alpha=weight)
+            else:
+                sums[key] = tensor * weight
+    return sums
 
 
 def join_statistics(network: Network) -> Tensor:
