@@ -10,9 +10,14 @@ import numpy as np
 import pytest
 from searching import FakeInference
 
+from azero.classic.deepening import Searcher
+from azero.classic.flat_monte_carlo import share_rollouts
+from azero.classic.rollouts import new_room
 from azero.config.schema import BrokenGame, Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game, tictactoe
-from azero.games.game import LEGAL_MASK, Game, rule
+from azero.games.game import LEGAL_MASK, OUTCOME, Game, rule
+from azero.games.kit.board import Board
+from azero.heuristics import make_heuristic
 from azero.match.lockstep import play_match
 from azero.players import Player, make_player
 from azero.players.pv_mcts import PvMcts
@@ -20,6 +25,7 @@ from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
+from azero.tracing.watched_uct import WatchedUct
 from azero.workers.forks import forks
 from azero.workers.report import is_cut
 from azero.workers.threads import GameQueue, play_games
@@ -203,3 +209,119 @@ def test_rows_that_carry_no_position_may_hold_anything() -> None:
             return logits, values
 
     assert len(self_play(game, Padded(game))) == 6
+
+
+@rule(OUTCOME)
+def won_or_lost(state: np.ndarray) -> float:
+    return 1.0 if state[0] & np.uint64(1) == np.uint64(0) else -1.0
+
+
+def late() -> Game:
+    """The ring as a board of 2 x 2 cells: announced as 9 plies long, won or lost after 10,000."""
+    game = endless()
+    board = Board(
+        "squares", ("a", "b"), ("2", "1"), lambda _: np.zeros((2, 2), np.int8), lambda _, cell: cell
+    )
+    return replace(game, rules=game.rules._replace(outcome=won_or_lost), board=board)
+
+
+def roller(name: str, game: Game, **options: Any) -> Any:
+    """A player with rollouts and a network that knows nothing."""
+    inference = FakeInference(game, lambda planes: (np.zeros(4, np.float32), np.float32(0.0)))
+    return make_player(name, game, inference=inference, **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("pure_mcts", {"priors": "uniform"}),
+        ("alphago", {"lambda_": 1.0, "eta": 0.1}),
+        ("alphago", {"lambda_": 1.0, "eta": 0.1, "rollout_policy": "random"}),
+    ],
+)
+def test_a_rollout_of_a_game_that_never_ends_is_cut_and_a_draw(name: str, options: dict[str, Any]) -> None:
+    game = late()
+    player = roller(name, game, num_simulations=40, **options)
+    player.new_games(np.zeros(1, np.uint64))
+    visits = player.visit_counts(game.initial_state()[None], np.zeros(1, np.int64))
+    assert visits.sum() == 40 and not player.tree.edges["child_value_sum"].any()
+
+
+def test_such_rollouts_of_uct_and_flat_monte_carlo_are_draws() -> None:
+    game, state, one = late(), late().initial_state(), np.zeros(1, np.int64)
+    uct = roller("uct", game, num_simulations=40)
+    uct.new_games(np.zeros(1, np.uint64))
+    assert uct.advise(state).values.tolist() == [0, 0, 0, 0]
+    flat = roller("flat_monte_carlo", game, rollouts=5)
+    flat.new_games(np.zeros(1, np.uint64))
+    assert flat.choose(state[None], one, one).tolist() == [0]  # of equal moves the first
+    room, stream, sums = new_room(4, game.state_words), np.zeros(2, np.uint64), np.zeros(4)
+    none, counts = np.zeros(4, np.bool_), np.zeros(4, np.int64)
+    share_rollouts(game.rule_addresses, room, flat.judge, state, none, 20, stream, sums, counts)
+    assert sums.tolist() == [2.5] * 4 and counts.tolist() == [5] * 4
+
+
+def test_such_rollouts_of_grouped_uct_are_draws() -> None:
+    """Moves of equal worth get equal shares of 200 simulations, less one in each of the two rows of cells."""
+    game = late()
+    player = roller("grouped_uct", game, num_simulations=200, grouping="rows")
+    _, visits = player.search(
+        game.initial_state()[None], np.zeros((1, 4), np.bool_), np.zeros((1, 2), np.uint64)
+    )
+    assert sorted(visits[0]) == [49, 49, 50, 50]
+
+
+def test_the_heuristic_rollouts_counts_such_games_as_draws() -> None:
+    game = late()
+    judge = make_heuristic("rollouts", game).function.__wrapped__
+    assert [judge(game.step(game.initial_state(), action)) for action in range(4)] == [0.0] * 4
+
+
+def test_a_traced_search_cuts_such_games_too() -> None:
+    game = late()
+    search = WatchedUct(game, game.initial_state(), 1, 1.4, 1)
+    simulations = [search.simulate() for _ in range(20)]
+    assert {(len(each.rollout), each.reward) for each in simulations} == {(9, 0.5)}
+
+
+@pytest.mark.parametrize("name", ["flat_monte_carlo", "uct", "pure_mcts", "grouped_uct", "alphago"])
+def test_players_with_rollouts_play_such_a_game_to_its_bound(name: str) -> None:
+    game = late()
+    options = {"rollouts": 2} if name == "flat_monte_carlo" else {"num_simulations": 10}
+    players = (roller(name, game, **options), make_player("random", game))
+    result = play_match(game, players, np.arange(2, dtype=np.uint64))
+    assert [len(played.actions) for played in result.games] == [9, 9] and result.draws == 2
+
+
+@pytest.mark.parametrize("name", ["alpha_beta", "iterative_deepening", "negamax"])
+@pytest.mark.parametrize("answer", [np.nan, np.inf, 30.0])
+def test_no_search_believes_a_network_as_heuristic(name: str, answer: float) -> None:
+    game = tictactoe.make_game()
+    answers = [np.float32(0.0)]
+    inference = FakeInference(game, lambda planes: (np.zeros(9, np.float32), answers[0]))
+    options: dict[str, Any] = {"heuristic": "network", "depth": 3, "inference": inference}
+    if name == "iterative_deepening":
+        options["seconds"] = 600.0  # so that its depth ends it
+    player: Any = make_player(name, game, **options)
+    other: Any = make_player(name, game, **options)
+    one, states = np.zeros(1, np.int64), game.step(game.initial_state(), 4)[None]
+    answers[0] = np.float32(answer)
+    with pytest.raises(UserError, match="answered NaN, infinity or a value beyond 1, and nothing of it was"):
+        player.choose(states, one, one)
+    answers[0] = np.float32(0.3)
+    found = []
+    for each in (player, other):
+        each.choose(states, one, one)
+        found.append(each.found[0][:2])
+    assert found[0] == found[1]  # move and value: nothing of it is left in the table
+
+
+def test_an_interrupt_inside_a_heuristic_is_not_lost() -> None:
+    game = tictactoe.make_game()
+
+    def interrupted(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
+        raise KeyboardInterrupt
+
+    heuristic = make_heuristic("network", game, FakeInference(game, interrupted))
+    with pytest.raises(KeyboardInterrupt):
+        Searcher(game, 2, heuristic=heuristic).search(game.initial_state())

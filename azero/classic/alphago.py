@@ -37,7 +37,7 @@ class AlphaGo(NamedTuple):
     mixing: float  # the rollout's share of a leaf's value
     sampled: bool  # draw the opponent's replies from the policy
     policy_rollouts: bool  # rollouts are played by the network's policy, not at random
-    judge: Judge  # how random rollouts end
+    judge: Judge  # how rollouts end
 
 
 class Questions(NamedTuple):
@@ -45,6 +45,7 @@ class Questions(NamedTuple):
 
     states: np.ndarray  # [B, S] uint64: the position
     rolling: np.ndarray  # [B] bool: whether it is of the leaf's rollout, not the leaf itself
+    plies: np.ndarray  # [B] int64: those of the leaf's rollout so far
     # [B] int32: where the next descent begins: the root, or a node whose reply must be drawn
     start: np.ndarray
 
@@ -54,6 +55,7 @@ def make_questions(game: Game, num_games: int) -> Questions:
     return Questions(
         np.zeros((num_games, game.state_words), np.uint64),
         np.zeros(num_games, np.bool_),
+        np.zeros(num_games, np.int64),
         np.zeros(num_games, np.int32),
     )
 
@@ -100,6 +102,7 @@ def settle(tree, questions, b, leaf, value):
     tree.searches[b].leaf = NO_LEAF
     tree.searches[b].simulations_left -= 1
     questions.rolling[b] = False
+    questions.plies[b] = 0
 
 
 @kernel
@@ -114,6 +117,7 @@ def begin_searches(addresses, tree, questions, states, num_simulations):
         reset(rules, tree, b, states[b])
         copy_words(states[b], questions.states[b])
         questions.rolling[b] = False
+        questions.plies[b] = 0
         tree.searches[b].leaf = ROOT
         tree.searches[b].simulations_left = num_simulations
 
@@ -173,9 +177,12 @@ def receive_evaluations(addresses, tree, alphago, questions, streams, banned, ga
             questions.rolling[b] = True
             rules.step(state, draw(room.prior, stream), room.there)
             copy_words(room.there, state)
-            if not rules.is_terminal(state):
+            questions.plies[b] += 1
+            over = rules.is_terminal(state)
+            if not over and questions.plies[b] < alphago.judge.depth:
                 continue
-            rollout_value = rules.outcome(state) if rules.to_play(state) == to_play else -rules.outcome(state)
+            outcome = rules.outcome(state) if over else 0.0
+            rollout_value = outcome if rules.to_play(state) == to_play else -outcome
         elif alphago.mixing > 0.0:
             first = 2.0 * rollout(rules, state, alphago.judge, room, stream) - 1.0
             rollout_value = first if to_play == 0 else -first

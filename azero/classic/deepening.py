@@ -121,6 +121,9 @@ class Searcher:
         begin = time.perf_counter()
         addresses, line = self.game.rule_addresses, self.line
         finished = bool(search_on(addresses, line, self.table, self.settings, self.slice_nodes))
+        if self.heuristic and self.heuristic.failures:
+            self.table.words.fill(0)  # it may hold values of a heuristic that has failed
+            raise self.heuristic.failures.pop()
         seconds = time.perf_counter() - begin
         if seconds > SLICE_SECONDS:
             self.slice_nodes = max(1, self.slice_nodes // 2)

@@ -170,19 +170,26 @@ def select(tree, node, exploration):
 
 
 @part
-def rollout(rules, tree, groups, node, banned, stream):
-    """Play random moves to the end, the first from the node's group if it is one; return the reward."""
+def rollout(rules, tree, settings, groups, node, banned, stream):
+    """Play random moves to the end, the first from the node's group if it is one; return the reward.
+
+    A game that is not over after `max_plies` is a draw.
+    """
     here, there = tree.scratch[0], tree.scratch[1]
     if tree.group[node] == NO_GROUP:
         copy_words(tree.states[node], here)
     else:
         find_moves(rules, tree, groups, node, banned)
         rules.step(tree.states[node], pick_legal(tree.legal_words, stream), here)
-    while not rules.is_terminal(here):
+    plies = 0
+    over = rules.is_terminal(here)
+    while not over and plies < settings.max_plies:
         rules.legal_mask(here, tree.legal)
         rules.step(here, pick_legal(tree.legal_words, stream), there)
         here, there = there, here
-    return end_reward(rules, here)
+        plies += 1
+        over = rules.is_terminal(here)
+    return end_reward(rules, here) if over else 0.5
 
 
 @part
@@ -205,7 +212,7 @@ def simulate(rules, tree, settings, groups, nodes, banned, stream):
             node = select(tree, node, settings.exploration)
         tree.path[length] = node
         length += 1
-    reward = rollout(rules, tree, groups, node, banned, stream)
+    reward = rollout(rules, tree, settings, groups, node, banned, stream)
     for step in range(length):
         tree.visits[tree.path[step]] += 1
         tree.reward_sum[tree.path[step]] += reward

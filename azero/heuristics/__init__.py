@@ -53,6 +53,7 @@ class Heuristic(NamedTuple):
 
     name: str
     function: Any  # the cfunc; its __wrapped__ is the plain Python twin
+    failures: list[BaseException]  # of calls into Python; compiled code cannot raise them, so its caller does
 
     @property
     def address(self) -> int:
@@ -90,11 +91,12 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None) ->
     make = importlib.import_module(module).make
     if "inference" not in inspect.signature(make).parameters:
         if (name, id(game)) not in KEPT:
-            KEPT[name, id(game)] = (game, Heuristic(name, make(game)))
+            KEPT[name, id(game)] = (game, Heuristic(name, make(game), []))
         return KEPT[name, id(game)][1]
     if inference is None:
         raise UserError(f"heuristic={name} needs a trained network; name the run whose champion to use.")
-    return Heuristic(name, make(game, inference))
+    failures: list[BaseException] = []
+    return Heuristic(name, make(game, inference, failures), failures)
 
 
 def choose_heuristic(name: str, game: Game, inference: Inference | None = None) -> Heuristic | None:

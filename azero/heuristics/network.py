@@ -14,21 +14,32 @@ from numba import cfunc
 
 from azero.games.game import Game
 from azero.heuristics import HEURISTIC
-from azero.network.inference import Inference
+from azero.network.inference import Inference, check_answers
 
 READ = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_size_t)
 LARGEST = 1.0 - 2.0**-20  # a network may answer 1; a heuristic may not
 
 
-def make(game: Game, inference: Inference) -> Any:
-    """Return the network's value for the player to move."""
+def make(game: Game, inference: Inference, failures: list[BaseException]) -> Any:
+    """Return the network's value for the player to move.
+
+    A callback cannot raise: ctypes would print the error and go on. So errors are put into `failures`, and
+    from then on every value is 0.
+    """
     planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
 
     def ask(words_at: int) -> float:
-        words = (ctypes.c_uint64 * game.state_words).from_address(words_at)
-        game.rules.planes(np.ctypeslib.as_array(words), planes[0])
-        _, values = inference.infer(planes, 1)
-        return float(np.clip(values[0], -LARGEST, LARGEST))
+        if failures:
+            return 0.0
+        try:
+            words = (ctypes.c_uint64 * game.state_words).from_address(words_at)
+            game.rules.planes(np.ctypeslib.as_array(words), planes[0])
+            logits, values = inference.infer(planes, 1)
+            check_answers(inference, logits[:1], values[:1])
+            return float(np.clip(values[0], -LARGEST, LARGEST))
+        except BaseException as error:  # Ctrl-C may come here, too
+            failures.append(error)
+            return 0.0
 
     read = READ(ask)
 

@@ -16,8 +16,13 @@ ROLLOUTS = 16
 
 
 @njit(cache=True, nogil=True)
-def mean_of_rollouts(addresses: np.ndarray, state: np.ndarray, num_actions: int, num_rollouts: int) -> float:
-    """Return the sum of outcomes for the player to move over `num_rollouts` + 1, so it never reaches 1."""
+def mean_of_rollouts(
+    addresses: np.ndarray, state: np.ndarray, num_actions: int, max_plies: int, num_rollouts: int
+) -> float:
+    """Return the sum of outcomes for the player to move over `num_rollouts` + 1, so it never reaches 1.
+
+    A rollout that is not over after `max_plies` counts as a draw.
+    """
     rules = rules_at(addresses)
     words = mask_words(num_actions)
     legal = words.view(np.bool_)[:num_actions]
@@ -27,11 +32,15 @@ def mean_of_rollouts(addresses: np.ndarray, state: np.ndarray, num_actions: int,
     mover, total = rules.to_play(state), 0.0
     for _ in range(num_rollouts):
         here[:] = state
-        while not rules.is_terminal(here):
+        plies = 0
+        over = rules.is_terminal(here)
+        while not over and plies < max_plies:
             rules.legal_mask(here, legal)
             rules.step(here, pick_legal(words, stream), there)
             here, there = there, here
-        outcome = rules.outcome(here)
+            plies += 1
+            over = rules.is_terminal(here)
+        outcome = rules.outcome(here) if over else 0.0
         total += outcome if rules.to_play(here) == mover else -outcome
     return total / (num_rollouts + 1)
 
@@ -41,10 +50,10 @@ def make(game: Game) -> Any:
 
     It is compiled anew in every process, because it contains the addresses of this process's rules.
     """
-    addresses, num_actions = game.rule_addresses, game.num_actions
+    addresses, num_actions, max_plies = game.rule_addresses, game.num_actions, game.max_plies
 
     @cfunc(HEURISTIC)
     def rollouts(state: np.ndarray) -> float:
-        return mean_of_rollouts(addresses, state, num_actions, ROLLOUTS)
+        return mean_of_rollouts(addresses, state, num_actions, max_plies, ROLLOUTS)
 
     return rollouts

@@ -125,16 +125,18 @@ class WatchedUct:
         return bonus + (mean if to_play == 0 else -mean)
 
     def rollout(self, state: np.ndarray) -> tuple[list[int], np.ndarray]:
-        """Play random moves to the end; return the moves and the last state."""
+        """Play random moves to the end, at most `max_plies`; return the moves and the last state."""
         moves = list[int]()
-        while not self.game.is_terminal(state):
+        while not self.game.is_terminal(state) and len(moves) < self.game.max_plies:
             legal = self.game.legal_actions(state)
             moves.append(legal[next_below(self.stream, len(legal))])
             state = self.game.step(state, moves[-1])
         return moves, state
 
     def reward(self, state: np.ndarray) -> float:
-        """Return the value of a final state for the player who moves first, in [0, 1]."""
+        """Return the value of a rollout's last state for the player who moves first, in [0, 1]."""
+        if not self.game.is_terminal(state):
+            return 0.5
         value = self.game.outcome(state)
         return 0.5 + 0.5 * value if self.game.to_play(state) == 0 else 0.5 - 0.5 * value
 
