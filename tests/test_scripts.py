@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,37 @@ def test_wrong_input_gets_one_sentence(words: tuple[str, ...], named: str, tmp_p
     assert done.returncode == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith("azero: ") and named in line
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+@pytest.mark.parametrize("fails", [False, True])
+def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, user: int, fails: bool) -> None:
+    """On a machine with nothing but node, an apt-get that writes down what it is asked for, and sudo."""
+    fakes = {
+        "node": "exit 0",
+        "id": f"echo {user}",
+        "env": 'shift; "$@"',
+        "sudo": 'echo "sudo $1" >> asked; shift; "$@"',
+        "apt-get": f'echo "$*" >> asked; [ {int(fails)} = 0 ]',
+    }
+    for name, body in fakes.items():
+        (tmp_path / name).write_text(f"#!/bin/bash\n{body}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        [shutil.which("bash") or "bash", str(SCRIPTS.parent / ".ci" / "programs")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PATH": str(tmp_path)},
+        timeout=60,
+    )
+    wanted = ["gnugo", "chromium"] if shutil.which("gnugo", path="/usr/games") is None else ["chromium"]
+    lines = ["update", *(f"install --yes --no-install-recommends {package}" for package in wanted)]
+    asked = [line for line in (tmp_path / "asked").read_text().splitlines() if line != "sudo -n"]
+    assert asked == lines and done.returncode == 0 and done.stdout == ""
+    said = [
+        f"azero: apt-get cannot install {package} here; the tests that need it are skipped"
+        for package in wanted
+    ]
+    assert done.stderr.splitlines() == (said if fails else [])
+    assert ("sudo -n" in (tmp_path / "asked").read_text()) == (user != 0)
