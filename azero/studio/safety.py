@@ -54,12 +54,17 @@ async def read_json(request: Request) -> dict[str, Any]:
         Refused: it is none, or too large.
     """
     try:
-        read = json.loads(await request.body() or b"{}")
+        read = json.loads(await request.body() or b"{}", parse_constant=refuse_constant)
     except (ValueError, RecursionError) as mistake:
         raise Refused(400, "The body of the request is not JSON.") from mistake
     if not isinstance(read, dict):
         raise Refused(400, "The body of the request must be a JSON object.")
     return read
+
+
+def refuse_constant(name: str) -> float:
+    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
+    raise ValueError(name)
 
 
 class Guard:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import asyncio
 import contextlib
 import inspect
 import json
@@ -12,6 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import numpy as np
 from omegaconf import OmegaConf
 from starlette.applications import Starlette
@@ -278,26 +278,21 @@ async def stream_table(studio: Studio, socket: WebSocket) -> None:
         await socket.close(4000 + refusal.status)
         return
 
-    async def send() -> None:
-        while True:
-            await socket.send_json(await queue.get())
-
     async def wait_for_end() -> None:
-        while True:
-            await socket.receive_text()
+        with contextlib.suppress(WebSocketDisconnect):
+            while True:
+                await socket.receive_text()
+        group.cancel_scope.cancel()
 
-    tasks = [asyncio.create_task(send()), asyncio.create_task(wait_for_end())]
     try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        async with anyio.create_task_group() as group:
+            group.start_soon(wait_for_end)
+            while True:
+                await socket.send_json(await queue.get())
+    except* (WebSocketDisconnect, RuntimeError):  # the page has gone while something was sent to it
+        pass
     finally:
         table.watchers.discard(queue)
-        for task in tasks:
-            task.cancel()
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        with contextlib.suppress(WebSocketDisconnect, asyncio.CancelledError, RuntimeError):
-            for result in results:
-                if isinstance(result, Exception):
-                    raise result
 
 
 async def page(request: Request) -> Response:

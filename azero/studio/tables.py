@@ -33,6 +33,8 @@ MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 REVIEW_SIMULATIONS = 200
+ANALYSIS_KEYS = {"player": str, "run": str, "cycle": int, "simulations": int, "kind": str}
+KINDS = {str: "word", int: "whole number"}
 T = TypeVar("T")
 
 
@@ -194,9 +196,10 @@ class Table:
             or not 0 <= seconds <= MOST_SECONDS
         ):
             raise Refused(400, f"seconds must be a number between 0 and {MOST_SECONDS:g}.")
-        wanted = {
-            key: asked.get(key) for key in ("player", "run", "cycle", "simulations", "kind") if asked.get(key)
-        }
+        wanted = {key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}
+        for key, value in wanted.items():
+            if not isinstance(value, ANALYSIS_KEYS[key]) or isinstance(value, bool) or len(str(value)) > 100:
+                raise Refused(400, f"{key} of an analysis must be a {KINDS[ANALYSIS_KEYS[key]]}.")
         if self.analysis is None or self.analysis.asked != wanted:
             self.analysis = Analysis(wanted)
         self.analysis.seconds, self.analysis.on = float(seconds), True

@@ -1,0 +1,63 @@
+"""The studio's server without a network, for tests: a client that has shown its token."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from azero.config.schema import Config
+from azero.studio.server import make_app
+from azero.studio.state import Studio
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # Starlette would rather have httpx2, which few have
+    from starlette.testclient import TestClient, WebSocketTestSession
+
+TOKEN = "secret-" * 5
+PORT = 8643
+HOST = f"127.0.0.1:{PORT}"
+COOKIE = {"cookie": f"azero_studio_{PORT}={TOKEN}"}  # the client does not send its own with a WebSocket
+PERSON = {"kind": "person"}
+
+
+def make_studio(folder: Path, **more: Any) -> Studio:
+    """Return the state of a server whose runs lie in a folder."""
+    config = replace(Config(), checkpoints=str(folder / "checkpoints"), data=str(folder / "data"))
+    return Studio(config, **more)
+
+
+def make_client(studio: Studio) -> TestClient:
+    """Return a client of a server; it has shown no token."""
+    app = make_app(studio, TOKEN, ["127.0.0.1", "localhost"], PORT)
+    return TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False)
+
+
+@contextmanager
+def client_of(studio: Studio) -> Iterator[TestClient]:
+    """Yield a client of a server that has opened the page with its token."""
+    with make_client(studio) as client:
+        assert client.get(f"/?token={TOKEN}").status_code == 200
+        yield client
+
+
+def player(name: str, **options: Any) -> dict[str, Any]:
+    """Return a side that a player plays."""
+    return {"kind": "player", "name": name, "options": options}
+
+
+def stream(client: TestClient, table: dict[str, Any]) -> WebSocketTestSession:
+    """Return the stream of a table."""
+    return client.websocket_connect(f"/api/tables/{table['id']}/stream", headers={"host": HOST, **COOKIE})
+
+
+def read_until(socket: WebSocketTestSession, wanted: Any, most: int = 2000) -> dict[str, Any]:
+    """Return the first message of a stream for which `wanted` is true."""
+    for _ in range(most):
+        message = socket.receive_json()
+        if wanted(message):
+            return message
+    raise AssertionError(f"none of {most} messages is what was wanted")

@@ -1,0 +1,229 @@
+"""Who may use the studio: every sentence about its safety, tried from outside."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("starlette", reason="the extra studio is not installed")
+pytest.importorskip("uvicorn", reason="the extra studio is not installed")
+
+from starlette.websockets import WebSocketDisconnect
+from studio import COOKIE, HOST, PORT, TOKEN, client_of, make_client, make_studio
+
+from azero.config.schema import UserError
+from azero.studio.__main__ import StudioSettings, own_games, serve, take_token
+from azero.studio.safety import MOST_BODY, MOST_RECORD
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"host": "evil.example"},
+        {"host": f"evil.example:{PORT}"},
+        {"host": "127.0.0.1:80"},
+        {"host": ""},
+        {"origin": "https://evil.example"},
+        {"origin": "null"},
+        {"origin": f"https://{HOST}"},
+        {"origin": "http://127.0.0.1:9999"},
+        {"sec-fetch-site": "cross-site"},
+        {"cookie": ""},
+        {"cookie": f"azero_studio_{PORT}=wrong"},
+        {"cookie": f"azero_studio_{PORT}={TOKEN}x"},
+    ],
+    ids=str,
+)
+def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
+    tmp_path: Path, headers: dict[str, str]
+) -> None:
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        if "cookie" in headers:
+            client.cookies.clear()
+        answer = client.post("/api/tables", json={"game": "tictactoe"}, headers=headers)
+        assert answer.status_code == 403 and answer.json()["error"].endswith(".")
+        with (
+            pytest.raises(WebSocketDisconnect) as closed,
+            client.websocket_connect("/api/tables/x/stream", headers={"host": HOST, **COOKIE, **headers}),
+        ):
+            pass
+        assert closed.value.code == 4403
+    assert not studio.tables.tables
+
+
+def test_the_page_itself_may(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        for headers in ({}, {"origin": f"http://{HOST}"}, {"sec-fetch-site": "same-origin"}):
+            assert client.post("/api/tables", json={}, headers=headers).status_code == 201
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/api/games", "/api/runs", "/api/tables/x", "/?token=wrong", "/?token="]
+)
+def test_without_the_token_nothing_is_read(tmp_path: Path, path: str) -> None:
+    with make_client(make_studio(tmp_path)) as client:
+        answer = client.get(path)
+        assert answer.status_code == 403
+        assert answer.json()["error"] == (
+            "Open the address that azero studio has printed; this browser has not shown its token."
+        )
+
+
+def test_the_token_becomes_a_cookie_that_no_script_reads(tmp_path: Path) -> None:
+    with make_client(make_studio(tmp_path)) as client:
+        answer = client.get(f"/?token={TOKEN}", follow_redirects=False)
+        assert answer.status_code == 303 and answer.headers["location"] == "/"
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie and "SameSite=strict" in cookie
+        assert TOKEN not in client.get("/").text
+
+
+def test_every_answer_says_what_a_page_may_load(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        for path in ("/", "/api/games", "/static/main.js", "/nothing", "/api/tables/x"):
+            headers = client.get(path).headers
+            assert headers["content-security-policy"].startswith("default-src 'self'; frame-ancestors 'none'")
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "no-referrer"
+
+
+def test_the_page_has_no_script_and_no_style_of_its_own(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        page = client.get("/").text
+    assert not re.search(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\bon\w+=|https?://", page)
+
+
+def test_no_module_of_the_page_writes_html_or_loads_from_elsewhere() -> None:
+    import azero.studio.server as server
+
+    for path in sorted(server.STATIC.iterdir()):
+        text = path.read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(", text), (
+            path.name
+        )
+        assert not re.search(r"https?://|@import|url\((?![\"'`]?#)", text), path.name
+
+
+@pytest.mark.parametrize("path", ["/api/tables", "/api/records"])
+def test_a_large_body_is_refused_whatever_length_it_promises(tmp_path: Path, path: str) -> None:
+    most = MOST_RECORD if path == "/api/records" else MOST_BODY
+    with client_of(make_studio(tmp_path)) as client:
+        assert client.post(path, content=b" " * (most + 1)).status_code == 413
+        parts = (b" " * 10_000 for _ in range(most // 10_000 + 1))  # in chunks, without a length
+        answer = client.post(path, content=parts)
+        assert answer.status_code == 413 and answer.json()["error"].startswith("The request is larger than")
+        assert client.post(path, content=b"", headers={"content-length": "x"}).status_code in (400, 413)
+
+
+def test_files_outside_are_not_served(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        for path in ("/static/../server.py", "/static/%2e%2e/server.py", "/static//etc/passwd", "/static/x"):
+            assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "name", ["/etc/passwd", "game.py", "../game.py", "azero/games/go.py", "openspiel:../x", 3]
+)
+def test_the_page_cannot_name_a_file(tmp_path: Path, name: object) -> None:
+    (tmp_path / "game.py").write_text("raise SystemExit")
+    with client_of(make_studio(tmp_path)) as client:
+        answer = client.post("/api/tables", json={"game": name})
+        assert answer.status_code == 400 and "There is no game" in answer.json()["error"]
+
+
+def test_other_machines_are_let_in_only_when_asked() -> None:
+    with pytest.raises(UserError, match=r"host=0\.0\.0\.0 lets other machines in; set allow_remote=true"):
+        serve(StudioSettings(host="0.0.0.0"))
+
+
+def test_own_games_are_chosen_at_the_start(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("")
+    (tmp_path / "_not.py").write_text("")
+    assert list(own_games(StudioSettings(games=str(tmp_path)))) == ["mine"]
+    with pytest.raises(UserError, match="is not a Python file"):
+        own_games(StudioSettings(game=str(tmp_path / "missing.py")))
+    with pytest.raises(UserError, match="is not a folder"):
+        own_games(StudioSettings(games=str(tmp_path / "mine.py")))
+
+
+def test_the_token_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
+    first = take_token(tmp_path / "data" / "studio")
+    file = tmp_path / "data" / "studio" / "token"
+    assert len(first) >= 32 and file.stat().st_mode & 0o777 == 0o600
+    assert take_token(file.parent) == first
+    file.chmod(0o644)
+    assert take_token(file.parent) != first  # others may have read it
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
+    """The real program in a process of its own; its port and token."""
+    folder = tmp_path_factory.mktemp("studio")
+    command = [sys.executable, "-m", "azero.studio", "open=false", "port=0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, cwd=folder, env={**os.environ}
+    ) as process:
+        assert process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/\?token=(\S+)", process.stdout.readline())
+        assert found
+        yield int(found[1]), found[2]
+        process.terminate()
+        assert process.wait(20) is not None
+
+
+def test_it_listens_on_this_machine_alone(server: tuple[int, str]) -> None:
+    table = Path("/proc/net/tcp")
+    if not table.exists():
+        pytest.skip("needs Linux's table of sockets")
+    rows = [line.split() for line in table.read_text().splitlines()[1:]]
+    listening = [
+        row[1].split(":")[0] for row in rows if row[3] == "0A" and int(row[1].split(":")[1], 16) == server[0]
+    ]
+    assert listening == ["0100007F"]  # 127.0.0.1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\x00\xff\x16\x03\x01 nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"POST /api/tables HTTP/1.1\r\nHost: evil\r\nContent-Length: 10000000\r\n\r\n",
+        b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n",
+        b"POST /api/tables HTTP/1.1\r\nContent-Length: -5\r\n\r\n",
+    ],
+    ids=["bytes", "no host", "two hosts", "10 MB", "long", "negative"],
+)
+def test_raw_bytes_leave_the_server_up(server: tuple[int, str], data: bytes) -> None:
+    port, token = server
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as raw:
+        raw.sendall(data)
+        raw.settimeout(10)
+        answer = raw.recv(4096)
+    assert not answer or answer.split()[1] in (b"400", b"403", b"413", b"431")
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as asking:
+        asking.request("GET", f"/?token={token}")
+        assert asking.getresponse().status == 303
+
+
+def test_ten_megabytes_are_refused_before_they_are_read(server: tuple[int, str]) -> None:
+    port, token = server
+    began = time.monotonic()
+    with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as asking:
+        asking.putrequest("POST", "/api/tables")
+        asking.putheader("cookie", f"azero_studio_{port}={token}")
+        asking.putheader("content-length", str(10_000_000))
+        asking.endheaders()
+        assert asking.getresponse().status == 413
+    assert time.monotonic() - began < 9

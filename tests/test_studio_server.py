@@ -1,0 +1,438 @@
+"""The studio's server: games on boards, their searches, and every wrong request."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import TrainedRun
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("starlette", reason="the extra studio is not installed")
+
+from studio import PERSON, client_of, make_studio, player, read_until, stream
+
+from azero.games import make_game
+from azero.studio import tables
+from azero.studio.game_tree import GameTree
+
+OWN = Path(__file__).parent / "games" / "double_move.py"
+
+
+def played(client: Any, table: dict[str, Any], *moves: str) -> dict[str, Any]:
+    """Play a person's moves; return the table after the last."""
+    for move in moves:
+        answer = client.post(f"/api/tables/{table['id']}/move", json={"move": move})
+        assert answer.status_code == 200, answer.text
+        table = answer.json()
+    return table
+
+
+def opened(client: Any, **asked: Any) -> dict[str, Any]:
+    """Open a table."""
+    answer = client.post("/api/tables", json=asked)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_two_people_play_to_the_end(tmp_path: Path) -> None:
+    # X O X
+    # O X O     X wins by 0 4 8
+    # . . X
+    with client_of(make_studio(tmp_path)) as client:
+        table = played(client, opened(client, game="tictactoe"), "0", "1", "2", "3", "4", "5", "8")
+        assert table["position"]["marks"] == [1, 2, 1, 2, 1, 2, 0, 0, 1]
+        assert table["position"]["over"] and table["position"]["outcome"] == 1.0
+        assert table["state"] == "over" and table["message"] == "X wins." and table["position"]["last"] == 8
+        assert table["nodes"][-1]["value"] == 1.0  # the rules know it
+        answer = client.post(f"/api/tables/{table['id']}/move", json={"move": "6"})
+        assert answer.status_code == 409 and answer.json() == {"error": "The game is over."}
+        for verb in ("hint", "resign", "step"):
+            assert client.post(f"/api/tables/{table['id']}/{verb}", json={}).status_code == 409
+
+
+def test_a_machine_answers_and_what_it_thinks_is_streamed(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="connect_four", sides=[PERSON, player("uct", num_simulations=2000)])
+        with stream(client, table) as socket:
+            assert socket.receive_json()["table"]["state"] == "your move"
+            assert played(client, table, "4")["state"] == "thinking"
+            thought = read_until(socket, lambda message: message["type"] == "analysis")
+            assert thought["by"] == "uct num_simulations=2000" and thought["node"] == 1
+            assert sum(move["visits"] for move in thought["moves"]) == thought["simulations"]
+            after = read_until(
+                socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2
+            )
+        assert after["table"]["state"] == "your move" and after["table"]["position"]["to_play"] == 0
+        assert client.get(f"/api/tables/{table['id']}").json() == after["table"]
+
+
+def test_a_person_cannot_move_for_a_machine(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="tictactoe", sides=[player("uct", seconds=20), PERSON])
+        answer = client.post(f"/api/tables/{table['id']}/move", json={"move": "4"})
+        assert answer.status_code == 409 and answer.json()["error"] == "It is the turn of uct seconds=20."
+        answer = client.post(f"/api/tables/{table['id']}/resign", json={})
+        assert answer.json()["error"] == "It is the turn of uct seconds=20, which does not resign."
+        client.post(f"/api/tables/{table['id']}/play", json={"paused": True})
+        assert played(client, table, "4")["position"]["marks"][4] == 1  # paused, both sides may be tried
+
+
+def test_a_search_ends_when_the_position_changes(tmp_path: Path) -> None:
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        table = opened(client, game="connect_four", sides=[player("uct", seconds=60), PERSON])
+        with stream(client, table) as socket:
+            read_until(socket, lambda message: message["type"] == "analysis")
+            began = time.monotonic()
+            client.post(f"/api/tables/{table['id']}/sides", json={"sides": [PERSON, player("random")]})
+            played(client, table, "1")
+            read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2)
+            assert time.monotonic() - began < 20  # not the sixty seconds of the search
+
+
+def test_machines_play_are_paused_and_stepped(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        sides = [player("random"), player("random")]
+        table = opened(client, game="connect_four", sides=sides)
+        address = f"/api/tables/{table['id']}"
+        with stream(client, table) as socket:
+            client.post(f"{address}/play", json={"delay": 0.05})
+            read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] >= 3)
+            client.post(f"{address}/play", json={"paused": True})
+            before = client.get(address).json()
+            time.sleep(0.3)
+            assert client.get(address).json()["node"] == before["node"] and before["state"] == "paused"
+            client.post(f"{address}/step", json={})
+            after = read_until(
+                socket,
+                lambda message: message["type"] == "table" and message["table"]["node"] > before["node"],
+            )
+            assert after["table"]["node"] == before["node"] + 1 and after["table"]["state"] == "paused"
+            client.post(f"{address}/play", json={"paused": False, "delay": 0})
+            end = read_until(
+                socket, lambda message: message["type"] == "table" and message["table"]["state"] == "over"
+            )
+        assert end["table"]["message"] in ("X wins.", "O wins.", "A draw.")
+
+
+def test_variations_are_kept_and_deleted(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = played(client, opened(client, game="tictactoe"), "0", "4")
+        address = f"/api/tables/{table['id']}"
+        client.post(f"{address}/go", json={"node": 1})
+        table = played(client, table, "8")
+        assert [(node["id"], node["parent"], node["move"]) for node in table["nodes"]] == [
+            (0, None, None), (1, 0, "0"), (2, 1, "4"), (3, 1, "8"),
+        ]  # fmt: skip
+        assert table["line"] == [0, 1, 3] and table["node"] == 3
+        again = client.post(f"{address}/go", json={"node": 1}).json()
+        assert again["line"] == [0, 1, 2]  # the main continuation
+        assert played(client, table, "4")["node"] == 2  # the same move is the same variation
+        table = client.post(f"{address}/delete", json={"node": 2}).json()
+        assert table["node"] == 1 and [node["id"] for node in table["nodes"]] == [0, 1, 3]
+        assert client.post(f"{address}/go", json={"node": 2}).status_code == 400
+        assert client.post(f"{address}/delete", json={"node": 0}).status_code == 409
+        table = client.post(f"{address}/undo", json={}).json()
+        assert table["node"] == 0
+        assert client.post(f"{address}/undo", json={}).json()["error"] == "There is nothing to take back."
+
+
+def test_taking_back_returns_to_the_person(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="tictactoe", sides=[PERSON, player("random")])
+        with stream(client, table) as socket:
+            played(client, table, "4")
+            read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2)
+        assert client.post(f"/api/tables/{table['id']}/undo", json={}).json()["node"] == 0
+
+
+def test_resigning(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="tictactoe", sides=[PERSON, player("random")])
+        table = client.post(f"/api/tables/{table['id']}/resign", json={}).json()
+        assert table["message"] == "O wins by resignation." and table["position"]["outcome"] == -1.0
+        assert client.post(f"/api/tables/{table['id']}/go", json={"node": 0}).json()["state"] == "your move"
+
+
+def test_an_analysis_is_streamed_stopped_continued_and_read_below_the_root(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="connect_four", moves=["4", "4"])
+        address = f"/api/tables/{table['id']}"
+        with stream(client, table) as socket:
+            asked = {"player": "uct", "simulations": 200_000}
+            assert client.post(f"{address}/analyse", json=asked).json()["analysis"]["on"]
+            first = read_until(socket, lambda message: message["type"] == "analysis")
+            client.post(f"{address}/analyse", json={"on": False})
+            read_until(
+                socket, lambda message: message["type"] == "table" and not message["table"]["analysis"]["on"]
+            )
+            client.post(f"{address}/analyse", json=asked)
+            last = read_until(
+                socket, lambda message: message["type"] == "analysis" and message["simulations"] == 200_000
+            )
+        assert first["simulations"] <= last["simulations"] and last["by"] == "UCT"
+        visits = [move["visits"] for move in last["moves"]]
+        assert visits == sorted(visits, reverse=True) and sum(visits) == 200_000
+        best = last["moves"][0]
+        assert best["action"] == last["best"] and -1 <= best["value"] <= 1 and best["prior"] is None
+        assert best["line"][0] == best["move"] and best["line_cells"][0] == best["cell"]
+        below = client.get(f"{address}/search?path={best['action']}").json()["moves"]
+        assert abs(sum(move["visits"] for move in below) - best["visits"]) <= 1
+        assert below[0]["move"] == best["line"][1]
+        assert client.get(f"{address}/search?path=0,0,0,0,0,0,0").json() == {"moves": []}
+        assert client.get(f"{address}/search?path=x").status_code == 400
+        node = client.get(address).json()["nodes"][2]
+        assert node["value"] == pytest.approx(
+            best["value"], abs=1e-3
+        )  # X is to move, so for the first player
+
+
+def test_a_review_values_every_position_and_says_what_a_move_gave_away(tmp_path: Path) -> None:
+    # X O .
+    # . . .     after 0 1 3 the answer 8 lets X win by 6; 6 stops it
+    # . . .
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="tictactoe", moves=["0", "1", "3", "8", "6"])
+        address = f"/api/tables/{table['id']}"
+        with stream(client, table) as socket:
+            client.post(f"{address}/review", json={})
+            done = read_until(
+                socket,
+                lambda message: (
+                    message["type"] == "table"
+                    and all(node["value"] is not None for node in message["table"]["nodes"])
+                ),
+            )["table"]
+        nodes = done["nodes"]
+        assert nodes[5]["value"] == 1.0 and nodes[4]["value"] > 0.9
+        assert nodes[4]["loss"] > 0.1 > nodes[5]["loss"]  # 8 was the mistake, 6 wins
+
+
+def test_exact_values_where_they_are_known(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="tictactoe", moves=["0", "1", "3", "8"])  # 6 wins
+        known = client.get(f"/api/tables/{table['id']}/exact").json()
+        assert known["known"] and known["values"]["6"] == 1 and min(known["values"].values()) < 1
+        go = opened(client, game="go", options={"size": 9})
+        unknown = client.get(f"/api/tables/{go['id']}/exact").json()
+        assert unknown["known"] is False and unknown["why"].endswith(".")
+
+
+def test_a_champion_plays_and_analyses(tmp_path: Path, trained_run: TrainedRun) -> None:
+    from shutil import copytree
+
+    copytree(trained_run.folder / "checkpoints", tmp_path / "checkpoints")
+    copytree(trained_run.folder / "data", tmp_path / "data")
+    with client_of(make_studio(tmp_path)) as client:
+        found = client.get("/api/players?game=tictactoe").json()
+        assert found["champions"][0]["run"] == "trained" and found["champions"][0]["cycle"] == 5
+        champion = {"kind": "player", "name": "pv_mcts", "options": {"run": "trained", "num_simulations": 30}}
+        table = opened(client, game="tictactoe", sides=[PERSON, champion])
+        assert table["sides"][1]["title"] == "champion of trained, cycle 5"
+        with stream(client, table) as socket:
+            played(client, table, "4")
+            thought = read_until(socket, lambda message: message["type"] == "analysis")
+            assert all(0 <= move["prior"] <= 1 for move in thought["moves"])
+            read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2)
+        hint = client.post(f"/api/tables/{table['id']}/hint", json={}).json()
+        assert hint["by"].startswith("champion of trained") and hint["visits"] > 0
+        older = {**champion, "options": {"run": "trained", "cycle": found["champions"][0]["cycles"][0]}}
+        opened(client, game="tictactoe", sides=[older, PERSON])
+        wrong = {**champion, "options": {"run": "trained", "cycle": 99}}
+        answer = client.post("/api/tables", json={"sides": [wrong, PERSON]})
+        assert (
+            answer.status_code == 400 and "does not keep the champion of cycle 99" in answer.json()["error"]
+        )
+        answer = client.post("/api/tables", json={"game": "hex5", "sides": [champion, PERSON]})
+        assert answer.status_code == 400  # a champion of another game
+
+
+def test_every_game_has_a_board(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path, own_games={"double_move": OWN})) as client:
+        games = {each["name"]: each for each in client.get("/api/games").json()["games"]}
+        assert games["connect_four"]["options"] == {"rows": 6, "columns": 7, "connect": 4}
+        assert games["othello6"]["options"] == {"size": 6} and games["double_move"]["own"]
+        kinds = {"hex5": "hexagons", "go5": "crossings", "othello6": "squares", "tictactoe": "squares"}
+        for name, kind in kinds.items():
+            table = opened(client, game=name)
+            board, position = table["game"]["board"], table["position"]
+            assert board["kind"] == kind and not board["by_column"]
+            assert len(position["marks"]) == len(board["rows"]) * len(board["columns"])
+            assert {move["move"] for move in position["moves"]}
+        assert opened(client, game="connect_four")["game"]["board"]["by_column"]
+        own = opened(client, game="double_move")
+        assert own["position"]["moves"]
+
+
+def test_a_ko_is_not_taken_back_at_once(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        # black takes the ko at c3 by b3, white must not take back at once
+        moves = ["c4", "b4", "d3", "a3", "c2", "b2", "e5", "c3", "b3"]
+        table = opened(client, game="go", options={"size": 5, "komi": 0.5}, moves=moves)
+        answer = client.post(f"/api/tables/{table['id']}/move", json={"move": "c3"})
+        assert answer.status_code == 409 and answer.json()["error"].startswith("c3 is not legal: ")
+        assert "c3" not in [move["move"] for move in table["position"]["moves"]]
+
+
+WRONG = [
+    ("/api/tables", {"game": "tictactoe", "options": {"size": 3}}, "unknown game.options.size"),
+    ("/api/tables", {"game": "hex", "options": {"size": 99}}, "must be a whole number from 1 to 19"),
+    ("/api/tables", {"game": "hex", "options": []}, "options must be an object"),
+    ("/api/tables", {"sides": [PERSON]}, "A game has two sides."),
+    ("/api/tables", {"sides": "x"}, "must be lists"),
+    ("/api/tables", {"sides": [PERSON, {"kind": "dog"}]}, "A side must be"),
+    ("/api/tables", {"sides": [PERSON, player("alfa_beta")]}, "did you mean alpha_beta?"),
+    ("/api/tables", {"sides": [PERSON, player("uct", simulations=3)]}, "has no option simulations"),
+    ("/api/tables", {"sides": [PERSON, player("uct", num_simulations="x")]}, "must be a whole number"),
+    ("/api/tables", {"sides": [PERSON, player("uct", num_simulations=10**9)]}, "more than the studio allows"),
+    ("/api/tables", {"sides": [PERSON, player("uct", seconds=1e9)]}, "more than the studio allows"),
+    ("/api/tables", {"sides": [PERSON, player("pv_mcts")]}, "No run has a champion of this game yet"),
+    ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="../x")]}, "is not the name of a run"),
+    ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="none")]}, "none"),
+    ("/api/tables", {"moves": ["9"]}, "is not a move of tictactoe"),
+    ("/api/tables", {"moves": ["4"] * 10}, "at most 9 moves"),
+    ("/api/tables", {"moves": ["4", "4"]}, "4 is not legal: the rules forbid it here."),
+    ("/move", {"move": "z"}, "is not a move of tictactoe"),
+    ("/move", {"action": 9}, "is not a move"),
+    ("/move", {"action": True}, "is not a move"),
+    ("/go", {"node": 7}, "no position"),
+    ("/go", {"node": "x"}, "no position"),
+    ("/sides", {"sides": [PERSON]}, "must be a list of two"),
+    ("/play", {"delay": -1}, "delay must be"),
+    ("/play", {"paused": 3}, "paused must be"),
+    ("/analyse", {"seconds": 1e9}, "seconds must be"),
+    ("/dance", {}, "cannot 'dance'"),
+]
+
+
+@pytest.mark.parametrize(("path", "body", "sentence"), WRONG, ids=str)
+def test_wrong_requests_get_a_sentence(
+    tmp_path: Path, path: str, body: dict[str, Any], sentence: str
+) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        if not path.startswith("/api"):
+            path = f"/api/tables/{opened(client)['id']}{path}"
+        answer = client.post(path, json=body)
+        assert answer.status_code in (400, 404, 409), answer.text
+        assert sentence in answer.json()["error"]
+
+
+def test_a_wrong_analysis_is_told_on_the_board(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client)
+        with stream(client, table) as socket:
+            for asked in ({"player": "random"}, {"simulations": 10**9}, {"player": "pv_mcts"}):
+                client.post(f"/api/tables/{table['id']}/analyse", json=asked)
+                told = read_until(
+                    socket, lambda message: message["type"] == "table" and message["table"]["message"]
+                )
+                assert told["table"]["message"].endswith(".") and not told["table"]["analysis"]["on"]
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = st.sampled_from(
+    [
+        "game",
+        "options",
+        "sides",
+        "moves",
+        "move",
+        "action",
+        "node",
+        "paused",
+        "delay",
+        "on",
+        "player",
+        "seconds",
+        "simulations",
+        "kind",
+        "run",
+        "cycle",
+    ]
+)
+
+
+@given(
+    verb=st.sampled_from(
+        ["", "move", "go", "undo", "delete", "resign", "play", "step", "analyse", "sides", "review", "hint"]
+    ),
+    body=st.dictionaries(KEYS, json_values, max_size=4),
+)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_request_brings_the_server_down(tmp_path: Path, verb: str, body: dict[str, Any]) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        path = f"/api/tables/{opened(client)['id']}/{verb}" if verb else "/api/tables"
+        answer = client.post(path, content=json.dumps(body))
+        assert answer.status_code < 500, answer.text
+        if answer.status_code >= 400:
+            assert isinstance(answer.json()["error"], str) and answer.json()["error"]
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_no_bytes_bring_the_server_down(tmp_path: Path, body: bytes) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        assert client.post("/api/tables", content=body).status_code in (201, 400)
+
+
+def test_a_thousand_games_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MOST_TABLES", 50)
+    with client_of(make_studio(tmp_path)) as client:
+        answers = [client.post("/api/tables", json={}) for _ in range(1000)]
+        assert [answer.status_code for answer in answers] == [201] * 50 + [429] * 950
+        assert answers[-1].json()["error"].startswith("50 games are open")
+        first = answers[0].json()["id"]
+        monkeypatch.setattr(tables, "IDLE_SECONDS", 0.0)
+        opened(client)  # takes the place of the one that was idle longest
+        assert client.get(f"/api/tables/{first}").status_code == 404
+
+
+def test_two_hundred_sessions_at_once(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        sides = [PERSON, player("uct", num_simulations=200)]
+        games = [opened(client, game="tictactoe", sides=sides) for _ in range(200)]
+        for table in games:
+            played(client, table, "4")
+        end = time.monotonic() + 60
+        for table in games:
+            while client.get(f"/api/tables/{table['id']}").json()["node"] < 2:
+                assert time.monotonic() < end
+                time.sleep(0.01)
+        marks = [client.get(f"/api/tables/{table['id']}").json()["position"]["marks"] for table in games]
+        assert all(sorted(each) == [0] * 7 + [1, 2] for each in marks)
+
+
+def test_too_many_pages_of_one_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MOST_WATCHERS", 1)
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client)
+        with stream(client, table) as socket:
+            socket.receive_json()
+            with stream(client, table) as second:
+                assert second.receive_json()["status"] == 429
+        with stream(client, {"id": "gone"}) as socket:
+            assert socket.receive_json()["status"] == 404
+
+
+def test_the_tree_of_a_game_knows_what_a_move_gave_away() -> None:
+    tree = GameTree(make_game("tictactoe"))
+    start = tree.current
+    child = tree.play(4)
+    answer = tree.play(0)
+    start.value, child.value, answer.value = 0.2, -0.1, 0.4
+    assert tree.loss(start) is None
+    assert tree.loss(child) == pytest.approx(0.3)  # X had 0.2 and left -0.1
+    assert tree.loss(answer) == pytest.approx(0.5)  # O left X 0.4 where it had -0.1
+    child.value = None
+    assert tree.loss(answer) is None
+    assert np.flatnonzero(tree.legal()).tolist() == [1, 2, 3, 5, 6, 7, 8]
