@@ -1,8 +1,8 @@
-"""`azero trace game=tictactoe player=uct`: watch a search grow its tree, one simulation after another.
+"""`azero trace`: watch a search grow its tree, one simulation after another.
 
-Each simulation is shown step by step: the path with the table that decided every choice, the expansion, the
-rollout and the update. It is printed to the terminal; with `out=trace.html` it is a page with buttons.
-Heavy modules are imported where they are needed, so that `--help` is fast.
+Each simulation is shown in four steps: the path with the table that decided every choice, the expansion, the
+evaluation by a random game or a network, and the backup. It is printed to the terminal; with `out=trace.html`
+it is a page. Heavy modules are imported where they are needed, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -10,58 +10,84 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from azero.cli.arguments import GameSettings, refuse_rest, run_program, split_words, take_game, take_settings
-from azero.config.schema import UserError, setting
+from azero.cli.arguments import (
+    AUTO,
+    FolderSettings,
+    GameSettings,
+    refuse_rest,
+    run_program,
+    split_words,
+    take_game,
+    take_settings,
+)
+from azero.config.schema import Config, SearchConfig, UserError, setting
 
 if TYPE_CHECKING:
-    from azero.tracing.text import Trace
+    from azero.games.game import Game
+    from azero.tracing.record import MctsSettings, UctSettings
 
 EXAMPLES = """
-game=tictactoe
-game=connect_four player.num_simulations=50 out=trace.html
-moves='0 4' player.exploration=1 player.expansion_threshold=2
+out=trace.html
+player=pv_mcts out=trace.html
+game=connect_four moves='4 4' player.num_simulations=50
 """
 HELP = {
-    "player=uct": "The search. Only uct can be traced.",
-    "player.OPTION=VALUE": "num_simulations=100, exploration=1.4142 or expansion_threshold=10.",
+    "player=uct": "The search: uct, or pv_mcts with a network or without one.",
+    "player.OPTION=VALUE": "Of uct: num_simulations=20, exploration=1.4142 or expansion_threshold=1. Of "
+    "pv_mcts: run=RUN, num_simulations=20, kind=puct or gumbel, or temperature=0.",
 }
-PLAYER_OPTIONS = {"num_simulations": 100, "exploration": math.sqrt(2.0), "expansion_threshold": 10}
+PLAYER_OPTIONS: dict[str, dict[str, Any]] = {
+    "uct": {"num_simulations": 20, "exploration": math.sqrt(2.0), "expansion_threshold": 1},
+    "pv_mcts": {"num_simulations": None, "run": None, "kind": None, "temperature": 0.0},
+}
+# One move wins, one draws and one loses:  X 1 O
+#                                          O O 5
+#                                          X 7 X
+EXAMPLE = {"tictactoe": "0 4 8 2 6 3"}
 
 
 @dataclass(frozen=True)
-class TraceSettings(GameSettings):
+class TraceSettings(FolderSettings, GameSettings):
     """Settings of the program."""
 
-    moves: str = setting("", "Moves to play before the search, with spaces between.")
-    out: str = setting(
-        "", "File for a page with buttons, such as trace.html. Default: print to the terminal."
+    moves: str = setting(
+        AUTO,
+        "Moves to play before the search, with spaces between. auto: an example of tic-tac-toe with three "
+        "legal moves; none in other games.",
     )
+    out: str = setting("", "File for a page, such as trace.html. Default: print to the terminal.")
 
 
-def read_trace(words: Sequence[str]) -> tuple[Trace, str]:
-    """Run the search that the command line asks for; return it and the file of the page, "" for none.
+def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
+    """Run the search that the command line asks for; return its record and the file of the page, "" for none.
 
     Raises:
         UserError: an unknown setting or player, a value that is not allowed, or moves that cannot be played.
     """
     from azero.cli.player_spec import take_player_spec
     from azero.match.openings import read_opening
-    from azero.tracing.text import Trace
-    from azero.tracing.watched_uct import WatchedUct
+    from azero.tracing.record import record
 
     texts = split_words(words)
     asked = take_settings(texts, TraceSettings)
     game, player = take_game(texts, asked), take_player_spec(texts, "player", "uct")
     refuse_rest(texts, TraceSettings, ["player", "player.num_simulations"])
     options = check_player(player.name, player.options)
-    moves, start = read_opening(game, asked.moves.split(), "moves")
-    search = WatchedUct(game, start, asked.seed, options["exploration"], options["expansion_threshold"])
-    simulations = [search.simulate() for _ in range(options["num_simulations"])]
-    return Trace(game, start, moves, options, simulations), asked.out
+    moves = EXAMPLE.get(game.name, "") if asked.moves == AUTO else asked.moves
+    actions, _ = read_opening(game, moves.split(), "moves")
+    settings: UctSettings | MctsSettings
+    if player.name == "uct":
+        from azero.tracing.record import UctSettings
+
+        settings, simulations = UctSettings(options["exploration"], options["expansion_threshold"]), 0
+    else:
+        settings = network_search(game, options, asked)
+        simulations = settings.search.num_simulations
+    return record(game, actions, settings, options["num_simulations"] or simulations, asked.seed), asked.out
 
 
 def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -72,19 +98,45 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     """
     from azero.players import check_number
 
-    if name != "uct":
-        raise UserError(f"player={name} cannot be traced; there is uct.")
+    if name not in PLAYER_OPTIONS:
+        raise UserError(f"player={name} cannot be traced; there are {' and '.join(PLAYER_OPTIONS)}.")
+    known = PLAYER_OPTIONS[name]
     for option in asked:
-        if option not in PLAYER_OPTIONS:
-            raise UserError(f"a traced player has no option {option}; it has {', '.join(PLAYER_OPTIONS)}.")
-    options = {**PLAYER_OPTIONS, **asked}
-    check_number("uct", "num_simulations", options["num_simulations"], 1, 10_000)
-    check_number("uct", "exploration", options["exploration"], 0.0, 1000.0, whole=False)
-    check_number("uct", "expansion_threshold", options["expansion_threshold"], 1, 1_000_000)
+        if option not in known:
+            raise UserError(f"a traced player {name} has no option {option}; it has {', '.join(known)}.")
+    options = {**known, **asked}
+    if options["num_simulations"] is not None:
+        check_number(name, "num_simulations", options["num_simulations"], 1, 10_000)
+    if name == "uct":
+        check_number(name, "exploration", options["exploration"], 0.0, 1000.0, whole=False)
+        check_number(name, "expansion_threshold", options["expansion_threshold"], 1, 1_000_000)
+    else:
+        check_number(name, "temperature", options["temperature"], 0.0, 100.0, whole=False)
     return options
 
 
-def print_trace(trace: Trace) -> None:
+def network_search(game: Game, options: dict[str, Any], asked: TraceSettings) -> MctsSettings:
+    """Return the search of a run's champion, or a search without a network if there is no run.
+
+    Raises:
+        UserError: the run that was asked for has no champion for the game, or there is no such algorithm.
+    """
+    from azero.cli.player_spec import run_of
+    from azero.players.pv_mcts import chosen_kind
+    from azero.tracing.record import MctsSettings
+
+    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
+    run = options["run"] or run_of(game, config)
+    search, inference = SearchConfig(), None
+    if run:
+        from azero.champion.load import load_trained
+
+        trained = load_trained(config, str(run), 1, game)
+        search, inference = trained.search, trained.inference
+    return MctsSettings(chosen_kind(search, options["kind"], False), inference, float(options["temperature"]))
+
+
+def print_record(record: dict[str, Any]) -> None:
     """Print every simulation to the terminal."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
@@ -92,42 +144,45 @@ def print_trace(trace: Trace) -> None:
 
     from azero.tracing import text
 
-    console = Console(highlight=False)
-    console.print(trace.game.format_state(trace.start), markup=False)
-    console.print(text.head_text(trace), markup=False)
-    for index, simulation in enumerate(trace.simulations, 1):
-        console.rule(f"simulation {index} of {len(trace.simulations)}")
-        console.print(f"path: {text.path_text(trace.game, simulation)}", markup=False)
-        for place, choice in enumerate(simulation.choices):
-            console.print(text.choice_title(trace.game, simulation, place), markup=False)
-            table = Table("move", "n", "w", "UCB1", box=SIMPLE_HEAD)
-            for *cells, chosen in text.rows(trace.game, choice):
-                table.add_row(*map(str, cells), style="bold green" if chosen else None)
+    console, simulations, head = Console(highlight=False), record["simulations"], text.statistic_head(record)
+    console.print(text.title(record), markup=False)
+    console.print(text.board_text(record), markup=False)
+    console.print(record["about"], markup=False)
+    for simulation in simulations:
+        number = simulation["number"]
+        console.rule(f"simulation {number} of {simulations[-1]['number']}" if number else "the root")
+        console.print(f"path: {text.path_text(record, simulation)}", markup=False)
+        for place, choice in enumerate(simulation["choices"]):
+            console.print(text.choice_title(record, simulation, place), markup=False)
+            table = Table(*text.heads(record, choice), box=SIMPLE_HEAD)
+            for cells, chosen in text.rows(record, choice):
+                table.add_row(*cells, style="bold green" if chosen else None)
             console.print(table)
-        console.print(f"rollout: {text.rollout_text(trace.game, simulation)}", markup=False)
-        console.print(f"update, w/n: {text.update_text(trace.game, simulation)}", markup=False)
-    console.rule("the tree, w/n")
-    console.print(text.tree_text(trace), markup=False)
+        console.print(text.evaluation_text(record, simulation), markup=False)
+        console.print(f"update, {head}: {text.update_text(record, simulation)}", markup=False)
+    console.rule(f"the tree, {head}")
+    console.print(text.tree_text(record), markup=False)
+    console.print(text.chosen_text(record), markup=False)
 
 
-def write_page(trace: Trace, path: Path) -> None:
+def write_page(record: dict[str, Any], path: Path) -> None:
     """Write the page; UserError: the file cannot be written."""
     from azero.tracing.page import page
 
     try:
-        path.write_text(page(trace), encoding="utf-8")
+        path.write_text(page(record), encoding="utf-8")
     except OSError as failure:
         raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
 
 
 def trace_asked(words: Sequence[str]) -> int:
     """Show the search that the words of the command line ask for; return the exit status."""
-    trace, out = read_trace(words)
+    record, out = read_record(words)
     if out:
-        write_page(trace, Path(out))
-        print(f"{len(trace.simulations)} simulations are in {out}")
+        write_page(record, Path(out))
+        print(f"{record['simulations'][-1]['number']} simulations are in {out}")
     else:
-        print_trace(trace)
+        print_record(record)
     return 0
 
 

@@ -25,6 +25,7 @@ from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
+from azero.tracing.record import MctsSettings, UctSettings, record
 from azero.tracing.watched_uct import WatchedUct
 from azero.workers.forks import forks
 from azero.workers.report import is_cut
@@ -281,7 +282,12 @@ def test_a_traced_search_cuts_such_games_too() -> None:
     game = late()
     search = WatchedUct(game, game.initial_state(), 1, 1.4, 1)
     simulations = [search.simulate() for _ in range(20)]
-    assert {(len(each.rollout), each.reward) for each in simulations} == {(9, 0.5)}
+    assert {(len(each.evaluation.moves), each.evaluation.value) for each in simulations} == {(9, 0.5)}
+    shown = [
+        record(game, [], settings, 20)["simulations"][-1]["evaluation"]["result"]
+        for settings in (UctSettings(), MctsSettings())
+    ]
+    assert shown == ["no end after 9 moves, a draw"] * 2
 
 
 @pytest.mark.parametrize("name", ["flat_monte_carlo", "uct", "pure_mcts", "grouped_uct", "alphago"])

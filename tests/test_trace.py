@@ -7,13 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from conftest import TrainedRun
+from searching import after
 
 from azero import trace
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.uct import make
-from azero.tracing.tree import grown_tree, rows_of
-from azero.tracing.watched_uct import Choice, Simulation, WatchedUct
+from azero.tracing.watched_uct import Node, WatchedUct
+from azero.tracing.watching import Choice, Simulation
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SQRT_2 = math.sqrt(2.0)
@@ -21,13 +23,10 @@ SQRT_2 = math.sqrt(2.0)
 
 def watch(
     game: Game, simulations: int, seed: int = 1, threshold: int = 10, moves: tuple[int, ...] = ()
-) -> list[Simulation]:
-    """Return the simulations of a search after some moves."""
-    state = game.initial_state()
-    for move in moves:
-        state = game.step(state, move)
-    search = WatchedUct(game, state, seed, SQRT_2, threshold)
-    return [search.simulate() for _ in range(simulations)]
+) -> tuple[list[Simulation], WatchedUct]:
+    """Return the simulations of a search after some moves, and the search."""
+    search = WatchedUct(game, after(game, *moves), seed, SQRT_2, threshold)
+    return [search.simulate() for _ in range(simulations)], search
 
 
 @pytest.mark.parametrize(
@@ -44,7 +43,10 @@ def test_it_is_the_search_of_the_player(name: str, threshold: int, simulations: 
         player = make(game, num_simulations=simulations, expansion_threshold=threshold)
         player.new_games(np.array([seed], np.uint64))
         counts = player.visit_counts(state[None], np.zeros(1, np.int64))[0]
-        assert watch(game, simulations, seed, threshold, moves)[-1].root_visits.tolist() == counts.tolist()
+        _, search = watch(game, simulations, seed, threshold, moves)
+        visits = {child.move: child.visits for child in search.root.children}
+        assert [visits.get(move, 0) for move in range(game.num_actions)] == counts.tolist()
+        assert search.move() == counts.argmax()
 
 
 def test_every_step_follows_from_the_one_before() -> None:
@@ -52,22 +54,25 @@ def test_every_step_follows_from_the_one_before() -> None:
     known: dict[
         tuple[int, ...], tuple[int, float]
     ] = {}  # visits and wins of each node, by the moves that lead to it
-    for simulation in watch(game, 300, threshold=3):
+    simulations, _ = watch(game, 300, threshold=3)
+    for simulation in simulations:
         path = [choice.chosen for choice in simulation.choices]
         for place, choice in enumerate(simulation.choices):
             for candidate in choice.candidates:
                 before = known.get((*path[:place], candidate.move), (0, 0.0))
-                assert (candidate.visits, candidate.wins) == before
-            assert choice.total == sum(candidate.visits for candidate in choice.candidates)
+                assert (candidate.visits, candidate.value_sum) == before
+            assert choice.shared["t"] == sum(candidate.visits for candidate in choice.candidates)
             check_choice(choice)
+        end, reward = simulation.evaluation.end, simulation.evaluation.value
         for place, update in enumerate(simulation.updates):
             visits, wins = known.get(tuple(path[:place]), (0, 0.0))
-            known[tuple(path[:place])] = (visits + 1, wins + simulation.reward)
-            assert (update.visits, update.wins) == (visits + 1, wins + simulation.reward)
+            known[tuple(path[:place])] = (visits + 1, wins + reward)
+            assert update.before == (visits, wins) and update.after == (visits + 1, wins + reward)
         state = simulation.leaf
-        for move in simulation.rollout:
+        for move in simulation.evaluation.moves:
             state = game.step(state, move)
-        assert np.array_equal(state, simulation.end) and game.is_terminal(state)
+        assert np.array_equal(state, end) and game.is_terminal(state)
+        assert reward == {1.0: 1.0, 0.0: 0.5, -1.0: 0.0}[game.first_outcome(end)]
 
 
 def check_choice(choice: Choice) -> None:
@@ -79,9 +84,10 @@ def check_choice(choice: Choice) -> None:
     )
     for each in choice.candidates:
         if each.visits:
-            mean = each.wins / each.visits
-            bonus = math.sqrt(2.0 * math.log(choice.total) / each.visits)
+            mean = each.value_sum / each.visits
+            bonus = math.sqrt(2.0 * math.log(choice.shared["t"]) / each.visits)
             assert each.score == pytest.approx((mean if choice.to_play == 0 else -mean) + bonus)
+            assert each.score == each.terms["mean"] + each.terms["bonus"]
 
 
 def test_the_published_values_of_ucb1() -> None:
@@ -92,20 +98,19 @@ def test_the_published_values_of_ucb1() -> None:
         (0, 1, 47, 2.77494),
         (1, 1, 47, 3.77494),
     ):
-        node = search.root
-        node.wins, node.visits = wins, visits
-        assert (
-            math.floor(search.score(node, total, 0) * 1e5) / 1e5 == published
-        )  # published values are cut, not rounded
+        node = Node(search.root.state, 0, visits, wins=wins)
+        score = search.candidate(node, total, 0).score
+        assert math.floor(score * 1e5) / 1e5 == published  # published values are cut, not rounded
 
 
 def test_a_move_s_own_moves_are_listed_at_its_tenth_visit_and_not_before() -> None:
     visits = dict.fromkeys(range(9), 0)
     listed = 0
-    for simulation in watch(make_game("tictactoe"), 150, threshold=10):
-        for choice in simulation.choices[1:2]:
+    simulations, _ = watch(make_game("tictactoe"), 150, threshold=10)
+    for simulation in simulations:
+        if len(simulation.choices) > 1:
             assert visits[simulation.choices[0].chosen] >= 10
-            listed += choice.listed
+            listed += simulation.listed == 1
         visits[simulation.choices[0].chosen] += 1
     assert listed > 0
 
@@ -121,76 +126,52 @@ def test_the_terminal_shows_path_tables_rollout_and_update(capsys: pytest.Captur
         == shown.count("update, w/n: the root ")
         == 3
     )
-    assert "X chooses at the root, t = 0, expanded now" in shown and "X chooses at the root, t = 2" in shown
+    assert "X chooses at the root, t = 0, c = 1.414, expanded now" in shown
+    assert "X chooses at the root, t = 2, c = 1.414\n" in shown
     assert "UCB1" in shown and "not tried" in shown
 
 
-def test_the_page_has_every_simulation_and_needs_nothing_else(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "trace.html"
-    assert (
-        trace.main(
-            [
-                "game=connect_four",
-                "game.options.rows=4",
-                "game.options.columns=4",
-                "player.num_simulations=25",
-                f"out={path}",
-            ]
-        )
-        == 0
-    )
-    text = path.read_text(encoding="utf-8")
-    assert text.count("<section hidden>") == 25
-    assert text.count("<svg") == 3 * 25 + 1
-    assert 'id="back"' in text and 'id="next"' in text
-    assert "src=" not in text and "href=" not in text
-    assert capsys.readouterr().out == f"25 simulations are in {path}\n"
-
-
-def test_the_tree_on_the_page_is_the_one_the_search_grew() -> None:
-    """Three moves of tic-tac-toe are left, so that every node can be counted."""
-    game, moves = make_game("tictactoe"), [0, 4, 8, 2, 6, 3]
-    state = game.initial_state()
-    for move in moves:
-        state = game.step(state, move)
-    simulations = watch(game, 40, threshold=2, moves=tuple(moves))
-    nodes = grown_tree(simulations)
-    assert nodes[0].path == () and nodes[0].parent == -1
-    assert [each.visits for each in nodes[0].passed] == list(range(1, 41))
-    for place, node in enumerate(nodes[1:], 1):
-        assert nodes[node.parent].path == node.path[:-1] and node.parent < place
-        assert [each.visits for each in node.passed] == list(range(1, len(node.passed) + 1))
-    last = {update.move: update.visits for simulation in simulations for update in simulation.updates[1:2]}
-    assert {node.path[0]: node.passed[-1].visits for node in nodes if len(node.path) == 1} == last
-    leaves = [node for node in nodes if not any(other.path[:-1] == node.path for other in nodes[1:])]
-    assert [node.row for node in leaves] == list(range(len(leaves)))
-
-
-def test_rows_of_a_tree_by_hand() -> None:
-    r"""
-    root ── 1 ── 2      row 0
-         │     └ 5      row 1, so that 1 stands at 0.5
-         └ 4            row 2, and the root at 1.25
-    """
-    assert rows_of([(), (1,), (1, 2), (1, 5), (4,)]) == {
-        (): 1.25,
-        (1,): 0.5,
-        (1, 2): 0.0,
-        (1, 5): 1.0,
-        (4,): 2.0,
-    }
-
-
-def test_the_terminal_ends_with_the_tree(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_terminal_ends_with_the_tree_and_the_move(capsys: pytest.CaptureFixture[str]) -> None:
     """X wins by 7, O has 1 and 5 left: two simulations of moves 7, then both others."""
-    assert trace.main(["moves=0 4 8 2 6 3", "player.num_simulations=3", "seed=1"]) == 0
+    assert trace.main(["player.num_simulations=3", "seed=1"]) == 0
     shown = capsys.readouterr().out.splitlines()
     begin = next(number for number, line in enumerate(shown) if "the tree, w/n" in line)
     assert shown[begin + 1].startswith("the root ") and shown[begin + 1].endswith("/3")
-    assert sorted(line.split()[0] for line in shown[begin + 2 :]) == ["1", "5", "7"]
-    assert all(line.startswith("   ") and line.endswith("/1") for line in shown[begin + 2 :])
+    assert sorted(line.split()[0] for line in shown[begin + 2 : -1]) == ["1", "5", "7"]
+    assert all(line.startswith("   ") and line.endswith("/1") for line in shown[begin + 2 : -1])
+    assert shown[-1] == "X plays 1: 1 of 3 visits, the most visits."
+
+
+def test_the_default_example_has_three_moves_and_expands_early(capsys: pytest.CaptureFixture[str]) -> None:
+    assert trace.main([]) == 0
+    shown = capsys.readouterr().out
+    assert "X 1 O\nO O 5\nX 7 X\n" in shown
+    assert "X plays 7: " in shown  # 6 7 8 is a line
+    early = shown.partition("simulation 7 of 20")[0]
+    assert "O chooses after 5, t = 0, c = 1.414, expanded now" in early
+
+
+def test_the_terminal_shows_puct_without_a_network(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert trace.main(["player=pv_mcts", "player.num_simulations=2"]) == 0
+    shown = capsys.readouterr().out
+    assert "There is no network here" in shown and "simulation 2 of 2" in shown
+    # q 0 + c 1.25 * prior 1/3 * sqrt(1) / 1 = 0.4167
+    assert "X chooses at the root, N = 1, c = 1.25" in shown and "0.4167" in shown
+
+
+def test_the_champion_of_a_run_is_traced(trained_run: TrainedRun, tmp_path: Path) -> None:
+    out = tmp_path / "trace.html"
+    folders = [f"checkpoints={trained_run.checkpoints}", f"data={trained_run.data}"]
+    words = ["player=pv_mcts", "player.run=trained", "player.num_simulations=12", *folders]
+    assert trace.main([*words, f"out={out}"]) == 0
+    record, _ = trace.read_record(words)
+    kinds = {each["evaluation"]["kind"] for each in record["simulations"]}
+    assert "network" in kinds and "rollout" not in kinds
+    assert record["chosen"]["name"] == "7"
+    assert "The network gives the prior P" in out.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
@@ -199,11 +180,15 @@ def test_the_terminal_ends_with_the_tree(capsys: pytest.CaptureFixture[str]) -> 
         (["--verbose"], "unknown option '--verbose'; did you mean --version?"),
         (["game=chess"], "chess"),
         (["game=connect_four", "game.options.rows=0"], "game.options.rows=0 must be a whole number"),
-        (["player=alpha_beta"], "player=alpha_beta cannot be traced; there is uct."),
+        (["player=alpha_beta"], "player=alpha_beta cannot be traced; there are uct and pv_mcts."),
         (
             ["player.depth=3"],
-            "a traced player has no option depth; it has num_simulations, exploration, expansion_threshold.",
+            "a traced player uct has no option depth; it has num_simulations, exploration, "
+            "expansion_threshold.",
         ),
+        (["player=pv_mcts", "player.kind=beam"], "player pv_mcts: kind=beam must be puct or gumbel."),
+        (["player=pv_mcts", "player.run=nowhere"], "nowhere"),
+        (["player=pv_mcts", "player.temperature=-1"], "player pv_mcts: temperature=-1 must be a number"),
         (
             ["player.num_simulations=0"],
             "player uct: num_simulations=0 must be a whole number between 1 and 10,000.",

@@ -1,101 +1,133 @@
-"""A traced search in words, for the terminal and for the page."""
+"""A record in words, for the terminal."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-import numpy as np
-
-from azero.games.game import Game
-from azero.tracing.tree import grown_tree
-from azero.tracing.watched_uct import Choice, Simulation
+Record = dict[str, Any]
 
 
-class Trace(NamedTuple):
-    """A search and where it began."""
-
-    game: Game
-    start: np.ndarray  # [S] uint64
-    moves: list[int]  # that led there
-    options: dict[str, Any]
-    simulations: list[Simulation]
+def title(record: Record) -> str:
+    """Return what is searched, and how."""
+    where = f"after the moves {' '.join(record['moves'])}" if record["moves"] else "from the start"
+    return f"{record['game']} {where}: {record['title']}"
 
 
-def side(game: Game, to_play: int) -> str:
-    """Return such as X."""
-    return game.board.symbols[1 + to_play] if game.board else ("first player", "second player")[to_play]
-
-
-def names(game: Game, moves: Sequence[int]) -> str:
-    """Return moves as people write them."""
-    return " ".join(game.action_name(move) for move in moves) or "none"
-
-
-def path_text(game: Game, simulation: Simulation) -> str:
-    """Return the chosen path."""
-    return " → ".join(["the root", *(game.action_name(choice.chosen) for choice in simulation.choices)])
-
-
-def choice_title(game: Game, simulation: Simulation, place: int) -> str:
-    """Return the title of the table of one choice."""
-    choice = simulation.choices[place]
-    before = names(game, [earlier.chosen for earlier in simulation.choices[:place]])
-    where = f"after {before}" if place else "at the root"
-    expanded = ", expanded now" if choice.listed else ""
-    return f"{side(game, choice.to_play)} chooses {where}, t = {choice.total}{expanded}"
-
-
-def rows(game: Game, choice: Choice) -> list[tuple[str, str, str, str, bool]]:
-    """Return the table of one choice: move, visits n, wins w of the first player, UCB1, whether chosen."""
-    return [
-        (
-            game.action_name(candidate.move),
-            str(candidate.visits),
-            f"{candidate.wins:g}",
-            "not tried" if math.isinf(candidate.score) else f"{candidate.score:.4f}",
-            candidate.move == choice.chosen,
-        )
-        for candidate in choice.candidates
-    ]
-
-
-def rollout_text(game: Game, simulation: Simulation) -> str:
-    """Return the random moves and how they ended."""
-    first, reward = side(game, 0), simulation.reward
-    endings = {1.0: f"{first} wins", 0.0: f"{side(game, 1)} wins", 0.5: "a draw"}
-    moves = names(game, simulation.rollout) if simulation.rollout else "the game is over"
-    return f"{moves}: {endings.get(reward, f'{reward:g} for {first}')}"
-
-
-def node_text(game: Game, move: int, wins: float, visits: int) -> str:
-    """Return a node as the move that led to it (-1 at the root) and w/n."""
-    return f"{'the root' if move < 0 else game.action_name(move)} {wins:g}/{visits}"
-
-
-def update_text(game: Game, simulation: Simulation) -> str:
-    """Return the path's nodes after the simulation."""
-    return ", ".join(node_text(game, each.move, each.wins, each.visits) for each in simulation.updates)
-
-
-def tree_text(trace: Trace) -> str:
-    """Return the final tree, one line for each node, indented by its depth."""
-    lines = list[str]()
-    for node in grown_tree(trace.simulations):
-        _, visits, wins = node.passed[-1]
-        text = node_text(trace.game, node.path[-1] if node.path else -1, wins, visits)
-        lines.append("   " * len(node.path) + text)
-    return "\n".join(lines)
-
-
-def head_text(trace: Trace) -> str:
-    """Return what the numbers mean."""
-    first, second = side(trace.game, 0), side(trace.game, 1)
-    exploration = trace.options["exploration"]
-    bonus = "√(2 ln t / n)" if math.isclose(exploration, math.sqrt(2.0)) else f"{exploration:g} √(ln t / n)"
-    return (
-        f"n: visits; w: wins of {first}, a draw counts half; t: visits of all moves of the table. "
-        f"UCB1 is w/n + {bonus} where {first} chooses and −w/n + {bonus} where {second} does. "
-        f"A node is expanded at visit {trace.options['expansion_threshold']}, the root at once."
+def board_text(record: Record) -> str:
+    """Return the position at the root; the name of a legal move stands in its cell."""
+    board, root = record["board"], record["nodes"][0]
+    position = root["position"]
+    if board is None:
+        return str(position["text"])
+    marks = position["marks"]
+    cells = [board["symbols"][mark] for mark in marks]
+    for move in root["moves"]:
+        if move["cell"] is not None and not marks[move["cell"]]:
+            cells[move["cell"]] = move["name"]
+    width, columns = max(map(len, cells)), len(board["columns"])
+    slant = 1 if board["kind"] == "hexagons" else 0
+    rows = [cells[row * columns :][:columns] for row in range(len(board["rows"]))]
+    return "\n".join(
+        " " * (slant * row) + " ".join(cell.rjust(width) for cell in each) for row, each in enumerate(rows)
     )
+
+
+def path_text(record: Record, simulation: Record) -> str:
+    """Return the chosen path."""
+    return " → ".join(node_name(record, node) for node in simulation["path"])
+
+
+def node_name(record: Record, node: int) -> str:
+    """Return the move that leads to a node."""
+    return str(record["nodes"][node]["name"]) if node else "the root"
+
+
+def choice_title(record: Record, simulation: Record, place: int) -> str:
+    """Return the title of the table of one choice."""
+    choice = simulation["choices"][place]
+    node = record["nodes"][choice["node"]]
+    before = " ".join(node_name(record, each) for each in simulation["path"][1 : place + 1])
+    where = f"after {before}" if place else "at the root"
+    shared = ", ".join(
+        f"moves with n = {value} are in this round" if key == "wanted" else f"{key} = {number(value)}"
+        for key, value in choice["shared"].items()
+    )
+    expanded = ", expanded now" if simulation["expanded"] == choice["node"] else ""
+    return f"{record['sides'][node['to_play']]} chooses {where}{', ' if shared else ''}{shared}{expanded}"
+
+
+def heads(record: Record, choice: Record) -> list[str]:
+    """Return the heads of the table of one choice."""
+    rule = record["rules"][choice["rule"]]
+    return ["move", "n", *(head for _, head in rule["columns"]), rule["title"]]
+
+
+def rows(record: Record, choice: Record) -> Iterator[tuple[list[str], bool]]:
+    """Yield the table of one choice: the cells of a move, and whether it was chosen."""
+    rule = record["rules"][choice["rule"]]
+    for child in choice["children"]:
+        terms = {**child["terms"], "w": child["sum"]}
+        score = rule["untried"] if child["score"] is None else f"{child['score']:.4f}"
+        cells = [number(terms[key]) if key in terms else "" for key, _ in rule["columns"]]
+        note = f" ({child['note']})" if child["note"] else ""
+        yield [child["name"], str(child["visits"]), *cells, score + note], child["action"] == choice["chosen"]
+
+
+def number(value: float) -> str:
+    """Return a number with at most three decimals."""
+    return f"{value:.3f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
+
+
+def evaluation_text(record: Record, simulation: Record) -> str:
+    """Return the evaluation: the random moves and how they ended, or the network's value."""
+    evaluation = simulation["evaluation"]
+    if evaluation["kind"] == "network":
+        return f"network: {evaluation['value']:.3f} for {record['sides'][evaluation['to_play']]}"
+    if evaluation["kind"] == "end":
+        return f"the game is over: {evaluation['result']}" if evaluation["result"] else "the value is proven"
+    return f"rollout: {' '.join(evaluation['moves'])}: {evaluation['result']}"
+
+
+def statistic(record: Record, total: float, visits: int) -> str:
+    """Return the statistic of a node."""
+    if record["statistic"] == "wins":
+        return f"{total:g}/{visits}"
+    return f"{number(total / visits) if visits else '–'} ({visits})"
+
+
+def update_text(record: Record, simulation: Record) -> str:
+    """Return the path's nodes after the simulation."""
+    return ", ".join(
+        f"{node_name(record, each['node'])} {statistic(record, each['sum'][1], each['visits'][1])}"
+        for each in simulation["backup"]
+    )
+
+
+def statistic_head(record: Record) -> str:
+    """Return what stands behind a node."""
+    return "w/n" if record["statistic"] == "wins" else "q (n)"
+
+
+def tree_text(record: Record) -> str:
+    """Return the final tree, one line for each node, indented by its depth."""
+    last = {each["node"]: each for simulation in record["simulations"] for each in simulation["backup"]}
+    children: dict[int | None, list[Record]] = {}
+    for node in record["nodes"]:
+        children.setdefault(node["parent"], []).append(node)
+
+    def lines(node: Record, depth: int) -> Iterator[str]:
+        update = last[node["id"]]
+        shown = statistic(record, update["sum"][1], update["visits"][1])
+        yield "   " * depth + f"{node_name(record, node['id'])} {shown}"
+        for child in sorted(children.get(node["id"], []), key=lambda each: each["action"]):
+            yield from lines(child, depth + 1)
+
+    return "\n".join(lines(record["nodes"][0], 0))
+
+
+def chosen_text(record: Record) -> str:
+    """Return the move after the search and why."""
+    chosen = record["chosen"]
+    mover = record["sides"][record["nodes"][0]["to_play"]]
+    return f"{mover} plays {chosen['name']}: {chosen['visits']} of {chosen['of']} visits, {chosen['why']}."

@@ -1,0 +1,423 @@
+// A traced search, simulation by simulation. `mountTrace(element, record)` draws it into an element and returns
+// a function that removes it. The record is that of azero/tracing/record.py.
+
+const SVG = "http://www.w3.org/2000/svg";
+const SIDES = ["first", "second"];
+// Of a board's cell, of a path's tree, between its levels; most nodes of a level, most rows of a table
+const CELL = 40, WIDTH = 260, LEVEL = 66, MOST = 7, ROWS = 12;
+
+function add(made, attributes, children) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value);
+  }
+  made.append(...children.filter(child => child !== null && child !== undefined));
+  return made;
+}
+const el = (tag, attributes = {}, ...children) => add(document.createElement(tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) => add(document.createElementNS(SVG, tag), attributes, children);
+
+function decimal(value, digits = 2) {
+  const text = Number.isInteger(value) ? String(value) : value.toFixed(digits);
+  return text.replace("-", "−");
+}
+
+export function mountTrace(element, record) {
+  const { nodes, simulations, sides, board } = record;
+  const childOf = nodes.map(() => new Map());
+  nodes.forEach(node => node.parent !== null && childOf[node.parent].set(node.action, node));
+  const history = nodes.map(() => []); // of each node: [simulation's index, visits, sum]
+  simulations.forEach((each, at) => each.backup.forEach(({ node, visits, sum }) =>
+    history[node].push([at, visits[1], sum[1]])));
+  const last = simulations.length; // the stop after the last simulation: the chosen move
+  let at = 0;
+
+  // ---- words
+
+  const name = id => (id ? nodes[id].name : "the root");
+  const mover = id => sides[nodes[id].to_play]; // who chooses at a node
+  const wins = record.statistic === "wins";
+  function statAt(id, index) {
+    const known = history[id].filter(each => each[0] <= index).pop();
+    return known ? { visits: known[1], sum: known[2] } : { visits: 0, sum: 0 };
+  }
+  function statText({ visits, sum }) {
+    if (wins) return `${decimal(sum, 1)}/${visits}`;
+    return `q ${visits ? decimal(sum / visits) : "–"} · n ${visits}`;
+  }
+  const listed = words => (words.length < 2 ? words.join("") :
+    `${words.slice(0, -1).join(", ")} and ${words[words.length - 1]}`);
+  const ruleOf = choice => record.rules[choice.rule];
+
+  function selectText({ number, path, added, choices }) {
+    if (number === 0) return "Before the first simulation the root itself is evaluated.";
+    const old = added === null ? path : path.slice(0, -1);
+    const steps = old.slice(1).map((id, place) => `${mover(old[place])} chooses ${name(id)}`);
+    const begin = steps.length ? `From the root ${listed(steps)}: each time the move with the best score. ` : "";
+    const end = old[old.length - 1];
+    if (added === null) return begin + (steps.length ? "" : "The path is the root alone.");
+    const child = choices[choices.length - 1].children.find(each => each.action === nodes[added].action);
+    const reason = child.score === null ? `has a move that was not tried: ${name(added)}`
+      : `chooses ${name(added)}, which is not in the tree yet`;
+    return `${begin}${end ? `There ${mover(end)}` : `At the root ${mover(0)}`} ${reason}.`;
+  }
+  function expandText({ path, added, expanded }) {
+    const leaf = path[path.length - 1];
+    const moves = id => `${nodes[id].moves.length} ${nodes[id].moves.length === 1 ? "move" : "moves"}`;
+    const words = [];
+    if (expanded !== null && expanded !== added) words.push(`The ${moves(expanded)} of ${name(expanded)} are listed.`);
+    if (added !== null) words.push(`${name(added)} becomes a node of the tree.`);
+    if (expanded !== null && expanded === added) words.push(`It gets ${moves(added)} with a prior P.`);
+    if (nodes[leaf].result) words.push(`The game is over there: ${nodes[leaf].result}.`);
+    if (added === null && !nodes[leaf].result && expanded === null) {
+      words.push(`Nothing is added: ${name(leaf)} ${wins ? "has had too few visits to be expanded" : "is proven"}.`);
+    }
+    return words.join(" ");
+  }
+  function evaluateText({ path, evaluation }) {
+    const value = wins ? `${decimal(evaluation.value)} for ${sides[0]}`
+      : `${decimal(evaluation.value)} for ${sides[evaluation.to_play]}, who is to move there`;
+    if (evaluation.kind === "network") return `The network says: ${value}. (−1 is lost, 1 is won.)`;
+    if (evaluation.kind === "end") {
+      return `${evaluation.result || nodes[path[path.length - 1]].result || "Proven"}: ${value}. Nothing is played.`;
+    }
+    const count = evaluation.moves.length, played = count > 12 ? "" : ` ${evaluation.moves.join(" ")}`;
+    const moves = count === 1 ? `The random move${played} ends` : `${played ? "The" : count} random moves${played} end`;
+    return `${moves} the game: ${evaluation.result}. The value is ${value}.`;
+  }
+  function backupText({ backup }) {
+    const parts = backup.map(({ node, visits, sum }) => {
+      const stat = statText({ visits: visits[1], sum: sum[1] });
+      return `${name(node)} (${stat.replace(" · ", ", ")})`;
+    });
+    const turn = wins ? "" : " Its sign turns where the side to move changes.";
+    return `The value goes up the path, and each node gets one more visit: ${listed(parts)}.${turn}`;
+  }
+
+  // ---- boards
+
+  function centre(cell) {
+    const columns = board.columns.length, row = Math.floor(cell / columns), column = cell % columns;
+    if (board.kind !== "hexagons") return [(column + 0.5) * CELL, (row + 0.5) * CELL];
+    return [(column + 0.5 + row / 2) * CELL + 4, (1.5 * row + 1) * CELL / Math.sqrt(3) + 4];
+  }
+  function corner(cell, number) {
+    const [x, y] = centre(cell), angle = (Math.PI / 180) * (60 * number - 30), radius = CELL / Math.sqrt(3);
+    return `${(x + radius * Math.cos(angle)).toFixed(1)},${(y + radius * Math.sin(angle)).toFixed(1)}`;
+  }
+  function shape(cell, attributes) {
+    const [x, y] = centre(cell);
+    if (board.kind === "hexagons") {
+      return svg("polygon", { ...attributes, points: [0, 1, 2, 3, 4, 5].map(each => corner(cell, each)).join(" ") });
+    }
+    return svg("rect", { ...attributes, x: x - CELL / 2, y: y - CELL / 2, width: CELL, height: CELL });
+  }
+  function goals() { // each edge of a board of hexagons in the colour of the side that connects it
+    const width = board.columns.length, height = board.rows.length, edges = [];
+    const edge = (cells, corners, side) => cells.forEach(cell => edges.push(svg("polyline",
+      { class: `goal ${side}`, points: corners.map(each => corner(cell, each)).join(" ") })));
+    const across = [...Array(width).keys()], down = [...Array(height).keys()];
+    edge(across, [4, 5, 0], "first");
+    edge(across.map(column => (height - 1) * width + column), [1, 2, 3], "first");
+    edge(down.map(row => row * width), [2, 3, 4], "second");
+    edge(down.map(row => row * width + width - 1), [5, 0, 1], "second");
+    return edges;
+  }
+  function piece(cell, mark, fresh) {
+    const [x, y] = centre(cell), symbol = board.symbols[mark], r = 11;
+    const kind = `piece ${SIDES[mark - 1]}${fresh ? " fresh" : ""}`;
+    const under = board.kind === "crossings" ? svg("circle", { class: "under", cx: x, cy: y, r: r + 4 }) : null;
+    const shapes = { X: ["path", { d: `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}` }],
+      O: ["circle", { cx: x, cy: y, r: r + 1 }] };
+    const [tag, attributes] = shapes[symbol] || ["text", { x, y: y + 8 }];
+    return svg("g", {}, under, svg(tag, { class: kind, ...attributes }, ...(shapes[symbol] ? [] : [symbol])));
+  }
+  // names: cells to texts; numbers: the same, over a colour by their share; before: marks, to see what is new
+  function boardPicture(position, label, { names = new Map(), numbers = new Map(), lastCell = null, before = null } = {}) {
+    if (!board || position.text !== undefined) return el("pre", { class: "board", "aria-label": label }, position.text);
+    const cells = position.marks.map((_, cell) => cell);
+    const width = board.columns.length * CELL, height = board.rows.length * CELL;
+    const hexagons = board.kind === "hexagons";
+    const box = hexagons
+      ? [(board.columns.length + board.rows.length / 2) * CELL + 8, (1.5 * board.rows.length + 0.5) * CELL / Math.sqrt(3) + 8]
+      : [width, height];
+    const drawing = svg("svg", { class: board.columns.length > 5 ? "board wide" : "board", viewBox: `-3 -3 ${box[0] + 6} ${box[1] + 6}`, role: "img", "aria-label": label });
+    if (board.kind === "crossings") {
+      drawing.append(svg("rect", { class: "cell", width, height }));
+      board.columns.forEach((_, column) => drawing.append(svg("line", { class: "grid", x1: centre(column)[0],
+        x2: centre(column)[0], y1: CELL / 2, y2: height - CELL / 2 })));
+      board.rows.forEach((_, row) => drawing.append(svg("line", { class: "grid", x1: CELL / 2, x2: width - CELL / 2,
+        y1: (row + 0.5) * CELL, y2: (row + 0.5) * CELL })));
+    } else {
+      drawing.append(...(hexagons ? goals() : []), ...cells.map(cell => shape(cell, { class: "cell" })));
+    }
+    const total = [...numbers.values()].reduce((sum, each) => sum + each, 0);
+    for (const cell of cells) {
+      const [x, y] = centre(cell), mark = position.marks[cell];
+      if (numbers.has(cell) && total) drawing.append(shape(cell, { class: "heat", "fill-opacity": 0.6 * numbers.get(cell) / total }));
+      if (mark) drawing.append(piece(cell, mark, before && before[cell] !== mark && cell !== lastCell));
+      if (numbers.has(cell)) drawing.append(svg("text", { class: "number", x, y: y + 5 }, String(numbers.get(cell))));
+      else if (!mark && names.has(cell)) drawing.append(svg("text", { class: "name", x, y: y + 4 }, names.get(cell)));
+    }
+    if (lastCell !== null) drawing.append(svg("circle", { class: "last", cx: centre(lastCell)[0], cy: centre(lastCell)[1], r: CELL * 0.46 }));
+    return drawing;
+  }
+  const namesOf = id => new Map(nodes[id].moves.filter(move => move.cell !== null).map(move => [move.cell, move.name]));
+  function visitsOf(index) { // of the root's moves, by cell
+    return new Map(nodes[0].moves.filter(move => move.cell !== null).map(move => {
+      const child = childOf[0].get(move.action);
+      return [move.cell, child ? statAt(child.id, index).visits : 0];
+    }));
+  }
+
+  // ---- trees
+
+  function circle(x, y, kind, label, stat, ring) {
+    const lines = stat ? stat.split(" · ") : [];
+    return svg("g", { class: `node ${kind}` },
+      ring ? svg("circle", { class: "ring", cx: x, cy: y, r: 18 }) : null,
+      svg("circle", { cx: x, cy: y, r: 14 }),
+      svg("text", { x, y: y + 4, class: label.length > 3 ? "small" : null }, label),
+      ...lines.map((line, place) => svg("text", { x, y: y + 25 + 10 * place, class: "halo small" }, line)));
+  }
+  const entriesOf = (parent, exists) => nodes[parent].moves.map(move => {
+    const child = childOf[parent].get(move.action);
+    return { move, id: child && exists(child) ? child.id : null };
+  });
+  function crop(entries, keep) { // the kept one and the most visited of the others, in their order
+    if (entries.length <= MOST) return [entries, 0];
+    const weight = entry => (entry.id === keep && keep !== null ? Infinity : entry.id === null ? -1 : statAt(entry.id, at).visits);
+    const kept = new Set([...entries].sort((a, b) => weight(b) - weight(a)).slice(0, MOST - 1));
+    return [entries.filter(entry => kept.has(entry)), entries.length - kept.size];
+  }
+  // The path with all children of its nodes. step: "select", "expand", "evaluate" or "backup".
+  function pathTree(simulation, step) {
+    const { number, path, added, evaluation } = simulation, before = step === "select";
+    const shown = before && added !== null ? path.slice(0, -1) : path;
+    const exists = node => (before ? node.added < number : node.added <= number);
+    const isOpen = id => nodes[id].expanded !== null && (before ? nodes[id].expanded < number : nodes[id].expanded <= number);
+    const index = step === "backup" ? at : at - 1;
+    const lower = svg("g"), upper = svg("g"), spots = [[WIDTH / 2, 24]];
+    const root = shown.length === 1 && step !== "select" && number === 0;
+    upper.append(circle(...spots[0], "path", "root", statText(statAt(0, index)), root && step === "expand"));
+    let deepest = 24;
+    const line = (from, to, kind) => lower.append(svg("line",
+      { class: `edge ${kind}`, x1: from[0], y1: from[1], x2: to[0], y2: to[1] }));
+    const skipped = Math.max(0, shown.length - 5); // of a long path, the nodes after the root
+    let row = 0;
+    for (let depth = 0; depth < shown.length; depth += 1) {
+      const next = shown[depth + 1] ?? null;
+      if (depth > 0 && depth <= skipped) {
+        if (depth === 1) {
+          row += 1;
+          const spot = [WIDTH / 2, 24 + LEVEL * row];
+          line(spots[0], spot, "path");
+          upper.append(svg("text", { class: "halo", x: spot[0], y: spot[1] }, `… ${skipped} more …`));
+        }
+        spots[depth] = [WIDTH / 2, 24 + LEVEL * row];
+        if (depth < skipped) continue;
+      } else if (skipped && depth === 0) continue;
+      if (!isOpen(shown[depth]) || (next === null && step === "evaluate")) continue;
+      const [entries, more] = crop(entriesOf(shown[depth], exists), next);
+      const count = entries.length + (more ? 1 : 0), y = 24 + LEVEL * (row += 1);
+      const gap = Math.min(70, WIDTH / count);
+      const middle = Math.min(Math.max(spots[depth][0], gap * count / 2), WIDTH - gap * count / 2);
+      entries.forEach(({ move, id }, place) => {
+        const spot = [middle + (place - (count - 1) / 2) * gap, y], onPath = id !== null && id === next;
+        if (onPath) spots[depth + 1] = spot;
+        line(spots[depth], spot, onPath ? "path" : id === null ? "untried" : "");
+        const kind = `${SIDES[nodes[shown[depth]].to_play]} ${onPath ? "path" : ""} ${id === null ? "untried" : ""}`;
+        const stat = id === null ? "" : statText(statAt(id, index));
+        upper.append(circle(...spot, kind, move.name, stat.includes("–") || stat.endsWith("/0") ? "" : stat,
+          step === "expand" && id !== null && id === added));
+      });
+      if (more) upper.append(svg("text", { class: "halo", x: middle + (count - 1) / 2 * gap, y: y + 4 }, `+${more}`));
+      deepest = y;
+    }
+    const leaf = spots[shown.length - 1];
+    if (step === "evaluate") {
+      const visited = statAt(shown[shown.length - 1], index).visits > 0;
+      const top = deepest + 72, y = leaf[1] + (visited ? (wins ? 28 : 38) : 15), x = Math.min(Math.max(leaf[0], 62), WIDTH - 62);
+      const text = evaluation.kind === "network" ? `value ${decimal(evaluation.value)}` : evaluation.result || `value ${decimal(evaluation.value)}`;
+      const waves = [...Array(6).keys()].map(each => `q ${each % 2 ? -9 : 9} ${(top - y) / 12} 0 ${(top - y) / 6}`).join(" ");
+      lower.append(svg("path", { class: "edge roll", d: evaluation.kind === "rollout" ? `M${leaf[0]} ${y} ${waves}` : `M${leaf[0]} ${y} V${top}` }));
+      upper.append(svg("rect", { class: "verdict", x: x - 60, y: top, width: 120, height: 24, rx: 6 }),
+        svg("text", { x, y: top + 16 }, text));
+      deepest = top - 10;
+    }
+    if (step === "backup") { // an arrow upwards at the middle of each edge of the path
+      for (let depth = 1; depth < shown.length; depth += 1) {
+        const [x, y] = [0, 1].map(axis => 0.5 * spots[depth][axis] + 0.5 * spots[depth - 1][axis]);
+        const turn = Math.atan2(spots[depth - 1][1] - spots[depth][1], spots[depth - 1][0] - spots[depth][0]) * 180 / Math.PI;
+        if (spots[depth - 1][1] !== spots[depth][1]) upper.append(svg("path",
+          { class: "arrow", d: "M8 0L-6 -7L-6 7Z", transform: `translate(${x} ${y}) rotate(${turn})` }));
+      }
+    }
+    const label = `${step}: the path ${path.map(name).join(", ")} and its siblings`;
+    return svg("svg", { viewBox: `0 0 ${WIDTH} ${deepest + 46}`, role: "img", "aria-label": label }, lower, upper);
+  }
+
+  // The whole tree from left to right: what it holds after a simulation, and the moves that are not tried yet.
+  function layOut(id, depth, number, rows) {
+    const mine = { id, depth, label: name(id), below: [] };
+    if (nodes[id].expanded !== null && nodes[id].expanded <= number) {
+      const entries = entriesOf(id, child => child.added <= number);
+      const untried = entries.filter(entry => entry.id === null), few = untried.length <= 4;
+      const leaf = label => mine.below.push({ id: null, depth: depth + 1, label, below: [], row: rows.next++ });
+      for (const entry of entries) {
+        if (entry.id !== null) mine.below.push(layOut(entry.id, depth + 1, number, rows));
+        else if (few) leaf(entry.move.name);
+      }
+      if (!few) leaf(`${untried.length} not tried`);
+    }
+    const { below } = mine;
+    mine.row = below.length ? (below[0].row + below[below.length - 1].row) / 2 : rows.next++;
+    return mine;
+  }
+  function wholeTree(index) {
+    const path = new Set(index < last ? simulations[index].path : []), rows = { next: 0 };
+    const root = layOut(0, 0, simulations[Math.min(index, last - 1)].number, rows);
+    const lower = svg("g"), upper = svg("g"), step = wins ? 120 : 160;
+    const spotOf = ({ depth, row }) => [20 + step * depth, 18 + 24 * row];
+    let width = 0, focus = spotOf(root)[1];
+    const draw = (entry, above) => {
+      const tried = entry.id !== null, [x, y] = spotOf(entry), onPath = tried && path.has(entry.id);
+      width = Math.max(width, x + step);
+      if (onPath) focus = y;
+      if (above) {
+        const [left, from] = spotOf(above);
+        lower.append(svg("path", { class: `edge ${onPath ? "path" : tried ? "" : "untried"}`,
+          d: `M${left} ${from} C${left + 50} ${from} ${x - 60} ${y} ${x} ${y}` }));
+      }
+      const side = above ? SIDES[nodes[above.id].to_play] : "", stat = tried ? statAt(entry.id, index) : null;
+      upper.append(svg("g", { class: `node ${side} ${onPath ? "path" : ""} ${tried ? "" : "untried"}` },
+        svg("circle", { cx: x, cy: y, r: tried ? Math.min(9, 4 + Math.log2(1 + stat.visits)) : 4 }),
+        svg("text", { class: "halo left", x: x + 13, y: y + 4 }, tried ? `${entry.label}: ${statText(stat)}` : entry.label)));
+      entry.below.forEach(each => draw(each, entry));
+    };
+    draw(root, null);
+    const height = 36 + 24 * (rows.next - 1);
+    return [svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "the tree" }, lower, upper), focus];
+  }
+
+  // ---- tables
+
+  function arithmetic(choice, child) {
+    const rule = ruleOf(choice);
+    if (child.score === null) return `${rule.untried}: comes first`;
+    const values = { ...choice.shared, ...child.terms, n: child.visits, w: child.sum };
+    let sum = rule.arithmetic.replace(/\{(\w+)\}/g, (_, key) => decimal(values[key]));
+    if (child.terms.log_prior !== undefined) sum = sum.replace(`ln ${decimal(child.terms.log_prior)}`, `ln ${decimal(child.terms.prior)}`);
+    return `${sum.replace("+ −", "− ")} = ${decimal(child.score, 3)}`;
+  }
+  function table(simulation, place) {
+    const choice = simulation.choices[place], rule = ruleOf(choice);
+    const before = simulation.path.slice(1, place + 1).map(name).join(" ");
+    const shared = Object.entries(choice.shared).map(([key, value]) =>
+      (key === "wanted" ? `moves with n = ${value} are in this round` : `${key} = ${decimal(value)}`)).join(", ");
+    const head = ["move", "n", ...rule.columns.map(column => column[1]), rule.title, `${rule.formula}`];
+    const sorted = [...choice.children].sort((a, b) => (b.action === choice.chosen) - (a.action === choice.chosen) ||
+      (b.score ?? Infinity) - (a.score ?? Infinity)).slice(0, ROWS);
+    const few = choice.children.length <= ROWS ? choice.children : sorted;
+    const body = few.map(child => {
+      const terms = { ...child.terms, w: child.sum };
+      const cells = [child.name, child.visits, ...rule.columns.map(([key]) => (key in terms ? decimal(terms[key]) : ""))];
+      return el("tr", { class: child.action === choice.chosen ? "chosen" : null }, ...cells.map(cell => el("td", {}, String(cell))),
+        el("td", {}, child.score === null ? "–" : decimal(child.score, 3)),
+        el("td", { class: "sum" }, child.note || arithmetic(choice, child)));
+    });
+    return el("div", { class: "card" }, el("div", { class: "scroll" }, el("table", {},
+      el("caption", {}, `${mover(choice.node)} chooses ${place ? `after ${before}` : "at the root"}${shared ? `: ${shared}` : ""}`),
+      el("thead", {}, el("tr", {}, ...head.map(each => el("th", { scope: "col" }, each)))), el("tbody", {}, ...body))),
+    few === sorted ? el("p", {}, `… and ${choice.children.length - ROWS} more moves.`) : null,
+    el("p", { class: "muted" }, rule.about));
+  }
+
+  // ---- the page
+
+  function stepCard(number, title, text, ...pictures) {
+    return el("li", { class: "card" }, el("h3", {}, `${number} ${title}`), el("p", {}, text), ...pictures);
+  }
+  function steps(simulation) {
+    const { path, added, evaluation } = simulation, leaf = path[path.length - 1];
+    const old = added === null || path.length < 2 ? leaf : path[path.length - 2];
+    const leafBoard = label => boardPicture(nodes[leaf].position, label, { names: namesOf(leaf), lastCell: nodes[leaf].cell });
+    const end = evaluation.kind === "rollout"
+      ? boardPicture(evaluation.end, "the end of the rollout", { before: nodes[leaf].position.marks, lastCell: nodes[leaf].cell })
+      : leafBoard("the evaluated position");
+    return el("ol", { class: "steps" },
+      stepCard(1, "Select", selectText(simulation), pathTree(simulation, "select"),
+        boardPicture(nodes[old].position, "the position where the path ends", { names: namesOf(old), lastCell: nodes[old].cell })),
+      stepCard(2, "Expand", expandText(simulation), pathTree(simulation, "expand"), leafBoard("the position of the last node")),
+      stepCard(3, evaluation.kind === "rollout" ? "Evaluate: rollout" : "Evaluate", evaluateText(simulation), pathTree(simulation, "evaluate"), end),
+      stepCard(4, "Back up", backupText(simulation), pathTree(simulation, "backup"),
+        boardPicture(nodes[0].position, "visits of each move at the root", { numbers: visitsOf(at) })));
+  }
+  function finalCard() {
+    const { action, name: move, visits, of, why } = record.chosen;
+    const chosen = nodes[0].moves.find(each => each.action === action);
+    const body = nodes[0].moves.map(each => {
+      const child = childOf[0].get(each.action), stat = child ? statAt(child.id, last) : { visits: 0, sum: 0 };
+      const mean = stat.visits ? decimal(stat.sum / stat.visits) : "–";
+      return el("tr", { class: each.action === action ? "chosen" : null },
+        ...[each.name, stat.visits, mean].map(cell => el("td", {}, String(cell))));
+    });
+    return el("div", { class: "card final" },
+      el("div", {}, el("h3", {}, `${mover(0)} plays ${move}`),
+        el("p", {}, `${visits} of ${of} visits: ${why}.`),
+        el("div", { class: "scroll" }, el("table", {},
+          el("thead", {}, el("tr", {}, ...["move", "visits n", wins ? `mean w/n for ${sides[0]}` : "mean q"].map(each => el("th", { scope: "col" }, each)))),
+          el("tbody", {}, ...body)))),
+      boardPicture(nodes[0].position, `visits of each move; ${move} is chosen`, { numbers: visitsOf(last), lastCell: chosen ? chosen.cell : null }));
+  }
+  const isExpansion = each => each.expanded !== null && each.expanded !== 0;
+  const nextExpansion = () => simulations.findIndex((each, index) => index > at && isExpansion(each));
+
+  const begin = record.moves.length ? `After the moves ${record.moves.join(" ")},` : "At the start";
+  const back = el("button", { type: "button" }, "‹ Back"), forward = el("button", { type: "button" }, "Next ›");
+  const jump = el("button", { type: "button" }, "Next expansion »");
+  const slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "simulation" });
+  const where = el("output", { "aria-live": "polite" }), stage = el("div");
+  const content = el("div", {},
+    el("h2", {}, `${record.title}, step by step: ${record.game}`),
+    el("p", {}, `${begin} ${mover(0)} is to move. The search runs ${simulations[last - 1].number} simulations of four steps each, then ${mover(0)} plays. `,
+      "Dashed circles are moves that are not in the tree yet."),
+    el("p", { class: "muted" }, record.about),
+    el("div", { class: "bar" }, back, forward, jump, slider, where), stage);
+
+  function show(which) {
+    at = Math.max(0, Math.min(last, which));
+    slider.value = at;
+    back.disabled = at === 0;
+    forward.disabled = at === last;
+    jump.disabled = nextExpansion() < 0;
+    const simulation = simulations[at];
+    where.textContent = simulation ? `simulation ${simulation.number} of ${simulations[last - 1].number}` : "the move";
+    slider.setAttribute("aria-valuetext", where.textContent);
+    const choices = simulation ? simulation.choices.map((_, place) => table(simulation, place)) : [];
+    const [tree, focus] = wholeTree(at), scroll = el("div", { class: "scroll" }, tree);
+    stage.replaceChildren(simulation ? steps(simulation) : finalCard(), el("div", { class: "tables" }, ...choices),
+      el("div", { class: "card" }, el("h3", {}, simulation ? "The tree after this simulation" : "The tree"),
+        scroll));
+    scroll.scrollTop = focus - scroll.clientHeight / 2;
+  }
+  function onKey(event) {
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || event.altKey || event.ctrlKey || event.metaKey) return;
+    const stops = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
+    if (!(event.key in stops)) return;
+    event.preventDefault();
+    show(stops[event.key]);
+  }
+  back.onclick = () => show(at - 1);
+  forward.onclick = () => show(at + 1);
+  jump.onclick = () => show(nextExpansion());
+  slider.oninput = () => show(Number(slider.value));
+  document.addEventListener("keydown", onKey);
+  element.classList.add("azero-trace");
+  element.replaceChildren(content);
+  show(0);
+  return () => {
+    document.removeEventListener("keydown", onKey);
+    content.remove();
+    element.classList.remove("azero-trace");
+  };
+}
