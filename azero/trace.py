@@ -25,6 +25,7 @@ from azero.cli.arguments import (
     take_settings,
 )
 from azero.config.schema import Config, SearchConfig, UserError, setting
+from azero.config.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -70,7 +71,7 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     """
     from azero.cli.player_spec import take_player_spec
     from azero.match.openings import read_opening
-    from azero.tracing.record import record
+    from azero.tracing.record import UctSettings, record
 
     texts = split_words(words)
     asked = take_settings(texts, TraceSettings)
@@ -81,13 +82,12 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     actions, _ = read_opening(game, moves.split(), "moves")
     settings: UctSettings | MctsSettings
     if player.name == "uct":
-        from azero.tracing.record import UctSettings
-
-        settings, simulations = UctSettings(options["exploration"], options["expansion_threshold"]), 0
+        settings = UctSettings(options["exploration"], options["expansion_threshold"])
+        simulations = options["num_simulations"]
     else:
         settings = network_search(game, options, asked)
-        simulations = settings.search.num_simulations
-    return record(game, actions, settings, options["num_simulations"] or simulations, asked.seed), asked.out
+        simulations = options["num_simulations"] or settings.search.num_simulations
+    return record(game, actions, settings, simulations, asked.seed), asked.out
 
 
 def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
@@ -103,7 +103,8 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     known = PLAYER_OPTIONS[name]
     for option in asked:
         if option not in known:
-            raise UserError(f"a traced player {name} has no option {option}; it has {', '.join(known)}.")
+            hint = did_you_mean(option, known, f"; it has {', '.join(known)}.")
+            raise UserError(f"a traced player {name} has no option {option}{hint}")
     options = {**known, **asked}
     if options["num_simulations"] is not None:
         check_number(name, "num_simulations", options["num_simulations"], 1, 10_000)

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 WITH_COMMANDS = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("architecture", "files", "metrics", "players", "training")),
+    *(f"docs/{name}.md" for name in ("architecture", "files", "metrics", "players", "trace", "training")),
 ]
 TOY = (
     "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16"

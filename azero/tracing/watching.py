@@ -74,5 +74,5 @@ def roll_out(game: Game, state: np.ndarray, stream: np.ndarray) -> tuple[list[in
 
 
 def first_value(game: Game, end: np.ndarray) -> float:
-    """Return the value of a rollout's last state for the player who moves first; a rollout that was cut drew."""
+    """Return the value of a rollout's last state for the player who moves first; 0 if it was cut."""
     return game.first_outcome(end) if game.is_terminal(end) else 0.0
