@@ -119,15 +119,12 @@ class GameTree:
         else:
             raise Refused(400, f"{str(move)[:20]!r} is not a move of this game.")
         if not self.legal()[action]:
-            banned, name = self.banned(), self.game.action_name(action)
-            repeats = banned is not None and banned[action]
-            why = "it would repeat an earlier position" if repeats else "the rules forbid it here"
-            raise Refused(409, f"{name} is not legal: {why}.")
+            raise Refused(409, f"{self.game.action_name(action)} is not legal: {self.why_not([action])}.")
         return action
 
     def action_at(self, cell: object) -> int:
         """Return the one legal action that puts its piece on a cell; Refused: why there is none."""
-        board, legal, banned = self.game.board, self.legal(), self.banned()
+        board, legal = self.game.board, self.legal()
         if self.is_over():
             raise Refused(409, "The game is over.")
         if board is None or type(cell) is not int or not 0 <= cell < len(board.rows) * len(board.columns):
@@ -140,11 +137,19 @@ class GameTree:
             raise Refused(409, "Several moves end there; choose one beside the board.")
         if board_json(self.game)["by_column"]:
             raise Refused(409, f"Column {board.columns[cell % len(board.columns)]} is full.")
-        if board.marks(self.current.state).ravel()[cell] != EMPTY:
-            raise Refused(409, f"{board.cell_name(cell)} is not empty.")
-        repeats = banned is not None and any(banned[action] for action in here)
-        why = "it would repeat an earlier position" if repeats else "the rules forbid it here"
-        raise Refused(409, f"{board.cell_name(cell)} is not legal: {why}.")
+        raise Refused(409, f"{board.cell_name(cell)} is not legal: {self.why_not(here)}.")
+
+    def why_not(self, actions: list[int]) -> str:
+        """Return why none of some actions that share a cell can be played."""
+        banned, cells = self.banned(), [self.cell(self.current, action) for action in actions]
+        if banned is not None and any(banned[action] for action in actions):
+            return "it would repeat an earlier position"
+        if self.game.board and any(
+            cell is not None and self.game.board.marks(self.current.state).ravel()[cell] != EMPTY
+            for cell in cells
+        ):
+            return "a piece is there"
+        return "the rules forbid it here"
 
     def play(self, action: int) -> Node:
         """Play a legal action at the current node, as a variation if another one was played there."""

@@ -85,10 +85,10 @@ function face(board, { place, centre, corner, outline, size: [w, h] }) {
 /** Return the labels of rows (left) and columns (below). */
 function labels({ kind, columns, rows }, { place, size: [, h] }, font) {
   const at = (x, y, text) => svg("text", { x, y, dy: "0.35em", "font-size": font }, text);
-  const slant = kind === "hexagons" ? S / 4 : 0;
+  const [slant, edge] = kind === "hexagons" ? [S / 4, S * 0.1] : [0, 0];
   return [
-    ...rows.map((name, row) => at(place(row, 0)[0] - S / 2 - font * 0.9, place(row, 0)[1], name)),
-    ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, h + font * 0.9, name)),
+    ...rows.map((name, row) => at(place(row, 0)[0] - S / 2 - edge - font * 0.9, place(row, 0)[1], name)),
+    ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, h + edge / 2 + font * 0.9, name)),
   ];
 }
 
@@ -121,7 +121,7 @@ export function makeBoard(element, board, options = {}) {
   const [w, h] = layout.size;
   const font = small ? 0 : Math.max(w, h) * (innerWidth < 600 ? 0.03 : 0.019) + 3;
   const radius = board.by_column ? 41 : { squares: 39, crossings: 47, hexagons: 36 }[board.kind];
-  const pad = small ? 6 : 12, left = pad + font * 1.6, tray = board.by_column && !small ? S * 0.94 : pad;
+  const pad = small ? 6 : 14, left = pad + font * 1.7, tray = board.by_column && !small ? S * 0.94 : pad;
   const box = [-left, -tray, w + left + pad, h + tray + (small ? pad : font * 1.9)];
   const layers = Object.fromEntries(LAYERS.map((name) =>
     [name, svg("g", { class: name, "aria-hidden": "true" })]));
@@ -129,7 +129,7 @@ export function makeBoard(element, board, options = {}) {
   layers.under.append(...under);
   layers.over.append(...over);
   if (!small) layers.labels.append(...labels(board, layout, font));
-  const hits = svg("g", { class: "hits" });
+  const hits = svg("g", { class: "hits", tabindex: "-1" }); // else its listeners make it a stop of Tab
   const root = svg("svg", {
     class: `board ${board.kind}${board.by_column ? " column" : ""}${small ? " small" : ""}`,
     viewBox: box.map((each) => each.toFixed(1)).join(" "), role: onMove ? "grid" : "img", "aria-label": label,
@@ -207,7 +207,7 @@ export function makeBoard(element, board, options = {}) {
       if (meant) play(released);
     });
     hits.addEventListener("focusin", (event) => {
-      if (!event.target.matches(":focus-visible")) return;
+      if (!event.target.matches("[data-cell]:focus-visible")) return;
       moveFocus(Number(event.target.dataset.cell), false);
       point(Number(event.target.dataset.cell));
     });

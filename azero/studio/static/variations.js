@@ -86,7 +86,7 @@ export function searchTable(element, { onPoint, onPick, ask }) {
   }
 
   function fill(moves, parent, depth, list) {
-    const total = moves.reduce((sum, { visits }) => sum + visits, 0) || 1;
+    const most = Math.max(1, ...moves.map(({ visits }) => visits));
     const shown = depth || !all ? moves.slice(0, SHOWN) : moves;
     for (const move of shown) {
       const key = parent ? `${parent},${move.action}` : String(move.action);
@@ -95,7 +95,7 @@ export function searchTable(element, { onPoint, onPick, ask }) {
       parts.move = move;
       parts.name.textContent = move.move;
       parts.count.textContent = short(move.visits);
-      parts.bar.style.setProperty("--share", (move.visits / total).toFixed(4));
+      parts.bar.style.setProperty("--share", (move.visits / most).toFixed(4));
       parts.value.textContent = move.value == null ? "–" : percent(move.value);
       parts.prior.textContent = move.prior == null ? "–" : `${Math.round(100 * move.prior)} %`;
       const known = depth ? undefined : exact?.[move.action];

@@ -1,0 +1,297 @@
+"""Stories of the studio's page Play in a real browser: a game by clicks, analysis, reload, boards, keyboard."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "your_own_game.md").read_text()
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
+REASON = "The browser stories need Playwright and Chromium."
+
+sync_api = pytest.importorskip("playwright.sync_api", reason=REASON)
+pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason=REASON)]
+expect: Any = sync_api.expect
+
+Open = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a studio with folders of its own, which offers the guide's game."""
+    folder = tmp_path_factory.mktemp("studio")
+    blocks = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
+    (folder / "squava.py").write_text("\n".join(blocks))
+    command = [sys.executable, "-m", "azero", "studio", "open=false", "port=0", "game=squava.py"]
+    with (folder / "errors.txt").open("w") as errors:
+        server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
+        assert server.stdout is not None
+        with server.stdout:
+            found = re.search(r"http://\S+", server.stdout.readline())
+            assert found, (folder / "errors.txt").read_text()
+            yield found[0]
+            server.terminate()
+            server.wait(timeout=30)
+    assert "Traceback" not in (folder / "errors.txt").read_text()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with sync_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Open]:
+    """Open a page of the studio, by default at 1280 × 800, and wait for its board.
+
+    At the end no page may have had an error of its own.
+    """
+    contexts, failures = [], list[str]()
+
+    def open_one(place: str = "", **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(address + place)
+        expect(page.locator("svg.board")).to_be_visible(timeout=PATIENCE)
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert not failures
+
+
+def stones(page: Any) -> list[str]:
+    """Return the labels of the cells with a piece, such as "a1, X"."""
+    labels = page.locator("[role=gridcell]").evaluate_all("cells => cells.map(cell => cell.ariaLabel)")
+    return [", ".join(label.split(", ")[:2]) for label in labels if ", empty" not in label]
+
+
+def wait_for_stones(page: Any, count: int) -> None:
+    expect(page.locator(".stones .stone")).to_have_count(count, timeout=PATIENCE)
+
+
+def cell(page: Any, name: str) -> Any:
+    return page.locator(f'[role=gridcell][aria-label^="{name},"]')
+
+
+def moves_shown(page: Any) -> list[str]:
+    return page.locator(".move-list > .move > span").all_text_contents()
+
+
+def new_game(page: Any, **players: str) -> None:
+    """Start another game of the same kind by the dialog; players: first and second."""
+    page.get_by_role("button", name="New game").click()
+    for side, name in players.items():
+        page.get_by_role("group", name=f"Plays {side}").get_by_label("player").select_option(label=name)
+    before = page.url
+    page.get_by_role("button", name="Start", exact=True).click()
+    page.wait_for_function("before => location.href !== before", arg=before)
+
+
+def test_a_game_of_connect_four_to_its_end_by_clicks(open_page: Open) -> None:
+    page = open_page("#/play?game=connect_four")
+    new_game(page, second="random")
+    expect(page.locator(".side").nth(1)).to_contain_text("random")
+    over = r"You win\.|O wins\.|A draw\."
+    for count in range(0, 42, 2):
+        expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"), timeout=PATIENCE)
+        if page.locator(".message").text_content() != "Your move.":
+            break
+        page.locator(".hit.can").first.click()
+        page.wait_for_function(
+            "count => document.querySelectorAll('.stones .stone').length > count", arg=count
+        )
+    expect(page.locator(".message")).to_have_text(re.compile(over), timeout=PATIENCE)
+    assert len(stones(page)) == len(moves_shown(page)) >= 7
+    page.locator("[role=gridcell]").first.click()
+    expect(page.get_by_role("status")).to_contain_text("The game is over.")
+
+
+def test_a_piece_is_dragged_to_its_column(open_page: Open) -> None:
+    page = open_page("#/play?game=connect_four")
+    first, sixth = (page.locator(f'rect[data-cell="{column}"]').bounding_box() for column in (0, 5))
+    page.mouse.move(first["x"] + 5, first["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(sixth["x"] + 5, sixth["y"] + 5, steps=5)
+    page.mouse.up()
+    wait_for_stones(page, 1)
+    assert stones(page) == ["61, X"] and moves_shown(page) == ["6"]
+
+
+def test_heat_changes_while_an_analysis_runs_and_stops(open_page: Open) -> None:
+    page = open_page("#/play?game=connect_four&moves=4.4")
+    page.evaluate("""localStorage.setItem("azero.analysis", '{"player": "uct", "simulations": 200000}')""")
+    page.reload()
+    wait_for_stones(page, 2)
+    assert page.locator(".heat circle").count() == 0
+    page.get_by_role("switch", name="Analysis").check(force=True)
+    expect(page.locator(".heat circle")).to_have_count(7, timeout=PATIENCE)
+    read = "() => [...document.querySelectorAll('.numbers .minor')].map(each => each.textContent).join()"
+    before = page.evaluate(read)
+    page.wait_for_function(f"before => ({read})() !== before", arg=before)
+    assert page.locator(".search tbody tr").count() == 7
+    expect(page.locator(".numbers .major").first).to_have_text(re.compile(r"\d+ %"))
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    page.locator(".search tbody tr").first.hover()
+    expect(page.locator(".ghosts text").first).to_have_text("1")
+    page.locator(".search tbody .pick").first.click()
+    wait_for_stones(page, 3)
+    expect(page.get_by_role("switch", name="Analysis")).to_be_checked()
+
+
+def test_a_reload_in_the_middle_loses_nothing(open_page: Open) -> None:
+    page = open_page("#/play?game=connect_four")
+    new_game(page, second="random")
+    cell(page, "41").click()
+    wait_for_stones(page, 2)
+    expect(page.locator(".message")).to_have_text("Your move.")
+    seen = stones(page), moves_shown(page), page.url, page.locator(".side").all_text_contents()
+    page.reload()
+    wait_for_stones(page, 2)
+    assert seen == (stones(page), moves_shown(page), page.url, page.locator(".side").all_text_contents())
+
+
+def test_a_game_that_the_server_has_forgotten_comes_back_from_the_address(open_page: Open) -> None:
+    page = open_page("#/play?game=connect_four&options=rows:5&moves=4.4.3&table=nowhere")
+    wait_for_stones(page, 3)
+    assert stones(page) == ["42, O", "31, X", "41, X"]
+    assert page.locator("[role=row]").count() == 5 and "table=nowhere" not in page.url
+
+
+def test_the_address_holds_game_and_moves(open_page: Open) -> None:
+    page = open_page("#/play?game=hex&options=size:4")
+    for name in ("a1", "b2", "c3"):
+        cell(page, name).click()
+        expect(cell(page, name)).not_to_have_attribute("aria-label", re.compile("empty"))
+    place = re.sub(r"&table=.*", "", page.url.partition("/#")[2])
+    assert place == "/play?game=hex&options=size:4&moves=a1.b2.c3"
+    other = open_page(f"#{place}")
+    wait_for_stones(other, 3)
+    assert stones(other) == stones(page) == ["a1, X", "b2, O", "c3, X"]
+
+
+def test_hex_is_drawn_and_played(open_page: Open) -> None:
+    page = open_page("#/play?game=hex&options=size:5,swap:true")
+    assert page.locator("svg.hexagons .tile").count() == 25 and page.locator(".edge").count() == 4
+    cell(page, "b4").click()
+    wait_for_stones(page, 1)
+    page.get_by_role("button", name="swap", exact=True).click()
+    expect(cell(page, "d2")).to_have_attribute("aria-label", re.compile("d2, O"))
+    cell(page, "d2").click()
+    expect(page.get_by_role("status")).to_contain_text("d2 is not legal: a piece is there.")
+    assert stones(page) == ["d2, O"]
+
+
+def test_go_is_drawn_and_played(open_page: Open) -> None:
+    page = open_page("#/play?game=go&options=size:5&moves=a1.b1.e5.a2")
+    wait_for_stones(page, 3)  # a1 is taken
+    assert page.locator("svg.crossings .line").count() == 10
+    cell(page, "c3").click()
+    wait_for_stones(page, 4)
+    page.get_by_role("button", name="pass", exact=True).click()
+    expect(page.locator(".move[aria-current]")).to_contain_text("pass")
+    cell(page, "a1").click()
+    expect(page.get_by_role("status")).to_contain_text("a1 is not legal: the rules forbid it here.")
+    assert sorted(stones(page)) == ["a2, O", "b1, O", "c3, X", "e5, X"]
+
+
+def test_a_game_of_ones_own_has_a_board(open_page: Open) -> None:
+    page = open_page()  # the newcomer's page offers it at once
+    assert "game=squava" in page.url and page.locator(".tile").count() == 25
+    cell(page, "c3").click()
+    wait_for_stones(page, 2)
+    assert "c3, X" in stones(page)
+
+
+def test_a_game_by_keyboard_only(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe")
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.getAttribute('role')") == "gridcell":
+            break
+    page.keyboard.press("Enter")  # the focus begins in the middle
+    wait_for_stones(page, 1)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("Enter")
+    wait_for_stones(page, 2)
+    assert stones(page) == ["11, O", "22, X"]
+    page.keyboard.press("2")  # a typed name goes to its field
+    page.keyboard.press("Enter")
+    wait_for_stones(page, 3)
+    page.keyboard.type("0")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("0 is not legal: a piece is there.")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowLeft")
+    wait_for_stones(page, 2)
+    assert page.evaluate("document.activeElement.title") == "To the end" or moves_shown(page) == [
+        "4",
+        "0",
+        "2",
+    ]
+
+
+def test_variations_are_kept_and_deleted(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe&moves=4.0.8")
+    wait_for_stones(page, 3)
+    page.locator(".move", has_text="0").click()
+    wait_for_stones(page, 2)
+    page.locator("[role=gridcell]").nth(2).click()
+    expect(page.locator(".variation .move")).to_have_count(1)
+    assert moves_shown(page) == ["4", "0", "8"] and "moves=4.0.2" in page.url
+    page.get_by_role("button", name="Delete from here on").click()
+    expect(page.locator(".variation")).to_have_count(0)
+    wait_for_stones(page, 2)
+
+
+def test_machines_are_watched_step_by_step(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe")
+    page.evaluate("localStorage.setItem('azero.delay', '3')")
+    new_game(page, first="random", second="random")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.get_by_role("button", name="Go on")).to_be_visible()
+    before = page.locator(".stones .stone").count()
+    page.get_by_role("button", name="Step").click()
+    wait_for_stones(page, before + 1)
+    page.get_by_label("Change who plays").first.click()  # a person takes a side in the middle
+    page.locator("dialog select").first.select_option(label="A person")
+    page.get_by_role("button", name="Change", exact=True).click()
+    expect(page.locator(".side").first).to_contain_text("you")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width, height", [(360, 640), (1280, 800)])
+def test_every_size_and_scheme_fits(open_page: Open, width: int, height: int, scheme: str) -> None:
+    page = open_page(
+        "#/play?game=hex&options=size:7&moves=d4.c3",
+        viewport={"width": width, "height": height}, color_scheme=scheme, reduced_motion="reduce",
+    )  # fmt: skip
+    wait_for_stones(page, 2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    box = page.locator("svg.board").bounding_box()
+    assert box["x"] >= 0 and box["x"] + box["width"] <= width and box["y"] + box["height"] <= height
+    assert box["width"] > width / 2
+    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    brightness = sum(map(int, re.findall(r"\d+", colour)[:3])) / 3
+    assert brightness > 200 if scheme == "light" else brightness < 60
+    page.get_by_role("button", name="New game").click()
+    dialog = page.locator("dialog").bounding_box()
+    assert dialog["x"] >= 0 and dialog["x"] + dialog["width"] <= width and dialog["height"] <= height
