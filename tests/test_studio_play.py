@@ -1,4 +1,4 @@
-"""Stories of the studio's page Play in a real browser: a game by clicks, analysis, reload, boards, keyboard."""
+"""Stories of the studio's page Play in a real browser: games, analysis, reload, boards, keyboard, sizes."""
 
 from __future__ import annotations
 
@@ -239,14 +239,10 @@ def test_a_game_by_keyboard_only(open_page: Open) -> None:
     page.keyboard.type("0")
     page.keyboard.press("Enter")
     expect(page.get_by_role("status")).to_contain_text("0 is not legal: a piece is there.")
-    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")  # out of the field: the arrows go through the game
     page.keyboard.press("ArrowLeft")
     wait_for_stones(page, 2)
-    assert page.evaluate("document.activeElement.title") == "To the end" or moves_shown(page) == [
-        "4",
-        "0",
-        "2",
-    ]
+    assert moves_shown(page) == ["4", "0", "2"]
 
 
 def test_variations_are_kept_and_deleted(open_page: Open) -> None:
