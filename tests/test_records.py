@@ -229,6 +229,14 @@ def test_files_of_other_programs_are_read(text: str, moves: str) -> None:
     assert [record.game.name, *line] == moves.split()
 
 
+def test_a_long_game_of_go_is_read_to_its_end() -> None:
+    # On 2 x 2 azero would end the game after eight plies; the stones go round, with passes between
+    moves = ["aa", "", "bb", "", "ab", "ba", "aa", "", "ab", "", "bb"]
+    text = "".join(f";{'BW'[ply % 2]}[{move}]" for ply, move in enumerate(moves))
+    (record,) = read_sgf(f"(;SZ[2]RU[Japanese]{text})".encode())
+    assert len(record.main_line()) == 12
+
+
 def test_a_resignation_in_hex_is_the_result() -> None:
     (record,) = read_sgf(b"(;GM[11]SZ[5];B[c3];W[resign])")
     assert (record.outcome, record.result) == (1.0, "B+R")

@@ -64,6 +64,10 @@ class Record:
     nodes: list[Node] = field(default_factory=lambda: [Node()])
 
     def __post_init__(self) -> None:
+        if self.outcome is None:
+            self.outcome = outcome_of(self.result)
+        if self.result in (result_text(self.outcome), "Draw"):
+            self.result = ""
         self._places = {(node.parent, node.action): place for place, node in enumerate(self.nodes)}
 
     def add(self, parent: int, action: int) -> int:
@@ -188,6 +192,18 @@ def move_names(game: Game) -> dict[str, int]:
     for action in range(game.num_actions):
         names.setdefault(game.action_name(action), action)
     return names
+
+
+def result_text(outcome: float | None) -> str:
+    """Return an outcome for the first player as RE writes it; "" for None."""
+    return "" if outcome is None else "B+" if outcome > 0 else "W+" if outcome < 0 else "0"
+
+
+def outcome_of(result: str) -> float | None:
+    """Return the outcome for the first player of RE; None if it is not known."""
+    if result[:2].upper() in ("B+", "W+"):
+        return 1.0 if result[0] in "Bb" else -1.0
+    return 0.0 if result.lower() in ("0", "draw") else None
 
 
 SHORT = reprlib.Repr()  # bounds depth and length

@@ -14,6 +14,7 @@ from typing import Any
 from azero import __version__
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.games.go import MOST_PLIES
 from azero.records.record import (
     MOST_NODES,
     MakeGame,
@@ -27,6 +28,7 @@ from azero.records.record import (
     once,
     one_line,
     read_object,
+    result_text,
     short,
 )
 from azero.records.walk import ANYONE, positions
@@ -154,11 +156,6 @@ def search_text(game: Game, texts: list[str], node: Node) -> str:
     return text + (f"C[{escaped(comment)}]" if comment else "")
 
 
-def result_text(outcome: float | None) -> str:
-    """Return an outcome for the first player as RE writes it; "" for None."""
-    return "" if outcome is None else "B+" if outcome > 0 else "W+" if outcome < 0 else "0"
-
-
 # Read
 
 
@@ -251,13 +248,11 @@ def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
     root = nodes[0][1]
     game, outcome = read_rules(nodes, make)
     refuse_setup(game, nodes)
-    result = line_of(root, "RE")
-    outcome = outcome_of(result) if outcome is None else outcome
     record = Record(
         game,
         players=(line_of(root, "PB"), line_of(root, "PW")),
         outcome=outcome,
-        result="" if result in (result_text(outcome), "Draw") else result,
+        result=line_of(root, "RE"),
         date=line_of(root, "DT"),
         source=line_of(root, "SO"),
     )
@@ -320,6 +315,8 @@ def read_rules(nodes: list[tuple[int, Properties]], make: MakeGame) -> tuple[Gam
         )
         if komi := line_of(root, "KM").strip():
             options["komi"] = number_of("KM", komi, -400, 400)
+        if len(nodes) > 2 * rows * rows:  # where azero would end the game
+            options["max_plies"] = min(len(nodes), MOST_PLIES)
     if name == "hex":
         texts = (text for _, node in nodes for colour in COLOURS for text in node.get(colour, ()))
         options["swap"] = any(text.strip().lower() == "swap-pieces" for text in texts)
@@ -392,10 +389,3 @@ def number_of(name: str, text: str, low: float, high: float) -> float:
     if not low <= value <= high:
         raise UserError(f"{name}[{short(text)}] is not a number from {low} to {high}.")
     return value
-
-
-def outcome_of(result: str) -> float | None:
-    """Return the outcome for the first player of RE; None if it is not known."""
-    if result[:2].upper() in ("B+", "W+"):
-        return 1.0 if result[0] in "Bb" else -1.0
-    return 0.0 if result.lower() in ("0", "draw") else None
