@@ -64,7 +64,7 @@ def test_a_downloaded_game_opens_as_it_was(client: TestClient) -> None:
         answer = client.get(f"/api/tables/{table['id']}/record?format={kind}")
         assert answer.headers["content-disposition"] == f'attachment; filename="go.{kind}"'
         (record,) = read_records(answer.content)
-        assert record.outcome is None and record.players == ("you", "you")
+        assert record.outcome is None and record.players == ("human", "human")
         opened = client.post("/api/records", content=answer.content).json()
         assert opened["id"] != table["id"] and opened["game"] == table["game"]
         assert names(opened) == ["e5", "d4"] and opened["node"] == opened["line"][-1]

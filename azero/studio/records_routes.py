@@ -72,12 +72,8 @@ def writer(table: Table, kind: str) -> Callable[[], str | bytes]:
 def record_of(table: Table) -> Record:
     """Return a table's game; the line on the board is its main line, everything else are variations."""
     tree, line = table.tree, table.tree.line()
-    record = Record(
-        table.game,
-        players=(table.sides[0].title, table.sides[1].title),
-        date=date.today().isoformat(),
-        source="azero studio",
-    )
+    first, second = ("human" if side.spec is None else side.title for side in table.sides)
+    record = Record(table.game, (first, second), date=date.today().isoformat(), source="azero studio")
     places = {START: 0}
     for node in (*line, *filter(None, tree.nodes)):
         if node.parent is not None:

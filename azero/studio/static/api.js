@@ -102,10 +102,10 @@ async function request(path, options) {
 /** Return the answer to GET /api…; an Error has the server's sentence and `status`. */
 export const get = (path) => request(path);
 
-/** Return the answer to POST /api… with a JSON body, or a body that is text already. */
+/** Return the answer to POST /api… with a JSON body, or with a file as it is. */
 export function post(path, body = {}) {
   const headers = { "Content-Type": "application/json" };
-  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const text = body instanceof Blob ? body : JSON.stringify(body);
   return request(path, { method: "POST", headers, body: text });
 }
 

@@ -153,7 +153,7 @@ export async function mount(page, parameters) {
   async function load() {
     const [chosen] = file.files;
     if (!chosen) return;
-    await attempt(async () => follow(await post("/records", await chosen.text())));
+    await attempt(async () => follow(await post("/records", chosen)));
     file.value = "";
   }
 
