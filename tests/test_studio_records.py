@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,40 +11,31 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from azero.config.schema import Config
+pytest.importorskip("starlette", reason="the extra studio is not installed")
+
+from studio import client_of, make_studio
+
 from azero.records.files import read_records
 from azero.studio.game_tree import MOST_NODES
-from azero.studio.server import make_app
-from azero.studio.state import Studio
-
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # Starlette would rather have httpx2, which few have
-    from starlette.testclient import TestClient
-
-BASE = "http://127.0.0.1:8765"
-
 
 OWN = Path(__file__).parent / "games" / "double_move.py"
 
 
 @pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
+def client(tmp_path: Path) -> Iterator[Any]:
     """A page of a studio with a game of the user's own, allowed to ask."""
-    config = Config(checkpoints=str(tmp_path / "checkpoints"), data=str(tmp_path / "data"), device="cpu")
-    studio = Studio(config, own_games={"double_move": OWN})
-    with TestClient(make_app(studio, "token", ["127.0.0.1"], 8765), base_url=BASE) as client:
-        client.get("/?token=token")
+    with client_of(make_studio(tmp_path, own_games={"double_move": OWN})) as client:
         yield client
 
 
-def post(client: TestClient, path: str, **body: Any) -> Any:
+def post(client: Any, path: str, **body: Any) -> Any:
     """Return the answer to a request that works."""
     answer = client.post(path, json=body)
     assert answer.status_code in (200, 201), answer.text
     return answer.json()
 
 
-def open_game(client: TestClient, game: str, moves: str, **options: Any) -> Any:
+def open_game(client: Any, game: str, moves: str, **options: Any) -> Any:
     """Return a new table after some moves."""
     return post(client, "/api/tables", game=game, options=options, moves=moves.split())
 
@@ -56,7 +46,7 @@ def names(table: Any) -> list[str]:
     return [by_id[number]["move"] for number in table["line"][1:]]
 
 
-def test_a_downloaded_game_opens_as_it_was(client: TestClient) -> None:
+def test_a_downloaded_game_opens_as_it_was(client: Any) -> None:
     table = open_game(client, "go", "e5 c3 pass", size=9)
     post(client, f"/api/tables/{table['id']}/go", node=1)
     table = post(client, f"/api/tables/{table['id']}/move", move="d4")  # a variation, now on the board
@@ -74,14 +64,14 @@ def test_a_downloaded_game_opens_as_it_was(client: TestClient) -> None:
         assert again.content == answer.content
 
 
-def test_a_game_of_ones_own_is_downloaded_and_opened(client: TestClient) -> None:
+def test_a_game_of_ones_own_is_downloaded_and_opened(client: Any) -> None:
     table = open_game(client, "double_move", "4 0 8 2")
     sgf = client.get(f"/api/tables/{table['id']}/record").content
     assert b"B[4];W[0];W[8];B[2]" in sgf
     assert names(client.post("/api/records", content=sgf).json()) == ["4", "0", "8", "2"]
 
 
-def test_comments_and_values_of_a_file_are_kept(client: TestClient) -> None:
+def test_comments_and_values_of_a_file_are_kept(client: Any) -> None:
     sgf = b'(;AZERO[{"game": "tictactoe"}]C[a <b> game];B[4]AZVALUE[0.25];W[0])'
     opened = client.post("/api/records", content=sgf).json()
     assert opened["nodes"][1]["value"] == 0.25
@@ -89,7 +79,7 @@ def test_comments_and_values_of_a_file_are_kept(client: TestClient) -> None:
     assert "C[a <b> game]" in saved and "AZVALUE[0.25]" in saved
 
 
-def test_the_end_of_a_game_is_recorded(client: TestClient) -> None:
+def test_the_end_of_a_game_is_recorded(client: Any) -> None:
     over = open_game(client, "tictactoe", "0 3 1 4 2")
     resigned = open_game(client, "tictactoe", "0 3 1")
     post(client, f"/api/tables/{resigned['id']}/resign")
@@ -99,7 +89,7 @@ def test_the_end_of_a_game_is_recorded(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize(("game", "moves"), [("connect_four", "4 4"), ("go", "pass"), ("hex", "a1")])
-def test_the_board_is_downloaded_as_a_picture(client: TestClient, game: str, moves: str) -> None:
+def test_the_board_is_downloaded_as_a_picture(client: Any, game: str, moves: str) -> None:
     table = open_game(client, game, moves)
     svg = client.get(f"/api/tables/{table['id']}/record?format=svg")
     assert svg.headers["content-type"] == "image/svg+xml" and svg.text.startswith("<svg")
@@ -119,14 +109,12 @@ def test_the_board_is_downloaded_as_a_picture(client: TestClient, game: str, mov
         (b"(;C[" + b"a" * 1_000_000 + b"])", 413, "larger than 1,000 kB"),
     ],
 )
-def test_a_wrong_file_is_refused_with_a_sentence(
-    client: TestClient, body: bytes, status: int, said: str
-) -> None:
+def test_a_wrong_file_is_refused_with_a_sentence(client: Any, body: bytes, status: int, said: str) -> None:
     answer = client.post("/api/records", content=body)
     assert answer.status_code == status and said in answer.json()["error"]
 
 
-def test_a_game_too_large_for_the_studio_is_refused(client: TestClient) -> None:
+def test_a_game_too_large_for_the_studio_is_refused(client: Any) -> None:
     # Each of many first moves has every answer once
     nodes: list[dict[str, Any]] = [{}]
     names = [f"{column}{row}" for column in "abcdefghijklmno" for row in range(1, 16)]
@@ -140,7 +128,7 @@ def test_a_game_too_large_for_the_studio_is_refused(client: TestClient) -> None:
     assert answer.status_code == 413 and "too many for the studio" in answer.json()["error"]
 
 
-def test_what_is_not_there_is_refused(client: TestClient) -> None:
+def test_what_is_not_there_is_refused(client: Any) -> None:
     assert client.get("/api/tables/none/record").status_code == 404
     table = open_game(client, "tictactoe", "4")
     answer = client.get(f"/api/tables/{table['id']}/record?format=pdf")
