@@ -375,7 +375,7 @@ class Table:
         def send(insight: Insight, per_second: float) -> None:
             if insight.visits >= min(50, REVIEW_SIMULATIONS):
                 self.note_value(node, insight)
-            if node is self.tree.current:
+            if node is self.tree.current and self.watchers:
                 self.send(self.analysis_json(node, insight, by, per_second))
 
         def report(insight: Insight) -> None:

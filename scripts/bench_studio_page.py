@@ -1,0 +1,180 @@
+"""Measure the studio as a person meets it: how soon the page answers, and what it costs.
+
+    python scripts/bench_studio_page.py  # needs the extra studio, playwright and Chromium
+
+A real server and Chromium, on this machine together. Connect Four, a champion of 5 x 64 that has learned
+nothing (its speed is that of any other).
+
+- start: from the command to a page with a board that takes a click; the best of five, warm.
+- click: from a click to the champion's piece on the board, 100 simulations; median over games.
+- streaming: the time of a search of 20,000 simulations with a page that shows it over that without a page,
+  in turns; the median of the ratios.
+- memory: what 200 more idle games, each with its stream open, add to the server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import websockets
+from playwright.sync_api import Page, sync_playwright
+
+SIMULATIONS = 20_000
+ROUNDS = 7
+GAMES = 200
+PERSON = {"kind": "person"}
+CHAMPION = {"kind": "player", "name": "pv_mcts", "options": {"run": "bench", "num_simulations": 100}}
+LAUNCH: dict[str, Any] = {"args": ["--no-sandbox"], "executable_path": shutil.which("chromium")}
+
+
+class Server:
+    """A studio in a process of its own."""
+
+    def __init__(self, folder: str) -> None:
+        command = [sys.executable, "-m", "azero.studio", "open=false", "port=0"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
+        assert self.process.stdout is not None
+        found = re.search(r"(http://127\.0\.0\.1:(\d+))/\?token=(\S+)", self.process.stdout.readline())
+        assert found, "the studio did not start"
+        self.base, self.token = found[1], found[3]
+        self.cookie = f"azero_studio_{found[2]}={found[3]}"
+
+    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Return the answer to a GET, or to a POST of a body."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.base}/api{path}", data, {"cookie": self.cookie})
+        with urllib.request.urlopen(request) as answer:
+            return json.loads(answer.read())  # type: ignore[no-any-return]
+
+    def memory(self) -> float:
+        """Return the resident memory in MiB."""
+        with open(f"/proc/{self.process.pid}/status") as status:
+            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) / 1024  # type: ignore[index]
+
+
+@contextmanager
+def server(folder: str) -> Iterator[Server]:
+    """Yield a studio; it ends with the context."""
+    running = Server(folder)
+    try:
+        yield running
+    finally:
+        running.process.terminate()
+        running.process.wait()
+
+
+def start_seconds(folder: str) -> float:
+    """Return the seconds from the command to a board that takes a click."""
+    with sync_playwright() as browsers:
+        browser = browsers.chromium.launch(**LAUNCH)
+        page = browser.new_page()
+        began = time.perf_counter()
+        with server(folder) as running:
+            page.goto(f"{running.base}/?token={running.token}")
+            page.wait_for_selector(".board [data-cell]", timeout=60_000)
+            taken = time.perf_counter() - began
+            browser.close()
+    return taken
+
+
+def click_seconds(running: Server, page: Page) -> list[float]:
+    """Return the seconds from each click to the champion's answer on the board."""
+    page.goto(f"{running.base}/?token={running.token}")
+    found = list[float]()
+    for _ in range(ROUNDS):
+        table = running.ask("/tables", {"game": "connect_four", "sides": [PERSON, CHAMPION]})
+        page.goto(f"{running.base}/#/play?table={table['id']}")
+        page.reload()
+        page.wait_for_selector(".board [data-cell]")
+        for move in (0, 6, 1, 5):
+            pieces = page.locator(".board .stone:not(.ghost)").count()
+            began = time.perf_counter()
+            page.locator(f".board [data-cell='{35 + move}']").click(force=True)
+            page.wait_for_function(
+                "wanted => document.querySelectorAll('.board .stone:not(.ghost)').length >= wanted",
+                arg=pieces + 2,
+            )
+            found.append(time.perf_counter() - began)
+    return found
+
+
+def search_seconds(running: Server, table: str) -> float:
+    """Return the seconds of a whole analysis of a new position."""
+    moves = running.ask(f"/tables/{table}")["position"]["moves"]
+    running.ask(f"/tables/{table}/move", {"action": moves[len(moves) // 2]["action"]})
+    began = time.perf_counter()
+    running.ask(f"/tables/{table}/analyse", {"player": "pv_mcts", "run": "bench", "simulations": SIMULATIONS})
+    while not running.ask(f"/tables/{table}")["analysis"]["done"]:
+        time.sleep(0.02)
+    return time.perf_counter() - began
+
+
+def streaming_ratio(running: Server, page: Page) -> tuple[float, float]:
+    """Return the slowdown of a search by a page that shows it, and simulations/s without one."""
+    ratios, alone = list[float](), list[float]()
+    for _ in range(ROUNDS):
+        seconds = dict[bool, float]()
+        for shown in (True, False):
+            table = running.ask("/tables", {"game": "connect_four", "sides": [PERSON, PERSON]})["id"]
+            if shown:
+                page.goto(f"{running.base}/#/play?table={table}")
+                page.reload()
+                page.wait_for_selector(".board [data-cell]")
+            else:
+                page.goto("about:blank")
+            seconds[shown] = search_seconds(running, table)
+        ratios.append(seconds[True] / seconds[False])
+        alone.append(SIMULATIONS / seconds[False])
+    return statistics.median(ratios), statistics.median(alone)
+
+
+async def memory_of_games(running: Server) -> float:
+    """Return the MiB that GAMES idle games with open streams add."""
+    before = running.memory()
+    async with asyncio.timeout(120):
+        sockets = []
+        for _ in range(GAMES):
+            table = await asyncio.to_thread(running.ask, "/tables", {"game": "connect_four"})
+            address = f"{running.base.replace('http', 'ws')}/api/tables/{table['id']}/stream"
+            sockets.append(await websockets.connect(address, additional_headers={"Cookie": running.cookie}))
+            await sockets[-1].recv()
+        added = running.memory() - before
+        for socket in sockets:
+            await socket.close()
+    return added
+
+
+def main() -> None:
+    """Measure everything and print it."""
+    with ExitStack() as ending:
+        folder = ending.enter_context(tempfile.TemporaryDirectory())
+        make = [sys.executable, "-m", "azero.initialize", "connect_four", "run=bench"]
+        subprocess.run(make, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        print(f"load average {os.getloadavg()[0]:.1f}")
+        starts = [start_seconds(folder) for _ in range(5)]
+        print(f"start: {min(starts):.2f} s (median {statistics.median(starts):.2f})")
+        running = ending.enter_context(server(folder))
+        print(f"memory of {GAMES} idle games: {asyncio.run(memory_of_games(running)):.0f} MiB")
+        browsers = ending.enter_context(sync_playwright())
+        page = browsers.chromium.launch(**LAUNCH).new_page()
+        clicks = click_seconds(running, page)
+        print(f"click to answer: {1000 * statistics.median(clicks):.0f} ms (most {1000 * max(clicks):.0f})")
+        ratio, speed = streaming_ratio(running, page)
+        print(f"search with a page: {100 * (ratio - 1):.1f} % slower; alone {speed:,.0f} simulations/s")
+
+
+if __name__ == "__main__":
+    main()
