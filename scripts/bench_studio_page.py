@@ -57,7 +57,7 @@ class Server:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(f"{self.base}/api{path}", data, {"cookie": self.cookie})
         with urllib.request.urlopen(request) as answer:
-            return json.loads(answer.read())  # type: ignore[no-any-return]
+            return json.loads(answer.read())
 
     def memory(self) -> float:
         """Return the resident memory in MiB."""

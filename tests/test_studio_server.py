@@ -436,3 +436,21 @@ def test_the_tree_of_a_game_knows_what_a_move_gave_away() -> None:
     child.value = None
     assert tree.loss(answer) is None
     assert np.flatnonzero(tree.legal()).tolist() == [1, 2, 3, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize("kind", ["uct", "puct", "gumbel"])
+def test_a_search_is_recorded_for_the_page_learn(tmp_path: Path, kind: str) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        found = client.get(f"/api/trace?moves=0.4.8.2.6.3&kind={kind}&simulations=12").json()
+        assert len(found["simulations"]) >= 3 and found["board"]["kind"] == "squares"
+        for wrong in (
+            "kind=x",
+            "simulations=0",
+            "simulations=999",
+            "moves=0.0",
+            "game=x.py",
+            "moves=0.1.3.4.6",
+        ):
+            answer = client.get(f"/api/trace?{wrong}")
+            assert answer.status_code == 400 and answer.json()["error"].endswith(".")
+        assert client.get("/static/trace/trace.js").status_code == 200

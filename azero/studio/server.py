@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
-import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -23,6 +22,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
+from azero import tracing
 from azero.cli.help import description
 from azero.cli.overrides import conf_files
 from azero.config.schema import Config, UserError
@@ -31,13 +31,14 @@ from azero.games.game import Game
 from azero.players import MODULES, maker_of
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
-from azero.studio import records_routes
+from azero.studio import learn, records_routes
 from azero.studio.safety import Guard, Refused, answer_to, read_json
-from azero.studio.state import Studio, route, table_of
+from azero.studio.state import Studio, read_options, route, table_of
 from azero.studio.tables import Table
 from azero.truth.summary import game_title
 
 STATIC = Path(__file__).parent / "static"
+TRACE = Path(tracing.__file__).parent / "static"
 RULES = Path(__file__).parent.parent / "games"
 HINT_SIMULATIONS = 400
 EXACT_SECONDS = 2.0  # of solving one position
@@ -107,17 +108,6 @@ async def list_players(studio: Studio, request: Request) -> Response:
         }
 
     return JSONResponse(await studio.run_in_thread(read))
-
-
-def read_options(request: Request) -> dict[str, Any]:
-    """Return the options of a game in a request's address, a JSON object."""
-    try:
-        options = json.loads(request.query_params.get("options", "{}"))
-    except (ValueError, RecursionError) as mistake:
-        raise Refused(400, "options in the address is not JSON.") from mistake
-    if not isinstance(options, dict):
-        raise Refused(400, "options in the address must be a JSON object.")
-    return options
 
 
 def player_json(name: str) -> dict[str, Any]:
@@ -335,6 +325,7 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
         *(each for module in MORE_ROUTES for each in module(studio)),
         route(studio, "/tables/{id}/{verb}", "POST", change_table),
         WebSocketRoute("/api/tables/{id}/stream", socket_endpoint(studio)),
+        Mount("/static/trace", StaticFiles(directory=TRACE)),
         Mount("/static", StaticFiles(directory=STATIC), name="static"),
     ]
 
@@ -350,7 +341,7 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
 
 
-MORE_ROUTES: list[Callable[[Studio], list[Route]]] = [records_routes.routes]
+MORE_ROUTES: list[Callable[[Studio], list[Route]]] = [records_routes.routes, learn.routes]
 
 
 def socket_endpoint(studio: Studio) -> Callable[[WebSocket], Awaitable[None]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import traceback
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,7 @@ from azero.config.schema import OPENSPIEL, Config, UserError
 from azero.games import SHIPPED, installed_games
 from azero.games.game import Game
 from azero.studio.pool import Pool
+from azero.studio.safety import Refused
 from azero.studio.tables import Table, Tables, in_thread
 
 OPENSPIEL_NAME = re.compile(re.escape(OPENSPIEL) + r"[a-z0-9_]{1,60}(\([a-z0-9_=,.]{0,100}\))?")
@@ -109,3 +111,14 @@ def route(studio: Studio, path: str, method: str, handler: Handler) -> Route:
 def table_of(studio: Studio, request: Request) -> Table:
     """Return the table that a request is about."""
     return studio.tables.find(request.path_params["id"])
+
+
+def read_options(request: Request) -> dict[str, Any]:
+    """Return the options of a game in a request's address, a JSON object."""
+    try:
+        options = json.loads(request.query_params.get("options", "{}"))
+    except (ValueError, RecursionError) as mistake:
+        raise Refused(400, "options in the address is not JSON.") from mistake
+    if not isinstance(options, dict):
+        raise Refused(400, "options in the address must be a JSON object.")
+    return options

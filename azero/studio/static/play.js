@@ -18,7 +18,7 @@ const optionsText = (options, defaults = {}) => Object.entries(options).filter((
   String(defaults[name]) !== String(value)).map((pair) => pair.join(":")).join(",");
 
 /** Return options from the text of an address. */
-function optionsFrom(text = "") {
+export function optionsFrom(text = "") {
   const words = { true: true, false: false };
   const read = (value) => words[value] ?? (Number.isNaN(Number(value)) ? value : Number(value));
   return Object.fromEntries(text.split(",").filter(Boolean).map((pair) => {

@@ -1,0 +1,57 @@
+"""The page Learn: a search recorded simulation by simulation, for any position of any game."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from azero.cli.player_spec import run_of
+from azero.config.schema import SearchConfig
+from azero.games.game import Game
+from azero.match.openings import read_opening
+from azero.players.pv_mcts import chosen_kind
+from azero.studio.pool import check_run_name
+from azero.studio.safety import Refused
+from azero.studio.state import Studio, read_options, route
+from azero.tracing.record import MctsSettings, UctSettings, record
+
+MOST_SIMULATIONS = 200
+KINDS = ("uct", "puct", "gumbel")
+
+
+async def read_trace(studio: Studio, request: Request) -> Response:
+    """GET /trace?game=&options=&moves=4.4&kind=uct&simulations=20&run=: the record of a search."""
+    asked, options = request.query_params, read_options(request)
+    kind, text = asked.get("kind", "uct"), asked.get("simulations", "20")
+    if kind not in KINDS:
+        raise Refused(400, f"kind must be one of: {', '.join(KINDS)}.")
+    if not text.isdecimal() or not 1 <= int(text[:6]) <= MOST_SIMULATIONS:
+        raise Refused(400, f"simulations must be a whole number from 1 to {MOST_SIMULATIONS}.")
+
+    def search() -> dict[str, Any]:
+        game = studio.make_game(asked.get("game", "tictactoe"), options)
+        actions, _ = read_opening(game, [move for move in asked.get("moves", "").split(".") if move], "moves")
+        return record(game, actions, search_of(studio, game, kind, asked.get("run")), int(text))
+
+    return JSONResponse(await studio.run_in_thread(search))
+
+
+def search_of(studio: Studio, game: Game, kind: str, run: str | None) -> UctSettings | MctsSettings:
+    """Return a search; PUCT and Gumbel ask the champion of a run, if there is one."""
+    if kind == "uct":
+        return UctSettings()
+    run = run or run_of(game, studio.config)
+    if run is None:
+        return MctsSettings(chosen_kind(SearchConfig(), kind, False))
+    from azero.champion.load import load_trained
+
+    trained = load_trained(studio.config, check_run_name(run), 1, game)
+    return MctsSettings(chosen_kind(trained.search, kind, False), trained.inference)
+
+
+def routes(studio: Studio) -> list[Route]:
+    """Return the routes of the page Learn."""
+    return [route(studio, "/trace", "GET", read_trace)]
