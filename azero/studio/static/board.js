@@ -51,7 +51,7 @@ function face(board, { place, centre, corner, outline, size: [w, h] }) {
   if (byColumn) {
     const panel = `M-8 0q0 -8 8 -8h${w}q8 0 8 8v${h}q0 8 -8 8h${-w}q-8 0 -8 -8z`;
     return [[svg("rect", { class: "hole", x: 0, y: 0, width: w, height: h })],
-      [svg("path", { class: "panel", "fill-rule": "evenodd",
+      [svg("path", { class: "frame", "fill-rule": "evenodd",
         d: panel + cells.map((cell) => hole(centre(cell), 41)).join("") })]];
   }
   const tiles = (gap) => cells.map((cell) => svg("path", { class: "tile", d: outline(cell, gap) }));
@@ -65,7 +65,7 @@ function face(board, { place, centre, corner, outline, size: [w, h] }) {
       const [cx, cy] = place(row, column);
       return svg("circle", { class: "star", cx, cy, r: 9 });
     }));
-    const field = svg("rect", { class: "field", x: 0, y: 0, width: w, height: h, rx: 12 });
+    const field = svg("rect", { class: "ground", x: 0, y: 0, width: w, height: h, rx: 12 });
     return [[field, ...lines, ...stars], []];
   }
   const last = rows.length - 1, width = columns.length;

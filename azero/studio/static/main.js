@@ -29,7 +29,10 @@ async function open() {
   page.replaceChildren();
   try {
     const module = await import(`./${name}.js`);
-    if (mine === turn) unmount = (await module.mount(page, parameters)) ?? (() => {});
+    if (mine !== turn) return;
+    const close = (await module.mount(page, parameters)) ?? (() => {});
+    if (mine === turn) unmount = close;
+    else close();
   } catch (error) {
     console.error(error);
     const sentence = `The page ${PAGES[name]} could not be opened.`;

@@ -40,7 +40,7 @@ function pathTo({ nodes, node }) {
 
 const namesTo = (table) => pathTo(table).slice(1).map(({ move }) => move);
 
-export async function mount(page, parameters) {
+export function mount(page, parameters) {
   const desk = { table: null, board: null, act, showBadges };
   let boardKey = "", socket = null, games = [], graph = null, closed = false;
 
@@ -92,7 +92,7 @@ export async function mount(page, parameters) {
   const tree = moveTree(treeBox, { onGo: go });
   const links = el("div", { class: "links" });
   const file = el("input", { type: "file", accept: ".sgf,.json", hidden: true, onchange: load });
-  page.replaceChildren(el("div", { class: "play" },
+  page.replaceChildren(el("div", { class: "play loading" },
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
       el("section", { class: "card match" }, seats.map(({ strip }) => strip), message,
@@ -159,7 +159,13 @@ export async function mount(page, parameters) {
 
   // ---- tables ----
   async function start({ game, options = {}, sides, moves = [] }) {
-    follow(await post("/tables", { game, options, sides, moves }));
+    message.textContent = "Setting up the game …";
+    root.classList.add("busy");
+    try {
+      follow(await post("/tables", { game, options, sides, moves }));
+    } finally {
+      root.classList.remove("busy");
+    }
     remember("game", { game, options, sides });
   }
 
@@ -187,6 +193,7 @@ export async function mount(page, parameters) {
     const before = desk.table;
     if (!answer?.nodes || closed || (before?.id === answer.id && answer.version < before.version)) return;
     desk.table = answer;
+    root.classList.remove("loading");
     const moved = before?.id !== answer.id || before.node !== answer.node || before.state !== answer.state;
     if (moved) showBoard();
     showMatch();
@@ -291,6 +298,7 @@ export async function mount(page, parameters) {
     const parts = { game: game.name, ...(options && { options }), ...(moves && { moves }), table: id };
     const query = new URLSearchParams(parts).toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
     history.replaceState(null, "", `#/play?${query}`);
+    document.querySelector(".tabs [data-page=play]").href = location.hash; // the way back to this game
   }
 
   // ---- keyboard ----
@@ -313,24 +321,20 @@ export async function mount(page, parameters) {
     const known = id && await get(`/tables/${id}`).catch(() => null);
     if (known) return follow(known);
     const champion = (run) => ({ kind: "player", name: "pv_mcts", options: { run } });
+    const own = games.find((each) => each.own);
     if (game) {
       const sides = against ? [PERSON, champion(against)]
         : id && memory?.game === game ? memory.sides : [PERSON, PERSON];
       const moves = (parameters.moves ?? "").split(".").filter(Boolean);
-      return start({ game, options: optionsFrom(parameters.options), sides, moves });
-    }
-    const named = (wanted) => games.find(({ name }) => name === wanted);
-    const own = games.find((each) => each.own);
-    if (named(memory?.game) && !own) return start(memory).catch(() => open(named(memory.game)));
-    return open(own ?? named("connect_four") ?? games[0]);
-
-    async function open({ name }) {
-      const { champions } = await playersOf(name);
-      return start({ game: name, sides: [PERSON, champions.length ? champion(champions[0].run) : UCT] });
-    }
+      const asked = start({ game, options: optionsFrom(parameters.options), sides, moves });
+      if (await asked.then(() => true, (error) => toast(error.message))) return;
+    } else if (memory && !own && await start(memory).then(() => true, () => false)) return;
+    const { name } = own ?? games.find((each) => each.name === "connect_four") ?? games[0];
+    const { champions } = await playersOf(name);
+    await start({ game: name, sides: [PERSON, champions.length ? champion(champions[0].run) : UCT] });
   }
 
-  await attempt(first);
+  attempt(first);
   return () => {
     closed = true;
     socket?.close();

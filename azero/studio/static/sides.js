@@ -1,7 +1,8 @@
 // Forms: which game with which options, and who plays a side.
 
-import { el, get } from "./api.js";
+import { attempt, el, get } from "./api.js";
 
+const OPENSPIEL = "openspiel:";
 const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
 
 /** Return the input of one option of a game or player: {name, element, value()}. */
@@ -12,7 +13,7 @@ function field({ name, kind, default: otherwise, about, choices }, value = other
     input = el("select", {}, choices.map((each) =>
       el("option", { value: each, selected: String(each) === String(value) }, String(each))));
   } else if (kind === "int" || kind === "float") {
-    input = el("input", { type: "number", value, step: kind === "int" ? 1 : "any" });
+    input = el("input", { type: "number", value, step: kind === "int" ? 1 : "any", placeholder: "default" });
   } else input = el("input", { type: "text", value: value ?? "", placeholder: "default" });
   const label = el("span", {}, name.replaceAll("_", " "));
   return {
@@ -39,17 +40,22 @@ const labelled = (name, choice) => el("label", { class: "field" }, el("span", {}
 
 /** Ask for a game and its options. Return {element, value() -> {game, options}}. */
 export function gameChooser(games, name, options = {}, onChange = () => {}) {
-  const choice = el("select", {}, games.map((game) =>
-    el("option", { value: game.name, selected: game.name === name }, game.title)));
+  const listed = [...games, { name: OPENSPIEL, title: "A game of OpenSpiel …" }];
+  const known = name.startsWith(OPENSPIEL) ? OPENSPIEL : name;
+  const choice = el("select", {}, listed.map((game) =>
+    el("option", { value: game.name, selected: game.name === known }, game.title)));
   const box = el("div", { class: "fields" });
+  const other = el("input", { value: known === OPENSPIEL ? name.slice(OPENSPIEL.length) : "", placeholder: "breakthrough" });
   let fields = [];
   function show(values) {
     const defaults = games.find((game) => game.name === choice.value)?.options ?? {};
     fields = Object.entries(defaults).map(([option, otherwise]) =>
       field({ name: option, kind: kindOf(otherwise), default: otherwise }, values[option]));
-    box.replaceChildren(...fields.map((each) => each.element));
+    const named = choice.value === OPENSPIEL ? [labelled("its name", other)] : [];
+    box.replaceChildren(...named, ...fields.map((each) => each.element));
   }
-  const value = () => ({ game: choice.value, options: given(fields) });
+  const value = () => ({ options: given(fields), game: choice.value !== OPENSPIEL ? choice.value
+    : OPENSPIEL + (other.value.trim() || other.placeholder) });
   choice.addEventListener("change", () => show({}));
   show(options);
   const element = el("div", { class: "chooser" }, labelled("game", choice), box);
@@ -138,8 +144,8 @@ export async function askNewGame(games, { game, options, sides }) {
   const chooser = gameChooser(games, game, options, (chosen) => {
     if (chosen.game === last) return;
     last = chosen.game; // a run knows one game
-    fill(chosen, choosers.map((each) => each.value()).map((side) =>
-      side.options?.run ? { kind: "player", name: "uct" } : side));
+    attempt(() => fill(chosen, choosers.map((each) => each.value()).map((side) =>
+      side.options?.run ? { kind: "player", name: "uct" } : side)));
   });
   await fill({ game, options }, sides);
   const seats = ["first", "second"].map((name, i) => el("fieldset", {},

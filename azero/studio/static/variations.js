@@ -101,7 +101,8 @@ export function searchTable(element, { onPoint, onPick, ask }) {
       const known = depth ? undefined : exact?.[move.action];
       parts.exact.textContent = known === undefined ? "" : known > 0 ? "win" : known < 0 ? "loss" : "draw";
       const best = !depth && move.action === analysis.best;
-      parts.row.className = `depth-${Math.min(depth, 4)}${best ? " best" : ""}`;
+      parts.row.className = depth ? "below" : best ? "best" : "";
+      parts.row.style.setProperty("--depth", Math.min(depth, 5));
       parts.toggle.setAttribute("aria-expanded", open.has(key));
       list.push(parts.row);
       if (open.has(key)) fill(open.get(key), key, depth + 1, list);
