@@ -39,11 +39,11 @@ game=connect_four moves='4 4' player.num_simulations=50
 HELP = {
     "player=uct": "The search: uct, or pv_mcts with a network or without one.",
     "player.OPTION=VALUE": "Of uct: num_simulations=20, exploration=1.4142 or expansion_threshold=1. Of "
-    "pv_mcts: run=RUN, num_simulations=20, kind=puct or gumbel, or temperature=0.",
+    "pv_mcts: run=RUN, num_simulations=20, kind=puct or gumbel, temperature=0 or solver=false (proofs).",
 }
 PLAYER_OPTIONS: dict[str, dict[str, Any]] = {
     "uct": {"num_simulations": 20, "exploration": math.sqrt(2.0), "expansion_threshold": 1},
-    "pv_mcts": {"num_simulations": None, "run": None, "kind": None, "temperature": 0.0},
+    "pv_mcts": {"num_simulations": None, "run": None, "kind": None, "temperature": 0.0, "solver": False},
 }
 # One move wins, one draws and one loses:  X 1 O
 #                                          O O 5
@@ -96,7 +96,7 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
     Raises:
         UserError: a player or an option that cannot be traced, or a number out of range.
     """
-    from azero.players import check_number
+    from azero.players import check_choice, check_number
 
     if name not in PLAYER_OPTIONS:
         raise UserError(f"player={name} cannot be traced; there are {' and '.join(PLAYER_OPTIONS)}.")
@@ -113,6 +113,7 @@ def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
         check_number(name, "expansion_threshold", options["expansion_threshold"], 1, 1_000_000)
     else:
         check_number(name, "temperature", options["temperature"], 0.0, 100.0, whole=False)
+        check_choice(name, "solver", options["solver"], (True, False))
     return options
 
 
@@ -134,7 +135,8 @@ def network_search(game: Game, options: dict[str, Any], asked: TraceSettings) ->
 
         trained = load_trained(config, str(run), 1, game)
         search, inference = trained.search, trained.inference
-    return MctsSettings(chosen_kind(search, options["kind"], False), inference, float(options["temperature"]))
+    search = replace(chosen_kind(search, options["kind"], False), solver=options["solver"])
+    return MctsSettings(search, inference, float(options["temperature"]))
 
 
 def print_record(record: dict[str, Any]) -> None:
@@ -181,7 +183,8 @@ def trace_asked(words: Sequence[str]) -> int:
     record, out = read_record(words)
     if out:
         write_page(record, Path(out))
-        print(f"{record['simulations'][-1]['number']} simulations are in {out}")
+        number = record["simulations"][-1]["number"]
+        print(f"{number} {'simulation is' if number == 1 else 'simulations are'} in {out}")
     else:
         print_record(record)
     return 0

@@ -162,6 +162,16 @@ def test_the_terminal_shows_puct_without_a_network(
     assert "X chooses at the root, N = 1, c = 1.25" in shown and "0.4167" in shown
 
 
+def test_a_proof_that_ends_a_search_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ended = "A proof of the root's value ended the search early."
+    for solver in ("true", "false"):
+        assert trace.main(["player=pv_mcts", f"player.solver={solver}"]) == 0
+        assert (ended in capsys.readouterr().out) == (solver == "true")
+
+
 def test_the_champion_of_a_run_is_traced(trained_run: TrainedRun, tmp_path: Path) -> None:
     out = tmp_path / "trace.html"
     folders = [f"checkpoints={trained_run.checkpoints}", f"data={trained_run.data}"]
@@ -188,6 +198,10 @@ def test_the_champion_of_a_run_is_traced(trained_run: TrainedRun, tmp_path: Path
         ),
         (["player=pv_mcts", "player.kind=beam"], "player pv_mcts: kind=beam must be puct or gumbel."),
         (["player=pv_mcts", "player.run=nowhere"], "nowhere"),
+        (
+            ["player=pv_mcts", "player.solver=perhaps"],
+            "player pv_mcts: solver=perhaps must be True or False.",
+        ),
         (["player=pv_mcts", "player.temperature=-1"], "player pv_mcts: temperature=-1 must be a number"),
         (
             ["player.num_simulations=0"],

@@ -193,7 +193,7 @@ def test_each_search_fits_every_width_in_light_and_dark(
         out = tmp_path / f"{name}.html"
         out.write_text(page(record(TICTACTOE, [4], settings, 12)), encoding="utf-8")
         tab = opened(browser, out, width, scheme)
-        assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == colour
+        assert tab.evaluate("getComputedStyle(document.documentElement).backgroundColor") == colour
         for _ in range(14):
             assert tab.evaluate("document.documentElement.scrollWidth") <= width
             tab.keyboard.press("ArrowRight")

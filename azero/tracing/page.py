@@ -17,10 +17,10 @@ def page(record: dict[str, Any]) -> str:
     style, script = ((STATIC / name).read_text(encoding="utf-8") for name in ("trace.css", "trace.js"))
     data = json.dumps(record, ensure_ascii=False).replace("<", "\\u003c")  # nothing in it may end the element
     return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<!DOCTYPE html>\n<html lang="en" class="azero-trace-page">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title(record))}</title>\n<style>\n{style}</style>\n</head>\n"
-        '<body class="azero-trace-page">\n<main id="trace"></main>\n'
+        '<body>\n<main id="trace"></main>\n'
         f'<script type="application/json" id="record">{data}</script>\n<script type="module">\n{script}\n'
         'mountTrace(document.getElementById("trace"), '
         'JSON.parse(document.getElementById("record").textContent));\n'

@@ -91,6 +91,7 @@ def record(
         "nodes": builder.nodes,
         "simulations": builder.simulations,
         "chosen": chosen(builder, settings, search.move()),
+        "ended": "A proof of the root's value ended the search early." if search.over else "",
     }
 
 

@@ -130,4 +130,5 @@ def chosen_text(record: Record) -> str:
     """Return the move after the search and why."""
     chosen = record["chosen"]
     mover = record["sides"][record["nodes"][0]["to_play"]]
-    return f"{mover} plays {chosen['name']}: {chosen['visits']} of {chosen['of']} visits, {chosen['why']}."
+    why = f"{chosen['visits']} of {chosen['of']} visits, {chosen['why']}. {record['ended']}".rstrip()
+    return f"{mover} plays {chosen['name']}: {why}"

@@ -1,10 +1,10 @@
-// A traced search, simulation by simulation. `mountTrace(element, record)` draws it into an element and returns
-// a function that removes it. The record is that of azero/tracing/record.py.
+// A traced search, simulation by simulation. `mountTrace(element, record)` draws it into an element and
+// returns a function that removes it. The record is that of azero/tracing/record.py.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SIDES = ["first", "second"];
+const SIDES = ["first", "second"], NOTHING = { visits: 0, sum: 0 };
 // Of a board's cell, of a path's tree, between its levels; most nodes of a level, most rows of a table
-const CELL = 40, WIDTH = 260, LEVEL = 66, MOST = 7, ROWS = 12;
+const CELL = 40, WIDTH = 260, LEVEL = 66, MOST = { wins: 7, mean: 6 }, ROWS = 12;
 
 function add(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -14,12 +14,19 @@ function add(made, attributes, children) {
   return made;
 }
 const el = (tag, attributes = {}, ...children) => add(document.createElement(tag), attributes, children);
-const svg = (tag, attributes = {}, ...children) => add(document.createElementNS(SVG, tag), attributes, children);
+const svg = (tag, attributes = {}, ...children) =>
+  add(document.createElementNS(SVG, tag), attributes, children);
+const picture = (viewBox, label, ...children) =>
+  svg("svg", { viewBox, role: "img", "aria-label": label }, ...children);
+const row = cells => cells.map(cell => el("td", {}, String(cell)));
+const headRow = cells => el("thead", {}, el("tr", {}, ...cells.map(cell => el("th", { scope: "col" }, cell))));
 
 function decimal(value, digits = 2) {
   const text = Number.isInteger(value) ? String(value) : value.toFixed(digits);
   return text.replace("-", "−");
 }
+// A term of a sum, where a small prior matters.
+const term = value => (Math.abs(value) < 0.01 && value ? value.toPrecision(2).replace("-", "−") : decimal(value));
 
 export function mountTrace(element, record) {
   const { nodes, simulations, sides, board } = record;
@@ -38,7 +45,7 @@ export function mountTrace(element, record) {
   const wins = record.statistic === "wins";
   function statAt(id, index) {
     const known = history[id].filter(each => each[0] <= index).pop();
-    return known ? { visits: known[1], sum: known[2] } : { visits: 0, sum: 0 };
+    return known ? { visits: known[1], sum: known[2] } : NOTHING;
   }
   function statText({ visits, sum }) {
     if (wins) return `${decimal(sum, 1)}/${visits}`;
@@ -52,7 +59,8 @@ export function mountTrace(element, record) {
     if (number === 0) return "Before the first simulation the root itself is evaluated.";
     const old = added === null ? path : path.slice(0, -1);
     const steps = old.slice(1).map((id, place) => `${mover(old[place])} chooses ${name(id)}`);
-    const begin = steps.length ? `From the root ${listed(steps)}: each time the move with the best score. ` : "";
+    const best = "each time the move with the best score";
+    const begin = steps.length ? `From the root ${listed(steps)}: ${best}. ` : "";
     const end = old[old.length - 1];
     if (added === null) return begin + (steps.length ? "" : "The path is the root alone.");
     const child = choices[choices.length - 1].children.find(each => each.action === nodes[added].action);
@@ -64,12 +72,15 @@ export function mountTrace(element, record) {
     const leaf = path[path.length - 1];
     const moves = id => `${nodes[id].moves.length} ${nodes[id].moves.length === 1 ? "move" : "moves"}`;
     const words = [];
-    if (expanded !== null && expanded !== added) words.push(`The ${moves(expanded)} of ${name(expanded)} are listed.`);
+    if (expanded !== null && expanded !== added) {
+      words.push(`The ${moves(expanded)} of ${name(expanded)} are listed.`);
+    }
     if (added !== null) words.push(`${name(added)} becomes a node of the tree.`);
     if (expanded !== null && expanded === added) words.push(`It gets ${moves(added)} with a prior P.`);
     if (nodes[leaf].result) words.push(`The game is over there: ${nodes[leaf].result}.`);
     if (added === null && !nodes[leaf].result && expanded === null) {
-      words.push(`Nothing is added: ${name(leaf)} ${wins ? "has had too few visits to be expanded" : "is proven"}.`);
+      const why = wins ? "has had too few visits to be expanded" : "is proven";
+      words.push(`Nothing is added: ${name(leaf)} ${why}.`);
     }
     return words.join(" ");
   }
@@ -78,11 +89,11 @@ export function mountTrace(element, record) {
       : `${decimal(evaluation.value)} for ${sides[evaluation.to_play]}, who is to move there`;
     if (evaluation.kind === "network") return `The network says: ${value}. (−1 is lost, 1 is won.)`;
     if (evaluation.kind === "end") {
-      return `${evaluation.result || nodes[path[path.length - 1]].result || "Proven"}: ${value}. Nothing is played.`;
+      return `${evaluation.result || "Proven"}: ${value}. Nothing is played.`;
     }
-    const count = evaluation.moves.length, played = count > 12 ? "" : ` ${evaluation.moves.join(" ")}`;
-    const moves = count === 1 ? `The random move${played} ends` : `${played ? "The" : count} random moves${played} end`;
-    return `${moves} the game: ${evaluation.result}. The value is ${value}.`;
+    const count = evaluation.moves.length, moves = evaluation.moves.join(" ");
+    const played = count > 12 ? `${count} random moves.` : `Random ${count === 1 ? "move" : "moves"}: ${moves}.`;
+    return `${played} Result: ${evaluation.result}. The value is ${value}.`;
   }
   function backupText({ backup }) {
     const parts = backup.map(({ node, visits, sum }) => {
@@ -107,7 +118,8 @@ export function mountTrace(element, record) {
   function shape(cell, attributes) {
     const [x, y] = centre(cell);
     if (board.kind === "hexagons") {
-      return svg("polygon", { ...attributes, points: [0, 1, 2, 3, 4, 5].map(each => corner(cell, each)).join(" ") });
+      const corners = [0, 1, 2, 3, 4, 5].map(each => corner(cell, each));
+      return svg("polygon", { ...attributes, points: corners.join(" ") });
     }
     return svg("rect", { ...attributes, x: x - CELL / 2, y: y - CELL / 2, width: CELL, height: CELL });
   }
@@ -125,45 +137,54 @@ export function mountTrace(element, record) {
   function piece(cell, mark, fresh) {
     const [x, y] = centre(cell), symbol = board.symbols[mark], r = 11;
     const kind = `piece ${SIDES[mark - 1]}${fresh ? " fresh" : ""}`;
-    const under = board.kind === "crossings" ? svg("circle", { class: "under", cx: x, cy: y, r: r + 4 }) : null;
-    const shapes = { X: ["path", { d: `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}` }],
-      O: ["circle", { cx: x, cy: y, r: r + 1 }] };
+    const crossing = board.kind === "crossings";
+    const under = crossing ? svg("circle", { class: "under", cx: x, cy: y, r: r + 4 }) : null;
+    const shapes = {
+      X: ["path", { d: `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}` }],
+      O: ["circle", { cx: x, cy: y, r: r + 1 }],
+    };
     const [tag, attributes] = shapes[symbol] || ["text", { x, y: y + 8 }];
     return svg("g", {}, under, svg(tag, { class: kind, ...attributes }, ...(shapes[symbol] ? [] : [symbol])));
   }
   // names: cells to texts; numbers: the same, over a colour by their share; before: marks, to see what is new
-  function boardPicture(position, label, { names = new Map(), numbers = new Map(), lastCell = null, before = null } = {}) {
-    if (!board || position.text !== undefined) return el("pre", { class: "board", "aria-label": label }, position.text);
+  function boardPicture(position, label, { names, numbers = new Map(), lastCell = null, before = null }) {
+    if (!board) return el("pre", { class: "board", "aria-label": label }, position.text);
     const cells = position.marks.map((_, cell) => cell);
-    const width = board.columns.length * CELL, height = board.rows.length * CELL;
-    const hexagons = board.kind === "hexagons";
-    const box = hexagons
-      ? [(board.columns.length + board.rows.length / 2) * CELL + 8, (1.5 * board.rows.length + 0.5) * CELL / Math.sqrt(3) + 8]
-      : [width, height];
-    const drawing = svg("svg", { class: board.columns.length > 5 ? "board wide" : "board", viewBox: `-3 -3 ${box[0] + 6} ${box[1] + 6}`, role: "img", "aria-label": label });
+    const columns = board.columns.length, rows = board.rows.length, hexagons = board.kind === "hexagons";
+    const width = columns * CELL, height = rows * CELL;
+    const [across, down] = hexagons
+      ? [width + height / 2 + 8, (1.5 * rows + 0.5) * CELL / Math.sqrt(3) + 8] : [width, height];
+    const drawing = picture(`-3 -3 ${across + 6} ${down + 6}`, label);
+    drawing.setAttribute("class", columns > 5 ? "board wide" : "board");
     if (board.kind === "crossings") {
+      const line = (x1, y1, x2, y2) => drawing.append(svg("line", { class: "grid", x1, y1, x2, y2 }));
+      const half = CELL / 2;
       drawing.append(svg("rect", { class: "cell", width, height }));
-      board.columns.forEach((_, column) => drawing.append(svg("line", { class: "grid", x1: centre(column)[0],
-        x2: centre(column)[0], y1: CELL / 2, y2: height - CELL / 2 })));
-      board.rows.forEach((_, row) => drawing.append(svg("line", { class: "grid", x1: CELL / 2, x2: width - CELL / 2,
-        y1: (row + 0.5) * CELL, y2: (row + 0.5) * CELL })));
+      board.columns.forEach((_, at) => line(half + at * CELL, half, half + at * CELL, height - half));
+      board.rows.forEach((_, at) => line(half, half + at * CELL, width - half, half + at * CELL));
     } else {
       drawing.append(...(hexagons ? goals() : []), ...cells.map(cell => shape(cell, { class: "cell" })));
     }
     const total = [...numbers.values()].reduce((sum, each) => sum + each, 0);
     for (const cell of cells) {
-      const [x, y] = centre(cell), mark = position.marks[cell];
-      if (numbers.has(cell) && total) drawing.append(shape(cell, { class: "heat", "fill-opacity": 0.6 * numbers.get(cell) / total }));
+      const [x, y] = centre(cell), mark = position.marks[cell], number = numbers.get(cell);
+      const label = number !== undefined ? String(number) : mark ? undefined : names?.get(cell);
+      if (number) drawing.append(shape(cell, { class: "heat", "fill-opacity": 0.6 * number / total }));
       if (mark) drawing.append(piece(cell, mark, before && before[cell] !== mark && cell !== lastCell));
-      if (numbers.has(cell)) drawing.append(svg("text", { class: "number", x, y: y + 5 }, String(numbers.get(cell))));
-      else if (!mark && names.has(cell)) drawing.append(svg("text", { class: "name", x, y: y + 4 }, names.get(cell)));
+      if (label !== undefined) {
+        drawing.append(svg("text", { class: number === undefined ? "name" : "number", x, y: y + 5 }, label));
+      }
     }
-    if (lastCell !== null) drawing.append(svg("circle", { class: "last", cx: centre(lastCell)[0], cy: centre(lastCell)[1], r: CELL * 0.46 }));
+    if (lastCell !== null) {
+      const [cx, cy] = centre(lastCell);
+      drawing.append(svg("circle", { class: "last", cx, cy, r: CELL * 0.46 }));
+    }
     return drawing;
   }
-  const namesOf = id => new Map(nodes[id].moves.filter(move => move.cell !== null).map(move => [move.cell, move.name]));
+  const onBoard = id => nodes[id].moves.filter(move => move.cell !== null);
+  const namesOf = id => new Map(onBoard(id).map(move => [move.cell, move.name]));
   function visitsOf(index) { // of the root's moves, by cell
-    return new Map(nodes[0].moves.filter(move => move.cell !== null).map(move => {
+    return new Map(onBoard(0).map(move => {
       const child = childOf[0].get(move.action);
       return [move.cell, child ? statAt(child.id, index).visits : 0];
     }));
@@ -184,17 +205,19 @@ export function mountTrace(element, record) {
     return { move, id: child && exists(child) ? child.id : null };
   });
   function crop(entries, keep) { // the kept one and the most visited of the others, in their order
-    if (entries.length <= MOST) return [entries, 0];
-    const weight = entry => (entry.id === keep && keep !== null ? Infinity : entry.id === null ? -1 : statAt(entry.id, at).visits);
-    const kept = new Set([...entries].sort((a, b) => weight(b) - weight(a)).slice(0, MOST - 1));
+    const most = MOST[record.statistic];
+    if (entries.length <= most) return [entries, 0];
+    const weight = ({ id }) => (id === null ? -1 : id === keep ? Infinity : statAt(id, at).visits);
+    const kept = new Set([...entries].sort((a, b) => weight(b) - weight(a)).slice(0, most - 1));
     return [entries.filter(entry => kept.has(entry)), entries.length - kept.size];
   }
   // The path with all children of its nodes. step: "select", "expand", "evaluate" or "backup".
   function pathTree(simulation, step) {
     const { number, path, added, evaluation } = simulation, before = step === "select";
     const shown = before && added !== null ? path.slice(0, -1) : path;
-    const exists = node => (before ? node.added < number : node.added <= number);
-    const isOpen = id => nodes[id].expanded !== null && (before ? nodes[id].expanded < number : nodes[id].expanded <= number);
+    const known = before ? number - 1 : number; // the last simulation that the picture shows
+    const exists = node => node.parent === null || node.added <= known;
+    const isOpen = id => nodes[id].expanded !== null && nodes[id].expanded <= known;
     const index = step === "backup" ? at : at - 1;
     const lower = svg("g"), upper = svg("g"), spots = [[WIDTH / 2, 24]];
     const root = shown.length === 1 && step !== "select" && number === 0;
@@ -225,44 +248,50 @@ export function mountTrace(element, record) {
         const spot = [middle + (place - (count - 1) / 2) * gap, y], onPath = id !== null && id === next;
         if (onPath) spots[depth + 1] = spot;
         line(spots[depth], spot, onPath ? "path" : id === null ? "untried" : "");
-        const kind = `${SIDES[nodes[shown[depth]].to_play]} ${onPath ? "path" : ""} ${id === null ? "untried" : ""}`;
+        const side = SIDES[nodes[shown[depth]].to_play];
+        const kind = `${side} ${onPath ? "path" : ""} ${id === null ? "untried" : ""}`;
         const stat = id === null ? "" : statText(statAt(id, index));
         upper.append(circle(...spot, kind, move.name, stat.includes("–") || stat.endsWith("/0") ? "" : stat,
           step === "expand" && id !== null && id === added));
       });
-      if (more) upper.append(svg("text", { class: "halo", x: middle + (count - 1) / 2 * gap, y: y + 4 }, `+${more}`));
+      const end = middle + (count - 1) / 2 * gap;
+      if (more) upper.append(svg("text", { class: "halo", x: end, y: y + 4 }, `+${more}`));
       deepest = y;
     }
     const leaf = spots[shown.length - 1];
     if (step === "evaluate") {
       const visited = statAt(shown[shown.length - 1], index).visits > 0;
-      const top = deepest + 72, y = leaf[1] + (visited ? (wins ? 28 : 38) : 15), x = Math.min(Math.max(leaf[0], 62), WIDTH - 62);
-      const text = evaluation.kind === "network" ? `value ${decimal(evaluation.value)}` : evaluation.result || `value ${decimal(evaluation.value)}`;
-      const waves = [...Array(6).keys()].map(each => `q ${each % 2 ? -9 : 9} ${(top - y) / 12} 0 ${(top - y) / 6}`).join(" ");
-      lower.append(svg("path", { class: "edge roll", d: evaluation.kind === "rollout" ? `M${leaf[0]} ${y} ${waves}` : `M${leaf[0]} ${y} V${top}` }));
-      upper.append(svg("rect", { class: "verdict", x: x - 60, y: top, width: 120, height: 24, rx: 6 }),
+      const top = deepest + 72, y = leaf[1] + (visited ? (wins ? 28 : 38) : 15), wave = (top - y) / 6;
+      const x = Math.min(Math.max(leaf[0], 82), WIDTH - 82);
+      const text = evaluation.result || `value ${decimal(evaluation.value)}`;
+      const waves = [9, -9, 9, -9, 9, -9].map(bend => `q ${bend} ${wave / 2} 0 ${wave}`).join(" ");
+      const way = evaluation.kind === "rollout" ? waves : `V${top}`;
+      lower.append(svg("path", { class: "edge roll", d: `M${leaf[0]} ${y} ${way}` }));
+      upper.append(svg("rect", { class: "verdict", x: x - 80, y: top, width: 160, height: 24, rx: 6 }),
         svg("text", { x, y: top + 16 }, text));
       deepest = top - 10;
     }
     if (step === "backup") { // an arrow upwards at the middle of each edge of the path
       for (let depth = 1; depth < shown.length; depth += 1) {
-        const [x, y] = [0, 1].map(axis => 0.5 * spots[depth][axis] + 0.5 * spots[depth - 1][axis]);
-        const turn = Math.atan2(spots[depth - 1][1] - spots[depth][1], spots[depth - 1][0] - spots[depth][0]) * 180 / Math.PI;
-        if (spots[depth - 1][1] !== spots[depth][1]) upper.append(svg("path",
-          { class: "arrow", d: "M8 0L-6 -7L-6 7Z", transform: `translate(${x} ${y}) rotate(${turn})` }));
+        const [[x0, y0], [x1, y1]] = [spots[depth], spots[depth - 1]];
+        if (y0 === y1) continue;
+        const turn = Math.atan2(y1 - y0, x1 - x0) * 180 / Math.PI;
+        const transform = `translate(${(x0 + x1) / 2} ${(y0 + y1) / 2}) rotate(${turn})`;
+        upper.append(svg("path", { class: "arrow", d: "M8 0L-6 -7L-6 7Z", transform }));
       }
     }
     const label = `${step}: the path ${path.map(name).join(", ")} and its siblings`;
-    return svg("svg", { viewBox: `0 0 ${WIDTH} ${deepest + 46}`, role: "img", "aria-label": label }, lower, upper);
+    return picture(`0 0 ${WIDTH} ${deepest + 46}`, label, lower, upper);
   }
 
-  // The whole tree from left to right: what it holds after a simulation, and the moves that are not tried yet.
+  // The whole tree from left to right: its nodes after a simulation, and the moves that are not tried yet.
   function layOut(id, depth, number, rows) {
     const mine = { id, depth, label: name(id), below: [] };
     if (nodes[id].expanded !== null && nodes[id].expanded <= number) {
       const entries = entriesOf(id, child => child.added <= number);
       const untried = entries.filter(entry => entry.id === null), few = untried.length <= 4;
-      const leaf = label => mine.below.push({ id: null, depth: depth + 1, label, below: [], row: rows.next++ });
+      const leaf = label =>
+        mine.below.push({ id: null, depth: depth + 1, label, below: [], row: rows.next++ });
       for (const entry of entries) {
         if (entry.id !== null) mine.below.push(layOut(entry.id, depth + 1, number, rows));
         else if (few) leaf(entry.move.name);
@@ -289,14 +318,16 @@ export function mountTrace(element, record) {
           d: `M${left} ${from} C${left + 50} ${from} ${x - 60} ${y} ${x} ${y}` }));
       }
       const side = above ? SIDES[nodes[above.id].to_play] : "", stat = tried ? statAt(entry.id, index) : null;
+      const label = tried ? `${entry.label}: ${statText(stat)}` : entry.label;
       upper.append(svg("g", { class: `node ${side} ${onPath ? "path" : ""} ${tried ? "" : "untried"}` },
         svg("circle", { cx: x, cy: y, r: tried ? Math.min(9, 4 + Math.log2(1 + stat.visits)) : 4 }),
-        svg("text", { class: "halo left", x: x + 13, y: y + 4 }, tried ? `${entry.label}: ${statText(stat)}` : entry.label)));
+        svg("text", { class: "halo left", x: x + 13, y: y + 4 }, label)));
       entry.below.forEach(each => draw(each, entry));
     };
     draw(root, null);
     const height = 36 + 24 * (rows.next - 1);
-    return [svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "the tree" }, lower, upper), focus];
+    const drawing = picture(`0 0 ${width} ${height}`, "the tree", lower, upper);
+    return [add(drawing, { width, height }, []), focus];
   }
 
   // ---- tables
@@ -305,8 +336,7 @@ export function mountTrace(element, record) {
     const rule = ruleOf(choice);
     if (child.score === null) return `${rule.untried}: comes first`;
     const values = { ...choice.shared, ...child.terms, n: child.visits, w: child.sum };
-    let sum = rule.arithmetic.replace(/\{(\w+)\}/g, (_, key) => decimal(values[key]));
-    if (child.terms.log_prior !== undefined) sum = sum.replace(`ln ${decimal(child.terms.log_prior)}`, `ln ${decimal(child.terms.prior)}`);
+    const sum = rule.arithmetic.replace(/\{(\w+)\}/g, (_, key) => term(values[key]));
     return `${sum.replace("+ −", "− ")} = ${decimal(child.score, 3)}`;
   }
   function table(simulation, place) {
@@ -315,21 +345,23 @@ export function mountTrace(element, record) {
     const shared = Object.entries(choice.shared).map(([key, value]) =>
       (key === "wanted" ? `moves with n = ${value} are in this round` : `${key} = ${decimal(value)}`)).join(", ");
     const head = ["move", "n", ...rule.columns.map(column => column[1]), rule.title, `${rule.formula}`];
-    const sorted = [...choice.children].sort((a, b) => (b.action === choice.chosen) - (a.action === choice.chosen) ||
-      (b.score ?? Infinity) - (a.score ?? Infinity)).slice(0, ROWS);
-    const few = choice.children.length <= ROWS ? choice.children : sorted;
-    const body = few.map(child => {
+    const rank = child => (child.action === choice.chosen ? Infinity : child.score ?? Number.MAX_VALUE);
+    const more = Math.max(0, choice.children.length - ROWS);
+    const kept = new Set([...choice.children].sort((a, b) => rank(b) - rank(a)).slice(0, ROWS));
+    const body = choice.children.filter(child => kept.has(child)).map(child => {
       const terms = { ...child.terms, w: child.sum };
-      const cells = [child.name, child.visits, ...rule.columns.map(([key]) => (key in terms ? decimal(terms[key]) : ""))];
-      return el("tr", { class: child.action === choice.chosen ? "chosen" : null }, ...cells.map(cell => el("td", {}, String(cell))),
-        el("td", {}, child.score === null ? "–" : decimal(child.score, 3)),
+      const shown = rule.columns.map(([key]) => (key in terms ? term(terms[key]) : ""));
+      const score = child.score === null ? "–" : decimal(child.score, 3);
+      return el("tr", { class: child.action === choice.chosen ? "chosen" : null },
+        ...row([child.name, child.visits, ...shown, score]),
         el("td", { class: "sum" }, child.note || arithmetic(choice, child)));
     });
-    return el("div", { class: "card" }, el("div", { class: "scroll" }, el("table", {},
-      el("caption", {}, `${mover(choice.node)} chooses ${place ? `after ${before}` : "at the root"}${shared ? `: ${shared}` : ""}`),
-      el("thead", {}, el("tr", {}, ...head.map(each => el("th", { scope: "col" }, each)))), el("tbody", {}, ...body))),
-    few === sorted ? el("p", {}, `… and ${choice.children.length - ROWS} more moves.`) : null,
-    el("p", { class: "muted" }, rule.about));
+    const title = `${mover(choice.node)} chooses ${place ? `after ${before}` : "at the root"}`;
+    return el("div", { class: "card" },
+      el("div", { class: "scroll" }, el("table", {},
+        el("caption", {}, shared ? `${title}: ${shared}` : title), headRow(head), el("tbody", {}, ...body))),
+      more ? el("p", {}, `… and ${more} more moves.`) : null,
+      el("p", { class: "muted" }, rule.about));
   }
 
   // ---- the page
@@ -340,15 +372,19 @@ export function mountTrace(element, record) {
   function steps(simulation) {
     const { path, added, evaluation } = simulation, leaf = path[path.length - 1];
     const old = added === null || path.length < 2 ? leaf : path[path.length - 2];
-    const leafBoard = label => boardPicture(nodes[leaf].position, label, { names: namesOf(leaf), lastCell: nodes[leaf].cell });
-    const end = evaluation.kind === "rollout"
-      ? boardPicture(evaluation.end, "the end of the rollout", { before: nodes[leaf].position.marks, lastCell: nodes[leaf].cell })
-      : leafBoard("the evaluated position");
+    const boardOf = (id, label) =>
+      boardPicture(nodes[id].position, label, { names: namesOf(id), lastCell: nodes[id].cell });
+    const rollout = evaluation.kind === "rollout", { position, cell } = nodes[leaf];
+    const end = rollout
+      ? boardPicture(evaluation.end, "the end of the rollout", { before: position.marks, lastCell: cell })
+      : boardOf(leaf, "the evaluated position");
     return el("ol", { class: "steps" },
       stepCard(1, "Select", selectText(simulation), pathTree(simulation, "select"),
-        boardPicture(nodes[old].position, "the position where the path ends", { names: namesOf(old), lastCell: nodes[old].cell })),
-      stepCard(2, "Expand", expandText(simulation), pathTree(simulation, "expand"), leafBoard("the position of the last node")),
-      stepCard(3, evaluation.kind === "rollout" ? "Evaluate: rollout" : "Evaluate", evaluateText(simulation), pathTree(simulation, "evaluate"), end),
+        boardOf(old, "the position where the path ends")),
+      stepCard(2, "Expand", expandText(simulation), pathTree(simulation, "expand"),
+        boardOf(leaf, "the position of the last node")),
+      stepCard(3, rollout ? "Evaluate: rollout" : "Evaluate", evaluateText(simulation),
+        pathTree(simulation, "evaluate"), end),
       stepCard(4, "Back up", backupText(simulation), pathTree(simulation, "backup"),
         boardPicture(nodes[0].position, "visits of each move at the root", { numbers: visitsOf(at) })));
   }
@@ -356,31 +392,34 @@ export function mountTrace(element, record) {
     const { action, name: move, visits, of, why } = record.chosen;
     const chosen = nodes[0].moves.find(each => each.action === action);
     const body = nodes[0].moves.map(each => {
-      const child = childOf[0].get(each.action), stat = child ? statAt(child.id, last) : { visits: 0, sum: 0 };
-      const mean = stat.visits ? decimal(stat.sum / stat.visits) : "–";
+      const child = childOf[0].get(each.action);
+      const { visits: n, sum } = child ? statAt(child.id, last) : NOTHING;
       return el("tr", { class: each.action === action ? "chosen" : null },
-        ...[each.name, stat.visits, mean].map(cell => el("td", {}, String(cell))));
+        ...row([each.name, n, n ? decimal(sum / n) : "–"]));
     });
+    const head = ["move", "visits n", wins ? `mean w/n for ${sides[0]}` : "mean q"];
     return el("div", { class: "card final" },
       el("div", {}, el("h3", {}, `${mover(0)} plays ${move}`),
-        el("p", {}, `${visits} of ${of} visits: ${why}.`),
+        el("p", {}, `${visits} of ${of} visits: ${why}.${record.ended ? ` ${record.ended}` : ""}`),
         el("div", { class: "scroll" }, el("table", {},
-          el("thead", {}, el("tr", {}, ...["move", "visits n", wins ? `mean w/n for ${sides[0]}` : "mean q"].map(each => el("th", { scope: "col" }, each)))),
-          el("tbody", {}, ...body)))),
-      boardPicture(nodes[0].position, `visits of each move; ${move} is chosen`, { numbers: visitsOf(last), lastCell: chosen ? chosen.cell : null }));
+          headRow(head), el("tbody", {}, ...body)))),
+      boardPicture(nodes[0].position, `visits of each move; ${move} is chosen`,
+        { numbers: visitsOf(last), lastCell: chosen.cell }));
   }
   const isExpansion = each => each.expanded !== null && each.expanded !== 0;
   const nextExpansion = () => simulations.findIndex((each, index) => index > at && isExpansion(each));
 
   const begin = record.moves.length ? `After the moves ${record.moves.join(" ")},` : "At the start";
-  const back = el("button", { type: "button" }, "‹ Back"), forward = el("button", { type: "button" }, "Next ›");
-  const jump = el("button", { type: "button" }, "Next expansion »");
+  const button = label => el("button", { type: "button" }, label);
+  const back = button("‹ Back"), forward = button("Next ›"), jump = button("Next expansion »");
+  const count = simulations[last - 1].number;
+  const simulated = `${count} ${count === 1 ? "simulation" : "simulations"}`;
   const slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "simulation" });
   const where = el("output", { "aria-live": "polite" }), stage = el("div");
   const content = el("div", {},
     el("h2", {}, `${record.title}, step by step: ${record.game}`),
-    el("p", {}, `${begin} ${mover(0)} is to move. The search runs ${simulations[last - 1].number} simulations of four steps each, then ${mover(0)} plays. `,
-      "Dashed circles are moves that are not in the tree yet."),
+    el("p", {}, `${begin} ${mover(0)} is to move. The search runs ${simulated} of four steps each, then `,
+      `${mover(0)} plays. Dashed circles are moves that are not in the tree yet.`),
     el("p", { class: "muted" }, record.about),
     el("div", { class: "bar" }, back, forward, jump, slider, where), stage);
 
@@ -391,17 +430,19 @@ export function mountTrace(element, record) {
     forward.disabled = at === last;
     jump.disabled = nextExpansion() < 0;
     const simulation = simulations[at];
-    where.textContent = simulation ? `simulation ${simulation.number} of ${simulations[last - 1].number}` : "the move";
+    where.textContent = simulation ? `simulation ${simulation.number} of ${count}` : "the move";
     slider.setAttribute("aria-valuetext", where.textContent);
     const choices = simulation ? simulation.choices.map((_, place) => table(simulation, place)) : [];
     const [tree, focus] = wholeTree(at), scroll = el("div", { class: "scroll" }, tree);
-    stage.replaceChildren(simulation ? steps(simulation) : finalCard(), el("div", { class: "tables" }, ...choices),
+    stage.replaceChildren(simulation ? steps(simulation) : finalCard(),
+      el("div", { class: "tables" }, ...choices),
       el("div", { class: "card" }, el("h3", {}, simulation ? "The tree after this simulation" : "The tree"),
         scroll));
     scroll.scrollTop = focus - scroll.clientHeight / 2;
   }
   function onKey(event) {
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || event.altKey || event.ctrlKey || event.metaKey) return;
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    if (event.altKey || event.ctrlKey || event.metaKey) return;
     const stops = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: last };
     if (!(event.key in stops)) return;
     event.preventDefault();
