@@ -5,17 +5,16 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
-from azero.report.console import format_share, table_text
-from azero.report.metrics_csv import read_rows
-from azero.run.disk import Disk
-from azero.run.folder import Folder, Paths, last_used, names_of_runs, paths_of
+from azero.report.console import table_text
+from azero.report.listing import age_text, folders_of, game_of, remove_run, size_of, size_text, strength_of
+from azero.run.folder import last_used, names_of_runs, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -47,7 +46,6 @@ def list_runs(config: Config) -> str:
             if max(map(len, table.splitlines())) <= width:
                 return table
     return table
-    return table
 
 
 def row_of(config: Config, name: str) -> list[str]:
@@ -59,21 +57,7 @@ def row_of(config: Config, name: str) -> list[str]:
         state = Run.read(config, name).state
     except UserError:
         return [name, "damaged", "", "", "", *used]
-    game = Path(str(state.config.get("game.name", ""))).stem
-    options = state.config.get("game.options", {}).values()
-    sizes = "x".join(str(size) for size in options if isinstance(size, int) and not isinstance(size, bool))
-    return [name, f"{game} {sizes}".strip(), state.recipe or "-", str(state.cycle), strength_of(paths), *used]
-
-
-def strength_of(paths: Paths) -> str:
-    """Return the strength measured last: mistakes with search, or Elo; "" if none was measured."""
-    for _, stats in reversed(read_rows(paths.metrics_csv)):
-        for tag in ("oracle/keeps_value_search", "correctness/keeps_value_search"):
-            if stats.get(tag):
-                return f"{format_share(1 - float(stats[tag]))} mistakes"
-        if stats.get("rating/elo"):
-            return f"Elo {float(stats['rating/elo']):.0f}"
-    return ""
+    return [name, game_of(state), state.recipe or "-", str(state.cycle), strength_of(paths), *used]
 
 
 def fitted(row: Sequence[str], longest: int) -> list[str]:
@@ -81,33 +65,6 @@ def fitted(row: Sequence[str], longest: int) -> list[str]:
     return [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in row[:NAMES]] + [
         *row[NAMES:]
     ]
-
-
-def folders_of(paths: Paths) -> Iterator[Path]:
-    """Yield the folders of a run that exist."""
-    return (folder for folder in (paths.folder, paths.data) if folder.is_dir())
-
-
-def size_of(folder: Path) -> int:
-    """Return the bytes of all files below a folder."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() or path.is_symlink())
-
-
-def size_text(size: float) -> str:
-    """Return such as "1.5 MB"."""
-    units = ["B", "kB", "MB", "GB"]
-    while size >= 1000 and len(units) > 1:
-        size, _ = size / 1000, units.pop(0)
-    return f"{size:.0f} {units[0]}" if size >= 10 or units[0] == "B" else f"{size:.1f} {units[0]}"
-
-
-def age_text(seconds: float) -> str:
-    """Return such as "5 min ago"."""
-    for unit, length in (("day", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            count = round(seconds / length)
-            return f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
-    return f"{max(0.0, seconds):.0f} s ago"
 
 
 def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> int:
@@ -120,27 +77,19 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
     if not paths.state.is_file():
         hint = did_you_mean(name, names_of_runs(config), "; azero runs lists them.")
         raise UserError(f"{config.checkpoints} holds no run {name}{hint}")
-    folder = Folder(paths, Disk())
-    folder.lock("azero runs")  # a run that a process works on is refused here
-    try:
-        for each in folders_of(paths):
-            print(f"  {each}  {size_text(size_of(each))}")
+
+    def confirm(folders: Sequence[tuple[Path, int]]) -> bool:
+        for each, size in folders:
+            print(f"  {each}  {size_text(size)}")
         try:
-            answer = ask("Delete both folders? [y/N] ").strip().lower()
+            return ask("Delete both folders? [y/N] ").strip().lower() in ("y", "yes")
         except EOFError:
-            answer = ""
             print()
-        if answer not in ("y", "yes"):
-            print("Nothing was deleted.")
-            return 1
-    finally:
-        folder.unlock()
-    for each in folders_of(paths):
-        try:
-            shutil.rmtree(each)
-        except OSError as failure:
-            path = failure.filename or each
-            raise UserError(f"{path} cannot be deleted: {failure.strerror or failure}.") from failure
+            return False
+
+    if not remove_run(paths, "azero runs", confirm):
+        print("Nothing was deleted.")
+        return 1
     print(f"Run {name} is deleted.")
     return 0
 

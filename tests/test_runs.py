@@ -15,10 +15,11 @@ import pytest
 from toy import toy_config
 
 from azero.config.schema import Config, GameConfig, UserError
+from azero.report.listing import age_text, size_text
 from azero.report.reporter import NullReporter
 from azero.run.folder import newest_run
 from azero.run.run import Run, StopSignal
-from azero.runs import age_text, delete_run, list_runs, main, size_text
+from azero.runs import delete_run, list_runs, main
 from azero.stages import initialize
 
 

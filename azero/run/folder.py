@@ -242,10 +242,56 @@ class Folder:
                 self._disk.sync_folder(source.parent)
 
 
+@dataclass(frozen=True)
+class Holder:
+    """The process that holds the lock of a folder, as it described itself."""
+
+    program: str
+    pid: int
+    host: str
+    start: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} ({self.program}, since {self.start})"
+
+
+def last_holder(folder: Path) -> Holder | None:
+    """Return who took the lock of a folder last; None if that is not known."""
+    try:
+        who = Holder(**json.loads((folder / f"{LOCK}.json").read_bytes()))
+    except (OSError, ValueError, TypeError):
+        return None
+    return who if isinstance(who.pid, int) and who.pid > 1 else None  # others would mean many processes
+
+
 def holder(folder: Path) -> str:
     """Return who holds the lock of a folder, in words."""
+    return str(last_holder(folder) or "another process")
+
+
+def present_holder(folder: Path) -> Holder | None:
+    """Return the process that holds the lock of a folder now; None if nobody does.
+
+    The lock is tried only if that process seems to be alive, because a try keeps others out for a moment.
+    """
+    who = last_holder(folder)
+    if who is None or (who.host == socket.gethostname() and not is_alive(who.pid)):
+        return None
     try:
-        who = json.loads((folder / f"{LOCK}.json").read_bytes())
-        return f"process {who['pid']} on {who['host']} ({who['program']}, since {who['start']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        return "another process"
+        with FileLock(folder / LOCK, timeout=0, is_singleton=False):
+            return None
+    except Timeout:
+        return who
+    except OSError:
+        return None
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether there is a process with that number."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

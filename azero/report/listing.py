@@ -1,0 +1,84 @@
+"""What lists of runs say of each: its game, its strength, its size, its age. And how to delete one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from azero.config.schema import UserError
+from azero.report.console import format_share
+from azero.report.metrics_csv import read_rows
+from azero.run.disk import Disk
+from azero.run.folder import Folder, Paths
+from azero.run.state import State
+
+
+def game_of(state: State) -> str:
+    """Return the game of a run and the sizes among its options, such as "connect_four 6x7"."""
+    game = Path(str(state.config.get("game.name", ""))).stem
+    options = state.config.get("game.options", {}).values()
+    sizes = "x".join(str(size) for size in options if isinstance(size, int) and not isinstance(size, bool))
+    return f"{game} {sizes}".strip()
+
+
+def strength_of(paths: Paths) -> str:
+    """Return the strength measured last: mistakes with search, or Elo; "" if none was measured."""
+    for _, stats in reversed(read_rows(paths.metrics_csv)):
+        for tag in ("oracle/keeps_value_search", "correctness/keeps_value_search"):
+            if stats.get(tag):
+                return f"{format_share(1 - float(stats[tag]))} mistakes"
+        if stats.get("rating/elo"):
+            return f"Elo {float(stats['rating/elo']):.0f}"
+    return ""
+
+
+def folders_of(paths: Paths) -> Iterator[Path]:
+    """Yield the folders of a run that exist."""
+    return (folder for folder in (paths.folder, paths.data) if folder.is_dir())
+
+
+def size_of(folder: Path) -> int:
+    """Return the bytes of all files below a folder."""
+    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+
+
+def size_text(size: float) -> str:
+    """Return such as "1.5 MB"."""
+    units = ["B", "kB", "MB", "GB"]
+    while size >= 1000 and len(units) > 1:
+        size, _ = size / 1000, units.pop(0)
+    return f"{size:.0f} {units[0]}" if size >= 10 or units[0] == "B" else f"{size:.1f} {units[0]}"
+
+
+def age_text(seconds: float) -> str:
+    """Return such as "5 min ago"."""
+    for unit, length in (("day", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= length:
+            count = round(seconds / length)
+            return f"{count} {unit}{'s' if unit == 'day' and count > 1 else ''} ago"
+    return f"{max(0.0, seconds):.0f} s ago"
+
+
+def remove_run(paths: Paths, program: str, confirm: Callable[[Sequence[tuple[Path, int]]], bool]) -> bool:
+    """Delete both folders of a run if `confirm`, which receives them with their bytes, agrees.
+
+    program: who asks, for the message to others.
+
+    Raises:
+        UserError: a process works on the run, or the disk refuses.
+    """
+    folder = Folder(paths, Disk())
+    folder.lock(program)  # a run that a process works on is refused here
+    try:
+        if not confirm([(each, size_of(each)) for each in folders_of(paths)]):
+            return False
+    finally:
+        folder.unlock()
+    for each in folders_of(paths):
+        try:
+            shutil.rmtree(each)
+        except OSError as failure:
+            path = failure.filename or each
+            raise UserError(f"{path} cannot be deleted: {failure.strerror or failure}.") from failure
+    return True
