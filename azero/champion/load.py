@@ -43,6 +43,22 @@ class TrainedWorkers(NamedTuple):
     choice: InferenceChoice  # how the network is computed
 
 
+def champion_file(config: Config, name: str, cycle: object) -> Path:
+    """Return the file of a run's champion of a cycle.
+
+    Raises:
+        UserError: the run does not keep it.
+    """
+    run = Run.read(config, name)
+    for entry in run.state.champions:
+        if entry.cycle == cycle:
+            return run.paths.of(entry.file)
+    known = ", ".join(str(entry.cycle) for entry in run.state.champions) or "none"
+    raise UserError(
+        f"Run {name} does not keep the champion of cycle {str(cycle)[:20]}; it keeps those of: {known}."
+    )
+
+
 def load_for_one_game(
     config: Config, name: str, game: Game | None = None, file: Path | None = None
 ) -> Trained:

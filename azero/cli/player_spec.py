@@ -2,7 +2,7 @@
 
 Every player has a label, such as `first`. `label=NAME` names a player of `azero/players`; without it, the
 label is the name. `label.option=value` sets an option. A player with a network takes `label.run=RUN`, the run
-of its champion; without it, `run_of` finds one.
+of its champion; without it, `run_of` finds one. `label.cycle=3` is an earlier champion of the run.
 """
 
 from __future__ import annotations
@@ -140,13 +140,16 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
         raise UserError(f"{spec.label}.run: {spec.name} uses a network only with heuristic=network.")
     if not needs_network(spec):
         return make_player(spec.name, game, **options)
-    from azero.champion.load import FEW_ROWS, load_for_one_game, load_trained
+    from azero.champion.load import FEW_ROWS, champion_file, load_for_one_game, load_trained
 
     run = str(options.pop("run", None) or run_of(game, config) or game_title(GameConfig(name=game.name)))
+    cycle = options.pop("cycle", None)
+    file = None if cycle is None else champion_file(config, run, cycle)
     if one_game:
-        trained = load_for_one_game(config, run, game)
+        trained = load_for_one_game(config, run, game, file)
     else:
-        trained = load_trained(config, run, FEW_ROWS if seconds_a_move(spec) else BATCH, game)
+        rows = FEW_ROWS if seconds_a_move(spec) else BATCH
+        trained = load_trained(config, run, rows, game, file=file)
     if "search" in parameters_of(spec):
         options = {"search": trained.search, **options}
     return make_player(spec.name, game, inference=trained.inference, **options)

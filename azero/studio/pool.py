@@ -13,8 +13,7 @@ import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ from azero.cli.player_spec import (
 )
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
-from azero.players import Advice, Player, make_player
+from azero.players import Advice, Player
 from azero.players.growing import GrowingSearch, Insight, growing_search
 from azero.players.pv_mcts import PvMcts
 from azero.players.uct import UctPlayer
@@ -130,25 +129,15 @@ class Pool:
         Raises:
             UserError: the run has no such champion.
         """
-        champion = Run.read(self.config, run).state.champion
-        if champion is None:
+        from azero.champion.load import champion_file
+
+        state = Run.read(self.config, run).state
+        if state.champion is None:
             raise UserError(f"Run {run} has no champion yet.")
-        return champion.cycle if asked in (0, "", None) else self.file_of(run, asked)[1]
-
-    def file_of(self, run: str, cycle: object) -> tuple[Path, int]:
-        """Return the file of the champion of a cycle, and the cycle.
-
-        Raises:
-            UserError: the run does not keep it.
-        """
-        kept = Run.read(self.config, run)
-        for entry in kept.state.champions:
-            if entry.cycle == cycle:
-                return kept.paths.of(entry.file), entry.cycle
-        known = ", ".join(str(entry.cycle) for entry in kept.state.champions)
-        raise UserError(
-            f"Run {run} does not keep the champion of cycle {str(cycle)[:20]}; it keeps those of: {known}."
-        )
+        if asked in (0, "", None):
+            return state.champion.cycle
+        champion_file(self.config, run, asked)  # refuses what the run does not keep
+        return next(entry.cycle for entry in state.champions if entry.cycle == asked)
 
     def get(self, game: Game, side: Side) -> Ready:
         """Return the player of a side, made anew if it is not kept."""
@@ -173,16 +162,8 @@ class Pool:
         """Return a new player of a side."""
         spec = side.spec
         assert spec is not None
-        if not side.cycle or self.cycle(str(spec.options["run"]), 0) == side.cycle:
-            return make_from_spec(spec, game, self.config, one_game=True)
-        from azero.champion.load import load_for_one_game
-
-        options = dict(spec.options)
-        run = str(options.pop("run"))
-        trained = load_for_one_game(self.config, run, game, self.file_of(run, side.cycle)[0])
-        if "search" in parameters_of(spec):
-            options = {"search": trained.search, **options}
-        return make_player(spec.name, game, inference=trained.inference, **options)
+        options = {**spec.options, **({"cycle": side.cycle} if side.cycle else {})}
+        return make_from_spec(replace(spec, options=options), game, self.config, one_game=True)
 
     def search(self, game: Game, asked: dict[str, Any]) -> tuple[GrowingSearch, str]:
         """Return a new search for an analysis, and who makes it.
