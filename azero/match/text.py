@@ -145,14 +145,20 @@ def time_a_move(result: MatchResult, which: int) -> str:
     return f"{1000 * seconds:.3g} ms" if seconds < 1 else format_seconds(seconds)
 
 
-def tournament_text(names: Sequence[str], pairings: Sequence[Pairing]) -> str:
-    """Return a table of ratings, best first, and of the scores of each player against each."""
-    count = len(names)
+def crossed(count: int, pairings: Sequence[Pairing]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the points of each of `count` players against each, and their games, [count, count] each."""
     points, games = np.zeros((count, count)), np.zeros((count, count))
     for one, other, result in pairings:
         points[one, other] = result.wins + result.draws / 2
         points[other, one] = result.losses + result.draws / 2
         games[one, other] = games[other, one] = len(result.games)
+    return points, games
+
+
+def tournament_text(names: Sequence[str], pairings: Sequence[Pairing]) -> str:
+    """Return a table of ratings, best first, and of the scores of each player against each."""
+    count = len(names)
+    points, games = crossed(count, pairings)
     rated = ratings(points, games)
     order = sorted(range(count), key=lambda place: -rated[place].elo)
     header = ["player", "Elo", "± 95 %", "score", *(str(rank) for rank in range(1, count + 1))]

@@ -1,6 +1,6 @@
 """The studio: play, analyse and train in the browser; a server of this machine and its page.
 
 For others: nothing.
-Imports: config, run, games.kit, games, kernels, search, players, champion, truth, match, tracing, records,
-cli.
+Imports: config, run, games.kit, games, kernels, report, replay, search, players, match, champion, truth,
+tracing, workers, records, cli, stages.
 """

@@ -31,7 +31,7 @@ from azero.games.game import Game
 from azero.players import MODULES, maker_of
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
-from azero.studio import learn, records_routes
+from azero.studio import jobs_routes, learn, matches, records_routes, runs_view
 from azero.studio.safety import Guard, Refused, answer_to, read_json
 from azero.studio.state import Studio, read_options, route, table_of
 from azero.studio.tables import Table
@@ -51,7 +51,12 @@ async def list_games(studio: Studio, request: Request) -> Response:
         return {
             "games": [game_json(studio, name) for name in studio.games],
             "recipes": [
-                {"name": name, "game": recipe_game(path), "about": description(path)}
+                {
+                    "name": name,
+                    "game": recipe_game(path),
+                    "about": description(path),
+                    "minutes": recipe_minutes(path),
+                }
                 for name, path in sorted(conf_files("experiment").items())
             ],
             "runs": names_of_runs(studio.config),
@@ -93,6 +98,14 @@ def recipe_game(path: Path) -> str:
     """Return the file of conf/game that a recipe names; tictactoe is the default."""
     found = re.search(r"override /game: *([\w.-]+)", path.read_text(encoding="utf-8", errors="replace"))
     return found[1] if found else "tictactoe"
+
+
+def recipe_minutes(path: Path) -> float | None:
+    """Return the wall-clock bound of a recipe; None: it has none."""
+    found = re.search(
+        r"^minutes: *([\d.]+)", path.read_text(encoding="utf-8", errors="replace"), re.MULTILINE
+    )
+    return float(found[1]) if found else None
 
 
 async def list_players(studio: Studio, request: Request) -> Response:
@@ -341,7 +354,9 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
 
 
-MORE_ROUTES: list[Callable[[Studio], list[Route]]] = [records_routes.routes, learn.routes]
+MORE_ROUTES: list[Callable[[Studio], list[Route]]] = [
+    *(jobs_routes.routes, runs_view.routes, matches.routes, records_routes.routes, learn.routes),
+]
 
 
 def socket_endpoint(studio: Studio) -> Callable[[WebSocket], Awaitable[None]]:

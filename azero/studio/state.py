@@ -19,6 +19,7 @@ from azero.cli.overrides import conf_files
 from azero.config.schema import OPENSPIEL, Config, UserError
 from azero.games import SHIPPED, installed_games
 from azero.games.game import Game
+from azero.studio.jobs import Jobs
 from azero.studio.pool import Pool
 from azero.studio.safety import Refused
 from azero.studio.tables import Table, Tables, in_thread
@@ -36,17 +37,17 @@ class Studio:
         config: where runs lie, and the device.
         own_games: the user's own game files by the name that the page shows.
         folder: logs and records of what the studio starts.
-        busy: returns what else uses the cores, such as a run that trains; "" for nothing.
+        jobs: the runs that train, which use the cores too.
     """
 
     config: Config
     own_games: dict[str, Path] = field(default_factory=dict)
-    busy: Callable[[], str] = lambda: ""
 
     def __post_init__(self) -> None:
         self.folder = Path(self.config.data) / "studio"
         self.pool = Pool(self.config)
-        self.tables = Tables(self.pool, lambda: self.busy(), self.report)
+        self.jobs = Jobs(self)
+        self.tables = Tables(self.pool, self.jobs.busy, self.report)
         self.closing: list[Callable[[], None]] = []  # called when the server ends
 
     async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:

@@ -371,11 +371,12 @@ def play_games(
         UserError: the workers do not fit into memory.
     """
     workers = make_workers(game, inferences, config)
-    places = [(worker, place) for place in range(BOARDS) for worker in workers if place < len(worker.numbers)]
+    most = max(len(worker.numbers) for worker in workers)
+    places = [(worker, place) for place in range(most) for worker in workers if place < len(worker.numbers)]
 
     def boards() -> list[dict[str, Any]]:
-        shown = (worker.game_in_flight(place) for worker, place in places[:BOARDS])
-        return [game for game in shown if game is not None]
+        shown = (worker.game_in_flight(place) for worker, place in places)
+        return list(itertools.islice((game for game in shown if game is not None), BOARDS))
 
     progress.boards = boards
     begin = time.perf_counter()

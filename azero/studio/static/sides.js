@@ -68,9 +68,9 @@ export const playersOf = (game, options = {}) =>
   get(`/players?game=${encodeURIComponent(game)}&options=${encodeURIComponent(JSON.stringify(options))}`);
 
 /** Ask for who plays a side of a game. Return {element, value() -> side}. */
-export async function sideChooser(game, side = { kind: "person" }, gameOptions = {}) {
+export async function sideChooser(game, side = { kind: "person" }, gameOptions = {}, machines = false) {
   const { players, champions } = await playersOf(game, gameOptions);
-  const entries = [{ key: "person", title: "A person" },
+  const entries = [...(machines ? [] : [{ key: "person", title: "A person" }]),
     ...champions.map((champion) =>
       ({ key: `run ${champion.run}`, title: `Champion of ${champion.run}`, name: "pv_mcts", champion })),
     ...players.filter(({ network }) => !network || champions.length).map(({ name }) =>

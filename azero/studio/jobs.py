@@ -1,0 +1,400 @@
+"""Training from the page: start `azero.loop` as a process of its own, watch it, stop it, delete its run.
+
+A run's lock says which process trains it, so a run is found again after the server has started anew, and one
+that was started in a terminal is found too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from azero.cli.hydra_program import clean_name, compose, game_title
+from azero.cli.overrides import conf_files, hydra_text, recipe_of
+from azero.config.schema import GameConfig, UserError, value_text
+from azero.games.game import Game
+from azero.report.console import TITLES, format_seconds, format_stat
+from azero.report.listing import remove_run, size_text
+from azero.report.live import BOARDS
+from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
+from azero.run.run import Run, changes_between, leaves_of
+from azero.stages.diagnosis import newest_games
+from azero.studio.game_tree import board_json
+from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
+from azero.studio.replay import Host, game_of_run, position_json
+from azero.studio.safety import Refused
+
+MOST_TRAINING = 4  # runs at once
+MOST_MINUTES = 100_000.0
+MANY_CYCLES = 1000  # where minutes are the bound
+WATCH_SECONDS = 10.0  # after the last question, before a run stops writing its live file
+ESTIMATE_SECONDS = 300.0
+BUSY_SECONDS = 2.0  # that an answer of `Jobs.busy` stays valid
+KEPT_LINES = 40
+LOOP = "azero.loop"
+OWN = ("run", "checkpoints", "data", "device", "minutes", "cycles")  # settings that `go_on` gives itself
+
+
+class Jobs:
+    """Runs that train or have trained, and the processes that this server has started for them."""
+
+    def __init__(self, studio: Host) -> None:
+        self.studio, self.config = studio, studio.config
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.asked_to_stop: dict[str, int] = {}  # the process by run
+        self.starting = threading.Lock()
+        self.estimating = threading.Lock()
+        self.estimate_process: subprocess.Popen[bytes] | None = None
+        self.watched: dict[Path, float] = {}  # live files, and when a page asked last
+        self.watching: threading.Timer | None = None
+        self.busy_text, self.busy_until = "", 0.0
+        self.saved: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {}
+        self.in_flight: dict[str, dict[int, tuple[list[int], np.ndarray, np.ndarray | None]]] = {}
+
+    def log(self, name: str) -> Path:
+        """Return the log of a run's processes."""
+        return self.studio.folder / f"{name}.log"
+
+    def paths(self, name: str) -> Paths:
+        """Return the paths of a run; Refused: there is none."""
+        paths = paths_of(self.config, name)
+        if not paths.state.is_file() and not self.is_training(name):
+            raise Refused(404, f"There is no run {name[:80]}.")
+        return paths
+
+    def alive(self, name: str) -> bool:
+        """Return whether a process that this server has started for a run goes on."""
+        return name in self.processes and self.processes[name].poll() is None
+
+    def trainer(self, name: str) -> Holder | None:
+        """Return the process that holds a run now."""
+        return present_holder(paths_of(self.config, name).folder)
+
+    def state(self, name: str) -> tuple[str, str]:
+        """Return what a run is doing and a sentence, which may be "".
+
+        It is starting, training, stopping, busy (another program works on it), stopped, finished or failed.
+        """
+        holder = self.trainer(name)
+        if holder is not None and holder.program != LOOP:
+            return "busy", f"{holder} works on it."
+        if holder is not None or self.alive(name):
+            pid = holder.pid if holder else self.processes[name].pid
+            if self.asked_to_stop.get(name) == pid:
+                return "stopping", "It saves what is finished."
+            return "training" if holder else "starting", ""
+        if name in self.processes:
+            return ending(self.processes[name].wait(), self.log(name))
+        state = Run.read(self.config, name).state
+        if state.cycle >= state.config.get("cycles", 0):
+            return "finished", ""
+        return (
+            "stopped",
+            f"It stands before {TITLES.get(state.stage, state.stage)} of cycle {state.cycle + 1}.",
+        )
+
+    def is_training(self, name: str) -> bool:
+        """Return whether a process trains a run or is about to."""
+        return self.alive(name) or self.trainer(name) is not None
+
+    def busy(self) -> str:
+        """Return which runs train, for a page whose searches share the cores with them; "" for none."""
+        if time.monotonic() >= self.busy_until:
+            names = [name for name in names_of_runs(self.config) if self.is_training(name)]
+            self.busy_text = f"{', '.join(names)} {'trains' if len(names) == 1 else 'train'}" if names else ""
+            self.busy_until = time.monotonic() + BUSY_SECONDS
+        return self.busy_text
+
+    def words(self, asked: dict[str, Any]) -> tuple[list[str], str]:
+        """Return the arguments for the recipe or the game that a page asks for, and a name for the run.
+
+        Raises:
+            UserError: an unknown recipe or game, or a number that is not allowed.
+        """
+        recipe, game, minutes = asked.get("recipe"), asked.get("game"), asked.get("minutes")
+        if minutes is not None and not is_number(minutes, MOST_MINUTES):
+            raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
+        if (recipe is None) == (game is None):
+            raise UserError("Name a recipe or a game.")
+        if recipe is not None:
+            if not isinstance(recipe, str) or recipe not in conf_files("experiment"):
+                known = ", ".join(sorted(conf_files("experiment")))
+                raise UserError(f"There is no recipe {str(recipe)[:60]!r}; choose one of: {known}.")
+            words, title = [recipe], recipe
+        else:
+            self.studio.make_game(game, asked.get("options"))  # refuses what it does not know
+            place = self.studio.place_of(game)
+            title = clean_name(game_title(GameConfig(name=place)))
+            if place in conf_files("game"):
+                words, recipe = [f"game={place}"], recipe_of(place)
+            else:
+                words, recipe = ["plain", f"game.name={hydra_text(place)}"], "plain"
+            options = asked.get("options") or {}
+            words += [f"game.options.{key}={hydra_value(value)}" for key, value in options.items()]
+        if minutes is not None:
+            words.append(f"minutes={minutes:g}")
+            if recipe == "plain":
+                words.append(f"cycles={MANY_CYCLES}")
+        return [*words, *self.places()], title
+
+    def places(self) -> list[str]:
+        """Return the arguments that say where runs lie and what computes."""
+        config = self.config
+        return [f"{key}={hydra_text(getattr(config, key))}" for key in ("checkpoints", "data", "device")]
+
+    def train(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Begin a run; return its name.
+
+        Raises:
+            UserError: the name, or what is asked for, is not allowed.
+            Refused: a run has this name, or too many train.
+        """
+        words, title = self.words(asked)
+        name = asked.get("name") or self.free_name(title)
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            raise UserError(
+                "A name has at most 64 letters, digits and the signs _ - . , = + and begins with "
+                "a letter or a digit."
+            )
+        with self.starting:
+            if self.is_training(name):
+                raise Refused(409, f"Run {name} is training already.")
+            if paths_of(self.config, name).folder.exists():
+                raise Refused(409, f"There is a run {name} already; go on with it, or choose another name.")
+            self.begin(name, words)
+        return {"run": name}
+
+    def free_name(self, title: str) -> str:
+        """Return a name that no run has: the title, with a number if it is taken."""
+        names = [title, *(f"{title}-{number}" for number in range(2, 10_000))]
+        return next(
+            name for name in names if not paths_of(self.config, name).folder.exists() and not self.alive(name)
+        )
+
+    def begin(self, name: str, words: list[str]) -> None:
+        """Start the process of a run; Refused: too many train."""
+        others = [each for each in {*names_of_runs(self.config), *self.processes} if self.is_training(each)]
+        if len(others) >= MOST_TRAINING:
+            raise Refused(
+                429, f"{len(others)} runs train already ({', '.join(sorted(others))}); stop one first."
+            )
+        self.processes[name] = start([LOOP, *words, f"run={hydra_text(name)}"], self.log(name))
+        self.busy_until = 0.0
+
+    def stop(self, name: str) -> dict[str, Any]:
+        """Ask a run's process to save and end; a second question changes nothing, as a second Ctrl-C would.
+
+        Raises:
+            Refused: nothing trains this run.
+        """
+        self.paths(name)
+        holder = self.trainer(name)
+        if not self.alive(name) and (holder is None or holder.program != LOOP):
+            raise Refused(409, f"Run {name} is not training.")
+        pid = holder.pid if holder else self.processes[name].pid
+        if self.asked_to_stop.get(name) != pid:
+            self.asked_to_stop[name] = pid
+            ask_to_stop(pid)
+        return {"state": "stopping"}
+
+    def go_on(self, name: str, asked: dict[str, Any]) -> dict[str, Any]:
+        """Go on with a run, with the settings that it has.
+
+        minutes: how many more. Without them the run goes on to its bound, or for as long again.
+        """
+        self.paths(name)
+        minutes = asked.get("minutes")
+        if minutes is not None and not is_number(minutes, MOST_MINUTES):
+            raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
+        with self.starting:
+            if self.is_training(name):
+                raise Refused(409, f"Run {name} is training already.")
+            state = Run.read(self.config, name).state
+            recipe, had = state.recipe or "plain", state.config
+            cycles, bound, spent = had.get("cycles", 1), had.get("minutes", 0), state.elapsed_seconds / 60
+            if minutes is not None:
+                bound = spent + minutes
+                cycles = cycles if state.cycle < cycles else state.cycle + MANY_CYCLES
+            else:
+                bound = bound if spent < bound or not bound else 2 * bound
+                cycles = cycles if state.cycle < cycles else 2 * cycles
+            words = [recipe, *words_of(recipe, had), f"cycles={cycles}", f"minutes={bound:.4g}"]
+            self.begin(name, [*words, *self.places()])
+        return {"run": name}
+
+    def delete(self, name: str, confirmed: bool) -> dict[str, Any]:
+        """Delete a run; without confirmation return what would go."""
+        paths = self.paths(name)
+        if self.is_training(name):
+            raise Refused(409, f"Run {name} is training; stop it first.")
+        going: list[dict[str, str]] = []
+
+        def confirm(folders: Any) -> bool:
+            going.extend({"path": str(path), "size": size_text(size)} for path, size in folders)
+            return confirmed
+
+        if remove_run(paths, "azero.studio", confirm):
+            self.log(name).unlink(missing_ok=True)
+            self.processes.pop(name, None)
+        return {"deleted": confirmed, "folders": going}
+
+    def estimate(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Return the forecast of `azero.estimate` as text.
+
+        Raises:
+            Refused: another forecast is being made.
+            UserError: it failed, or took too long.
+        """
+        words, _ = self.words(asked)
+        if not self.estimating.acquire(blocking=False):
+            raise Refused(429, "Another forecast is being made; wait for it.")
+        log = self.studio.folder / "estimate.log"
+        try:
+            log.unlink(missing_ok=True)
+            process = self.estimate_process = start(["azero.estimate", *words], log)
+            try:
+                status = process.wait(ESTIMATE_SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                status = process.wait()
+            if status:
+                raise UserError(ending(status, log)[1])
+            return {"text": "\n".join(last_lines(log))}
+        finally:
+            self.estimate_process = None
+            self.estimating.release()
+
+    # --- what a run is doing ------------------------------------------------------------------------------
+
+    def live(self, name: str) -> dict[str, Any]:
+        """Return what a run is doing, with the boards of games in flight or else of its newest games."""
+        paths = self.paths(name)
+        state, sentence = self.state(name)
+        training = state in ("training", "stopping")
+        shown: dict[str, Any] = {"run": name, "state": state, "sentence": sentence}
+        shown["lines"] = last_lines(self.log(name))[-KEPT_LINES:]
+        if not paths.state.is_file():
+            return shown
+        now = self.watch(paths.live) if training else {}
+        run = Run.read(self.config, name)
+        game, name_of_game = game_of_run(self.studio, run)
+        in_flight = now.pop("boards", [])
+        boards = in_flight or self.newest(run)
+        stats = [format_stat(stat, value) for stat, value in now.pop("stats", {}).items()]
+        left, stage = now.get("seconds_left"), now.get("stage", "")
+        champion = run.state.champion
+        return {
+            **shown,
+            **now,
+            "stage": TITLES.get(stage, stage),
+            "stats": stats,
+            "left": "" if left is None else f"{format_seconds(left)} left",
+            "cycles_done": run.state.cycle,
+            "champion": champion.cycle if champion else None,
+            "game": name_of_game,
+            "options": game.options if game else {},
+            "board": board_json(game) if game else None,
+            "in_flight": bool(in_flight),
+            "boards": self.board_positions(name, game, boards) if game else [],
+        }
+
+    def watch(self, live: Path) -> dict[str, Any]:
+        """Return what a run has written last, and let it write for a while."""
+        with contextlib.suppress(OSError):
+            if not live.exists():
+                live.touch()
+        self.watched[live] = time.monotonic()
+        if self.watching is None:
+            self.unwatch_later()
+        try:
+            read = json.loads(live.read_bytes())
+            return read if isinstance(read, dict) else {}
+        except (OSError, ValueError):
+            return {}
+
+    def unwatch_later(self) -> None:
+        """Look again in a while which live files nobody reads any more."""
+        self.watching = threading.Timer(WATCH_SECONDS / 2, self.unwatch)
+        self.watching.daemon = True
+        self.watching.start()
+
+    def unwatch(self, all_of_them: bool = False) -> None:
+        """Remove the live files that nobody reads any more, so that runs stop writing them."""
+        now = time.monotonic()
+        for live, asked in list(self.watched.items()):
+            if all_of_them or now - asked > WATCH_SECONDS:
+                del self.watched[live]
+                with contextlib.suppress(OSError):
+                    live.unlink(missing_ok=True)
+        self.watching = None
+        if self.watched:
+            self.unwatch_later()
+
+    def newest(self, run: Run) -> list[dict[str, Any]]:
+        """Return some of the newest games that are saved, as boards of a live file."""
+        saved = tuple(shard.file for shard in run.state.shards)
+        if self.saved.get(run.name, ((), []))[0] != saved:
+            games = newest_games(run)[:BOARDS]
+            boards = [{"number": game.number, "moves": game.actions.tolist()} for game in games]
+            self.saved[run.name] = (saved, boards)
+        return self.saved.get(run.name, ((), []))[1]
+
+    def board_positions(self, name: str, game: Game, boards: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the position of each game; of a game that has gone on only the new moves are played."""
+        before, now, shown = self.in_flight.get(name, {}), {}, []
+        for board in boards:
+            number, moves = board["number"], board["moves"]
+            played, state, last = before.get(number, ([], game.initial_state(), None))
+            if moves[: len(played)] != played:
+                played, state, last = [], game.initial_state(), None
+            for action in moves[len(played) :]:
+                if game.is_terminal(state):
+                    break
+                last, state = state, game.step(state, action)
+            now[number] = (moves, state, last)
+            shown.append({"number": number, **position_json(game, state, last, moves[-1] if moves else -1)})
+        self.in_flight[name] = now
+        return shown
+
+    def close(self) -> None:
+        """Let runs stop writing live files; they train on."""
+        if self.watching is not None:
+            self.watching.cancel()
+        self.unwatch(all_of_them=True)
+        if self.estimate_process is not None:
+            self.estimate_process.kill()
+        for process in self.processes.values():
+            process.poll()
+
+
+def is_number(value: object, most: float) -> bool:
+    """Return whether a value that was read from JSON is a number above 0 and at most `most`."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most
+
+
+def hydra_value(value: Any) -> str:
+    """Return a value of a setting as Hydra reads it."""
+    if isinstance(value, list):
+        return f"[{','.join(map(hydra_value, value))}]"
+    return hydra_text(value) if isinstance(value, str) else value_text(value)
+
+
+def words_of(recipe: str, had: dict[str, Any]) -> list[str]:
+    """Return the arguments that make a recipe's settings those that a run had."""
+    composed = leaves_of(compose(recipe))
+    words = list[str]()
+    for key, value in had.items():
+        if key in OWN or key not in composed or not changes_between({key: composed[key]}, {key: value}):
+            continue
+        if isinstance(value, dict):
+            words += [f"{key}.{option}={hydra_value(each)}" for option, each in value.items()]
+        else:
+            words.append(f"{key}={hydra_value(value)}")
+    return words

@@ -1,0 +1,286 @@
+"""Matches and tournaments from the page: `azero.arena` as a process, and its record as it fills."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from starlette.requests import Request
+from starlette.routing import Route
+
+from azero.config.schema import UserError, value_text
+from azero.games.game import Game
+from azero.match.lockstep import MatchGame, summarize
+from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
+from azero.match.text import Pairing, crossed
+from azero.records.record import move_names
+from azero.report.listing import age_text
+from azero.studio.pool import Side
+from azero.studio.processes import api, ask_to_stop, ending, is_running, last_lines, start
+from azero.studio.replay import replay_json
+from azero.studio.safety import Refused, read_json
+from azero.studio.state import Studio
+from azero.truth.summary import game_title
+
+MOST_MATCHES = 2  # at once
+MOST_PLAYERS = 8
+MOST_GAMES = 10_000  # of a pair
+MOST_KEPT = 1000
+SHOWN_GAMES = 200
+MISSING = "There is no such match."
+
+
+class Matches:
+    """The matches in data/studio/matches: NUMBER.json says what is played, NUMBER.jsonl has the games."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio, self.folder = studio, studio.folder / "matches"
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.lock = threading.Lock()
+
+    def names(self) -> list[str]:
+        """Return the numbers of all matches, the newest first."""
+        return sorted((path.stem for path in self.folder.glob("*.json")), reverse=True)
+
+    def about(self, name: str) -> dict[str, Any]:
+        """Return what is played in a match; Refused: there is none."""
+        if not (name.isascii() and name.isdecimal() and len(name) == 6):
+            raise Refused(404, MISSING)
+        try:
+            about: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as missing:
+            raise Refused(404, MISSING) from missing
+        return about
+
+    def record(self, name: str) -> Path:
+        """Return the file of a match's games."""
+        return self.folder / f"{name}.jsonl"
+
+    def begin(self, asked: dict[str, Any]) -> dict[str, Any]:
+        """Start a match or tournament; return its number.
+
+        Raises:
+            UserError: the game, a player or the number of games is not allowed.
+            Refused: too many are played.
+        """
+        game = self.studio.make_game(asked.get("game"), asked.get("options"))
+        sides = asked.get("players", [asked.get("first"), asked.get("second")])
+        games = asked.get("games", 20)
+        if not isinstance(games, int) or isinstance(games, bool) or games % 2 or not 2 <= games <= MOST_GAMES:
+            raise UserError(f"games must be an even number from 2 to {MOST_GAMES:,}; colours alternate.")
+        if not isinstance(sides, list) or not 2 <= len(sides) <= MOST_PLAYERS:
+            raise UserError(f"A match has 2 players, a tournament up to {MOST_PLAYERS}.")
+        read = [self.studio.pool.read_side(side, game) for side in sides]
+        labels = [f"p{number}" for number in range(1, len(read) + 1)]
+        words = [word for label, side in zip(labels, read, strict=True) for word in words_of(label, side)]
+        options = [f"game.options.{key}={value_text(value)}" for key, value in game.options.items()]
+        config = self.studio.config
+        about = {
+            "game": self.studio.name_of(game),
+            "options": game.options,
+            "players": [side.title for side in read],
+            "fixed": [self.studio.pool.get(game, side).player.deterministic for side in read],
+            "games": games,
+            "started": time.time(),
+        }
+        with self.lock:
+            playing = [name for name in self.names()[:MOST_KEPT] if self.pid(name, self.about(name))]
+            if len(playing) >= MOST_MATCHES:
+                raise Refused(429, f"{len(playing)} matches are being played; stop one or wait.")
+            self.folder.mkdir(parents=True, exist_ok=True)
+            name = f"{int((self.names() or ['0'])[0]) + 1:06d}"
+            place = self.studio.place_of(about["game"])
+            process = start(
+                [
+                    *("azero.arena", f"game={place}", *options, f"players=[{','.join(labels)}]", *words),
+                    *(f"games={games}", f"record={self.record(name)}", f"checkpoints={config.checkpoints}"),
+                    *(f"data={config.data}", f"device={config.device}"),
+                ],
+                self.folder / f"{name}.log",
+            )
+            self.processes[name] = process
+            text = json.dumps({**about, "pid": process.pid}, ensure_ascii=False)
+            (self.folder / f"{name}.json").write_text(text, encoding="utf-8")
+        return {"id": name}
+
+    def pid(self, name: str, about: dict[str, Any]) -> int:
+        """Return the process that plays a match; 0 if none does."""
+        if name in self.processes:
+            process = self.processes[name]
+            return process.pid if process.poll() is None else 0
+        pid = about.get("pid", 0)
+        return pid if pid and is_running(pid, f"record={self.record(name)}") else 0
+
+    def stop(self, name: str) -> dict[str, Any]:
+        """Ask a match's process to end; Refused: it is not being played."""
+        pid = self.pid(name, self.about(name))
+        if not pid:
+            raise Refused(409, "This match is not being played.")
+        ask_to_stop(pid)
+        return {"state": "stopping"}
+
+    def close(self) -> None:
+        """Take leave of the processes; they play on."""
+        for process in self.processes.values():
+            process.poll()
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        """Return the games of a match that have ended; a line that is being written is left out."""
+        try:
+            text = self.record(name).read_text(encoding="utf-8")
+        except OSError:
+            return []
+        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+    def summary(self, name: str) -> dict[str, Any]:
+        """Return a match as the list shows it."""
+        about = self.about(name)
+        count = len(about["players"])
+        done, total = len(self.lines(name)), about["games"] * count * (count - 1) // 2
+        state, sentence = ("playing", "") if self.pid(name, about) else ("finished", "")
+        if state != "playing" and done < total:
+            log = self.folder / f"{name}.log"
+            status = self.processes[name].wait() if name in self.processes else 130
+            state, sentence = ending(status, log)
+        return {
+            **{"id": name, "title": game_title(about["game"]), "state": state, "sentence": sentence},
+            **{key: about[key] for key in ("game", "options", "players", "games")},
+            **{"done": done, "total": total, "age": age_text(time.time() - about["started"])},
+        }
+
+    def view(self, name: str) -> dict[str, Any]:
+        """Return a match with its table and its newest games."""
+        about, lines = self.about(name), self.lines(name)
+        game = self.studio.make_game(about["game"], about["options"])
+        pairings = pairings_of(game, lines, about["fixed"])
+        count = len(about["players"])
+        points, games = crossed(count, pairings)
+        rated = ratings(points, games) if pairings else []
+        newest = list(enumerate(lines))[: -SHOWN_GAMES - 1 : -1]
+        return {
+            **self.summary(name),
+            "pairings": [pairing_json(pairing) for pairing in pairings],
+            "standings": [
+                {
+                    **{"player": place, "elo": rated[place].elo, "margin": rated[place].margin},
+                    **{"points": points[place].sum(), "games": games[place].sum()},
+                    "scores": (points[place] / np.maximum(1, games[place])).tolist(),
+                }
+                for place in sorted(range(len(rated)), key=lambda place: -rated[place].elo)
+            ],
+            "list": [
+                {
+                    "number": number,
+                    "players": [place_of(label) for label in line["players"]],
+                    "outcome": line["outcome"],
+                    "plies": len(line["moves"]),
+                }
+                for number, line in newest
+            ],
+            "lines": last_lines(self.folder / f"{name}.log")[-8:],
+        }
+
+    def replayed(self, name: str, number: str) -> dict[str, Any]:
+        """Return a game of a match with its positions; Refused: there is none."""
+        about, lines = self.about(name), self.lines(name)
+        if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) < len(lines)):
+            raise Refused(404, "There is no such game in this match.")
+        line = lines[int(number)]
+        game = self.studio.make_game(about["game"], about["options"])
+        actions = move_names(game)
+        return {
+            **replay_json(game, about["game"], [actions[move] for move in line["moves"]]),
+            "players": [about["players"][place_of(label)] for label in line["players"]],
+            "outcome": line["outcome"],
+            "opening": line.get("opening_plies", 0),
+        }
+
+
+def words_of(label: str, side: Side) -> list[str]:
+    """Return the arguments of `azero.arena` for a player.
+
+    Raises:
+        UserError: the side is a person.
+    """
+    if side.spec is None:
+        raise UserError("A match is played by machines; a person plays on the page Play.")
+    options = {**side.spec.options, **({"cycle": side.cycle} if side.cycle else {})}
+    return [f"{label}={side.spec.name}", *(f"{label}.{key}={value_text(options[key])}" for key in options)]
+
+
+def place_of(name: str) -> int:
+    """Return the place of a player by its name in a record, such as 1 for "p2: uct"."""
+    return int(name.partition(":")[0].removeprefix("p")) - 1
+
+
+def pairings_of(game: Game, lines: list[dict[str, Any]], fixed: list[bool]) -> list[Pairing]:
+    """Return the matches of a record as far as they were played. fixed: which players are deterministic."""
+    actions = move_names(game)
+    played: dict[tuple[int, int], list[MatchGame]] = {}
+    for line in lines:
+        first, second = (place_of(name) for name in line["players"])
+        one, other = min(first, second), max(first, second)
+        outcome = line["outcome"] if first == one else -line["outcome"]
+        moves = [actions[move] for move in line["moves"]]
+        ended = MatchGame(line["number"], int(first != one), line["opening_plies"], moves, outcome)
+        played.setdefault((one, other), []).append(ended)
+    return [
+        Pairing(*pair, summarize(sorted(games), fixed=fixed[pair[0]] and fixed[pair[1]]))
+        for pair, games in sorted(played.items())
+    ]
+
+
+def pairing_json(pairing: Pairing) -> dict[str, Any]:
+    """Return the result of two players as the page reads it."""
+    result = pairing.result
+    counts = (result.wins, result.draws, result.losses)
+    low, high = score_interval(*counts)
+    elo_low, elo_high = elo_interval(*counts)
+    return {
+        **{
+            "one": pairing.one,
+            "other": pairing.other,
+            "distinct": result.distinct,
+            "repeats": result.repeats,
+        },
+        **dict(zip(("wins", "draws", "losses"), counts, strict=True)),
+        **{"score": score(*counts), "low": low, "high": high},
+        **{"elo": elo_difference(score(*counts)), "elo_low": elo_low, "elo_high": elo_high},
+    }
+
+
+def routes(studio: Studio) -> list[Route]:
+    """Return the routes of matches."""
+    matches, in_thread = Matches(studio), studio.run_in_thread
+    studio.closing.append(matches.close)
+
+    async def list_matches(request: Request) -> dict[str, Any]:
+        def read() -> dict[str, Any]:
+            return {"matches": [matches.summary(name) for name in matches.names()[:MOST_KEPT]]}
+
+        return await in_thread(read)
+
+    async def begin(request: Request) -> dict[str, Any]:
+        return await in_thread(matches.begin, await read_json(request))
+
+    async def view(request: Request) -> dict[str, Any]:
+        return await in_thread(matches.view, request.path_params["id"])
+
+    async def stop(request: Request) -> dict[str, Any]:
+        return await in_thread(matches.stop, request.path_params["id"])
+
+    async def game(request: Request) -> dict[str, Any]:
+        return await in_thread(matches.replayed, request.path_params["id"], request.path_params["number"])
+
+    return [
+        api("GET", "/matches", list_matches),
+        api("POST", "/matches", begin),
+        api("GET", "/matches/{id}", view),
+        api("POST", "/matches/{id}/stop", stop),
+        api("GET", "/matches/{id}/games/{number}", game),
+    ]

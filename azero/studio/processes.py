@@ -1,0 +1,99 @@
+"""Processes that the studio starts for training, matches and forecasts. They outlive the server."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from azero.config.schema import UserError
+
+LOG_BYTES = 64_000  # of the end of a log that a page shows
+LOG_LINES = 200
+CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
+NAME = re.compile(r"[A-Za-z0-9][\w.=,+-]{0,63}", re.ASCII)  # of what a page starts
+
+Answer = Callable[[Request], Awaitable[object]]
+
+
+def api(method: str, path: str, answer: Answer) -> Route:
+    """Return the route of an address below /api; `answer` returns what is sent as JSON, or a response."""
+
+    async def endpoint(request: Request) -> Response:
+        said = await answer(request)
+        return said if isinstance(said, Response) else JSONResponse(said)
+
+    return Route(f"/api{path}", endpoint, methods=[method])
+
+
+def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Start a program of azero as a process of its own, which appends to a log.
+
+    Raises:
+        UserError: the log cannot be written or the process cannot be started.
+    """
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as out:
+            return subprocess.Popen(
+                [sys.executable, "-m", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # a Ctrl-C that ends the server does not reach it
+            )
+    except OSError as failure:
+        raise UserError(f"A process with the log {log} cannot be started: {failure.strerror}.") from failure
+
+
+def ask_to_stop(pid: int) -> None:
+    """Ask a process to save and end, as Ctrl-C in its terminal does."""
+    try:
+        os.kill(pid, signal.SIGINT)
+    except ProcessLookupError:
+        pass  # it has just ended
+    except PermissionError as refusal:
+        raise UserError(
+            f"Process {pid} belongs to another user and cannot be stopped from here."
+        ) from refusal
+
+
+def is_running(pid: int, word: str) -> bool:
+    """Return whether the process with that number is one that was started with that word, on Linux."""
+    try:
+        return word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
+def last_lines(log: Path) -> list[str]:
+    """Return the last lines of a log without control codes; none if there is no log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - LOG_BYTES))
+            text = file.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [CONTROL.sub("", line) for line in text.splitlines()][-LOG_LINES:]
+
+
+def ending(status: int, log: Path) -> tuple[str, str]:
+    """Return how a process has ended, by its exit status: finished, stopped or failed, and a sentence."""
+    if status == 0:
+        return "finished", ""
+    if status in (128 + signal.SIGINT, 128 + signal.SIGTERM):
+        return "stopped", "It was stopped; what is finished is saved."
+    if status < 0:
+        name = signal.Signals(-status).name
+        why = ", perhaps because memory ran out" if -status == signal.SIGKILL else ""
+        return "failed", f"The process was killed by {name}{why}; what it had saved is kept."
+    said = [line for line in last_lines(log) if line.strip()]
+    return "failed", said[-1] if said else f"The process ended with exit status {status}."

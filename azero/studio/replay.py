@@ -1,0 +1,90 @@
+"""Games as pages replay them: a board and a position for each move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from azero.config.schema import Config, UserError
+from azero.games.game import Game
+from azero.games.kit.board import EMPTY, NO_CELL
+from azero.run.run import Run
+from azero.studio.game_tree import board_json
+
+
+class Host(Protocol):
+    """What of the server's state is needed to find runs, logs and games; see `Studio`."""
+
+    config: Config
+    folder: Path
+
+    def make_game(self, name: object, options: object = None) -> Game:
+        """Return a game that the page may ask for."""
+
+    def place_of(self, name: object) -> str:
+        """Return what `make_game` calls a game."""
+
+    def name_of(self, game: Game) -> str:
+        """Return the name by which the page asks for a game."""
+
+
+def game_of_run(studio: Host, run: Run) -> tuple[Game | None, str]:
+    """Return the game of a run and the name by which the page asks for it.
+
+    None: its rules are a file that the studio was not started with. Such a file is never run.
+    """
+    name, options = str(run.state.config.get("game.name", "")), run.state.config.get("game.options", {})
+    try:
+        game = studio.make_game(name, options)
+    except UserError:
+        return None, Path(name).stem
+    return game, studio.name_of(game)
+
+
+def position_json(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:
+    """Return a position as a board that takes no moves shows it; `action` led to it from `before`."""
+    board, last = game.board, None
+    marks = board.marks(state).ravel().tolist() if board else []
+    if board and before is not None:
+        cell = board.cell_of(before, action)
+        last = None if cell == NO_CELL or marks[cell] == EMPTY else cell
+    text = "" if board else game.format_state(state)
+    return {"marks": marks, "last": last, "to_play": game.to_play(state), "over": True, "text": text}
+
+
+def replay_json(
+    game: Game, name: str, actions: Sequence[int], values: Sequence[float | None] = ()
+) -> dict[str, Any]:
+    """Return a game with all its positions, as far as its moves are legal.
+
+    A resigning player's move is recorded but not played, so a last move that does not end the game is left
+    out by the caller.
+
+    Args:
+        game: the rules.
+        name: by which the page asks for the game.
+        actions: the moves.
+        values: of the positions for the first player, None where unknown.
+    """
+    state = game.initial_state()
+    positions, moves = [position_json(game, state, None, -1)], list[str]()
+    for action in actions:
+        if (
+            game.is_terminal(state)
+            or not 0 <= action < game.num_actions
+            or not game.legal_mask(state)[action]
+        ):
+            break
+        before, state = state, game.step(state, action)
+        positions.append(position_json(game, state, before, action))
+        moves.append(game.action_name(action))
+    known = [*values, *([None] * len(positions))][: len(positions)]
+    if game.is_terminal(state):
+        known[-1] = game.first_outcome(state)
+    return {
+        **{"game": name, "options": game.options, "board": board_json(game)},
+        **{"moves": moves, "positions": positions, "values": known},
+    }

@@ -1,0 +1,332 @@
+"""Runs for the page: the list, a run's cycles and curves, what the doctor says, its games, TensorBoard."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import subprocess
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from starlette.requests import Request
+from starlette.routing import Route
+
+from azero.config.schema import UserError
+from azero.replay.examples import GameRecord
+from azero.replay.shards import load_games
+from azero.report.console import format_seconds
+from azero.report.listing import age_text, folders_of, game_of, size_of, size_text, strength_of
+from azero.report.metrics_csv import read_lines, read_rows
+from azero.run.folder import last_used, names_of_runs
+from azero.run.run import Run
+from azero.stages.diagnosis import case_of, examine
+from azero.studio.processes import api, last_lines, start
+from azero.studio.replay import game_of_run, replay_json
+from azero.studio.safety import Refused
+from azero.studio.state import Studio
+from azero.truth.summary import game_title
+from azero.workers.report import is_cut, is_over
+
+MOST_GAMES = 200  # in one answer
+TENSORBOARD_SECONDS = 60.0  # until it answers
+SHARDS_KEPT = 4
+
+
+class Curve(NamedTuple):
+    """A line of a chart: a tag of `metrics.csv`, and what it is called.
+
+    Attributes:
+        chart: the chart's title.
+        unit: "%" for shares, "" for other numbers.
+        name: of the line.
+        tag: as the table has it.
+        mistakes: whether the share that is missing to 1 is shown.
+    """
+
+    chart: str
+    unit: str
+    name: str
+    tag: str
+    mistakes: bool = False
+
+
+CURVES = (
+    Curve("mistakes", "%", "with search", "oracle/keeps_value_search", True),
+    Curve("mistakes", "%", "without search", "oracle/keeps_value_policy", True),
+    Curve("mistakes", "%", "with search", "correctness/keeps_value_search", True),
+    Curve("mistakes", "%", "without search", "correctness/keeps_value_policy", True),
+    Curve("openings right", "%", "first moves", "oracle/openings_right"),
+    Curve("Elo", "", "against fixed opponents", "rating/elo"),
+    Curve("Elo over promotions", "", "candidate", "evaluate/elo_chain"),
+    Curve("loss", "", "all", "loss/total"),
+    Curve("loss", "", "policy", "loss/policy"),
+    Curve("loss", "", "value", "loss/value"),
+    Curve("simulations a second", "", "self-play", "selfplay/simulations_per_second"),
+)
+COLUMNS = (  # of the table of cycles: title, tag, how it is shown
+    ("games", "selfplay/games", "{:,.0f}"),
+    ("plies", "selfplay/game_length", "{:.1f}"),
+    ("first wins", "selfplay/first_wins", "{:.0%}"),
+    ("draws", "selfplay/draws", "{:.0%}"),
+    ("loss", "loss/total", "{:.3f}"),
+    ("score", "evaluate/score", "{:.0%}"),
+    ("Elo", "rating/elo", "{:.0f}"),
+)
+SECONDS = ("time/selfplay", "time/train", "time/evaluate", "time/correctness")
+Rows = list[tuple[int, dict[str, float]]]
+
+
+def stats_of(run: Run) -> Rows:
+    """Return the stats of the finished cycles by tag, oldest first."""
+    rows = sorted(read_rows(run.paths.metrics_csv), key=lambda row: row[0])
+    finished = [row for row in rows if 1 <= row[0] <= run.state.cycle]
+    return [(cycle, {tag: float(text) for tag, text in stats.items()}) for cycle, stats in finished]
+
+
+def curves_of(rows: Rows) -> list[dict[str, Any]]:
+    """Return the charts that a run has values for."""
+    charts: dict[str, dict[str, Any]] = {}
+    for curve in CURVES:
+        points = [[cycle, value_of(curve, stats)] for cycle, stats in rows if curve.tag in stats]
+        chart = charts.get(curve.chart, {"title": curve.chart, "unit": curve.unit, "series": []})
+        if any(value for _, value in points) and curve.name not in (line["name"] for line in chart["series"]):
+            chart["series"].append({"name": curve.name, "points": points})
+            charts[curve.chart] = chart
+    return list(charts.values())
+
+
+def value_of(curve: Curve, stats: Mapping[str, float]) -> float:
+    """Return the value of a curve in a cycle."""
+    return 1 - stats[curve.tag] if curve.mistakes else stats[curve.tag]
+
+
+def table_of(rows: Rows) -> dict[str, Any]:
+    """Return a run's cycles as a table of texts, without columns that are empty."""
+    head = [(title, tag, form) for title, tag, form in COLUMNS if any(tag in stats for _, stats in rows)]
+    lines = [
+        [
+            str(cycle),
+            *(form.format(stats[tag]).replace("%", " %") if tag in stats else "" for _, tag, form in head),
+            format_seconds(sum(stats.get(tag, 0.0) for tag in SECONDS)),
+        ]
+        for cycle, stats in rows
+    ]
+    return {"head": ["cycle", *(title for title, _, _ in head), "time"], "rows": lines}
+
+
+def row_of(studio: Studio, name: str) -> dict[str, Any]:
+    """Return a run's line in the list."""
+    try:
+        run = Run.read(studio.config, name)
+    except UserError as damage:
+        return {"name": name, "state": "damaged", "sentence": str(damage)}
+    charts = curves_of(stats_of(run))
+    title, points = (charts[0]["title"], charts[0]["series"][0]["points"]) if charts else ("", [])
+    return {
+        "name": name,
+        "state": studio.jobs.state(name)[0],
+        "game": game_of(run.state),
+        "play": run.state.config.get("game.name", ""),
+        "title": game_title(str(run.state.config.get("game.name", ""))),
+        "recipe": run.state.recipe,
+        "cycle": run.state.cycle,
+        "strength": strength_of(run.paths),
+        "size": size_text(sum(map(size_of, folders_of(run.paths)))),
+        "age": age_text(time.time() - last_used(studio.config, name)),
+        "spark": {"title": title, "values": [value for _, value in points]},
+    }
+
+
+def list_runs(studio: Studio) -> dict[str, Any]:
+    """Return all runs, the one used last first."""
+    names = sorted(names_of_runs(studio.config), key=lambda name: -last_used(studio.config, name))
+    return {"runs": [row_of(studio, name) for name in names]}
+
+
+def view_run(studio: Studio, name: str) -> dict[str, Any]:
+    """Return a run's cycles and curves."""
+    studio.jobs.paths(name)
+    run = Run.read(studio.config, name)
+    rows, state = stats_of(run), run.state
+    _, game = game_of_run(studio, run)
+    return {
+        **row_of(studio, name),
+        "sentence": studio.jobs.state(name)[1],
+        "play": game,
+        "options": state.config.get("game.options", {}),
+        "cycles": state.config.get("cycles"),
+        "minutes": state.config.get("minutes"),
+        "elapsed": format_seconds(state.elapsed_seconds),
+        "champions": [entry.cycle for entry in state.champions],
+        "table": table_of(rows),
+        "curves": curves_of(rows),
+        "ratings": read_lines(run.paths.ratings_csv),
+        "games": sorted({shard.cycle for shard in state.shards}, reverse=True),
+    }
+
+
+def doctor(studio: Studio, name: str) -> dict[str, Any]:
+    """Return what is in the way of a run."""
+    studio.jobs.paths(name)
+    found = examine(case_of(Run.read(studio.config, name)))
+    return {"findings": [{"about": about, "sentence": sentence} for about, sentence in found.items()]}
+
+
+class Shards:
+    """Games of self-play as they are on the disk; the last few files stay in memory."""
+
+    def __init__(self) -> None:
+        self.kept: OrderedDict[str, list[GameRecord]] = OrderedDict()
+
+    def games(self, run: Run, cycle: int) -> list[GameRecord]:
+        """Return the games of a cycle by number.
+
+        Raises:
+            Refused: the run keeps none of that cycle.
+            UserError: a file is damaged.
+        """
+        shards = [shard for shard in run.state.shards if shard.cycle == cycle]
+        if not shards:
+            raise Refused(404, f"Run {run.name} keeps no games of cycle {cycle}.")
+        for shard in shards:
+            if shard.sha256 not in self.kept:
+                self.kept[shard.sha256] = load_games(run.read_file(shard), shard.file)
+            self.kept.move_to_end(shard.sha256)
+        games = [game for shard in shards for game in self.kept[shard.sha256]]
+        while len(self.kept) > SHARDS_KEPT:
+            self.kept.popitem(last=False)
+        return games
+
+    def listed(self, studio: Studio, name: str, cycle: int) -> dict[str, Any]:
+        """Return the games of a cycle, the first ones."""
+        studio.jobs.paths(name)
+        games = self.games(Run.read(studio.config, name), cycle)
+        shown = [
+            {"number": game.number, "plies": len(game.actions), "outcome": game.first_outcome}
+            for game in games[:MOST_GAMES]
+        ]
+        return {"cycle": cycle, "count": len(games), "games": shown}
+
+    def replayed(self, studio: Studio, name: str, cycle: int, number: int) -> dict[str, Any]:
+        """Return a game with its positions and the values that searches found, for the first player."""
+        studio.jobs.paths(name)
+        run = Run.read(studio.config, name)
+        game, title = game_of_run(studio, run)
+        if game is None:
+            raise UserError(
+                f"The rules of {title} are a file; start the studio with game=FILE to replay them."
+            )
+        record = next((each for each in self.games(run, cycle) if each.number == number), None)
+        if record is None:
+            raise Refused(404, f"Cycle {cycle} of run {name} has no game {number}.")
+        signs = np.where(record.to_play == 0, 1.0, -1.0)
+        values = [
+            float(value) if ply >= record.opening_plies else None
+            for ply, value in enumerate(signs * record.root_value)
+        ]
+        over, cut = is_over(game, record), is_cut(game, record)
+        actions = record.actions.tolist()
+        return {
+            **replay_json(game, title, actions if over or cut else actions[:-1], values),
+            "outcome": record.first_outcome,
+            "resigned": not (over or cut),
+            "opening": record.opening_plies,
+        }
+
+
+class TensorBoard:
+    """TensorBoard as a child process that ends with the server."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio, self.url = studio, ""
+        self.process: subprocess.Popen[bytes] | None = None
+        self.lock = threading.Lock()
+
+    def open(self) -> dict[str, str]:
+        """Start it if it does not run yet; return its address.
+
+        Raises:
+            UserError: it does not start.
+        """
+        with self.lock:
+            if self.process is None or self.process.poll() is not None:
+                with socket.socket() as free:
+                    free.bind(("127.0.0.1", 0))
+                    port = free.getsockname()[1]
+                log = self.studio.folder / "tensorboard.log"
+                words = [
+                    "--logdir",
+                    self.studio.config.checkpoints,
+                    "--host",
+                    "127.0.0.1",
+                    "--port",
+                    str(port),
+                ]
+                self.process, self.url = start(["tensorboard.main", *words], log), f"http://127.0.0.1:{port}"
+                self.wait(port, log)
+            return {"url": self.url}
+
+    def wait(self, port: int, log: Path) -> None:
+        """Wait until it answers."""
+        assert self.process is not None
+        until = time.monotonic() + TENSORBOARD_SECONDS
+        while time.monotonic() < until and self.process.poll() is None:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1.0):
+                return
+            time.sleep(0.2)
+        said = [line for line in last_lines(log) if line.strip()]
+        self.close()
+        raise UserError(f"TensorBoard does not start: {said[-1] if said else 'it says nothing'}")
+
+    def close(self) -> None:
+        """End it."""
+        if self.process is not None and self.process.poll() is None:
+            self.process.terminate()
+
+
+def whole(text: str, what: str) -> int:
+    """Return a whole number of an address; Refused: it is something else."""
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise Refused(400, f"{what} must be a whole number.")
+    return int(text)
+
+
+def routes(studio: Studio) -> list[Route]:
+    """Return the routes of runs."""
+    in_thread, shards, board = studio.run_in_thread, Shards(), TensorBoard(studio)
+    studio.closing += [studio.jobs.close, board.close]
+
+    def of_run(act: Callable[[Studio, str], dict[str, Any]]) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> dict[str, Any]:
+            return await in_thread(act, studio, request.path_params["name"])
+
+        return answer
+
+    async def runs(request: Request) -> dict[str, Any]:
+        return await in_thread(list_runs, studio)
+
+    async def games(request: Request) -> dict[str, Any]:
+        cycle = whole(request.query_params.get("cycle", ""), "cycle")
+        return await in_thread(shards.listed, studio, request.path_params["name"], cycle)
+
+    async def game(request: Request) -> dict[str, Any]:
+        path = request.path_params
+        cycle, number = whole(path["cycle"], "cycle"), whole(path["number"], "The game's number")
+        return await in_thread(shards.replayed, studio, path["name"], cycle, number)
+
+    async def tensorboard(request: Request) -> dict[str, str]:
+        return await in_thread(board.open)
+
+    return [
+        api("GET", "/runs", runs),
+        api("GET", "/runs/{name}", of_run(view_run)),
+        api("GET", "/runs/{name}/doctor", of_run(doctor)),
+        api("GET", "/runs/{name}/games", games),
+        api("GET", "/runs/{name}/games/{cycle}/{number}", game),
+        api("POST", "/tensorboard", tensorboard),
+    ]

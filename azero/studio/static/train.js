@@ -1,0 +1,208 @@
+// The page Train: start a run by one click, and watch it learn.
+
+import { attempt, button, el, get, post } from "./api.js";
+import { makeBoard } from "./board.js";
+import { lineChart, shortNumber } from "./chart.js";
+import { playAddress } from "./replay.js";
+import { ask, gameChooser } from "./sides.js";
+
+const POLL = 1000; // milliseconds between two questions about a run
+const AT_WORK = ["starting", "training", "stopping"];
+
+/** Return how charts write a value of a unit. */
+export const formatOf = (unit) => unit === "%" ? (value) => `${shortNumber(100 * value)} %` : shortNumber;
+
+/** Return a chip that says what a run is doing. */
+export const stateChip = (state) => el("span", { class: `chip ${state}` }, state);
+
+/** Ask whether to delete a run, with what goes; return whether it is gone. */
+export async function deleteRun(name) {
+  const { folders } = await post(`/runs/${encodeURIComponent(name)}/delete`);
+  const content = [el("p", {}, "These folders go, with its networks, its games and its curves:"),
+    el("ul", {}, folders.map(({ path, size }) => el("li", {}, el("code", {}, path), ` ${size}`)))];
+  if (!await ask(`Delete run ${name}?`, content, "Delete")) return false;
+  await post(`/runs/${encodeURIComponent(name)}/delete`, { confirm: true });
+  return true;
+}
+
+/** Ask for how long to go on with a run, and do so; return whether it goes on. */
+export async function goOn(name) {
+  const minutes = el("input", { type: "number", min: 0, step: "any", placeholder: "as long again" });
+  const content = el("label", { class: "field" }, el("span", {}, "more minutes"), minutes);
+  if (!await ask(`Go on with run ${name}`, content, "Go on")) return false;
+  await post(`/runs/${encodeURIComponent(name)}/go_on`, minutes.value ? { minutes: Number(minutes.value) } : {});
+  return true;
+}
+
+/** Draw the curves of a run, or of several by name, into an element; return a function that ends them. */
+export function showCurves(element, runs) {
+  const titles = [...new Set(runs.flatMap(({ curves }) => curves.map(({ title }) => title)))];
+  const charts = titles.map((title) => {
+    const [first] = runs.flatMap(({ curves }) => curves.filter((each) => each.title === title));
+    const series = runs.flatMap(({ name, curves }) => (curves.find((each) => each.title === title)?.series ?? [])
+      .slice(0, runs.length > 1 ? 1 : undefined).map((line) => runs.length > 1 ? { ...line, name } : line));
+    const box = el("div", { class: "card" });
+    return { box, options: { series, xLabel: "cycle", yLabel: title, format: formatOf(first.unit), height: 170 } };
+  });
+  element.replaceChildren(...charts.map(({ box }) => box));
+  const drawn = charts.map(({ box, options }) => lineChart(box, options));
+  return () => drawn.forEach((chart) => chart.close());
+}
+
+/** The form that starts a run. */
+async function startForm(shown) {
+  const { recipes, games } = await get("/games");
+  const own = games.find((game) => game.own);
+  const what = el("select", { "aria-label": "What to train", onchange: choose },
+    el("optgroup", { label: "Recipes" }, recipes.map(({ name }) =>
+      el("option", { value: name, selected: name === (own ? "" : shown ?? "tictactoe") }, name.replaceAll("_", " ")))),
+    el("optgroup", { label: "Without a recipe" }, el("option", { value: "", selected: Boolean(own) }, "any game…")));
+  const chooser = gameChooser(games, own?.name ?? "hex5");
+  const about = el("p", { class: "quiet" });
+  const minutes = el("input", { type: "number", min: 0, step: "any", inputmode: "decimal" });
+  const name = el("input", { type: "text", placeholder: "chosen for you", maxlength: 64, autocomplete: "off" });
+  const forecast = el("pre", { class: "terminal", hidden: true });
+  const asked = () => ({ ...(what.value ? { recipe: what.value } : chooser.value()),
+    ...(minutes.value ? { minutes: Number(minutes.value) } : {}) });
+  function choose() {
+    const recipe = recipes.find((each) => each.name === what.value);
+    chooser.element.hidden = Boolean(recipe);
+    about.textContent = recipe?.about ?? "Plain settings, which suit a game of your own.";
+    minutes.placeholder = recipe?.minutes ?? "no limit";
+    forecast.hidden = true;
+  }
+  const begin = (event) => {
+    event.preventDefault();
+    attempt(async () => {
+      const { run } = await post("/train", { ...asked(), ...(name.value ? { name: name.value } : {}) });
+      location.hash = `#/train?${new URLSearchParams({ run })}`;
+    });
+  };
+  const estimate = el("button", { type: "button", onclick: async () => {
+    estimate.disabled = true;
+    forecast.hidden = false;
+    forecast.textContent = "Trying a few moves and training steps; this takes about half a minute…";
+    const answer = await attempt(() => post("/estimate", asked()));
+    estimate.disabled = false;
+    forecast.textContent = answer?.text ?? "";
+    forecast.hidden = !answer;
+  } }, "How long will it take?");
+  choose();
+  return el("form", { class: "card start", onsubmit: begin }, el("h2", {}, "Train"),
+    el("label", { class: "field" }, el("span", {}, "recipe"), what), about, chooser.element,
+    el("div", { class: "fields" }, el("label", { class: "field" }, el("span", {}, "minutes, at most"), minutes),
+      el("label", { class: "field" }, el("span", {}, "name of the run"), name)),
+    el("div", { class: "buttons" }, el("button", { class: "primary" }, "Start training"), estimate), forecast);
+}
+
+/** Watch a run in an element; return a function that ends it. */
+function watch(element, name) {
+  const path = `/runs/${encodeURIComponent(name)}`;
+  const chip = el("span"), title = el("h2", {}, name), stats = el("p", { class: "quiet" });
+  const says = el("p", { class: "quiet", "aria-live": "polite" });
+  const bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the stage" });
+  const boards = el("div", { class: "live-boards" }), boardsTitle = el("h2", {}, "Games");
+  const curves = el("div", { class: "charts" }), findings = el("ul", { class: "findings" });
+  const lines = el("pre", { class: "terminal", tabindex: "0" });
+  const terminal = el("details", { class: "card", open: true }, el("summary", {}, "What the terminal would show"), lines);
+  const act = (work) => attempt(work).then(poll);
+  const stop = button("Stop: finish what is in hand and save", "pause", () => act(() => post(`${path}/stop`)), { text: "Stop" });
+  const more = button("Go on", "play", () => act(() => goOn(name)), { text: "Go on" });
+  const play = el("a", { class: "button primary-link", hidden: true }, "Play against it");
+  const remove = button("Delete", "trash", () => attempt(async () => {
+    if (await deleteRun(name)) location.hash = "#/train";
+  }));
+  const doctor = el("section", { class: "card", hidden: true }, el("h2", {}, "What the doctor says"), findings);
+  const games = el("section", { class: "card", hidden: true }, boardsTitle, boards);
+  element.replaceChildren(
+    el("section", { class: "card progress" }, el("header", {}, title, chip, play, stop, more,
+      el("a", { class: "button", href: `#/runs?${new URLSearchParams({ run: name })}` }, "Details"), remove),
+    bar, says, stats), games, curves, doctor, terminal);
+  let timer, closed = false, finished = -1, small = [], kind = "", close = () => {};
+
+  function show(live) {
+    const working = AT_WORK.includes(live.state);
+    chip.replaceChildren(stateChip(live.state));
+    stop.hidden = !working || live.state === "stopping";
+    more.hidden = remove.hidden = working || live.state === "busy";
+    play.hidden = !live.champion;
+    if (live.game) play.href = playAddress({ ...live, moves: [], against: name });
+    const of = live.cycles && live.cycle ? `cycle ${live.cycle}${live.cycles < 1000 ? ` of ${live.cycles}` : ""}` : "";
+    const done = live.total ? `${live.done.toLocaleString("en")} of ${live.total.toLocaleString("en")} ${live.unit}` : "";
+    bar.hidden = !working;
+    if (live.total && !live.doing) bar.value = Math.min(1, live.done / live.total);
+    else bar.removeAttribute("value");
+    says.textContent = working && live.stage ? [of, live.stage, live.doing || done, live.left].filter(Boolean).join(" · ")
+      : live.state === "starting" ? "It starts; the first time this compiles for a minute." : live.sentence ||
+        (live.cycles_done ? `${live.cycles_done} cycles are finished.` : "");
+    stats.textContent = working ? (live.stats ?? []).join(" · ") : "";
+    showBoards(live);
+    const text = live.lines.join("\n");
+    terminal.hidden = !text; // a run that was started elsewhere writes its lines there
+    if (lines.textContent !== text) {
+      const low = lines.scrollTop + lines.clientHeight >= lines.scrollHeight - 20;
+      lines.textContent = text;
+      if (low) lines.scrollTop = lines.scrollHeight;
+    }
+    if (live.cycles_done > 0 && live.cycles_done !== finished) {
+      finished = live.cycles_done;
+      attempt(showCycles);
+    }
+  }
+
+  function showBoards(live) {
+    games.hidden = !live.boards?.length;
+    if (games.hidden) return;
+    boardsTitle.textContent = live.in_flight ? "Games of self-play, as they are played" : "Newest games of self-play";
+    if (kind !== JSON.stringify(live.board) || small.length < live.boards.length) {
+      kind = JSON.stringify(live.board);
+      small.forEach((board) => board.close?.());
+      const places = live.boards.map(() => el("div"));
+      boards.replaceChildren(...places);
+      small = places.map((place, i) => makeBoard(place, live.board, { small: true, label: `Game ${i + 1}` }));
+    }
+    live.boards.forEach((position, i) => small[i].show(position, false));
+  }
+
+  async function showCycles() {
+    const [run, said] = await Promise.all([get(path), get(`${path}/doctor`)]);
+    if (closed) return;
+    close();
+    close = showCurves(curves, [run]);
+    doctor.hidden = !said.findings.length;
+    findings.replaceChildren(...said.findings.map(({ about, sentence }) => el("li", {}, el("b", {}, about), ` ${sentence}`)));
+  }
+
+  async function poll() {
+    clearTimeout(timer);
+    const live = await attempt(() => get(`${path}/live`));
+    if (closed) return;
+    if (live) show(live);
+    clearTimeout(timer);
+    timer = setTimeout(poll, !live || !AT_WORK.includes(live.state) || document.hidden ? 3 * POLL : POLL);
+  }
+
+  poll();
+  return () => {
+    closed = true;
+    clearTimeout(timer);
+    small.forEach((board) => board.close?.());
+    close();
+  };
+}
+
+export async function mount(page, parameters) {
+  const { runs } = await get("/runs");
+  const working = runs.filter(({ state }) => AT_WORK.includes(state));
+  const name = parameters.run ?? working[0]?.name;
+  const view = el("div", { class: "watched" });
+  const others = working.filter((each) => each.name !== name).map((each) =>
+    el("a", { class: "button", href: `#/train?${new URLSearchParams({ run: each.name })}` }, each.name, stateChip(each.state)));
+  const form = await startForm(runs.find((run) => run.name === name)?.recipe || undefined);
+  page.append(el("div", { class: "workshop" },
+    el("div", { class: "stack" }, form, others.length ? el("section", { class: "card stack" },
+      el("h2", {}, "Also training"), others) : null), view));
+  if (name) return watch(view, name);
+  view.append(el("p", { class: "sorry" }, "Choose a recipe and start. Tic-tac-toe takes about a minute and becomes perfect."));
+  return () => {};
+}
