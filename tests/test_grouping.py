@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 import pytest
 from grouping_game import (
+    BACKWARD,
+    FORWARD,
     LINEAR,
     NOT_EXPANDED,
+    SHUFFLED,
     SINES,
     TABLE,
     X_SIN_X,
     Levels,
     Payoff,
+    Reading,
     Tree,
     decide,
     make_levels,
@@ -29,6 +33,7 @@ from hypothesis import strategies as st
 
 from azero.kernels.random_stream import new_stream, next_below, next_uint64
 
+USUAL = Reading(SHUFFLED, False, 0)
 # Four moves in two plies. The first player's best move is 2, where the worst reply leaves 0.6.
 #          move 0              move 1              move 2              move 3
 SMALL = [0.1, 0.9, 0.8, 0.7, 0.5, 0.4, 0.9, 0.9, 0.6, 0.7, 0.7, 0.6, 0.0, 1.0, 1.0, 1.0]
@@ -46,18 +51,22 @@ def run_search(
     number: int = 0,
     exploration: float = 1.0,
     seed: int = 0,
+    reading: Reading = USUAL,
 ) -> tuple[int, Tree]:
     """The choice of one search, and its tree."""
     tree = new_tree(levels, rollouts)
-    return search(levels, payoff, tree, level, number, rollouts, exploration, new_stream(seed)), tree
+    stream = new_stream(seed)
+    return search(levels, payoff, tree, reading, level, number, rollouts, exploration, stream), tree
 
 
 class PlainSearch:
     """The twin: a dictionary for each node, drawing from the same stream in the same order."""
 
-    def __init__(self, levels: Levels, payoff: Payoff, exploration: float, stream: np.ndarray) -> None:
+    def __init__(
+        self, levels: Levels, payoff: Payoff, exploration: float, stream: np.ndarray, reading: Reading
+    ) -> None:
         self.choices, self.to_play = levels.choices.tolist(), levels.to_play.tolist()
-        self.payoff, self.exploration, self.stream = payoff, exploration, stream
+        self.payoff, self.exploration, self.stream, self.reading = payoff, exploration, stream, reading
 
     def choose(self, level: int, number: int, rollouts: int) -> int:
         root = self.node(level, number)
@@ -67,13 +76,18 @@ class PlainSearch:
                 path.append(self.best(path[-1]))
             if path[-1]["level"] == len(self.choices):
                 self.count(path, worth(self.payoff, path[-1]["number"]))
+            elif path[-1] is not root and path[-1]["visits"] < self.reading.threshold:
+                self.count(path, self.rollout(path[-1]))
             else:
                 self.expand(path, rollouts - root["visits"])
         sign = 1 if self.to_play[level] == 0 else -1
         visited = [child for child in root["children"] if child["visits"]]
-        best = max(
-            visited, key=lambda child: (child["visits"], sign * child["sum"] / child["visits"])
-        )  # the first of equals
+
+        def score(child: dict[str, Any]) -> tuple[float, ...]:
+            keys = (child["visits"], sign * child["sum"] / child["visits"])
+            return keys[::-1] if self.reading.by_mean else keys
+
+        best = max(visited, key=score)  # the first of equals
         return root["children"].index(best)
 
     def node(self, level: int, number: int) -> dict[str, Any]:
@@ -93,15 +107,19 @@ class PlainSearch:
             self.node(node["level"] + 1, node["number"] * choices + choice) for choice in range(choices)
         ]
         order = list(range(choices))
-        if left < choices:
+        if self.reading.order == BACKWARD:
+            order.reverse()
+        if self.reading.order == SHUFFLED and left < choices:
             for place in range(choices):
                 other = next_below(self.stream, place + 1)
                 order[place], order[other] = order[other], place
         for choice in order[:left]:
             child = node["children"][choice]
-            below = math.prod(self.choices[child["level"] :])
-            leaf = child["number"] * below + int(next_uint64(self.stream)) % below
-            self.count([*path, child], worth(self.payoff, leaf))
+            self.count([*path, child], self.rollout(child))
+
+    def rollout(self, node: dict[str, Any]) -> float:
+        below = math.prod(self.choices[node["level"] :])
+        return worth(self.payoff, node["number"] * below + int(next_uint64(self.stream)) % below)
 
     def count(self, path: list[dict[str, Any]], value: float) -> None:
         for node in path:
@@ -110,14 +128,20 @@ class PlainSearch:
 
 
 def plain_games(
-    players: tuple[Levels, Levels], payoff: Payoff, plies: int, rollouts: int, exploration: float, seed: int
+    players: tuple[Levels, Levels],
+    payoff: Payoff,
+    reading: Reading,
+    plies: int,
+    rollouts: int,
+    exploration: float,
+    seed: int,
 ) -> float:
     """The payoff at the end of a game between two twins."""
     stream, number = new_stream(seed), 0
     for ply in range(plies):
         levels = players[ply % 2]
         steps = len(levels.choices) // plies
-        twin = PlainSearch(levels, payoff, exploration, stream)
+        twin = PlainSearch(levels, payoff, exploration, stream, reading)
         for step in range(steps):
             share = rollouts // steps + (step < rollouts % steps)
             number = number * int(levels.choices[ply * steps + step]) + twin.choose(
@@ -204,9 +228,9 @@ def test_with_many_rollouts_the_best_move_of_a_small_tree_is_found(splits: tuple
     levels = make_levels(splits, 2)
     for seed in range(5):
         tree = new_tree(levels, 4000)
-        first = decide(levels, len(splits), table(SMALL), tree, 0, 0, 4000, 0.3, new_stream(seed))
+        first = decide(levels, len(splits), table(SMALL), tree, USUAL, 0, 0, 4000, 0.3, new_stream(seed))
         assert first == 2
-        last = decide(levels, len(splits), table(SMALL), tree, 1, first, 4000, 0.3, new_stream(seed))
+        last = decide(levels, len(splits), table(SMALL), tree, USUAL, 1, first, 4000, 0.3, new_stream(seed))
         assert last in (8, 11)
 
 
@@ -216,7 +240,7 @@ def test_all_splits_name_the_same_leaves(splits: tuple[int, ...]) -> None:
     for wanted in range(16):
         payoff = table([1.0 if leaf == wanted else 0.0 for leaf in range(16)])
         tree = new_tree(levels, 600)
-        assert decide(levels, len(splits), payoff, tree, 0, 0, 600, 1.0, new_stream(wanted)) == wanted
+        assert decide(levels, len(splits), payoff, tree, USUAL, 0, 0, 600, 1.0, new_stream(wanted)) == wanted
 
 
 @settings(deadline=None)
@@ -244,24 +268,30 @@ def test_exactly_the_budget_is_spent_and_every_node_s_visits_add_up(
 def test_the_searches_of_a_move_share_its_rollouts(rollouts: int, last_share: int) -> None:
     levels = make_levels((2, 2, 2), 2)
     tree = new_tree(levels, rollouts)
-    decide(levels, 3, Payoff(LINEAR, np.zeros(1), 64), tree, 0, 0, rollouts, 1.0, new_stream(0))
+    decide(levels, 3, Payoff(LINEAR, np.zeros(1), 64), tree, USUAL, 0, 0, rollouts, 1.0, new_stream(0))
     assert tree.visits[0] == last_share  # the tree of the last search; 10 = 4 + 3 + 3, 11 = 4 + 4 + 3
 
 
 @pytest.mark.parametrize("one, other", [((16,), (4, 4)), ((2, 8), (16,)), ((2, 2, 4), (8, 2))])
 @pytest.mark.parametrize("kind, parameters", [(X_SIN_X, [40.0]), (SINES, [0.5, 0.3, 0.2]), (LINEAR, [0.0])])
+@pytest.mark.parametrize(
+    "reading",
+    [USUAL, Reading(FORWARD, True, 0), Reading(FORWARD, False, 10), Reading(BACKWARD, True, 3)],
+    ids=["random", "in order, best mean", "in order, threshold", "backward, best mean, threshold"],
+)
 def test_games_agree_with_the_plain_twin(
-    one: tuple[int, ...], other: tuple[int, ...], kind: int, parameters: list[float]
+    one: tuple[int, ...], other: tuple[int, ...], kind: int, parameters: list[float], reading: Reading
 ) -> None:
     players = (make_levels(one, 3), make_levels(other, 3))
     for rollouts in (3, 10, 16, 50, 173):
         payoffs = np.zeros(4)
         streams = np.stack([new_stream(seed) for seed in range(4)])
-        play_games(
-            kind, np.array([parameters] * 4), players[0], players[1], 3, rollouts, 0.7, streams, payoffs
-        )
+        parameter_rows = np.array([parameters] * 4)
+        play_games(kind, parameter_rows, *players, reading, 3, rollouts, 0.7, streams, payoffs)
         payoff = Payoff(kind, np.array(parameters), 16**3)
-        assert payoffs.tolist() == [plain_games(players, payoff, 3, rollouts, 0.7, seed) for seed in range(4)]
+        assert payoffs.tolist() == [
+            plain_games(players, payoff, reading, 3, rollouts, 0.7, seed) for seed in range(4)
+        ]
 
 
 def test_a_last_expansion_without_enough_rollouts_tries_random_children() -> None:
@@ -274,3 +304,41 @@ def test_a_last_expansion_without_enough_rollouts_tries_random_children() -> Non
     assert (
         (counts - 400) ** 2 / 400
     ).sum() < 45  # chi square with 16 degrees of freedom; beyond 45 once in 10,000
+
+
+def test_few_rollouts_try_the_first_moves_of_the_order() -> None:
+    # every reply to a move is worth the same; two of four moves are tried
+    payoff = table([0.2] * 4 + [0.9] * 4 + [0.5] * 4 + [0.1] * 4)
+    for order, visits, choice in ((FORWARD, [1, 1, 0, 0], 1), (BACKWARD, [0, 0, 1, 1], 2)):
+        chosen, tree = run_search(make_levels((4,), 2), payoff, 2, reading=Reading(order, False, 0))
+        assert (chosen, tree.visits[1:5].tolist()) == (choice, visits)
+
+
+def test_a_leaf_below_the_threshold_plays_rollouts_and_has_no_children() -> None:
+    # 4 rollouts try every move. Move 1 is best by far, 0.9 against 0.2, and C is small: it is next.
+    # With threshold 3 it plays two rollouts more, and at three visits the next four are its replies.
+    payoff = table([0.2] * 4 + [0.9] * 4 + [0.2] * 4 + [0.1] * 4)
+    for rollouts, visits in ((6, 3), (10, 7)):
+        _, tree = run_search(
+            make_levels((4,), 2), payoff, rollouts, exploration=0.01, reading=Reading(FORWARD, False, 3)
+        )
+        assert tree.visits[2] == visits
+        assert (tree.first_child[2] == NOT_EXPANDED) == (rollouts == 6)
+
+
+def test_the_best_mean_and_the_most_visits_may_choose_differently() -> None:
+    # Two moves, two replies, no exploration: move 0 is worth 0.6 or 0.4, move 1 always 0.55. Some seed sees
+    # 0.6 first, visits move 0 more often, and ends with a mean of about 0.5, below 0.55.
+    payoff, levels = table([0.6, 0.4, 0.55, 0.55]), make_levels((2,), 2)
+    differ = 0
+    for seed in range(20):
+        chosen = []
+        for by_mean in (False, True):
+            choice, tree = run_search(
+                levels, payoff, 5, exploration=0.2, seed=seed, reading=Reading(FORWARD, by_mean, 0)
+            )
+            chosen.append(choice)
+            visits, means = tree.visits[1:3], tree.payoff_sum[1:3] / tree.visits[1:3]
+            assert choice == (means if by_mean else visits).argmax()
+        differ += chosen[0] != chosen[1]
+    assert differ > 0

@@ -19,6 +19,7 @@ sys.modules["grouping_experiment"] = experiment
 spec.loader.exec_module(experiment)
 
 BUDGETS = (256, 512, 1024, 2048)
+READING = experiment.READINGS[0]
 NONE = [0.0, 0.0, 0.0, 0.0]
 
 
@@ -26,7 +27,7 @@ def made_up(**advantages: list[list[float]]) -> dict[object, object]:
     """Outcomes of 50 pairs with these advantages over one half, by family, grouping and budget."""
     noise = np.tile([-0.001, 0.001], 25)
     return {
-        experiment.Cell(family, splits, rollouts): experiment.Outcome(
+        experiment.Cell(READING, family, splits, rollouts): experiment.Outcome(
             0.5 + advantage + noise, 0.5 + advantage - noise * 0.5
         )
         for family, rows in advantages.items()
@@ -45,39 +46,45 @@ def verdicts(**advantages: list[list[float]]) -> list[str]:
         "linear": AS_PUBLISHED,
         "sines": [NONE] * 3,
     }
-    return [finding.verdict for finding in experiment.find(made_up(**{**curves, **advantages}), BUDGETS)]
+    outcomes = made_up(**{**curves, **advantages})
+    return [finding.verdict for finding in experiment.find(outcomes, READING, BUDGETS)]
 
 
 def test_curves_as_published_hold() -> None:
-    assert verdicts() == ["holds"] * 4
+    assert verdicts() == ["yes"] * 5
 
 
 def test_help_that_does_not_fall_with_the_budget_is_no_help_at_small_budgets() -> None:
     level = [[0.05] * 4, [0.06] * 4, [0.07] * 4]
-    assert verdicts(x_sin_x_15=level, x_sin_x_100005=level, linear=level)[0] == "does not hold"
-    assert verdicts(x_sin_x_15=level, linear=level)[0] == "holds in part"
+    assert verdicts(x_sin_x_15=level, x_sin_x_100005=level, linear=level)[0] == "no"
+    assert verdicts(x_sin_x_15=level, linear=level)[0] == "in part"
 
 
-def test_more_must_help_more_and_for_longer() -> None:
-    assert (
-        verdicts(x_sin_x_15=AS_PUBLISHED[::-1], x_sin_x_100005=AS_PUBLISHED[::-1], linear=AS_PUBLISHED[::-1])[
-            1
-        ]
-        == "does not hold"
-    )
+def test_more_help_and_longer_help_are_two_findings() -> None:
+    turned = AS_PUBLISHED[::-1]
+    assert verdicts(x_sin_x_15=turned, x_sin_x_100005=turned, linear=turned)[1:3] == ["no", "no"]
     not_longer = [[0.05, 0.03, 0.01, 0.01], [0.06, 0.04, 0.01, 0.0], [0.08, 0.06, 0.02, 0.01]]
-    assert verdicts(x_sin_x_15=not_longer)[1] == "holds in part"
+    assert verdicts(x_sin_x_15=not_longer)[1:3] == ["yes", "in part"]
 
 
 def test_linear_must_answer_as_x_sin_x_does() -> None:
-    assert verdicts(linear=[NONE] * 3) == ["holds", "holds", "does not hold", "holds"]
-    assert verdicts(linear=[NONE] * 3, x_sin_x_15=[NONE] * 3)[2] == "holds in part"
+    assert verdicts(linear=[NONE] * 3) == ["yes", "yes", "yes", "no", "yes"]
+    assert verdicts(linear=[NONE] * 3, x_sin_x_15=[NONE] * 3)[3] == "in part"
 
 
 def test_a_difference_of_a_hundredth_is_one() -> None:
-    assert verdicts(sines=[NONE, NONE, [-0.02] * 4])[3] == "holds in part"
-    assert verdicts(sines=[[0.02] * 4] * 3)[3] == "does not hold"
-    assert verdicts(sines=[NONE, NONE, [-0.005] * 4])[3] == "holds"
+    assert verdicts(sines=[NONE, NONE, [-0.02] * 4])[4] == "in part"
+    assert verdicts(sines=[[0.02] * 4] * 3)[4] == "no"
+    assert verdicts(sines=[NONE, NONE, [-0.005] * 4])[4] == "yes"
+
+
+def test_the_readings_are_both_orders_both_moves_and_two_thresholds() -> None:
+    assert list(map(experiment.read_as, experiment.READINGS)) == [
+        f"{order}, {played}, {threshold}"
+        for order in ("random", "in order")
+        for played in ("most visits", "best mean")
+        for threshold in (0, 10)
+    ]
 
 
 def test_a_mean_has_the_band_of_its_pairs() -> None:
@@ -87,7 +94,7 @@ def test_a_mean_has_the_band_of_its_pairs() -> None:
 
 
 def test_pairs_share_their_payoffs_and_a_cell_its_seed() -> None:
-    cell = experiment.Cell("x_sin_x_15", (4, 8, 8), 64)
+    cell = experiment.Cell(READING, "x_sin_x_15", (4, 8, 8), 64)
     one, again = (experiment.play_cell(cell, 5, 1, 1.0) for _ in range(2))
     np.testing.assert_array_equal(one.score, again.score)
     assert (experiment.play_cell(cell, 5, 2, 1.0).score != one.score).any()
@@ -98,7 +105,8 @@ def test_four_figures_and_a_table_are_written(tmp_path: Path, capsys: pytest.Cap
     assert experiment.main(["--quick", "--games", "2", "--folder", str(tmp_path)]) == 0
     assert len(list(tmp_path.glob("grouping_*.png"))) == 4
     text = (tmp_path / "grouping.md").read_text()
-    assert text.count("\n## ") == 6 and text.count("| 256 |") == 4
+    assert text.count("\n## ") == 6  # verdicts over all and over large budgets, four families
+    assert text.count("| 256 |") == 4 * len(experiment.READINGS)
     assert "The sum of sines shows no difference" in capsys.readouterr().out
 
 

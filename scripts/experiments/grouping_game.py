@@ -10,7 +10,8 @@ a group is an ordinary node in which the same side moves again.
 
 The search is UCT with mean + exploration * sqrt(2 ln n / n_child), Kocsis & Szepesvari, "Bandit based
 Monte-Carlo planning" (2006). Expanding a node plays one rollout from each of its children, and all of them
-count. Only visited nodes and their children are kept.
+count. Only visited nodes and their children are kept. A `Reading` makes the choices that the source leaves
+open.
 """
 
 from __future__ import annotations
@@ -29,6 +30,11 @@ LINEAR = 0  # u
 X_SIN_X = 1  # |t sin t| / k where t = k * u; k is parameter 0
 SINES = 2  # |sum of a_i sin(x / (2 i - 1))|, i = 1 .. P; a_i is parameter i - 1
 TABLE = 3  # parameter x
+
+# in which order children are tried
+SHUFFLED = 0  # drawn anew for each node
+FORWARD = 1  # 0, 1, 2, ..., as a plain loop does
+BACKWARD = 2  # from the last to the first
 
 MOST_LEAVES = 2**53  # beyond that a leaf's number is no exact float
 NOT_EXPANDED = -1
@@ -50,6 +56,14 @@ class Payoff(NamedTuple):
     kind: int
     parameters: np.ndarray  # [P] float64
     leaves: int
+
+
+class Reading(NamedTuple):
+    """What the text of the experiment leaves open; both players of a game share it."""
+
+    order: int  # SHUFFLED, FORWARD or BACKWARD: which children a last expansion without enough rollouts tries
+    by_mean: bool  # play the child of the best mean, not the most visited one
+    threshold: int  # visits before a leaf is expanded; until then every visit plays one rollout from it
 
 
 class Tree(NamedTuple):
@@ -180,19 +194,19 @@ def shuffle(order, count, stream):
 
 
 @kernel
-def expand(levels, payoff, tree, length, first_child, rollouts, stream):
+def expand(levels, payoff, tree, order, length, first_child, rollouts, stream):
     """Give the last node of the path its children, and each child a rollout; returns how many there were.
 
-    If fewer `rollouts` are left than there are children, as many of them get one, drawn at random.
+    If fewer `rollouts` are left than there are children, the first of the `order` get one.
     """
     node = tree.path[length - 1]
     level, choices = tree.level[node], levels.choices[tree.level[node]]
     tree.first_child[node] = first_child
     for choice in range(choices):
-        tree.order[choice] = choice
+        tree.order[choice] = choices - 1 - choice if order == BACKWARD else choice
         add_node(tree, first_child + choice, level + 1, tree.number[node] * choices + choice)
     played = min(rollouts, choices)
-    if played < choices:
+    if order == SHUFFLED and played < choices:
         shuffle(tree.order, choices, stream)
     for place in range(played):
         child = first_child + tree.order[place]
@@ -202,11 +216,11 @@ def expand(levels, payoff, tree, length, first_child, rollouts, stream):
 
 
 @kernel
-def search(levels, payoff, tree, level, number, rollouts, exploration, stream):
+def search(levels, payoff, tree, reading, level, number, rollouts, exploration, stream):
     """Search from node `number` of `level`, not the last, with `rollouts` rollouts; return the choice.
 
     A leaf of the game that is reached again counts as a rollout. The choice is the child visited most, of
-    equals the one of the best mean, of equals again the first.
+    equals the one of the best mean; `by_mean` asks for the mean first. Of equals again it is the first.
     """
     add_node(tree, ROOT, level, number)
     nodes, left = 1, rollouts
@@ -216,22 +230,26 @@ def search(levels, payoff, tree, level, number, rollouts, exploration, stream):
         if tree.level[node] == levels.choices.shape[0]:
             backup(tree, length, worth(payoff, tree.number[node]))
             left -= 1
+        elif node != ROOT and tree.visits[node] < reading.threshold:
+            backup(tree, length, rollout(levels, payoff, tree.level[node], tree.number[node], stream))
+            left -= 1
         else:
-            left -= expand(levels, payoff, tree, length, nodes, left, stream)
+            left -= expand(levels, payoff, tree, reading.order, length, nodes, left, stream)
             nodes += levels.choices[tree.level[node]]
-    best, best_mean = tree.first_child[ROOT], -1.0
+    best, best_score = tree.first_child[ROOT], (-1.0, -1.0)
     for child in range(tree.first_child[ROOT], tree.first_child[ROOT] + levels.choices[level]):
-        if tree.visits[child] == 0 or tree.visits[child] < tree.visits[best]:
-            continue
-        mean = tree.payoff_sum[child] / tree.visits[child]
-        mean = mean if levels.to_play[level] == 0 else 1.0 - mean
-        if tree.visits[child] > tree.visits[best] or mean > best_mean:
-            best, best_mean = child, mean
+        if tree.visits[child] > 0:
+            mean = tree.payoff_sum[child] / tree.visits[child]
+            mean = mean if levels.to_play[level] == 0 else 1.0 - mean
+            visits = np.float64(tree.visits[child])
+            score = (mean, visits) if reading.by_mean else (visits, mean)
+            if score > best_score:
+                best, best_score = child, score
     return best - tree.first_child[ROOT]
 
 
 @kernel
-def decide(levels, steps, payoff, tree, ply, number, rollouts, exploration, stream):
+def decide(levels, steps, payoff, tree, reading, ply, number, rollouts, exploration, stream):
     """Choose a move at node `number` of `ply`, one search for each step; return the node reached.
 
     The shares are equal; where they cannot be, the first searches get one rollout more.
@@ -239,13 +257,13 @@ def decide(levels, steps, payoff, tree, ply, number, rollouts, exploration, stre
     for step in range(steps):
         level = ply * steps + step
         share = rollouts // steps + (1 if step < rollouts % steps else 0)
-        choice = search(levels, payoff, tree, level, number, share, exploration, stream)
+        choice = search(levels, payoff, tree, reading, level, number, share, exploration, stream)
         number = number * levels.choices[level] + choice
     return number
 
 
 @kernel
-def play_games(kind, parameters, first, second, plies, rollouts, exploration, streams, payoffs):
+def play_games(kind, parameters, first, second, reading, plies, rollouts, exploration, streams, payoffs):
     """Play games between two ways to see them.
 
     Args:
@@ -253,6 +271,7 @@ def play_games(kind, parameters, first, second, plies, rollouts, exploration, st
         parameters: [G, P] float64, the payoff of each game.
         first: `Levels` of the player who moves first.
         second: of the other; both come from `make_levels` with splits of the same product and the same plies.
+        reading: `Reading` of both players.
         plies: moves of a game.
         rollouts: for each move, at least as many as a move has steps.
         exploration: the constant of the search.
@@ -266,5 +285,7 @@ def play_games(kind, parameters, first, second, plies, rollouts, exploration, st
         for ply in range(plies):
             levels, tree = (first, trees[0]) if ply % 2 == 0 else (second, trees[1])
             steps = levels.choices.shape[0] // plies
-            number = decide(levels, steps, payoff, tree, ply, number, rollouts, exploration, streams[game])
+            number = decide(
+                levels, steps, payoff, tree, reading, ply, number, rollouts, exploration, streams[game]
+            )
         payoffs[game] = worth(payoff, number)
