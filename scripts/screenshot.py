@@ -1,8 +1,9 @@
-"""Take a picture of TensorBoard's "start here" page with a headless browser.
+"""Take pictures with a headless browser: of TensorBoard's "start here" page, or of the studio.
 
     python scripts/screenshot.py checkpoints/tictactoe start_here.png
+    python scripts/screenshot.py studio docs --run connect_four_quick
 
-Needs Chromium or Chrome on the PATH.
+Needs Chromium or Chrome on the PATH; the studio's pictures need playwright too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from studio_pictures import take
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 PAGE = "#custom_scalars&_smoothingWeight=0"  # no smoothing: there are few points
@@ -143,13 +146,19 @@ def take_picture(browser: str, address: str, picture: Path, width: int, height: 
 def main() -> int:
     """Take the picture that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("logdir", type=Path, help="folder of a run, such as checkpoints/tictactoe")
-    parser.add_argument("picture", type=Path, help="PNG file to write")
+    parser.add_argument("logdir", type=Path, help="folder of a run, such as checkpoints/tictactoe, or studio")
+    parser.add_argument("picture", type=Path, help="PNG file to write; of the studio, a folder")
+    parser.add_argument("--run", default="connect_four_quick", help="studio: a run of Connect Four")
+    parser.add_argument("--folder", type=Path, default=Path(), help="studio: holds checkpoints and data")
     parser.add_argument("--width", type=int, default=1480, help="of the window, in pixels")
     parser.add_argument("--height", type=int, default=800, help="of the window, in pixels")
     arguments = parser.parse_args()
     try:
         browser = find_browser()
+        if arguments.logdir == Path("studio"):
+            arguments.picture.mkdir(parents=True, exist_ok=True)
+            print(*take(browser, arguments.run, arguments.folder, arguments.picture), sep="\n")
+            return 0
         if not arguments.logdir.is_dir():
             raise Missing(
                 f"There is no folder {arguments.logdir}; name one of a run, such as checkpoints/tictactoe."

@@ -21,14 +21,17 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 WITH_COMMANDS = [
     "README.md",
-    *(f"docs/{name}.md" for name in ("architecture", "files", "metrics", "players", "trace", "training")),
+    *(
+        f"docs/{name}.md"
+        for name in ("architecture", "files", "metrics", "players", "studio", "trace", "training")
+    ),
 ]
 TOY = (
     "network.blocks=1 network.channels=4 search.num_simulations=4 selfplay.games=16 train.batch_size=16"
     " train.epochs=1 evaluate.games=4 device=cpu"
 )
-# Their exit status says something about the player, which is not trained here.
-STATUSES = {"azero correctness": {0, 1}, "azero doctor": {0, 1}}
+# These say something about the player, which is not trained here; the studio runs until Ctrl-C.
+STATUSES = {"azero correctness": {0, 1}, "azero doctor": {0, 1}, "azero studio": {130}}
 
 PYTHON = f"""#!/usr/bin/env bash
 case "$*" in
@@ -36,6 +39,7 @@ case "$*" in
   "-m azero"[.\\ ]@(loop|initialize|selfplay|train|evaluate|estimate)*)
     case "$*" in *cycles=*) size="{TOY}" ;; *) size="{TOY} cycles=1" ;; esac
     exec {sys.executable} "$@" $size ;;
+  "-m azero studio"*) timeout --preserve-status --signal=INT 20 {sys.executable} "$@" open=false port=0 ;;
   "-m pytest"*) exec {sys.executable} "$@" --collect-only --quiet -p no:cacheprovider ;;
   *) exec {sys.executable} "$@" ;;
 esac

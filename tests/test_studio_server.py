@@ -177,6 +177,10 @@ def test_an_analysis_is_streamed_stopped_continued_and_read_below_the_root(tmp_p
                 socket, lambda message: message["type"] == "analysis" and message["simulations"] == 200_000
             )
         assert first["simulations"] <= last["simulations"] and last["by"] == "UCT"
+        with stream(client, table) as socket:  # a page that is loaded anew sees what was found
+            assert (
+                read_until(socket, lambda message: message["type"] == "analysis", 2)["moves"] == last["moves"]
+            )
         visits = [move["visits"] for move in last["moves"]]
         assert visits == sorted(visits, reverse=True) and sum(visits) == 200_000
         best = last["moves"][0]
@@ -297,7 +301,7 @@ WRONG = [
     ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="none")]}, "none"),
     ("/api/tables", {"moves": ["9"]}, "is not a move of tictactoe"),
     ("/api/tables", {"moves": ["4"] * 10}, "at most 9 moves"),
-    ("/api/tables", {"moves": ["4", "4"]}, "4 is not legal: the rules forbid it here."),
+    ("/api/tables", {"moves": ["4", "4"]}, "4 is not legal: a piece is there."),
     ("/move", {"move": "z"}, "is not a move of tictactoe"),
     ("/move", {"action": 9}, "is not a move"),
     ("/move", {"action": True}, "is not a move"),

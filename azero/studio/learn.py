@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
@@ -49,7 +50,8 @@ def search_of(studio: Studio, game: Game, kind: str, run: str | None) -> UctSett
     from azero.champion.load import load_trained
 
     trained = load_trained(studio.config, check_run_name(run), 1, game)
-    return MctsSettings(chosen_kind(trained.search, kind, False), trained.inference)
+    search = replace(trained.search, solver=False)  # a proof would end the example at once
+    return MctsSettings(chosen_kind(search, kind, False), trained.inference)
 
 
 def routes(studio: Studio) -> list[Route]:

@@ -37,6 +37,7 @@ from azero.run.run import Run
 MOST_PLAYERS = 8  # kept ready
 MOST_SIMULATIONS = 200_000  # of one search; a tree of Go then takes 300 MB
 MOST_SECONDS = 60.0
+ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 NICE = 10  # a run that trains goes before the studio's searches
 LOOK_SECONDS = 0.1  # between two reports of a search
 
@@ -183,7 +184,10 @@ class Pool:
             raise UserError(f"{str(name)[:20]} cannot analyse; choose auto, pv_mcts or uct.")
         options: dict[str, Any] = {"num_simulations": asked.get("simulations", 10_000)}
         if name == "pv_mcts":
-            options |= {key: asked[key] for key in ("run", "cycle", "kind") if asked.get(key)}
+            options |= {
+                "kind": ANYTIME,
+                **{key: asked[key] for key in ("run", "cycle", "kind") if asked.get(key)},
+            }
         cycle = options.pop("cycle", 0)
         spec = PlayerSpec(name, name, options)
         check_bounds(spec)

@@ -97,6 +97,7 @@ class Table:
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: Analysis | None = None
         self.to_review: list[Node] = []
+        self.latest: tuple[Node, Insight, str, float] | None = None  # what a search has found last
         self.watchers: set[asyncio.Queue[dict[str, Any]]] = set()
         self.stop = threading.Event()  # of the search under way
         self.work: asyncio.Task[None] | None = None
@@ -375,6 +376,7 @@ class Table:
         def send(insight: Insight, per_second: float) -> None:
             if insight.visits >= min(50, REVIEW_SIMULATIONS):
                 self.note_value(node, insight)
+            self.latest = (node, insight, by, per_second)
             if node is self.tree.current and self.watchers:
                 self.send(self.analysis_json(node, insight, by, per_second))
 
@@ -521,6 +523,8 @@ class Table:
             raise Refused(429, f"{MOST_WATCHERS} pages look at this game already.")
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING_MESSAGES)
         queue.put_nowait({"type": "table", "table": self.to_json()})
+        if self.latest and self.latest[0] is self.tree.current:
+            queue.put_nowait(self.analysis_json(*self.latest))
         self.watchers.add(queue)
         return queue
 
