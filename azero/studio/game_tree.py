@@ -29,6 +29,7 @@ class Node:
         value: what a search or the rules found, for the player who moves first in the game; None: unknown.
         comment: of the file that the game was read from.
         children: continuations, the main one first.
+        judged: what the search that found `value` says of its moves, for the player to move.
     """
 
     number: int
@@ -38,6 +39,7 @@ class Node:
     value: float | None = None
     comment: str = ""
     children: list[Node] = field(default_factory=list)
+    judged: dict[int, float] = field(default_factory=dict)
 
 
 class GameTree:
@@ -182,11 +184,17 @@ class GameTree:
             doomed += gone.children
 
     def loss(self, node: Node) -> float | None:
-        """Return how much value the move to a node gave away, for who made it; None: unknown."""
-        if node.parent is None or node.value is None or node.parent.value is None:
+        """Return how much value the move to a node gave away, for who made it; None: unknown.
+
+        The search before the move compares it with the best one. Two searches would count every change of
+        mind, and a search of random games favours whoever moves. They are compared only if the first one
+        hardly looked at the move.
+        """
+        if node.parent is None or node.parent.value is None:
             return None
         sign = 1.0 if self.mover(node.parent) == 0 else -1.0
-        return max(0.0, sign * (node.parent.value - node.value))
+        after = node.parent.judged.get(node.action, None if node.value is None else sign * node.value)
+        return None if after is None else max(0.0, sign * node.parent.value - after)
 
     def cell(self, node: Node, action: int) -> int | None:
         """Return the cell where an action at a node puts its piece; None: there is none, or no board."""

@@ -33,6 +33,8 @@ MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 REVIEW_SIMULATIONS = 200
+LEAST_JUDGED = 50  # a move with a fiftieth of the simulations is compared with the best one
+REVIEW_ROLLOUTS = 5_000  # of a review without a network: a random game says little
 ANALYSIS_KEYS = {"player": str, "run": str, "cycle": int, "simulations": int, "kind": str}
 KINDS = {str: "word", int: "whole number"}
 T = TypeVar("T")
@@ -323,7 +325,10 @@ class Table:
             str(self.game.options),
             str(asked),
         ):
-            search = await self.in_thread(lambda: self.tables.pool.search(self.game, asked)[0])
+            search, title = await self.in_thread(lambda: self.tables.pool.search(self.game, asked))
+            if title == "UCT":
+                more = {**asked, "simulations": REVIEW_ROLLOUTS}
+                search, _ = await self.in_thread(lambda: self.tables.pool.search(self.game, more))
             self.tables.reviewer = (
                 (self.game.name, str(self.game.options), str(asked)),
                 search,
@@ -336,18 +341,23 @@ class Table:
             with lock:
                 search.begin(node.state, banned)
                 while search.grow(LOOK_SECONDS):
-                    pass
+                    if self.stop.is_set():
+                        return None
                 return search.read()
 
         if (insight := await self.in_thread(value)) is not None:
             self.note_value(node, insight)
             self.send_table()
+        else:
+            self.to_review.insert(0, node)
 
     def note_value(self, node: Node, insight: Insight) -> None:
         """Keep what a search found a node worth: the value of its best move."""
         best = next((move for move in insight.moves if move.action == insight.best), None)
         if best is not None and best.visits and not self.tree.is_over(node):
             node.value = best.value if self.tree.mover(node) == 0 else -best.value
+            enough = insight.visits / LEAST_JUDGED
+            node.judged = {move.action: move.value for move in insight.moves if move.visits >= enough}
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, computed in a thread; a note says when it has to compile."""
