@@ -2,7 +2,7 @@
 
 import { el, svg } from "./api.js";
 
-const EDGE = { left: 44, right: 12, top: 8, bottom: 22 }; // pixels around a plot
+const EDGE = { left: 50, right: 12, top: 8, bottom: 22 }; // pixels around a plot
 const STYLES = 6; // colours with dashes, series-0 to series-5 in studio.css
 const SWINGS = 3; // the largest losses that a value graph marks
 const LOSSES = [["blunder", 0.5], ["mistake", 0.2], ["slip", 0.05]]; // from that loss of value on

@@ -3,7 +3,7 @@
 import { attempt, button, el, get, post } from "./api.js";
 import { makeBoard } from "./board.js";
 import { lineChart, shortNumber } from "./chart.js";
-import { playAddress } from "./replay.js";
+import { addressOf, pathOf, playAddress, quiet, stateChip } from "./parts.js";
 import { ask, gameChooser } from "./sides.js";
 
 const POLL = 1000; // milliseconds between two questions about a run
@@ -12,16 +12,13 @@ const AT_WORK = ["starting", "training", "stopping"];
 /** Return how charts write a value of a unit. */
 export const formatOf = (unit) => unit === "%" ? (value) => `${shortNumber(100 * value)} %` : shortNumber;
 
-/** Return a chip that says what a run is doing. */
-export const stateChip = (state) => el("span", { class: `chip ${state}` }, state);
-
 /** Ask whether to delete a run, with what goes; return whether it is gone. */
 export async function deleteRun(name) {
-  const { folders } = await post(`/runs/${encodeURIComponent(name)}/delete`);
+  const { folders } = await post(`${pathOf(name)}/delete`);
   const content = [el("p", {}, "These folders go, with its networks, its games and its curves:"),
     el("ul", {}, folders.map(({ path, size }) => el("li", {}, el("code", {}, path), ` ${size}`)))];
   if (!await ask(`Delete run ${name}?`, content, "Delete")) return false;
-  await post(`/runs/${encodeURIComponent(name)}/delete`, { confirm: true });
+  await post(`${pathOf(name)}/delete`, { confirm: true });
   return true;
 }
 
@@ -30,7 +27,7 @@ export async function goOn(name) {
   const minutes = el("input", { type: "number", min: 0, step: "any", placeholder: "as long again" });
   const content = el("label", { class: "field" }, el("span", {}, "more minutes"), minutes);
   if (!await ask(`Go on with run ${name}`, content, "Go on")) return false;
-  await post(`/runs/${encodeURIComponent(name)}/go_on`, minutes.value ? { minutes: Number(minutes.value) } : {});
+  await post(`${pathOf(name)}/go_on`, minutes.value ? { minutes: Number(minutes.value) } : {});
   return true;
 }
 
@@ -38,11 +35,12 @@ export async function goOn(name) {
 export function showCurves(element, runs) {
   const titles = [...new Set(runs.flatMap(({ curves }) => curves.map(({ title }) => title)))];
   const charts = titles.map((title) => {
-    const [first] = runs.flatMap(({ curves }) => curves.filter((each) => each.title === title));
-    const series = runs.flatMap(({ name, curves }) => (curves.find((each) => each.title === title)?.series ?? [])
-      .slice(0, runs.length > 1 ? 1 : undefined).map((line) => runs.length > 1 ? { ...line, name } : line));
-    const box = el("div", { class: "card" });
-    return { box, options: { series, xLabel: "cycle", yLabel: title, format: formatOf(first.unit), height: 170 } };
+    const found = runs.flatMap(({ name, curves }) => curves.filter((each) => each.title === title)
+      .map((curve) => ({ name, ...curve })));
+    const [{ series: lines, unit }] = found, box = el("div", { class: "card" });
+    const series = runs.length > 1 ? found.map((curve) => ({ ...curve.series[0], name: curve.name })) : lines;
+    const format = formatOf(unit);
+    return { box, options: { series, xLabel: "cycle", yLabel: title, format, height: 170 } };
   });
   element.replaceChildren(...charts.map(({ box }) => box));
   const drawn = charts.map(({ box, options }) => lineChart(box, options));
@@ -54,13 +52,15 @@ async function startForm(shown) {
   const { recipes, games } = await get("/games");
   const own = games.find((game) => game.own);
   const what = el("select", { "aria-label": "What to train", onchange: choose },
-    el("optgroup", { label: "Recipes" }, recipes.map(({ name }) =>
-      el("option", { value: name, selected: name === (own ? "" : shown ?? "tictactoe") }, name.replaceAll("_", " ")))),
-    el("optgroup", { label: "Without a recipe" }, el("option", { value: "", selected: Boolean(own) }, "any game…")));
+    el("optgroup", { label: "Recipes" }, recipes.map(({ name }) => el("option", { value: name,
+      selected: name === (own ? "" : shown ?? "tictactoe") }, name.replaceAll("_", " ")))),
+    el("optgroup", { label: "Without a recipe" },
+      el("option", { value: "", selected: Boolean(own) }, "any game…")));
   const chooser = gameChooser(games, own?.name ?? "hex5");
-  const about = el("p", { class: "quiet" });
+  const about = quiet();
   const minutes = el("input", { type: "number", min: 0, step: "any", inputmode: "decimal" });
-  const name = el("input", { type: "text", placeholder: "chosen for you", maxlength: 64, autocomplete: "off" });
+  const name = el("input", { type: "text", placeholder: "chosen for you", maxlength: 64 });
+  const labelled = (text, input) => el("label", { class: "field" }, el("span", {}, text), input);
   const forecast = el("pre", { class: "terminal", hidden: true });
   const asked = () => ({ ...(what.value ? { recipe: what.value } : chooser.value()),
     ...(minutes.value ? { minutes: Number(minutes.value) } : {}) });
@@ -75,7 +75,7 @@ async function startForm(shown) {
     event.preventDefault();
     attempt(async () => {
       const { run } = await post("/train", { ...asked(), ...(name.value ? { name: name.value } : {}) });
-      location.hash = `#/train?${new URLSearchParams({ run })}`;
+      location.hash = addressOf("train", { run });
     });
   };
   const estimate = el("button", { type: "button", onclick: async () => {
@@ -89,34 +89,37 @@ async function startForm(shown) {
   } }, "How long will it take?");
   choose();
   return el("form", { class: "card start", onsubmit: begin }, el("h2", {}, "Train"),
-    el("label", { class: "field" }, el("span", {}, "recipe"), what), about, chooser.element,
-    el("div", { class: "fields" }, el("label", { class: "field" }, el("span", {}, "minutes, at most"), minutes),
-      el("label", { class: "field" }, el("span", {}, "name of the run"), name)),
-    el("div", { class: "buttons" }, el("button", { class: "primary" }, "Start training"), estimate), forecast);
+    labelled("recipe", what), about, chooser.element,
+    el("div", { class: "fields" }, labelled("minutes, at most", minutes), labelled("name of the run", name)),
+    el("div", { class: "buttons" }, el("button", { class: "primary" }, "Start training"), estimate),
+    forecast);
 }
 
 /** Watch a run in an element; return a function that ends it. */
 function watch(element, name) {
-  const path = `/runs/${encodeURIComponent(name)}`;
-  const chip = el("span"), title = el("h2", {}, name), stats = el("p", { class: "quiet" });
+  const path = pathOf(name);
+  const chip = el("span"), title = el("h2", {}, name), stats = quiet();
   const says = el("p", { class: "quiet", "aria-live": "polite" });
   const bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the stage" });
   const boards = el("div", { class: "live-boards" }), boardsTitle = el("h2", {}, "Games");
   const curves = el("div", { class: "charts" }), findings = el("ul", { class: "findings" });
   const lines = el("pre", { class: "terminal", tabindex: "0" });
-  const terminal = el("details", { class: "card", open: true }, el("summary", {}, "What the terminal would show"), lines);
+  const terminal = el("details", { class: "card", open: true },
+    el("summary", {}, "What the terminal would show"), lines);
   const act = (work) => attempt(work).then(poll);
-  const stop = button("Stop: finish what is in hand and save", "pause", () => act(() => post(`${path}/stop`)), { text: "Stop" });
+  const stop = button("Stop: finish what is in hand and save", "pause", () => act(() => post(`${path}/stop`)),
+    { text: "Stop" });
   const more = button("Go on", "play", () => act(() => goOn(name)), { text: "Go on" });
   const play = el("a", { class: "button primary-link", hidden: true }, "Play against it");
   const remove = button("Delete", "trash", () => attempt(async () => {
     if (await deleteRun(name)) location.hash = "#/train";
   }));
-  const doctor = el("section", { class: "card", hidden: true }, el("h2", {}, "What the doctor says"), findings);
+  const doctor = el("section", { class: "card", hidden: true },
+    el("h2", {}, "What the doctor says"), findings);
   const games = el("section", { class: "card", hidden: true }, boardsTitle, boards);
   element.replaceChildren(
     el("section", { class: "card progress" }, el("header", {}, title, chip, play, stop, more,
-      el("a", { class: "button", href: `#/runs?${new URLSearchParams({ run: name })}` }, "Details"), remove),
+      el("a", { class: "button", href: addressOf("runs", { run: name }) }, "Details"), remove),
     bar, says, stats), games, curves, doctor, terminal);
   let timer, closed = false, finished = -1, small = [], kind = "", close = () => {};
 
@@ -127,14 +130,16 @@ function watch(element, name) {
     more.hidden = remove.hidden = working || live.state === "busy";
     play.hidden = !live.champion;
     if (live.game) play.href = playAddress({ ...live, moves: [], against: name });
-    const of = live.cycles && live.cycle ? `cycle ${live.cycle}${live.cycles < 1000 ? ` of ${live.cycles}` : ""}` : "";
-    const done = live.total ? `${live.done.toLocaleString("en")} of ${live.total.toLocaleString("en")} ${live.unit}` : "";
+    const cycle = live.cycle && `cycle ${live.cycle}${live.cycles < 1000 ? ` of ${live.cycles}` : ""}`;
+    const [count, total] = [live.done, live.total].map((each) => each?.toLocaleString("en"));
+    const done = live.doing || (live.total && `${count} of ${total} ${live.unit}`);
     bar.hidden = !working;
     if (live.total && !live.doing) bar.value = Math.min(1, live.done / live.total);
     else bar.removeAttribute("value");
-    says.textContent = working && live.stage ? [of, live.stage, live.doing || done, live.left].filter(Boolean).join(" · ")
-      : live.state === "starting" ? "It starts; the first time this compiles for a minute." : live.sentence ||
-        (live.cycles_done ? `${live.cycles_done} cycles are finished.` : "");
+    const now = [cycle, live.stage, done, live.left].filter(Boolean).join(" · ");
+    says.textContent = working && live.stage ? now
+      : live.state === "starting" ? "It starts; the first time this compiles for a minute."
+        : live.sentence || `${live.cycles_done ?? 0} cycles are finished.`;
     stats.textContent = working ? (live.stats ?? []).join(" · ") : "";
     showBoards(live);
     const text = live.lines.join("\n");
@@ -153,7 +158,8 @@ function watch(element, name) {
   function showBoards(live) {
     games.hidden = !live.boards?.length;
     if (games.hidden) return;
-    boardsTitle.textContent = live.in_flight ? "Games of self-play, as they are played" : "Newest games of self-play";
+    boardsTitle.textContent = live.in_flight ? "Games of self-play, as they are played"
+      : "Newest games of self-play";
     if (kind !== JSON.stringify(live.board) || small.length < live.boards.length) {
       kind = JSON.stringify(live.board);
       small.forEach((board) => board.close?.());
@@ -170,7 +176,8 @@ function watch(element, name) {
     close();
     close = showCurves(curves, [run]);
     doctor.hidden = !said.findings.length;
-    findings.replaceChildren(...said.findings.map(({ about, sentence }) => el("li", {}, el("b", {}, about), ` ${sentence}`)));
+    findings.replaceChildren(...said.findings.map(({ about, sentence }) =>
+      el("li", {}, el("b", {}, about), ` ${sentence}`)));
   }
 
   async function poll() {
@@ -197,12 +204,13 @@ export async function mount(page, parameters) {
   const name = parameters.run ?? working[0]?.name;
   const view = el("div", { class: "watched" });
   const others = working.filter((each) => each.name !== name).map((each) =>
-    el("a", { class: "button", href: `#/train?${new URLSearchParams({ run: each.name })}` }, each.name, stateChip(each.state)));
+    el("a", { class: "button", href: addressOf("train", { run: each.name }) }, each.name,
+      stateChip(each.state)));
   const form = await startForm(runs.find((run) => run.name === name)?.recipe || undefined);
-  page.append(el("div", { class: "workshop" },
-    el("div", { class: "stack" }, form, others.length ? el("section", { class: "card stack" },
-      el("h2", {}, "Also training"), others) : null), view));
+  page.append(el("div", { class: "workshop" }, el("div", { class: "stack" }, form, others.length > 0 &&
+    el("section", { class: "card stack" }, el("h2", {}, "Also training"), others)), view));
   if (name) return watch(view, name);
-  view.append(el("p", { class: "sorry" }, "Choose a recipe and start. Tic-tac-toe takes about a minute and becomes perfect."));
-  return () => {};
+  const first = "Choose a recipe and start. Tic-tac-toe takes about a minute and becomes perfect.";
+  view.append(el("p", { class: "sorry" }, first));
+  return undefined;
 }

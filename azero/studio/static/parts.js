@@ -1,0 +1,74 @@
+// What the pages Train, Runs and Matches share: addresses, tables, lists of games and their replay.
+
+import { button, el } from "./api.js";
+import { makeBoard } from "./board.js";
+import { valueGraph } from "./chart.js";
+
+/** Return the address of a page of the studio. */
+export const addressOf = (page, query) => `#/${page}?${new URLSearchParams(query)}`;
+
+/** Return the path of a run for requests. */
+export const pathOf = (run) => `/runs/${encodeURIComponent(run)}`;
+
+/** Return the address that opens a game on the page Play. */
+export function playAddress({ game, options = {}, moves = [], against }) {
+  const pairs = Object.entries(options).map((pair) => pair.join(":")).join(",");
+  const query = Object.entries({ game, options: pairs, moves: moves.join("."), against });
+  return addressOf("play", query.filter(([, text]) => text));
+}
+
+/** Return a text that stays in the background. */
+export const quiet = (...text) => el("p", { class: "quiet" }, ...text);
+
+/** Return a card with a title; `beside` stands in its first line. */
+export const card = (title, beside, ...content) =>
+  el("section", { class: "card" }, el("header", {}, el("h2", {}, title), beside), ...content);
+
+/** Return a chip that says what a run or a match is doing. */
+export const stateChip = (state) => el("span", { class: `chip ${state}` }, state);
+
+/** Return a table that scrolls where it is too wide. */
+export const table = (head, rows) => el("div", { class: "wide" }, el("table", {},
+  el("thead", {}, el("tr", {}, head.map((cell) => el("th", { scope: "col" }, cell)))),
+  el("tbody", {}, rows.map((cells) => el("tr", {}, cells.map((cell) => el("td", {}, cell)))))));
+
+/** Return a button for each game: its number of moves, in the winner's colour. open(number) on a click. */
+export const gameButtons = (games, open) => games.map(({ number, plies, outcome }) => el("button", {
+  type: "button", class: `game ${outcome > 0 ? "first" : outcome < 0 ? "second" : ""}`,
+  title: outcomeText(outcome), "aria-label": `Game ${number}, ${plies} moves, ${outcomeText(outcome)}`,
+  onclick: () => open(number) }, plies));
+
+/** Return who won, in words. */
+export function outcomeText(outcome, players = ["the first player", "the second player"], resigned = false) {
+  if (!outcome) return outcome === 0 ? "draw" : "not finished";
+  return `${players[outcome > 0 ? 0 : 1]} won${resigned ? " by resignation" : ""}`;
+}
+
+/** Show a game with its positions in an element; return a function that ends it. */
+export function showReplay(element, game, title) {
+  const holder = el("div", { class: "replay-board" }), graph = el("div");
+  const count = el("output", { class: "quiet" });
+  let at = 0;
+  const known = game.values.filter((value) => value !== null).length > 1;
+  const show = (ply) => {
+    at = Math.max(0, Math.min(game.positions.length - 1, ply));
+    board.show(game.positions[at], false);
+    values?.update({ current: at });
+    const value = game.values[at];
+    count.textContent = `move ${at} of ${game.positions.length - 1}${at ? `: ${game.moves[at - 1]}` : ""}` +
+      (value === null ? "" : `, ${Math.round(50 + 50 * value)} % for the first player`);
+  };
+  const shown = card(title, el("a", { class: "button", href: playAddress(game) }, "Open in Play"),
+    quiet(`${outcomeText(game.outcome, game.players, game.resigned)}, ${game.moves.length} moves` +
+      (game.opening ? `, ${game.opening} of them random at the start` : "")), holder, graph,
+    el("div", { class: "buttons middle" }, button("To the start", "first", () => show(0)),
+      button("Back", "back", () => show(at - 1)), count, button("Forward", "next", () => show(at + 1)),
+      button("To the end", "last", () => show(Infinity))));
+  shown.classList.add("replay");
+  element.replaceChildren(shown);
+  const board = makeBoard(holder, game.board, { label: `${title}, position` });
+  const values = known ? valueGraph(graph, { values: game.values, onPick: show, height: 70 }) : null;
+  show(game.positions.length - 1);
+  element.scrollIntoView({ block: "nearest" });
+  return () => { values?.close(); board.close?.(); };
+}
