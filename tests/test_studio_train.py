@@ -132,8 +132,10 @@ def test_a_match_is_started_and_fills_its_table(page: Any) -> None:
     page.get_by_label("Games of each pair").fill("4")
     page.get_by_label("Num simulations").first.fill("4")
     page.get_by_role("button", name="Start match").click()
-    page.locator(".chip.finished").first.wait_for()
-    page.locator(".pairing").get_by_text("95 % interval").wait_for()
+    page.wait_for_url("**/*id=*")
+    match = page.locator(".watched", has_text=f"match {int(page.url.rpartition('=')[2])}")
+    match.locator(".chip.finished").wait_for()
+    match.locator(".pairing").get_by_text("95 % interval").wait_for()
     assert page.locator("button.game").count() == 4
     page.locator("button.game").first.click()
     page.locator(".replay svg.board").wait_for()
