@@ -45,14 +45,14 @@ function starLines(count) {
 const hole = ([x, y], r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 
 /** Return what lies under the stones and what lies over them: the board without pieces. */
-function face(board, { place, centre, corner, outline, size: [w, h] }) {
-  const { kind, columns, rows, by_column: byColumn } = board;
+function face({ kind, columns, rows, by_column: byColumn }, { place, centre, corner, outline, size }) {
+  const [w, h] = size;
   const cells = [...Array(columns.length * rows.length).keys()];
   if (byColumn) {
-    const panel = `M-8 0q0 -8 8 -8h${w}q8 0 8 8v${h}q0 8 -8 8h${-w}q-8 0 -8 -8z`;
+    const d = [`M-8 0q0 -8 8 -8h${w}q8 0 8 8v${h}q0 8 -8 8h${-w}q-8 0 -8 -8z`,
+      ...cells.map((cell) => hole(centre(cell), 41))].join("");
     return [[svg("rect", { class: "hole", x: 0, y: 0, width: w, height: h })],
-      [svg("path", { class: "frame", "fill-rule": "evenodd",
-        d: panel + cells.map((cell) => hole(centre(cell), 41)).join("") })]];
+      [svg("path", { class: "frame", "fill-rule": "evenodd", d })]];
   }
   const tiles = (gap) => cells.map((cell) => svg("path", { class: "tile", d: outline(cell, gap) }));
   if (kind === "squares") return [tiles(2.5), []];
@@ -86,24 +86,20 @@ function face(board, { place, centre, corner, outline, size: [w, h] }) {
 function labels({ kind, columns, rows }, { place, size: [, h] }, font) {
   const at = (x, y, text) => svg("text", { x, y, dy: "0.35em", "font-size": font }, text);
   const [slant, edge] = kind === "hexagons" ? [S / 4, S * 0.1] : [0, 0];
-  return [
-    ...rows.map((name, row) => at(place(row, 0)[0] - S / 2 - edge - font * 0.9, place(row, 0)[1], name)),
-    ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, h + edge / 2 + font * 0.9, name)),
-  ];
+  const below = h + edge / 2 + font * 0.9, before = S / 2 + edge + font * 0.9;
+  return [...rows.map((name, row) => at(place(row, 0)[0] - before, place(row, 0)[1], name)),
+    ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, below, name))];
 }
+
+/** Return a cell's name, its column and row. */
+const nameOf = ({ columns, rows }, cell) =>
+  `${columns[cell % columns.length]}${rows[Math.floor(cell / columns.length)]}`;
 
 /** Return the action that a click on each cell plays: the one named as the cell, or the only one there. */
 export function actionsOfCells(board, moves) {
-  const named = new Map();
-  for (const move of moves) {
-    if (move.cell === null) continue;
-    named.set(move.cell, [...(named.get(move.cell) ?? []), move]);
-  }
-  const width = board.columns?.length ?? 1;
   const chosen = new Map();
-  for (const [cell, here] of named) {
-    const name = `${board.columns[cell % width]}${board.rows[Math.floor(cell / width)]}`;
-    const move = here.find((each) => each.move === name) ?? (here.length === 1 ? here[0] : null);
+  for (const [cell, here] of Map.groupBy(moves.filter((move) => move.cell !== null), (move) => move.cell)) {
+    const move = here.length === 1 ? here[0] : here.find((each) => each.move === nameOf(board, cell));
     if (move) chosen.set(cell, move.action);
   }
   return chosen;
@@ -141,7 +137,6 @@ export function makeBoard(element, board, options = {}) {
   let shares = new Map(), written = new Map();
   const stones = new Map(); // cell -> {mark, node}
   const cells = []; // the elements that take clicks and focus
-  const nameOf = (cell) => `${board.columns[cell % width]}${board.rows[Math.floor(cell / width)]}`;
   const mover = () => PLAYERS[position.to_play + 1];
 
   function stone(cell, player, extra = "") {
@@ -152,11 +147,8 @@ export function makeBoard(element, board, options = {}) {
   }
 
   /** Return the cell that a click on this cell means: in a column, where the piece will lie. */
-  function target(cell) {
-    if (!board.by_column || cell === null) return cell;
-    const column = [...actions.keys()].find((each) => each % width === cell % width);
-    return column ?? cell;
-  }
+  const target = (cell) => !board.by_column || cell === null ? cell
+    : [...actions.keys()].find((each) => each % width === cell % width) ?? cell;
 
   function point(cell) {
     const aim = cell === null ? null : target(cell);
@@ -191,11 +183,7 @@ export function makeBoard(element, board, options = {}) {
   };
 
   function listen() {
-    root.addEventListener("pointerdown", (event) => {
-      if (event.button > 0) return;
-      pressed = cellAt(event);
-      point(pressed);
-    });
+    root.addEventListener("pointerdown", (event) => event.button > 0 || point(pressed = cellAt(event)));
     root.addEventListener("pointermove", (event) => point(cellAt(event)));
     root.addEventListener("pointerleave", () => point(null));
     root.addEventListener("pointercancel", () => { pressed = null; point(null); });
@@ -251,15 +239,15 @@ export function makeBoard(element, board, options = {}) {
 
   function drawStones() {
     const fresh = position.marks.filter((mark, cell) => mark && stones.get(cell)?.mark !== mark).length;
-    const moving = fresh > 0 && stones.size > 0 && Math.abs(fresh) < Math.max(3, position.marks.length / 3);
+    const moving = !small && (fresh === 1 || (stones.size > 0 && fresh < position.marks.length / 3));
     position.marks.forEach((mark, cell) => {
       const old = stones.get(cell);
       if ((old?.mark ?? 0) === mark) return;
       old?.node.remove();
       stones.delete(cell);
       if (!mark) return;
-      const how = !moving && fresh > 1 ? "" : board.by_column ? "fall" : old ? "turn" : "arrive";
-      const node = stone(cell, PLAYERS[mark], small ? "" : how);
+      const how = !moving ? "" : board.by_column ? "fall" : old ? "turn" : "arrive";
+      const node = stone(cell, PLAYERS[mark], how);
       if (how === "fall") node.style.setProperty("--fall", `${-(Math.floor(cell / width) + 1) * S}px`);
       layers.stones.append(node);
       stones.set(cell, { mark, node });
@@ -268,16 +256,12 @@ export function makeBoard(element, board, options = {}) {
   }
 
   function describe() {
-    const symbols = board.symbols ?? [".", "X", "O"];
-    const primary = new Set(actions.keys());
     cells.forEach((hit, cell) => {
-      const mark = position.marks[cell];
-      const words = [nameOf(cell), mark ? symbols[mark] : "empty"];
-      if (primary.has(cell)) words.push("can be played");
+      const mark = position.marks[cell], words = [nameOf(board, cell), mark ? board.symbols[mark] : "empty"];
+      if (actions.has(cell)) words.push("can be played");
       if (cell === position.last) words.push("last move");
-      const text = words.join(", ");
-      if (hit.getAttribute("aria-label") !== text) hit.setAttribute("aria-label", text);
-      hit.classList.toggle("can", active && primary.has(target(cell)));
+      hit.setAttribute("aria-label", words.join(", "));
+      hit.classList.toggle("can", active && actions.has(target(cell)));
     });
   }
 
@@ -311,9 +295,8 @@ export function makeBoard(element, board, options = {}) {
 
   function drawNumbers() {
     layers.numbers.replaceChildren();
-    const pixels = (root.getBoundingClientRect().width / box[2]) * S;
-    const high = (root.getBoundingClientRect().height / box[3]) * S;
-    const cell = Math.min(pixels, high || pixels);
+    const drawn = root.getBoundingClientRect();
+    const cell = Math.min(drawn.width / box[2], drawn.height / box[3]) * S; // pixels
     if (cell < SMALLEST || !written.size) return;
     const most = cell < 42 ? 1 : cell < 68 ? 2 : 3;
     const size = (Math.max(9.5, Math.min(24, cell * 0.22)) * S) / cell;
@@ -321,7 +304,7 @@ export function makeBoard(element, board, options = {}) {
       const lines = written.get(action)?.slice(0, most);
       if (!lines || position.marks[at]) continue;
       const [x, y] = layout.centre(at);
-      const rise = ((lines.length - 1) * size * 0.86 * 1.05) / 2;
+      const rise = (lines.length - 1) * size * 0.45;
       layers.numbers.append(...lines.map((line, i) => svg("text", { class: i ? "minor" : "major", x,
         y: y - rise + i * size * 0.92, dy: "0.35em", "font-size": i ? size * 0.76 : size }, line)));
     }
@@ -337,27 +320,16 @@ export function makeBoard(element, board, options = {}) {
       position = { last: null, moves: [], ...shown };
       actions = actionsOfCells(board, position.moves);
       active = canPlay;
-      shares = new Map();
-      written = new Map();
+      [shares, written] = [new Map(), new Map()];
       root.classList.toggle("active", active && Boolean(onMove));
-      drawStones();
       this.ghosts([], 0);
       layers.badges.replaceChildren();
-      drawHeat();
-      drawNumbers();
-      describe();
-      drawPreview();
+      for (const draw of [drawStones, drawHeat, drawNumbers, describe, drawPreview]) draw();
     },
     /** Colour cells by share of visits: Map action -> share in [0, 1]. */
-    heat(map) {
-      shares = map;
-      drawHeat();
-    },
+    heat: (map) => drawHeat(shares = map),
     /** Write into cells: Map action -> lines of text, the most important first. */
-    numbers(map) {
-      written = map;
-      drawNumbers();
-    },
+    numbers: (map) => drawNumbers(written = map),
     /** Show numbered stones to come, the players by turns; an empty list ends it. */
     ghosts(list, firstMover) {
       root.classList.toggle("ghosting", list.length > 0);
@@ -379,7 +351,6 @@ export function makeBoard(element, board, options = {}) {
           mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
       }));
     },
-    focus: () => cells[focusCell]?.focus(),
     close: () => observer.disconnect(),
   };
 }
@@ -388,7 +359,6 @@ export function makeBoard(element, board, options = {}) {
 function makeText(element, label) {
   const text = el("pre", { class: "board-text", "aria-label": label });
   element.replaceChildren(text);
-  const nothing = () => {};
-  return { element: text, show: (position) => { text.textContent = position.text; },
-    heat: nothing, numbers: nothing, ghosts: nothing, marks: nothing, focus: nothing, close: nothing };
+  const [show, nothing] = [(position) => { text.textContent = position.text; }, () => {}];
+  return { show, heat: nothing, numbers: nothing, ghosts: nothing, marks: nothing, close: nothing };
 }

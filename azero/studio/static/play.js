@@ -61,15 +61,15 @@ export function mount(page, parameters) {
     button(title, iconName, onclick, { text, ...attributes });
   const controls = {
     first: button("To the start", "first", () => step(-Infinity)),
-    back: button("Back", "back", () => step(-1)),
-    next: button("Forward", "next", () => step(1)),
+    back: button("Back", "back", () => step(-1)), next: button("Forward", "next", () => step(1)),
     last: button("To the end", "last", () => step(Infinity)),
     undo: textButton("Take back", "undo", () => act("undo")),
     hint: textButton("Hint", "hint", showHint),
     resign: textButton("Resign", "flag", () => act("resign")),
     pause: textButton("Pause or go on", "pause", () => act("play", { paused: !desk.table.paused }), "Pause"),
     one: textButton("One move", "next", () => act("step"), "Step"),
-    swap: textButton("Swap sides", "swap", swapSides),
+    swap: textButton("Swap sides", "swap", () =>
+      act("sides", { sides: [...desk.table.sides].reverse().map(bare) })),
     fresh: textButton("New game", "plus", newGame, "New game", { class: "primary" }),
     review: textButton("Judge every move with a short search", "again", () => act("review"), "Review"),
     drop: button("Delete from here on", "trash", () => act("delete", { node: desk.table.node })),
@@ -82,11 +82,11 @@ export function mount(page, parameters) {
     typed.value = "";
   } }, typed);
   const others = el("div", { class: "others" });
-  const speed = slider("Speed", DELAYS, remembered("delay", 0.5), (delay) => delay ? `${delay} s` : "fastest",
-    (delay) => {
-      remember("delay", delay);
-      act("play", { delay });
-    });
+  const sayDelay = (delay) => delay ? `${delay} s` : "fastest";
+  const speed = slider("Speed", DELAYS, remembered("delay", 0.5), sayDelay, (delay) => {
+    remember("delay", delay);
+    act("play", { delay });
+  });
   const machines = el("div", { class: "machines" }, controls.pause, controls.one, speed);
   const graphBox = el("div", { class: "graph" }), again = el("p", { class: "again" }), treeBox = el("div");
   const tree = moveTree(treeBox, { onGo: go });
@@ -113,7 +113,7 @@ export function mount(page, parameters) {
   }
 
   function go(node) {
-    if (node !== undefined && node !== null && node !== desk.table.node) act("go", { node });
+    if (node != null && node !== desk.table.node) act("go", { node });
   }
 
   function step(by) {
@@ -146,10 +146,6 @@ export function mount(page, parameters) {
     await act("sides", { sides: seated });
   }
 
-  function swapSides() {
-    act("sides", { sides: [...desk.table.sides].reverse().map(bare) });
-  }
-
   async function load() {
     const [chosen] = file.files;
     if (!chosen) return;
@@ -165,8 +161,11 @@ export function mount(page, parameters) {
       follow(await post("/tables", { game, options, sides, moves }));
     } finally {
       root.classList.remove("busy");
+      if (desk.table) showMatch();
     }
     remember("game", { game, options, sides });
+    const delay = remembered("delay", desk.table.delay);
+    if (delay !== desk.table.delay) act("play", { delay });
   }
 
   function follow(table) {

@@ -45,7 +45,8 @@ export function gameChooser(games, name, options = {}, onChange = () => {}) {
   const choice = el("select", {}, listed.map((game) =>
     el("option", { value: game.name, selected: game.name === known }, game.title)));
   const box = el("div", { class: "fields" });
-  const other = el("input", { value: known === OPENSPIEL ? name.slice(OPENSPIEL.length) : "", placeholder: "breakthrough" });
+  const typed = known === OPENSPIEL ? name.slice(OPENSPIEL.length) : "";
+  const other = el("input", { value: typed, placeholder: "breakthrough" });
   let fields = [];
   function show(values) {
     const defaults = games.find((game) => game.name === choice.value)?.options ?? {};

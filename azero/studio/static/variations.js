@@ -16,6 +16,7 @@ export function moveTree(element, { onGo }) {
   element.replaceChildren(list);
   return {
     update({ nodes, node: current, line }) {
+      const focused = list.contains(document.activeElement) && document.activeElement.dataset.node;
       const children = new Map();
       for (const { id, parent } of nodes) if (parent !== null)
         children.set(parent, [...(children.get(parent) ?? []), id]);
@@ -44,6 +45,7 @@ export function moveTree(element, { onGo }) {
       list.replaceChildren(...(first.length ? grow(first[0], 1) : []),
         ...first.slice(1).map((id) => el("div", { class: "variation" }, grow(id, 1))));
       if (!first.length) list.append(el("p", { class: "quiet" }, "No moves yet."));
+      if (focused) list.querySelector(`[data-node="${focused}"]`)?.focus({ preventScroll: true });
       const now = list.querySelector("[aria-current]");
       if (now) list.scrollTop += now.getBoundingClientRect().top - list.getBoundingClientRect().top
         - list.clientHeight / 2;
