@@ -273,6 +273,35 @@ def test_machines_are_watched_step_by_step(open_page: Open) -> None:
     expect(page.locator(".side").first).to_contain_text("you")
 
 
+def test_a_mistake_is_marked_and_tried_again(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe&moves=0.4.1.8.2")  # 8 lets X win by 2
+    wait_for_stones(page, 5)
+    page.get_by_role("button", name="Review").click()
+    mistake = page.locator(".move", has_text="8")
+    expect(mistake.locator(".blunder")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".badge.blunder")).to_have_count(1)
+    expect(page.locator(".value-graph .value-dot").first).to_be_visible()
+    mistake.click()
+    page.get_by_role("button", name="Try again from here").click()
+    wait_for_stones(page, 3)
+    expect(page.locator(".move[aria-current]")).to_contain_text("1")
+
+
+@pytest.mark.parametrize("kind", ["SGF", "JSON"])
+def test_a_game_is_saved_and_loaded(open_page: Open, tmp_path: Path, kind: str) -> None:
+    page = open_page("#/play?game=hex&options=size:4&moves=a1.b2.c3")
+    wait_for_stones(page, 3)
+    page.get_by_text("Share and load").click()
+    with page.expect_download() as download:
+        page.get_by_role("link", name=kind, exact=True).click()
+    saved = tmp_path / download.value.suggested_filename
+    download.value.save_as(saved)
+    other = open_page("#/play?game=tictactoe")
+    other.locator("input[type=file]").set_input_files(saved)
+    wait_for_stones(other, 3)
+    assert stones(other) == ["a1, X", "b2, O", "c3, X"] and "game=hex&options=size:4" in other.url
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width, height", [(360, 640), (1280, 800)])
 def test_every_size_and_scheme_fits(open_page: Open, width: int, height: int, scheme: str) -> None:

@@ -67,8 +67,7 @@ export function searchTable(element, { onPoint, onPick, ask }) {
 
   function makeRow(key) {
     const cell = (name) => el("td", { class: name });
-    const parts = { bar: el("i", { class: "bar" }), count: el("span"), value: cell("value"),
-      prior: cell("prior"), exact: cell("exact") };
+    const parts = { visits: cell("visits"), value: cell("value"), prior: cell("prior"), exact: cell("exact") };
     parts.toggle = button("Show the answers", "more", (event) => {
       event.stopPropagation();
       if (open.delete(key)) return draw();
@@ -82,8 +81,7 @@ export function searchTable(element, { onPoint, onPick, ask }) {
     parts.row = el("tr", { onclick: () => onPick(key.split(",").map(Number)),
       onpointerenter: () => onPoint(parts.move, key), onpointerleave: () => onPoint(null),
       onfocusin: () => onPoint(parts.move, key), onfocusout: () => onPoint(null) },
-    el("td", {}, parts.toggle, parts.name), el("td", { class: "visits" }, parts.bar, parts.count),
-    parts.value, parts.prior, parts.exact);
+    el("td", {}, parts.toggle, parts.name), parts.visits, parts.value, parts.prior, parts.exact);
     return parts;
   }
 
@@ -96,8 +94,8 @@ export function searchTable(element, { onPoint, onPick, ask }) {
       rows.set(key, parts);
       parts.move = move;
       parts.name.textContent = move.move;
-      parts.count.textContent = short(move.visits);
-      parts.bar.style.setProperty("--share", (move.visits / most).toFixed(4));
+      parts.visits.textContent = short(move.visits);
+      parts.visits.style.setProperty("--share", (move.visits / most).toFixed(4));
       parts.value.textContent = move.value == null ? "–" : percent(move.value);
       parts.prior.textContent = move.prior == null ? "–" : `${Math.round(100 * move.prior)} %`;
       const known = depth ? undefined : exact?.[move.action];
