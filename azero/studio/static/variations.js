@@ -67,7 +67,7 @@ export function searchTable(element, { onPoint, onPick, ask }) {
 
   function makeRow(key) {
     const cell = (name) => el("td", { class: name });
-    const parts = { visits: cell("visits"), value: cell("value"), prior: cell("prior"), exact: cell("exact") };
+    const parts = Object.fromEntries(["visits", "value", "prior", "exact"].map((name) => [name, cell(name)]));
     parts.toggle = button("Show the answers", "more", (event) => {
       event.stopPropagation();
       if (open.delete(key)) return draw();
