@@ -136,6 +136,24 @@ def test_what_is_no_run_is_refused(client: Any, verb: str, name: str, status: in
     assert answer.status_code in (status, 400) and answer.json()["error"].endswith(".")
 
 
+def test_a_game_is_trained_with_its_recipe_or_plain_settings(tmp_path: Path) -> None:
+    own = Path(__file__).parent / "games" / "double_move.py"
+    jobs = make_studio(tmp_path, own_games={"double_move": own}).jobs
+    places = [f"checkpoints={tmp_path}/checkpoints", f"data={tmp_path}/data", "device=auto"]
+    for asked, words, title in (
+        ({"recipe": "smoke", "minutes": 0.5}, ["smoke", "minutes=0.5"], "smoke"),
+        ({"game": "hex5", "minutes": 2}, ["game=hex5", "minutes=2"], "hex5"),
+        ({"game": "hex5", "options": {"size": 4}}, ["game=hex5", "game.options.size=4"], "hex5-size4"),
+        ({"game": "hex"}, ["plain", "game.name=hex"], "hex"),
+        (
+            {"game": "double_move", "minutes": 2},
+            ["plain", f"game.name={own}", "minutes=2", "cycles=1000"],
+            "",
+        ),
+    ):
+        assert jobs.words(asked) == ([*words, *places], title or "double_move")
+
+
 def test_processes_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "MOST_TRAINING", 1)
     ask(client, "/train", ENDLESS | {"name": "one"})

@@ -131,12 +131,13 @@ class Jobs:
         else:
             self.studio.make_game(game, asked.get("options"))  # refuses what it does not know
             place = self.studio.place_of(game)
-            title = clean_name(game_title(GameConfig(name=place)))
+            options = asked.get("options") or {}
+            named = [game_title(GameConfig(name=place)), *(f"{key}{value}" for key, value in options.items())]
+            title = clean_name("-".join(named))[:60]
             if place in conf_files("game"):
                 words, recipe = [f"game={place}"], recipe_of(place)
             else:
                 words, recipe = ["plain", f"game.name={hydra_text(place)}"], "plain"
-            options = asked.get("options") or {}
             words += [f"game.options.{key}={hydra_value(value)}" for key, value in options.items()]
         if minutes is not None:
             words.append(f"minutes={minutes:g}")

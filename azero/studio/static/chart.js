@@ -93,7 +93,7 @@ export function lineChart(element, options) {
     measure();
     const { x, y, right, bottom } = scale;
     const whole = xs.every(Number.isInteger);
-    const across = ticks(scale.x0, scale.x1, Math.max(2, Math.floor(width / 90)));
+    const across = ticks(scale.x0, scale.x1, Math.max(3, Math.floor(width / 60)));
     picture = svg("svg", { class: "chart-svg", viewBox: `0 0 ${width} ${height}`, width, height,
       tabindex: "0", role: "img", "aria-label": `${yLabel}: ${series.map(({ name }) => name).join(", ")}. ` +
         "Arrow keys read the values." },
