@@ -165,6 +165,7 @@ def test_a_killed_run_is_reported_and_goes_on(client: Any, tmp_path: Path) -> No
     assert run == "tictactoe"
     wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "training")
     assert "is training; stop it first" in ask(client, f"/runs/{run}/delete", {"confirm": True}, 409)["error"]
+    wait_for((tmp_path / "checkpoints" / run / "state.json").is_file, bool)
     holder = present_holder(tmp_path / "checkpoints" / run)
     assert holder is not None and holder.program == "azero.loop"
     os.kill(holder.pid, signal.SIGKILL)
@@ -175,6 +176,14 @@ def test_a_killed_run_is_reported_and_goes_on(client: Any, tmp_path: Path) -> No
     assert "is not training" in ask(client, f"/runs/{run}/stop", status=409)["error"]
     ask(client, f"/runs/{run}/go_on", {"minutes": 30})
     wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "training")
+
+
+def test_a_run_that_cannot_begin_says_why(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "data" / "mine").mkdir(parents=True)
+    (tmp_path / "data" / "mine" / "letter.txt").touch()
+    ask(client, "/train", {"recipe": "smoke", "name": "mine"})
+    live = wait_for(lambda: read(client, "/runs/mine/live"), lambda live: live["state"] == "failed")
+    assert "letter.txt belongs to no run" in live["sentence"] and live["lines"][-1] == live["sentence"]
 
 
 def test_a_run_survives_the_server_and_is_found_again(tmp_path: Path) -> None:
@@ -210,11 +219,11 @@ def test_the_live_file_is_there_only_while_somebody_looks(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "WATCH_SECONDS", 0.5)
-    ask(client, "/train", ENDLESS | {"name": "mine"})
+    ask(client, "/train", {"recipe": "connect_four_quick", "name": "mine"})  # its self-play takes a while
     file = tmp_path / "checkpoints" / "mine" / "live.json"
     live = wait_for(lambda: read(client, "/runs/mine/live"), lambda live: live.get("in_flight"))
-    assert live["stage"] == "self-play" and live["total"] == 3000 and file.exists()
-    assert all(board["number"] < 3000 for board in live["boards"])
+    assert live["stage"] == "self-play" and live["total"] == 400 and file.exists()
+    assert all(board["number"] < 400 for board in live["boards"])
     wait_for(file.exists, lambda there: not there)
 
 

@@ -249,7 +249,6 @@ class Reporter:
                 }
 
             progress.observe = lambda: self._live.write(describe)
-            progress.observe()
             yield progress
         self._work_began[name] = progress.started
         if name == StageName.TRAIN:

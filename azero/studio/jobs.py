@@ -55,6 +55,7 @@ class Jobs:
         self.watched: dict[Path, float] = {}  # live files, and when a page asked last
         self.watching: threading.Timer | None = None
         self.busy_text, self.busy_until = "", 0.0
+        self.games: dict[str, tuple[Game | None, str]] = {}
         self.saved: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {}
         self.in_flight: dict[str, dict[int, tuple[list[int], np.ndarray, np.ndarray | None]]] = {}
 
@@ -65,7 +66,7 @@ class Jobs:
     def paths(self, name: str) -> Paths:
         """Return the paths of a run; Refused: there is none."""
         paths = paths_of(self.config, name)
-        if not paths.state.is_file() and not self.is_training(name):
+        if not paths.state.is_file() and name not in self.processes and not self.is_training(name):
             raise Refused(404, f"There is no run {name[:80]}.")
         return paths
 
@@ -285,7 +286,7 @@ class Jobs:
             return shown
         now = self.watch(paths.live) if training else {}
         run = Run.read(self.config, name)
-        game, name_of_game = game_of_run(self.studio, run)
+        game, name_of_game = self.game_of(run)
         in_flight = now.pop("boards", [])
         boards = in_flight or self.newest(run)
         stats = [format_stat(stat, value) for stat, value in now.pop("stats", {}).items()]
@@ -305,6 +306,13 @@ class Jobs:
             "in_flight": bool(in_flight),
             "boards": self.board_positions(name, game, boards) if game else [],
         }
+
+    def game_of(self, run: Run) -> tuple[Game | None, str]:
+        """Return what `game_of_run` returns, which costs more than everything else about a run."""
+        key = json.dumps([run.state.config.get(f"game.{part}") for part in ("name", "options")])
+        if key not in self.games:
+            self.games[key] = game_of_run(self.studio, run)
+        return self.games[key]
 
     def watch(self, live: Path) -> dict[str, Any]:
         """Return what a run has written last, and let it write for a while."""

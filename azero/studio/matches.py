@@ -41,6 +41,7 @@ class Matches:
     def __init__(self, studio: Studio) -> None:
         self.studio, self.folder = studio, studio.folder / "matches"
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.games: dict[str, Game] = {}
         self.lock = threading.Lock()
 
     def names(self) -> list[str]:
@@ -56,6 +57,12 @@ class Matches:
         except (OSError, ValueError) as missing:
             raise Refused(404, MISSING) from missing
         return about
+
+    def game(self, name: str, about: dict[str, Any]) -> Game:
+        """Return the rules of a match, made once."""
+        if name not in self.games:
+            self.games[name] = self.studio.make_game(about["game"], about["options"])
+        return self.games[name]
 
     def record(self, name: str) -> Path:
         """Return the file of a match's games."""
@@ -156,7 +163,7 @@ class Matches:
     def view(self, name: str) -> dict[str, Any]:
         """Return a match with its table and its newest games."""
         about, lines = self.about(name), self.lines(name)
-        game = self.studio.make_game(about["game"], about["options"])
+        game = self.game(name, about)
         pairings = pairings_of(game, lines, about["fixed"])
         count = len(about["players"])
         points, games = crossed(count, pairings)
@@ -191,7 +198,7 @@ class Matches:
         if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) < len(lines)):
             raise Refused(404, "There is no such game in this match.")
         line = lines[int(number)]
-        game = self.studio.make_game(about["game"], about["options"])
+        game = self.game(name, about)
         actions = move_names(game)
         return {
             **replay_json(game, about["game"], [actions[move] for move in line["moves"]]),

@@ -26,7 +26,7 @@ from azero.run.folder import last_used, names_of_runs
 from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 from azero.studio.processes import api, last_lines, start
-from azero.studio.replay import game_of_run, replay_json
+from azero.studio.replay import replay_json
 from azero.studio.safety import Refused
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
@@ -153,7 +153,7 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
     studio.jobs.paths(name)
     run = Run.read(studio.config, name)
     rows, state = stats_of(run), run.state
-    _, game = game_of_run(studio, run)
+    _, game = studio.jobs.game_of(run)
     return {
         **row_of(studio, name),
         "sentence": studio.jobs.state(name)[1],
@@ -216,7 +216,7 @@ class Shards:
         """Return a game with its positions and the values that searches found, for the first player."""
         studio.jobs.paths(name)
         run = Run.read(studio.config, name)
-        game, title = game_of_run(studio, run)
+        game, title = studio.jobs.game_of(run)
         if game is None:
             raise UserError(
                 f"The rules of {title} are a file; start the studio with game=FILE to replay them."
