@@ -90,8 +90,8 @@ def take(browser: str, run: str, folder: Path, target: Path) -> list[Path]:
             shoot(page, f"studio{suffix}")
             if suffix:
                 continue
-            for tab in ("train", "runs", "learn"):
+            for tab in (f"train?run={run}", f"runs?run={run}", "learn"):
                 page.goto(f"{address}/#/{tab}")
-                shoot(page, f"studio-{tab}")
+                shoot(page, f"studio-{tab.partition('?')[0]}")
         chromium.close()
     return made
