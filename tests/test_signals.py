@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
@@ -35,11 +38,23 @@ def start(before: str = "pass", after: str = "pass", grace: float = 60.0) -> sub
     return process
 
 
-@pytest.mark.parametrize("number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    "number, status", [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
 def test_the_first_signal_asks_and_gives_the_exit_status(number: signal.Signals, status: int) -> None:
     with start(after="sys.exit(stop.exit_code)") as process:
         process.send_signal(number)
         assert process.wait(10) == status
+
+
+def test_nohup_outlives_its_terminal() -> None:
+    before = "signal.raise_signal(signal.SIGHUP); assert not stop.requested"
+    nohup = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+    command = [sys.executable, "-c", nohup + PROGRAM.format(before=before, after="sys.exit(3)"), "60"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout and process.stdout.readline() == b"ready\n"
+        process.terminate()
+        assert process.wait(10) == 3
 
 
 def test_the_second_signal_ends_at_once(capfd: pytest.CaptureFixture[str]) -> None:
@@ -109,3 +124,16 @@ def test_outside_the_main_thread_nothing_is_watched_and_nothing_breaks() -> None
     thread.start()
     thread.join()
     assert seen == [False]
+
+
+def test_a_terminal_that_is_closed_asks_too_and_its_output_goes_nowhere(tmp_path: Path) -> None:
+    """The end of the terminal sends SIGHUP; the program writes on until it has saved."""
+    saved = tmp_path / "saved"
+    after = f"print('more', flush=True); open({str(saved)!r}, 'x'); sys.exit(stop.exit_code)"
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM.format(before="pass", after=after), "60"])
+    assert os.read(terminal, 100).startswith(b"ready")
+    os.close(terminal)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
+    assert saved.exists()

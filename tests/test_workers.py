@@ -321,6 +321,23 @@ def test_a_stop_keeps_finished_games_and_drops_the_others(game: Game) -> None:
     assert_same(records, [everything[record.number] for record in records])
 
 
+def test_a_stop_ends_a_worker_whose_cache_holds_every_position(game: Game) -> None:
+    """Such a worker needs the network no more, so its wave would last to the end of the queue."""
+    stop = StopSignal()
+
+    class StopSoon(Progress):
+        def update(self, done: float, **stats: float | str) -> None:
+            stop.requested = done > 5000
+
+    many = 1_000_000  # games: minutes
+    search = replace(SEARCH, num_simulations=2)
+    config = Config(search=search, inference=InferenceConfig(cache=1 << 16))
+    queue = GameQueue(iter(range(many)))
+    seeds = np.zeros(many, np.uint64)  # all games are one
+    records, _ = play_games(game, [FakeInference(game, batch_size=8)], config, queue, seeds, StopSoon(), stop)
+    assert 5000 < len(records) < many
+
+
 def test_a_stop_before_the_first_wave_plays_nothing(game: Game) -> None:
     stop = StopSignal()
     stop.requested = True

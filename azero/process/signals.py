@@ -1,4 +1,4 @@
-"""Stopping on request: the first SIGINT or SIGTERM asks, the second one ends the process at once."""
+"""Stopping on request: the first SIGINT, SIGTERM or SIGHUP asks, the second one ends the process at once."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def handle_signals_here() -> None:
 
 
 class StopSignal:
-    """Watches for SIGINT (Ctrl-C) and SIGTERM while it is entered.
+    """Watches for SIGINT (Ctrl-C), SIGTERM and SIGHUP (a closed terminal) while it is entered.
 
     A stage looks at `requested` after each wave of simulations and each training step. The process may end at
     any moment, because files are replaced atomically. It ends at the second signal, GRACE_SECONDS after the
@@ -59,10 +59,11 @@ class StopSignal:
         self._clean: Callable[[], None] | None = None
         self._timer: threading.Timer | None = None
         self._before: dict[int, Any] = {}
+        self._terminals: list[int] = []
 
     @property
     def exit_code(self) -> int:
-        """The exit status that a shell expects: 130 after SIGINT, 143 after SIGTERM, 0 if no signal came."""
+        """The exit status that a shell expects: 130 after SIGINT, 143 after SIGTERM, 0 without a signal."""
         return 128 + self.number if self.requested else 0
 
     def end_at_once(self, clean: Callable[[], None] | None = None) -> None:
@@ -73,9 +74,12 @@ class StopSignal:
             self._end()
 
     def __enter__(self) -> StopSignal:
-        """Take over both signals; outside the main thread do nothing, because Python forbids it there."""
+        """Take over the signals; outside the main thread do nothing, because Python forbids it there."""
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            self._terminals = [descriptor for descriptor in (1, 2) if os.isatty(descriptor)]
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                if number == signal.SIGHUP and signal.getsignal(number) == signal.SIG_IGN:
+                    continue  # `nohup` keeps it running
                 self._before[number] = signal.signal(number, self._receive)
         return self
 
@@ -95,6 +99,9 @@ class StopSignal:
             self._end()
         with contextlib.suppress(OSError):  # not `print`, which the signal may have interrupted
             os.write(2, STOPPING if os.isatty(2) else STOPPING[4:])
+        if number == signal.SIGHUP:
+            for terminal in self._terminals:  # gone: what is written there would be an error
+                os.dup2(os.open(os.devnull, os.O_WRONLY), terminal)
         self._timer = threading.Timer(GRACE_SECONDS, self._end)
         self._timer.daemon = True
         self._timer.start()

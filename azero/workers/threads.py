@@ -166,7 +166,7 @@ class SelfplayWorker:
             self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.worker.status != IDLE).any():
             begin = time.perf_counter()
-            self.play_on(queue, seeds)
+            self.play_on(queue, seeds, stop)
             rows = self.infer_leaves()
             seconds = time.perf_counter() - begin
             self.stats.seconds += seconds
@@ -176,8 +176,11 @@ class SelfplayWorker:
         self.stats.cache_asked, self.stats.cache_found = (int(count) for count in self.cache.counts)
         self.ended = time.perf_counter()
 
-    def play_on(self, queue: GameQueue, seeds: np.ndarray) -> None:
-        """Move every game to its next evaluation; games that end are replaced at once."""
+    def play_on(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Move every game to its next evaluation; games that end are replaced at once, until a stop.
+
+        Where the cache holds every position, games end and begin here to the end of the queue.
+        """
         games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
         while play_wave(rules, *games, self.algorithm, self.settings, self.scratch):
             finished = np.flatnonzero(self.worker.status == FINISHED)
@@ -189,6 +192,8 @@ class SelfplayWorker:
                 self.stats.simulations += int(self.worker.simulations[place])
                 self.stats.searches += int(self.worker.searches[place])
                 queue.finish(record)
+            if stop.requested or queue.abandoned:
+                return
             self.start_next(finished, queue, seeds)
 
     def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
