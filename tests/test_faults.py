@@ -6,10 +6,12 @@ import itertools
 import shutil
 import signal
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from test_crash import torture
+from test_run import Crash, CrashingDisk
 from toy import NAME, Told, advance, digest_of, toy_config
 
 from azero import loop
@@ -36,6 +38,37 @@ def test_a_clock_that_is_set_back_changes_nothing(
     assert loop.main(config, NAME) == 0
     assert next(days) > 1
     assert digest_of(config) == undisturbed
+
+
+def crashes(config: Config, operation: int) -> bool:
+    """Return whether the run dies in that file operation; if so, names that were not synced are lost."""
+    try:
+        with Run.open(config, NAME, "test", CrashingDisk(operation, forgetful=True)) as run:
+            loop.run_cycles(config, run, Told(), StopSignal())
+    except Crash:
+        return True
+    return False
+
+
+@pytest.mark.slow
+def test_a_crash_at_any_file_operation_of_the_real_stages_has_the_same_end(tmp_path: Path) -> None:
+    """tests/test_run.py has both kinds of crash without the stages' work; here each stage does it."""
+    toy = toy_config(tmp_path / "calm", cycles=1)
+    small = replace(
+        toy,
+        selfplay=replace(toy.selfplay, games=4, concurrent_games=4),
+        search=replace(toy.search, num_simulations=2),
+        train=replace(toy.train, batch_size=8),
+        evaluate=replace(toy.evaluate, games=2),
+    )
+    end = run_digest(advance(small))
+    for operation in itertools.count(1):
+        folder = tmp_path / str(operation)
+        config = replace(small, checkpoints=str(folder / "checkpoints"), data=str(folder / "data"))
+        if not crashes(config, operation):
+            break
+        assert run_digest(advance(config)) == end
+    assert operation > 50
 
 
 @pytest.mark.parametrize("name", ["a folder with spaces", "Größe-対局-❄", "x" * 200, "quote'\"$HOME;%s"])

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -31,12 +33,19 @@ def module(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def compiles(module: Path, **environment: str) -> bool:
-    """Return whether a new process compiles the function, which must work."""
+def compiles(
+    module: Path, environment: Mapping[str, str] | None = None, most_bytes: int = resource.RLIM_INFINITY
+) -> bool:
+    """Return whether a new process compiles the function, which must work; its files have a largest size."""
     known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
-    known |= {"XDG_CACHE_HOME": str(module / "home"), **environment}
+    known |= {"XDG_CACHE_HOME": str(module / "home"), **(environment or {})}
     done = subprocess.run(
-        [sys.executable, "-c", PLAY, str(module)], env=known, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", PLAY, str(module)],
+        env=known,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     return int(done.stdout) > 0
@@ -76,16 +85,23 @@ def test_a_poisoned_file_runs_nothing(module: Path) -> None:
     assert not canary.exists()
 
 
+def test_a_full_disk_does_no_harm(module: Path) -> None:
+    """Each file ends after 100 bytes; once there is space, what was compiled is kept."""
+    assert compiles(module, most_bytes=100)
+    assert compiles(module)
+    assert not compiles(module)
+
+
 def test_a_folder_that_cannot_be_written_does_no_harm(module: Path) -> None:
     """Neither azero's own nor one that the user chose: `/dev/full` is no folder."""
-    assert compiles(module, NUMBA_CACHE_DIR="/dev/full")
+    assert compiles(module, {"NUMBA_CACHE_DIR": "/dev/full"})
 
 
 def test_a_file_of_the_users_own_folder_that_is_damaged_is_compiled_again(module: Path) -> None:
     own = {"NUMBA_CACHE_DIR": str(module / "home" / "own")}
-    compiles(module, **own)
-    assert not compiles(module, **own)
+    compiles(module, own)
+    assert not compiles(module, own)
     rng = np.random.default_rng(1)
     for path in [*kept(module, "nbi"), *kept(module, "nbc")]:
         path.write_bytes(rng.bytes(80))
-    assert compiles(module, **own)
+    assert compiles(module, own)

@@ -209,6 +209,7 @@ TOTAL = sum(len(record.actions) for record in RECORDS)
         ("number", ("<i8", (5,), GOOD["number"][2][:-8])),
         ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), np.nan, np.float32).tobytes())),
         ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), -0.2, np.float32).tobytes())),
+        ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), 0.3, np.float32).tobytes())),  # sums to 1.5
         ("root_value", ("<f4", (TOTAL,), np.full(TOTAL, np.inf, np.float32).tobytes())),
         ("first_outcome", ("<f4", (6,), np.full(6, 7, np.float32).tobytes())),
         ("actions", ("<i4", (TOTAL,), np.full(TOTAL, 5, np.int32).tobytes())),

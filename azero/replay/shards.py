@@ -265,6 +265,9 @@ def _check_columns(columns: dict[str, np.ndarray]) -> None:
     values = np.concatenate([columns["root_value"], columns["first_outcome"]])
     if not (np.isfinite(policy).all() and (policy >= 0).all() and (np.abs(values) <= 1.001).all()):
         raise ValueError("a target is not finite, or not between -1 and 1")
+    sums = policy.sum(axis=1)
+    if (np.abs(sums - 1) > 0.001)[sums > 0].any():  # zeros: nothing was searched
+        raise ValueError("a policy target does not sum to 1")
     if not np.isin(columns["to_play"], (0, 1)).all():
         raise ValueError("a player is neither 0 nor 1")
     if ((actions < 0) | (actions >= policy.shape[1])).any():
