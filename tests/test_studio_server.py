@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,15 @@ from hypothesis import strategies as st
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
+from starlette.websockets import WebSocketDisconnect
 from studio import PERSON, client_of, make_studio, player, read_until, stream
 
 from azero.games import make_game
-from azero.studio import tables
+from azero.players import make_player
+from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
+from azero.studio import pool, state, tables
 from azero.studio.game_tree import GameTree
+from azero.studio.pool import play as play_with
 
 OWN = Path(__file__).parent / "games" / "double_move.py"
 
@@ -94,6 +99,150 @@ def test_a_search_ends_when_the_position_changes(tmp_path: Path) -> None:
             played(client, table, "1")
             read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2)
             assert time.monotonic() - began < 20  # not the sixty seconds of the search
+
+
+def wait_for_node(client: Any, address: str, least: int) -> None:
+    """Wait until a table's board shows that node or a later one."""
+    until = time.monotonic() + 60
+    while client.get(address).json()["node"] < least:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+def test_a_search_to_a_great_depth_ends_when_the_position_changes(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="connect_four", sides=[player("negamax", depth=30), PERSON])
+        address = f"/api/tables/{table['id']}"
+        time.sleep(0.3)
+        client.post(f"{address}/sides", json={"sides": [player("random"), PERSON]})
+        wait_for_node(client, address, 1)
+        again = opened(client, game="connect_four", sides=[PERSON, player("negamax", depth=30)])
+        assert again["state"] == "your move"  # and the player is free again
+
+
+def test_a_great_depth_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "MOST_SECONDS", 0.05)
+    game = make_game("connect_four")
+    deep = make_player("alpha_beta", game, depth=42)
+    action = play_with(deep, game.initial_state(), None, 0, lambda: False, lambda _: None)
+    assert action in range(7)
+
+
+def test_a_table_goes_on_without_a_player_that_does_not_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def choose(*_: object) -> np.ndarray:
+        begun.set()
+        may_end.wait(60)
+        return np.array([8])
+
+    monkeypatch.setattr(FlatMonteCarloPlayer, "choose", choose)
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, sides=[player("flat_monte_carlo"), PERSON])
+        address = f"/api/tables/{table['id']}"
+        assert begun.wait(60)
+        sides = [player("random"), PERSON]
+        client.post(f"{address}/sides", json={"sides": sides})
+        wait_for_node(client, address, 1)
+        before = client.get(address).json()
+        may_end.set()
+        time.sleep(0.2)
+        assert client.get(address).json() == before  # its move comes too late
+
+
+def test_a_pause_between_two_moves_ends_when_something_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "LONGEST_DELAY", 1e6)
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client, game="connect_four", sides=[player("random"), player("random")], moves=["1"])
+        address = f"/api/tables/{table['id']}"
+        client.post(f"{address}/play", json={"delay": 1e5, "paused": False})
+        client.post(f"{address}/play", json={"paused": True})
+        node = client.get(address).json()["node"]
+        client.post(f"{address}/step", json={})
+        wait_for_node(client, address, node + 1)
+
+
+def test_a_step_is_not_made_somewhere_else(tmp_path: Path) -> None:
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        table = opened(client, sides=[PERSON, player("random")], moves=["4"])
+        address = f"/api/tables/{table['id']}"
+        client.post(f"{address}/go", json={"node": 0, "actions": [0]})
+
+        def step_and_go() -> None:
+            studio.tables.tables[table["id"]].step()
+            studio.tables.tables[table["id"]].go(1)
+
+        assert client.portal
+        client.portal.call(step_and_go)
+        until = time.monotonic() + 60
+        while not studio.tables.tables[table["id"]].work.done():  # type: ignore[union-attr]
+            assert time.monotonic() < until
+            time.sleep(0.02)
+        assert client.get(address).json()["node"] == 1  # a machine waits where a person went
+
+
+def test_deleting_a_move_takes_a_resignation_back(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        address = f"/api/tables/{opened(client, moves=['4', '0'])['id']}"
+        assert client.post(f"{address}/resign", json={}).json()["state"] == "over"
+        assert client.post(f"{address}/delete", json={"node": 2}).json()["state"] == "your move"
+
+
+def test_a_page_that_reads_slowly_is_sent_away_to_connect_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "WAITING_MESSAGES", 3)
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        table = opened(client)
+
+        def flood() -> None:
+            for number in range(20):
+                studio.tables.tables[table["id"]].send({"number": number})
+
+        with stream(client, table) as socket:
+            socket.receive_json()
+            assert client.portal
+            client.portal.call(flood)
+            with pytest.raises(WebSocketDisconnect) as closed:
+                read_until(socket, lambda message: False)
+        assert closed.value.code == 4408
+        with stream(client, table) as socket:
+            assert socket.receive_json()["type"] == "table"
+
+
+def test_what_a_page_sends_into_a_stream_is_ignored(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        table = opened(client)
+        with stream(client, table) as socket:
+            socket.receive_json()
+            socket.send_bytes(b"\xff")
+            socket.send_text("[" * 1000)
+            played(client, table, "4")
+            assert socket.receive_json()["table"]["node"] == 1
+
+
+def test_too_many_questions_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "MOST_QUESTIONS", 0)
+    with client_of(make_studio(tmp_path)) as client:
+        address = f"/api/tables/{opened(client)['id']}"
+        answers = [
+            client.post(f"{address}/hint", json={}), client.get(f"{address}/exact"), client.get("/api/trace"),
+        ]  # fmt: skip
+        assert [answer.status_code for answer in answers] == [429] * 3
+
+
+def test_a_game_file_that_is_being_changed_leaves_the_list_of_games(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def make_game(:")
+    with client_of(make_studio(tmp_path, own_games={"mine": mine})) as client:
+        games = client.get("/api/games").json()["games"]
+        assert [game["options"] for game in games if game["own"]] == [{}]
 
 
 def test_machines_play_are_paused_and_stepped(tmp_path: Path) -> None:
@@ -296,6 +445,11 @@ WRONG = [
     ("/api/tables", {"sides": [PERSON, player("uct", num_simulations="x")]}, "must be a whole number"),
     ("/api/tables", {"sides": [PERSON, player("uct", num_simulations=10**9)]}, "more than the studio allows"),
     ("/api/tables", {"sides": [PERSON, player("uct", seconds=1e9)]}, "more than the studio allows"),
+    ("/api/tables", {"sides": [PERSON, player("uct", rollouts=10**6)]}, "more than the studio allows: 1,000"),
+    ("/api/tables", {"sides": [PERSON, player("perfect", table=5 * 10**7)]}, "more than the studio allows"),
+    ("/api/tables", {"options": {"name": 1}}, "No game has an option name."),
+    ("/api/tables", {"sides": [PERSON, player("\ud800")]}, "is not JSON"),
+    ("/analyse", {"run": "\ud800"}, "is not JSON"),
     ("/api/tables", {"sides": [PERSON, player("pv_mcts")]}, "No run has a champion of this game yet"),
     ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="../x")]}, "is not the name of a run"),
     ("/api/tables", {"sides": [PERSON, player("pv_mcts", run="none")]}, "none"),
@@ -322,7 +476,7 @@ def test_wrong_requests_get_a_sentence(
     with client_of(make_studio(tmp_path)) as client:
         if not path.startswith("/api"):
             path = f"/api/tables/{opened(client)['id']}{path}"
-        answer = client.post(path, json=body)
+        answer = client.post(path, content=json.dumps(body))
         assert answer.status_code in (400, 404, 409), answer.text
         assert sentence in answer.json()["error"]
 
@@ -451,6 +605,7 @@ def test_a_search_is_recorded_for_the_page_learn(tmp_path: Path, kind: str) -> N
             "kind=x",
             "simulations=0",
             "simulations=999",
+            "simulations=00000100000",
             "moves=0.0",
             "game=x.py",
             "moves=0.1.3.4.6",

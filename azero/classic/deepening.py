@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -68,6 +69,7 @@ class Searcher:
         self.settings = Settings(*addresses, prune, ordered, prune and final is None)
         self.none_banned = np.zeros(game.num_actions, np.bool_)
         self.number = 0
+        self.stopped: Callable[[], bool] | None = None  # asked each SLICE_SECONDS whether to end early
         self.slice_nodes = 8  # few at first, because a heuristic may be slow
 
     def search(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
@@ -75,8 +77,7 @@ class Searcher:
         begin = time.perf_counter()
         self.number += 1
         found = self.search_to(self.depth, state, banned, NO_ACTION, math.inf)
-        assert found  # it had no deadline
-        return found._replace(seconds=time.perf_counter() - begin)
+        return (found or self.found_so_far(state, banned))._replace(seconds=time.perf_counter() - begin)
 
     def deepen(
         self, state: np.ndarray, seconds: float, banned: np.ndarray | None = None, value_wanted: bool = False
@@ -105,12 +106,12 @@ class Searcher:
     def search_to(
         self, depth: int, state: np.ndarray, banned: np.ndarray | None, first_action: int, deadline: float
     ) -> Found | None:
-        """Search `state` to a depth, `first_action` first; None if the deadline came first."""
+        """Search `state` to a depth, `first_action` first; None if it was stopped or the time was up."""
         forbidden = self.none_banned if banned is None else banned
         addresses, line = self.game.rule_addresses, self.line
         begin_search(addresses, line, state, forbidden, depth, self.number, first_action, self.settings)
         while not self.search_slice():
-            if time.perf_counter() >= deadline:
+            if time.perf_counter() >= deadline or (self.stopped and self.stopped()):
                 return None
         root = self.line.rows[ROOT]
         value = float(root["best"]) + 0.0  # + 0.0 turns -0.0 into 0.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,7 @@ async def read_trace(studio: Studio, request: Request) -> Response:
     kind, text = asked.get("kind", "uct"), asked.get("simulations", "20")
     if kind not in KINDS:
         raise Refused(400, f"kind must be one of: {', '.join(KINDS)}.")
-    if not text.isdecimal() or not 1 <= int(text[:6]) <= MOST_SIMULATIONS:
+    if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_SIMULATIONS:
         raise Refused(400, f"simulations must be a whole number from 1 to {MOST_SIMULATIONS}.")
 
     def search() -> dict[str, Any]:
@@ -37,7 +38,8 @@ async def read_trace(studio: Studio, request: Request) -> Response:
         actions, _ = read_opening(game, [move for move in asked.get("moves", "").split(".") if move], "moves")
         return record(game, actions, search_of(studio, game, kind, asked.get("run")), int(text))
 
-    return JSONResponse(await studio.run_in_thread(search))
+    with studio.question():
+        return JSONResponse(await studio.run_in_thread(search))
 
 
 def search_of(studio: Studio, game: Game, kind: str, run: str | None) -> UctSettings | MctsSettings:

@@ -11,6 +11,7 @@ import os
 import secrets
 import sys
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -29,7 +30,9 @@ from azero.cli.player_spec import (
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.players import Advice, Player
+from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.growing import GrowingSearch, Insight, growing_search
+from azero.players.perfect import PerfectPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.players.uct import UctPlayer
 from azero.run.run import Run
@@ -37,6 +40,10 @@ from azero.run.run import Run
 MOST_PLAYERS = 8  # kept ready
 MOST_SIMULATIONS = 200_000  # of one search; a tree of Go then takes 300 MB
 MOST_SECONDS = 60.0
+MOST = (  # of options; a rollout cannot be stopped, tables and caches of eight players must fit
+    *(("num_simulations", MOST_SIMULATIONS), ("seconds", MOST_SECONDS), ("rollouts", 1_000)),
+    *(("table", 2**23), ("cache", 2**18)),
+)
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 NICE = 10  # a run that trains goes before the studio's searches
 LOOK_SECONDS = 0.1  # between two reports of a search
@@ -220,28 +227,47 @@ class Pool:
             report: receives what a search has found, ten times a second, from a player that has a search.
         """
         ready = self.get(game, side)
-        with ready.lock:
+        while not ready.lock.acquire(timeout=LOOK_SECONDS):
             if stopped():
                 return None
-            player, seed = ready.player, np.array([secrets.randbits(64)], np.uint64)
-            if isinstance(player, UctPlayer):
-                return grow(growing_search(player), state, banned, player.seconds, stopped, report)
-            player.new_games(seed)
-            if isinstance(player, PvMcts):
-                reader = growing_search(player)
+        try:
+            return None if stopped() else play(ready.player, state, banned, ply, stopped, report)
+        finally:
+            ready.lock.release()
 
-                def watch(_: Advice) -> bool:
-                    look(reader, report)
-                    return stopped()
 
-                player.watch = watch
-            try:
-                asked = None if banned is None else banned[None]
-                action = player.choose(state[None], np.zeros(1, np.int64), np.array([ply]), asked)
-            finally:
-                if isinstance(player, PvMcts):
-                    player.watch = None
-            return None if stopped() else int(action[0])
+def play(
+    player: Player,
+    state: np.ndarray,
+    banned: np.ndarray | None,
+    ply: int,
+    stopped: Callable[[], bool],
+    report: Report,
+) -> int | None:
+    """Return a player's move; see `Pool.choose`."""
+    if isinstance(player, UctPlayer):
+        return grow(growing_search(player), state, banned, player.seconds, stopped, report)
+    player.new_games(np.array([secrets.randbits(64)], np.uint64))
+    end = time.monotonic() + MOST_SECONDS
+    if isinstance(player, PvMcts):
+        reader = growing_search(player)
+
+        def watch(_: Advice) -> bool:
+            look(reader, report)
+            return stopped()
+
+        player.watch = watch
+    elif isinstance(player, AlphaBetaPlayer | PerfectPlayer):
+        player.searcher.stopped = lambda: stopped() or time.monotonic() >= end
+    try:
+        bans = None if banned is None else banned[None]
+        action = player.choose(state[None], np.zeros(1, np.int64), np.array([ply]), bans)
+    finally:
+        if isinstance(player, PvMcts):
+            player.watch = None
+        elif isinstance(player, AlphaBetaPlayer | PerfectPlayer):
+            player.searcher.stopped = None
+    return None if stopped() else int(action[0])
 
 
 def look(search: GrowingSearch, report: Report) -> None:
@@ -280,7 +306,7 @@ def check_bounds(spec: PlayerSpec) -> None:
     parameters = parameters_of(spec)
     if "search" in spec.options or "inference" in spec.options:
         raise UserError(f"{spec.name}: the search is the run's own; num_simulations can be set.")
-    for option, most in (("num_simulations", MOST_SIMULATIONS), ("seconds", MOST_SECONDS)):
+    for option, most in MOST:
         value = spec.options.get(option)
         if option in parameters and isinstance(value, int | float) and value > most:
             raise UserError(f"{spec.name}: {option}={value:,} is more than the studio allows: {most:,}.")

@@ -55,6 +55,7 @@ async def read_json(request: Request) -> dict[str, Any]:
     """
     try:
         read = json.loads(await request.body() or b"{}", parse_constant=refuse_constant)
+        json.dumps(read, ensure_ascii=False).encode()  # half a pair of surrogates is no text
     except (ValueError, RecursionError) as mistake:
         raise Refused(400, "The body of the request is not JSON.") from mistake
     if not isinstance(read, dict):

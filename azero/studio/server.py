@@ -41,6 +41,7 @@ STATIC = Path(__file__).parent / "static"
 TRACE = Path(tracing.__file__).parent / "static"
 RULES = Path(__file__).parent.parent / "games"
 HINT_SIMULATIONS = 400
+CLOSE_SLOW = 4408  # of a WebSocket: the page read too slowly and connects again
 EXACT_SECONDS = 2.0  # of solving one position
 
 
@@ -84,7 +85,11 @@ def options_of(studio: Studio, name: str) -> dict[str, Any]:
     path = studio.own_games.get(name, RULES / f"{name}.py")
     if name not in SHIPPED and name not in studio.own_games:
         return {}
-    for part in ast.parse(path.read_text(encoding="utf-8")).body:
+    try:
+        parts = ast.parse(path.read_text(encoding="utf-8")).body
+    except (OSError, SyntaxError, ValueError):  # the user is just changing it; playing it says what is wrong
+        return {}
+    for part in parts:
         if isinstance(part, ast.FunctionDef) and part.name == "make_game":
             names = [argument.arg for argument in part.args.args][-len(part.args.defaults) :]
             pairs = zip(names, part.args.defaults, strict=False)
@@ -234,7 +239,8 @@ async def hint(studio: Studio, table: Table) -> dict[str, Any]:
         best = next(move for move in insight.moves if move.action == insight.best)
         return {"by": by, **table.move_json(node, best)}
 
-    return await table.in_thread(search)
+    with studio.question():
+        return await table.in_thread(search)
 
 
 async def read_search(studio: Studio, request: Request) -> Response:
@@ -267,7 +273,8 @@ async def read_exact(studio: Studio, request: Request) -> Response:
             "values": {str(action): int(values[action]) for action in np.flatnonzero(legal)},
         }
 
-    return JSONResponse(await table.in_thread(solve))
+    with studio.question():
+        return JSONResponse(await table.in_thread(solve))
 
 
 async def stream_table(studio: Studio, socket: WebSocket) -> None:
@@ -283,15 +290,16 @@ async def stream_table(studio: Studio, socket: WebSocket) -> None:
 
     async def wait_for_end() -> None:
         with contextlib.suppress(WebSocketDisconnect):
-            while True:
-                await socket.receive_text()
+            while (await socket.receive())["type"] != "websocket.disconnect":
+                pass
         group.cancel_scope.cancel()
 
     try:
         async with anyio.create_task_group() as group:
             group.start_soon(wait_for_end)
-            while True:
-                await socket.send_json(await queue.get())
+            while (message := await queue.get()) is not None:
+                await socket.send_json(message)
+            await socket.close(CLOSE_SLOW)
     except* (WebSocketDisconnect, RuntimeError):  # the page has gone while something was sent to it
         pass
     finally:

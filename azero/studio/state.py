@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import traceback
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -26,6 +27,7 @@ from azero.studio.tables import Table, Tables, in_thread
 
 OPENSPIEL_NAME = re.compile(re.escape(OPENSPIEL) + r"[a-z0-9_]{1,60}(\([a-z0-9_=,.]{0,100}\))?")
 MOST_OPTIONS = 20
+MOST_QUESTIONS = 4  # hints, exact values and traces at once
 T = TypeVar("T")
 
 
@@ -48,11 +50,23 @@ class Studio:
         self.pool = Pool(self.config)
         self.jobs = Jobs(self)
         self.tables = Tables(self.pool, self.jobs.busy, self.report)
+        self.questions = 0
         self.closing: list[Callable[[], None]] = []  # called when the server ends
 
     async def run_in_thread(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Return what a function returns, called in a thread."""
-        return await in_thread(lambda: function(*arguments))
+        """Return what a function returns, called in a thread. Processes that it starts may train."""
+        return await in_thread(lambda: function(*arguments), low=False)
+
+    @contextmanager
+    def question(self) -> Iterator[None]:
+        """Count a search for one answer while it is under way; Refused: there are too many."""
+        if self.questions >= MOST_QUESTIONS:
+            raise Refused(429, f"{MOST_QUESTIONS} answers are being searched for; try again in a moment.")
+        self.questions += 1
+        try:
+            yield
+        finally:
+            self.questions -= 1
 
     def report(self, failure: Exception) -> None:
         """Print an unexpected error to the server's terminal."""
@@ -87,7 +101,9 @@ class Studio:
             raise UserError("options must be an object with the game's options.")
         if not all(isinstance(value, int | float | bool | str) for value in options.values()):
             raise UserError("The options of a game are numbers, words, true or false.")
-        return load_game(self.place_of(name), {str(key): value for key, value in options.items()})
+        if "name" in options:
+            raise UserError("No game has an option name.")
+        return load_game(self.place_of(name), options)
 
     def name_of(self, game: Game) -> str:
         """Return the name by which the page asks for a game."""

@@ -7,6 +7,7 @@ stopped when the position changes.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import secrets
 import threading
@@ -31,6 +32,7 @@ IDLE_SECONDS = 600.0  # without a page, after which a table may make room for a 
 MOST_ANALYSES = 6  # searches with their trees; the one used least recently is forgotten
 MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
+PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes on without it
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 REVIEW_SIMULATIONS = 200
 LEAST_JUDGED = 50  # a move with a fiftieth of the simulations is compared with the best one
@@ -100,8 +102,9 @@ class Table:
         self.analysis: Analysis | None = None
         self.to_review: list[Node] = []
         self.latest: tuple[Node, Insight, str, float] | None = None  # what a search has found last
-        self.watchers: set[asyncio.Queue[dict[str, Any]]] = set()
+        self.watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self.stop = threading.Event()  # of the search under way
+        self.stopped = asyncio.Event()  # the same for tasks
         self.work: asyncio.Task[None] | None = None
         self.used = time.monotonic()
 
@@ -129,7 +132,7 @@ class Table:
         except Refused:
             self.tree.current = before
             raise
-        self.resigned, self.paused = -1, True
+        self.resigned, self.paused, self.steps = -1, True, 0
         self.changed()
 
     def undo(self) -> None:
@@ -144,7 +147,7 @@ class Table:
         """Delete a variation."""
         node = self.tree.find(number)
         self.tree.delete(node)
-        self.paused = True
+        self.resigned, self.paused = -1, True
         self.changed()
 
     def resign(self) -> None:
@@ -220,6 +223,7 @@ class Table:
         """Stop the search under way, tell the pages, and do what is to be done now."""
         self.version += 1
         self.stop.set()
+        self.stopped.set()
         self.used, self.notice, self.thinking = time.monotonic(), "", False
         if self.work is None or self.work.done():
             self.work = asyncio.get_running_loop().create_task(self.work_on())
@@ -228,7 +232,7 @@ class Table:
     async def work_on(self) -> None:
         """Move, analyse and review until nothing is left to do."""
         while (job := self.next_job()) is not None:
-            self.stop.clear()
+            self.stop, self.stopped = threading.Event(), asyncio.Event()  # an old search stays stopped
             try:
                 await job
             except UserError as mistake:
@@ -275,7 +279,8 @@ class Table:
         version, node = self.version, self.tree.current
         side, stepped = self.sides[self.tree.mover(node)], self.steps > 0
         if self.machines_only() and node.parent is not None and not stepped and self.delay:
-            await asyncio.sleep(self.delay)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.stopped.wait(), self.delay)
         if version != self.version:
             return
         self.steps = 0
@@ -283,12 +288,23 @@ class Table:
         self.send_table()
         pool, stopped, banned = self.tables.pool, self.stop.is_set, self.tree.banned(node)
         report, ply = self.reporter(node, side.title), len(self.tree.path(node)) - 1
-        action = await self.in_thread(
-            lambda: pool.choose(self.game, side, node.state, banned, ply, stopped, report)
+        action = await self.until_stopped(
+            self.in_thread(lambda: pool.choose(self.game, side, node.state, banned, ply, stopped, report))
         )
         if version == self.version and action is not None:
             self.tree.play(action)
             self.changed()
+
+    async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what `work` returns; None if it goes on when it should have stopped."""
+        task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(self.stopped.wait())
+        try:
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
+            return task.result() if done else None
+        finally:
+            stopped.cancel()
+            task.cancel()
 
     async def analyse_on(self, analysis: Analysis) -> None:
         """Search the position on the board until the analysis ends or the position changes."""
@@ -437,9 +453,10 @@ class Table:
     def read_tree(self, path: list[int]) -> list[dict[str, Any]]:
         """Return the moves at a node of the search tree, below the position on the board."""
         analysis = self.analysis
-        if analysis is None or analysis.search is None or analysis.node != self.tree.current.number:
-            raise Refused(409, "There is no search of this position; switch the analysis on.")
-        node, state = self.tree.current, self.tree.current.state
+        node, missing = self.tree.current, "There is no search of this position; switch the analysis on."
+        if analysis is None:
+            raise Refused(409, missing)
+        state = node.state
         for action in path:
             if self.game.is_terminal(state) or not 0 <= action < self.game.num_actions:
                 return []
@@ -447,6 +464,8 @@ class Table:
                 return []
             state = self.game.step(state, action)
         with analysis.lock:
+            if analysis.search is None or analysis.node != node.number:
+                raise Refused(409, missing)
             insight = analysis.search.read(path)
         below = Node(-1, node, path[-1] if path else node.action, state)
         return [self.move_json(below, move) for move in insight.moves] if insight else []
@@ -520,18 +539,21 @@ class Table:
             self.send({"type": "table", "table": self.to_json()})
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send a message to all pages; one that does not read is forgotten."""
+        """Send a message to all pages; one that does not read is sent away by None."""
         for queue in list(self.watchers):
             try:
                 queue.put_nowait(message)
             except asyncio.QueueFull:
                 self.watchers.discard(queue)
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(None)
 
-    def watch(self) -> asyncio.Queue[dict[str, Any]]:
+    def watch(self) -> asyncio.Queue[dict[str, Any] | None]:
         """Return a queue of messages for one more page, the table first."""
         if len(self.watchers) >= MOST_WATCHERS:
             raise Refused(429, f"{MOST_WATCHERS} pages look at this game already.")
-        queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue(WAITING_MESSAGES)
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(WAITING_MESSAGES)
         queue.put_nowait({"type": "table", "table": self.to_json()})
         if self.latest and self.latest[0] is self.tree.current:
             queue.put_nowait(self.analysis_json(*self.latest))
@@ -567,8 +589,12 @@ class Tables:
         if len(moves) > game.max_plies:
             raise Refused(400, f"A game of {game.name} has at most {game.max_plies} moves.")
         table = Table(self, game, await self.read_sides(game, asked_sides))
-        for move in moves:
-            table.tree.play(table.tree.action_of(move))
+
+        def play() -> None:
+            for move in moves:
+                table.tree.play(table.tree.action_of(move))
+
+        await in_thread(play)  # a second for a long game of Go
         self.make_place()
         self.tables[table.id] = table
         table.changed()
@@ -618,8 +644,11 @@ def number(value: float) -> float | None:
     return None if math.isnan(value) else round(float(value), 4)
 
 
-async def in_thread(work: Callable[[], T]) -> T:
-    """Return what `work` returns, computed in a thread of low priority that never keeps the process alive."""
+async def in_thread(work: Callable[[], T], low: bool = True) -> T:
+    """Return what `work` returns, computed in a thread that never keeps the process alive.
+
+    low: at low priority, which all threads and processes that `work` starts inherit.
+    """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[T] = loop.create_future()
 
@@ -634,7 +663,8 @@ async def in_thread(work: Callable[[], T]) -> T:
     def run() -> None:
         result, failure = None, None
         try:
-            lower_priority()
+            if low:
+                lower_priority()
             result = work()
         except BaseException as raised:
             failure = raised
