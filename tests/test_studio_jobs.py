@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 import urllib.request
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,9 @@ pytest.importorskip("starlette", reason="the extra studio is not installed")
 from studio import client_of, make_studio, player
 
 from azero.config.schema import Config
-from azero.run.folder import present_holder
+from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
-from azero.studio import jobs, processes
+from azero.studio import jobs, processes, runs_view
 from azero.studio.jobs import words_of
 
 LONG = 120.0  # seconds that a process may take to start beside other programs
@@ -350,3 +352,54 @@ def test_what_may_not_be_played_is_refused(
     asked = {"game": "tictactoe", "first": player("uct"), "second": player("random")}
     assert said in ask(client, "/matches", asked | change, 400)["error"]
     assert not (tmp_path / "data" / "studio" / "matches").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there do searches have low priority")
+def test_a_run_goes_before_the_searches(tmp_path: Path) -> None:
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        name = client.post("/api/train", json=ENDLESS).json()["run"]
+        process = studio.jobs.processes[name]
+        priority = os.getpriority(os.PRIO_PROCESS, process.pid)
+        process.kill()
+        process.wait()
+    assert priority == os.getpriority(os.PRIO_PROCESS, 0)  # a search has a lower one
+
+
+def test_a_run_on_another_machine_is_not_stopped_here(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    signalled: list[int] = []
+    holder = Holder("azero.loop", 4242, "elsewhere", "today")  # with a folder that two machines share
+    monkeypatch.setattr(jobs, "present_holder", lambda folder: holder)
+    monkeypatch.setattr(jobs, "ask_to_stop", signalled.append)
+    answer = trained.post("/api/runs/trained/stop", json={})
+    assert (answer.status_code, answer.json()["error"]) == (
+        409, "Run trained trains on elsewhere; stop it there.",
+    )  # fmt: skip
+    assert not signalled
+
+
+def test_a_folder_with_a_name_that_no_run_can_have_is_passed_over(client: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints" / ".old"
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_text("{}")
+    assert client.get("/api/runs").json() == {"runs": []}
+
+
+def test_pages_read_games_at_once(
+    trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(OrderedDict[str, Any]):
+        """Lets others in between what was read and its use."""
+
+        def move_to_end(self, key: str, last: bool = True) -> None:
+            super().move_to_end(key, last)
+            time.sleep(0.01)
+
+    shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")
+    shutil.copytree(trained_run.data, tmp_path / "data")
+    monkeypatch.setattr(runs_view, "OrderedDict", Slow)
+    monkeypatch.setattr(runs_view, "SHARDS_KEPT", 0)  # each answer forgets what it has read
+    with client_of(make_studio(tmp_path)) as client, ThreadPoolExecutor(8) as threads:
+        cycles = client.get("/api/runs/trained").json()["games"]
+        asked = [f"/api/runs/trained/games?cycle={cycle}" for cycle in cycles * 10]
+        assert {answer.status_code for answer in threads.map(client.get, asked)} == {200}

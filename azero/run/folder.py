@@ -104,7 +104,8 @@ def paths_of(config: Config, name: str) -> Paths:
 
 def names_of_runs(config: Config) -> list[str]:
     """Return the names of all runs, sorted."""
-    return sorted(path.parent.name for path in Path(config.checkpoints).glob("*/state.json"))
+    names = (path.parent.name for path in Path(config.checkpoints).glob("*/state.json"))
+    return sorted(name for name in names if NAME.fullmatch(name))
 
 
 def last_used(config: Config, name: str) -> float:

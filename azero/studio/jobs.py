@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import socket
 import subprocess
 import threading
 import time
@@ -200,6 +201,8 @@ class Jobs:
         holder = self.trainer(name)
         if not self.alive(name) and (holder is None or holder.program != LOOP):
             raise Refused(409, f"Run {name} is not training.")
+        if holder is not None and holder.host != socket.gethostname():
+            raise Refused(409, f"Run {name} trains on {holder.host}; stop it there.")
         pid = holder.pid if holder else self.processes[name].pid
         if self.asked_to_stop.get(name) != pid:
             self.asked_to_stop[name] = pid

@@ -182,6 +182,7 @@ class Shards:
 
     def __init__(self) -> None:
         self.kept: OrderedDict[str, list[GameRecord]] = OrderedDict()
+        self.lock = threading.Lock()
 
     def games(self, run: Run, cycle: int) -> list[GameRecord]:
         """Return the games of a cycle by number.
@@ -193,14 +194,15 @@ class Shards:
         shards = [shard for shard in run.state.shards if shard.cycle == cycle]
         if not shards:
             raise Refused(404, f"Run {run.name} keeps no games of cycle {cycle}.")
-        for shard in shards:
-            if shard.sha256 not in self.kept:
-                self.kept[shard.sha256] = load_games(run.read_file(shard), shard.file)
-            self.kept.move_to_end(shard.sha256)
-        games = [game for shard in shards for game in self.kept[shard.sha256]]
-        while len(self.kept) > SHARDS_KEPT:
-            self.kept.popitem(last=False)
-        return games
+        with self.lock:
+            for shard in shards:
+                if shard.sha256 not in self.kept:
+                    self.kept[shard.sha256] = load_games(run.read_file(shard), shard.file)
+                self.kept.move_to_end(shard.sha256)
+            games = [game for shard in shards for game in self.kept[shard.sha256]]
+            while len(self.kept) > SHARDS_KEPT:
+                self.kept.popitem(last=False)
+            return games
 
     def listed(self, studio: Studio, name: str, cycle: int) -> dict[str, Any]:
         """Return the games of a cycle, the first ones."""
