@@ -147,6 +147,23 @@ def test_other_machines_are_let_in_only_when_asked() -> None:
         serve(StudioSettings(host="0.0.0.0"))
 
 
+@pytest.mark.parametrize(("host", "shown"), [("127.0.0.1", "127.0.0.1"), ("::1", "[::1]")])
+def test_the_address_is_the_one_that_it_listens_on(
+    host: str,
+    shown: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: sockets[0].close())
+    asked = StudioSettings(host=host, port=0, open=False, data=str(tmp_path / "data"))
+    try:
+        serve(asked)
+    except UserError as no_such_address:
+        pytest.skip(str(no_such_address))
+    assert f"http://{shown}:" in capsys.readouterr().out
+
+
 def test_own_games_are_chosen_at_the_start(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text("")
     (tmp_path / "_not.py").write_text("")

@@ -118,7 +118,7 @@ def serve(asked: StudioSettings) -> int:
     listening = listen(asked.host, asked.port)
     port = listening.getsockname()[1]
     token = take_token(studio.folder)
-    shown = "127.0.0.1" if asked.host in LOCAL else asked.host
+    shown = f"[{asked.host}]" if ":" in asked.host else asked.host
     address = f"http://{shown}:{port}/?token={token}"
     hosts = [*LOCAL, *([asked.host, socket.gethostname()] if asked.allow_remote else [])]
     app = make_app(studio, token, hosts, port)
