@@ -31,7 +31,8 @@ async function startForm(games, runs) {
     await add(player("uct"));
   };
   const newest = games.find(({ name }) => name === runs[0]?.play);
-  const chosen = gameChooser(games, newest?.name ?? "tictactoe", {}, () => attempt(start));
+  const options = newest ? runs[0].options : {};
+  const chosen = gameChooser(games, newest?.name ?? "tictactoe", options, () => attempt(start));
   const more = button("One player more: a tournament", "plus", () => attempt(() => add(player("uct"))),
     { text: "Another player" });
   await start();
