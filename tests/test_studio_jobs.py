@@ -351,7 +351,7 @@ def test_what_may_not_be_played_is_refused(
 ) -> None:
     asked = {"game": "tictactoe", "first": player("uct"), "second": player("random")}
     assert said in ask(client, "/matches", asked | change, 400)["error"]
-    assert not (tmp_path / "data" / "studio" / "matches").exists()
+    assert not (tmp_path / "data" / ".studio" / "matches").exists()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there do searches have low priority")

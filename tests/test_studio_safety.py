@@ -175,8 +175,8 @@ def test_own_games_are_chosen_at_the_start(tmp_path: Path) -> None:
 
 
 def test_the_token_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
-    first = take_token(tmp_path / "data" / "studio")
-    file = tmp_path / "data" / "studio" / "token"
+    first = take_token(tmp_path / "data" / ".studio")
+    file = tmp_path / "data" / ".studio" / "token"
     assert len(first) >= 32 and file.stat().st_mode & 0o777 == 0o600
     assert take_token(file.parent) == first
     file.chmod(0o644)

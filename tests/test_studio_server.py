@@ -23,6 +23,7 @@ from azero.games import make_game
 from azero.players import make_player
 from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
 from azero.studio import pool, state, tables
+from azero.studio import table as table_module
 from azero.studio.game_tree import GameTree
 from azero.studio.pool import play as play_with
 
@@ -155,7 +156,7 @@ def test_a_table_goes_on_without_a_player_that_does_not_stop(
 def test_a_pause_between_two_moves_ends_when_something_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "LONGEST_DELAY", 1e6)
+    monkeypatch.setattr(table_module, "LONGEST_DELAY", 1e6)
     with client_of(make_studio(tmp_path)) as client:
         table = opened(client, game="connect_four", sides=[player("random"), player("random")], moves=["1"])
         address = f"/api/tables/{table['id']}"
@@ -196,7 +197,7 @@ def test_deleting_a_move_takes_a_resignation_back(tmp_path: Path) -> None:
 def test_a_page_that_reads_slowly_is_sent_away_to_connect_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tables, "WAITING_MESSAGES", 3)
+    monkeypatch.setattr(table_module, "WAITING_MESSAGES", 3)
     studio = make_studio(tmp_path)
     with client_of(studio) as client:
         table = opened(client)
@@ -571,7 +572,7 @@ def test_two_hundred_sessions_at_once(tmp_path: Path) -> None:
 
 
 def test_too_many_pages_of_one_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "MOST_WATCHERS", 1)
+    monkeypatch.setattr(table_module, "MOST_WATCHERS", 1)
     with client_of(make_studio(tmp_path)) as client:
         table = opened(client)
         with stream(client, table) as socket:

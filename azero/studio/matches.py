@@ -36,7 +36,7 @@ MISSING = "There is no such match."
 
 
 class Matches:
-    """The matches in data/studio/matches: NUMBER.json says what is played, NUMBER.jsonl has the games."""
+    """The matches in data/.studio/matches: NUMBER.json says what is played, NUMBER.jsonl has the games."""
 
     def __init__(self, studio: Studio) -> None:
         self.studio, self.folder = studio, studio.folder / "matches"

@@ -7,9 +7,7 @@ two hundred players. A player moves in one game at a time.
 from __future__ import annotations
 
 import json
-import os
 import secrets
-import sys
 import threading
 import time
 from collections import OrderedDict
@@ -38,14 +36,13 @@ from azero.players.uct import UctPlayer
 from azero.run.run import Run
 
 MOST_PLAYERS = 8  # kept ready
-MOST_SIMULATIONS = 200_000  # of one search; a tree of Go then takes 300 MB
+MOST_SIMULATIONS = 200_000  # of one search; a tree of 19 x 19 Go then takes 1.1 GiB
 MOST_SECONDS = 60.0
 MOST = (  # of options; a rollout cannot be stopped, tables and caches of eight players must fit
     *(("num_simulations", MOST_SIMULATIONS), ("seconds", MOST_SECONDS), ("rollouts", 1_000)),
     *(("table", 2**23), ("cache", 2**18)),
 )
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
-NICE = 10  # a run that trains goes before the studio's searches
 LOOK_SECONDS = 0.1  # between two reports of a search
 
 Report = Callable[[Insight], None]
@@ -318,9 +315,3 @@ def check_run_name(run: object) -> str:
     if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
         raise UserError(f"{name[:40]!r} is not the name of a run.")
     return name
-
-
-def lower_priority() -> None:
-    """Let this thread and those that it starts use what other programs leave of the cores, on Linux."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)

@@ -19,7 +19,7 @@ from azero.records.sgf import write_sgf
 from azero.studio.game_tree import MOST_NODES, START, GameTree
 from azero.studio.safety import Refused
 from azero.studio.state import Studio, route, table_of
-from azero.studio.tables import Table
+from azero.studio.table import Table
 
 MEDIA = {
     "sgf": "application/x-go-sgf",

@@ -34,7 +34,7 @@ from azero.run.run import Run
 from azero.studio import jobs_routes, learn, matches, records_routes, runs_view
 from azero.studio.safety import Guard, Refused, answer_to, read_json
 from azero.studio.state import Studio, read_options, route, table_of
-from azero.studio.tables import Table
+from azero.studio.table import Table
 from azero.truth.summary import game_title
 
 STATIC = Path(__file__).parent / "static"

@@ -23,7 +23,9 @@ from azero.games.game import Game
 from azero.studio.jobs import Jobs
 from azero.studio.pool import Pool
 from azero.studio.safety import Refused
-from azero.studio.tables import Table, Tables, in_thread
+from azero.studio.table import Table
+from azero.studio.tables import Tables
+from azero.studio.threads import in_thread
 
 OPENSPIEL_NAME = re.compile(re.escape(OPENSPIEL) + r"[a-z0-9_]{1,60}(\([a-z0-9_=,.]{0,100}\))?")
 MOST_OPTIONS = 20
@@ -46,7 +48,7 @@ class Studio:
     own_games: dict[str, Path] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.folder = Path(self.config.data) / "studio"
+        self.folder = Path(self.config.data) / ".studio"  # no run has such a name
         self.pool = Pool(self.config)
         self.jobs = Jobs(self)
         self.tables = Tables(self.pool, self.jobs.busy, self.report)

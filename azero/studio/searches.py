@@ -1,0 +1,88 @@
+"""Analyses, and what the searches of all tables share."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from azero.players.growing import GrowingSearch, Insight
+from azero.studio.game_tree import Node
+from azero.studio.pool import LOOK_SECONDS, Pool
+from azero.studio.threads import in_thread
+
+MOST_ANALYSES = 6  # searches with their trees; the one used least recently is forgotten
+
+
+@dataclass
+class Analysis:
+    """What is asked about the position on the board, and the search that answers.
+
+    Attributes:
+        asked: player, run, simulations and kind, see `Pool.search`.
+        seconds: of one search; 0: no limit.
+        on: whether it goes on.
+        node: the number of the node that `search` searches; -1: none yet.
+        spent: seconds searched there.
+        done: whether nothing is left to do there.
+        title: who searches.
+    """
+
+    asked: dict[str, Any]
+    seconds: float = 0.0
+    on: bool = True
+    search: GrowingSearch | None = None
+    node: int = -1
+    spent: float = 0.0
+    done: bool = False
+    title: str = ""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def grow(self, node: Node, banned: np.ndarray | None) -> Insight | None:
+        """Search a node on for a moment; return what is known of it, None if the search is forgotten."""
+        with self.lock:
+            if self.search is None:
+                return None
+            if self.node != node.number:
+                self.search.begin(node.state, banned)
+                self.node, self.spent, self.done = node.number, 0.0, False
+            began = time.perf_counter()
+            left = self.search.grow(LOOK_SECONDS)
+            self.spent += time.perf_counter() - began
+            self.done = not left or 0 < self.seconds <= self.spent
+            return self.search.read()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what is asked as the page reads it."""
+        return {**self.asked, "seconds": self.seconds, "on": self.on, "done": self.done}
+
+    def forget(self) -> None:
+        """Free the memory of the search."""
+        with self.lock:
+            self.search, self.node, self.done, self.on = None, -1, False, False
+
+
+class Searches:
+    """What the searches of all tables share: players, memory for few trees, the search of reviews."""
+
+    def __init__(self, pool: Pool, busy: Callable[[], str], report: Callable[[Exception], None]) -> None:
+        """`busy`: returns what else uses the cores, "" for nothing; `report`: receives unexpected errors."""
+        self.pool, self.busy, self.report = pool, busy, report
+        self.analyses: list[Analysis] = []  # with a search, the one used least recently first
+        self.reviewer: tuple[tuple[str, str, str], GrowingSearch, threading.Lock] | None = None
+
+    async def make_room(self, new: Analysis) -> None:
+        """Forget the searches used least recently, so that one more fits."""
+        while len(self.analyses) >= MOST_ANALYSES:
+            await in_thread(self.analyses.pop(0).forget)
+        self.analyses.append(new)
+
+    def note_used(self, analysis: Analysis) -> None:
+        """Note that a search is used now."""
+        if analysis in self.analyses:
+            self.analyses.remove(analysis)
+        self.analyses.append(analysis)

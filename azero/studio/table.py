@@ -1,0 +1,520 @@
+"""A table: one game with its sides, its search under way, and the pages that look at it.
+
+A table changes only in the server's event loop. Searches run in threads, one at a time for a table, and are
+stopped when the position changes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import secrets
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from azero.config.schema import UserError
+from azero.games.game import Game
+from azero.kernels.compiling import CompileNotice
+from azero.players.growing import Insight, Move
+from azero.studio.game_tree import GameTree, Node, board_json
+from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
+from azero.studio.safety import Refused
+from azero.studio.searches import Analysis, Searches
+from azero.studio.threads import in_thread
+from azero.truth.summary import game_title
+
+MOST_WATCHERS = 20  # pages that look at one table
+WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
+PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes on without it
+LONGEST_DELAY = 10.0  # seconds between two moves of machines
+REVIEW_SIMULATIONS = 200
+LEAST_JUDGED = 50  # a move with a fiftieth of the simulations is compared with the best one
+REVIEW_ROLLOUTS = 5_000  # of a review without a network: a random game says little
+ANALYSIS_KEYS = {"player": str, "run": str, "cycle": int, "simulations": int, "kind": str}
+KINDS = {str: "word", int: "whole number"}
+T = TypeVar("T")
+
+
+class Table:
+    """One game on a board; see the module."""
+
+    def __init__(self, searches: Searches, game: Game, sides: tuple[Side, Side]) -> None:
+        self.searches, self.game, self.sides = searches, game, sides
+        self.id = secrets.token_urlsafe(9)
+        self.tree = GameTree(game)
+        self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
+        self.notice, self.resigned, self.thinking = "", -1, False
+        self.analysis: Analysis | None = None
+        self.to_review: list[Node] = []
+        self.latest: tuple[Node, Insight, str, float] | None = None  # what a search has found last
+        self.watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
+        self.stop = threading.Event()  # of the search under way
+        self.stopped = asyncio.Event()  # the same for tasks
+        self.work: asyncio.Task[None] | None = None
+        self.used = time.monotonic()
+
+    # --- what a page asks for -----------------------------------------------------------------------------
+
+    def move(self, move: object) -> None:
+        """Play a person's move."""
+        if self.is_over():
+            raise Refused(409, "The game is over.")
+        side = self.sides[self.tree.mover(self.tree.current)]
+        action = self.tree.action_of(move)
+        if side.spec is not None and not self.paused:
+            raise Refused(409, f"It is the turn of {side.title}.")
+        self.tree.play(action)
+        self.paused = self.machines_only()
+        self.changed()
+
+    def go(self, number: object, actions: object = ()) -> None:
+        """Put a node on the board, or where actions lead from it; a machine waits there until it is asked."""
+        before = self.tree.current
+        self.tree.current = self.tree.find(number)
+        try:
+            for action in actions if isinstance(actions, list) else []:
+                self.tree.play(self.tree.action_of(action))
+        except Refused:
+            self.tree.current = before
+            raise
+        self.resigned, self.paused, self.steps = -1, True, 0
+        self.changed()
+
+    def undo(self) -> None:
+        """Go back to a person's last turn, or one move if no person plays."""
+        before = self.tree.path()[:-1]
+        turns = [node for node in before if self.sides[self.tree.mover(node)].spec is None]
+        if not before:
+            raise Refused(409, "There is nothing to take back.")
+        self.go((turns or before)[-1].number)
+
+    def delete(self, number: object) -> None:
+        """Delete a variation."""
+        node = self.tree.find(number)
+        self.tree.delete(node)
+        self.resigned, self.paused = -1, True
+        self.changed()
+
+    def resign(self) -> None:
+        """Let the person to move resign."""
+        mover = self.tree.mover(self.tree.current)
+        if self.is_over():
+            raise Refused(409, "The game is over.")
+        if self.sides[mover].spec is not None:
+            raise Refused(409, f"It is the turn of {self.sides[mover].title}, which does not resign.")
+        self.resigned = mover
+        self.changed()
+
+    def seat(self, sides: tuple[Side, Side]) -> None:
+        """Change who plays."""
+        self.sides, self.paused = sides, False
+        self.changed()
+
+    def play(self, paused: object, delay: object) -> None:
+        """Let machines play or pause, with a delay between their moves."""
+        if delay is not None:
+            if (
+                isinstance(delay, bool)
+                or not isinstance(delay, int | float)
+                or not 0 <= delay <= LONGEST_DELAY
+            ):
+                raise Refused(400, f"delay must be a number of seconds between 0 and {LONGEST_DELAY:g}.")
+            self.delay = float(delay)
+        if paused is not None:
+            if not isinstance(paused, bool):
+                raise Refused(400, "paused must be true or false.")
+            self.paused = paused
+        self.changed()
+
+    def step(self) -> None:
+        """Let the machine make one move."""
+        if self.is_over() or self.sides[self.tree.mover(self.tree.current)].spec is None:
+            raise Refused(409, "No machine is to move.")
+        self.paused, self.steps = True, 1
+        self.changed()
+
+    def analyse(self, asked: dict[str, Any]) -> None:
+        """Begin, change, stop or continue the analysis of the position on the board."""
+        if not asked.get("on", True):
+            if self.analysis:
+                self.analysis.on = False
+            self.changed()
+            return
+        seconds = asked.get("seconds", 0)
+        if (
+            isinstance(seconds, bool)
+            or not isinstance(seconds, int | float)
+            or not 0 <= seconds <= MOST_SECONDS
+        ):
+            raise Refused(400, f"seconds must be a number between 0 and {MOST_SECONDS:g}.")
+        wanted = {key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}
+        for key, value in wanted.items():
+            if not isinstance(value, ANALYSIS_KEYS[key]) or isinstance(value, bool) or len(str(value)) > 100:
+                raise Refused(400, f"{key} of an analysis must be a {KINDS[ANALYSIS_KEYS[key]]}.")
+        if self.analysis is None or self.analysis.asked != wanted:
+            self.analysis = Analysis(wanted)
+        self.analysis.seconds, self.analysis.on = float(seconds), True
+        self.analysis.spent, self.analysis.done = 0.0, False
+        self.changed()
+
+    def review(self) -> None:
+        """Search every node of the line whose value is not known."""
+        self.to_review = [node for node in self.tree.line() if node.value is None]
+        self.changed()
+
+    # --- what it does -------------------------------------------------------------------------------------
+
+    def changed(self) -> None:
+        """Stop the search under way, tell the pages, and do what is to be done now."""
+        self.version += 1
+        self.stop.set()
+        self.stopped.set()
+        self.used, self.notice, self.thinking = time.monotonic(), "", False
+        if self.work is None or self.work.done():
+            self.work = asyncio.get_running_loop().create_task(self.work_on())
+        self.send_table()
+
+    async def work_on(self) -> None:
+        """Move, analyse and review until nothing is left to do."""
+        while (job := self.next_job()) is not None:
+            self.stop, self.stopped = threading.Event(), asyncio.Event()  # an old search stays stopped
+            try:
+                await job
+            except UserError as mistake:
+                self.fail(str(mistake))
+            except Exception as failure:
+                self.searches.report(failure)
+                self.fail(f"The search failed: {type(failure).__name__}; the server's terminal says more.")
+
+    def fail(self, sentence: str) -> None:
+        """Stop what cannot be done and tell why."""
+        self.paused, self.thinking, self.to_review = True, False, []
+        if self.analysis:
+            self.analysis.on = False
+        self.notice = sentence
+        self.send_table()
+
+    def next_job(self) -> Coroutine[Any, Any, None] | None:
+        """Return what is to be done next, or None."""
+        if self.machine_is_due():
+            return self.machines_move()
+        if self.to_review:
+            return self.review_next()
+        analysis = self.analysis
+        if analysis is None or not analysis.on or self.is_over():
+            return None
+        is_done = analysis.done and analysis.node == self.tree.current.number
+        return None if is_done else self.analyse_on(analysis)
+
+    def machine_is_due(self) -> bool:
+        """Return whether a machine is to move now."""
+        is_machine = self.sides[self.tree.mover(self.tree.current)].spec is not None
+        return not self.is_over() and is_machine and (not self.paused or self.steps > 0)
+
+    def is_over(self) -> bool:
+        """Return whether the game is over on the board, or someone has resigned."""
+        return self.resigned >= 0 or self.tree.is_over()
+
+    def machines_only(self) -> bool:
+        """Return whether both sides are machines."""
+        return all(side.spec is not None for side in self.sides)
+
+    async def machines_move(self) -> None:
+        """Let the machine whose turn it is move, after the delay if it plays against a machine."""
+        version, node = self.version, self.tree.current
+        side, stepped = self.sides[self.tree.mover(node)], self.steps > 0
+        if self.machines_only() and node.parent is not None and not stepped and self.delay:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.stopped.wait(), self.delay)
+        if version != self.version:
+            return
+        self.steps = 0
+        self.thinking = True
+        self.send_table()
+        pool, stopped, banned = self.searches.pool, self.stop.is_set, self.tree.banned(node)
+        report, ply = self.reporter(node, side.title), len(self.tree.path(node)) - 1
+        action = await self.until_stopped(
+            self.in_thread(lambda: pool.choose(self.game, side, node.state, banned, ply, stopped, report))
+        )
+        if version == self.version and action is not None:
+            self.tree.play(action)
+            self.changed()
+
+    async def until_stopped(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """Return what `work` returns; None if it goes on when it should have stopped."""
+        task, stopped = asyncio.ensure_future(work), asyncio.ensure_future(self.stopped.wait())
+        try:
+            await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait((task,), timeout=PATIENCE_SECONDS)
+            return task.result() if done else None
+        finally:
+            stopped.cancel()
+            task.cancel()
+
+    async def analyse_on(self, analysis: Analysis) -> None:
+        """Search the position on the board until the analysis ends or the position changes."""
+        node = self.tree.current
+        if analysis.search is None:
+            await self.searches.make_room(analysis)
+            analysis.search, analysis.title = await self.in_thread(
+                lambda: self.searches.pool.search(self.game, analysis.asked)
+            )
+            if self.stop.is_set():
+                return
+        self.searches.note_used(analysis)
+        report, banned = self.reporter(node, analysis.title), self.tree.banned(node)
+
+        def search() -> None:
+            insight = analysis.grow(node, banned)
+            while insight is not None and not self.stop.is_set() and not analysis.done:
+                report(insight)
+                insight = analysis.grow(node, banned)
+            if insight is not None:
+                report(insight)
+
+        await self.in_thread(search)
+        self.send_table()
+
+    async def review_next(self) -> None:
+        """Search one node of the line shortly, for its value."""
+        node = self.to_review.pop(0)
+        if node.value is not None or self.tree.is_over(node):
+            return
+        asked = {**(self.analysis.asked if self.analysis else {}), "simulations": REVIEW_SIMULATIONS}
+        if self.searches.reviewer is None or self.searches.reviewer[0] != (
+            self.game.name,
+            str(self.game.options),
+            str(asked),
+        ):
+            search, title = await self.in_thread(lambda: self.searches.pool.search(self.game, asked))
+            if title == "UCT":
+                more = {**asked, "simulations": REVIEW_ROLLOUTS}
+                search, _ = await self.in_thread(lambda: self.searches.pool.search(self.game, more))
+            self.searches.reviewer = (
+                (self.game.name, str(self.game.options), str(asked)),
+                search,
+                threading.Lock(),
+            )
+        _, search, lock = self.searches.reviewer
+        banned = self.tree.banned(node)
+
+        def value() -> Insight | None:
+            with lock:
+                search.begin(node.state, banned)
+                while search.grow(LOOK_SECONDS):
+                    if self.stop.is_set():
+                        return None
+                return search.read()
+
+        if (insight := await self.in_thread(value)) is not None:
+            self.note_value(node, insight)
+            self.send_table()
+        else:
+            self.to_review.insert(0, node)
+
+    def note_value(self, node: Node, insight: Insight) -> None:
+        """Keep what a search found a node worth: the value of its best move."""
+        best = next((move for move in insight.moves if move.action == insight.best), None)
+        if best is not None and best.visits and not self.tree.is_over(node):
+            node.value = best.value if self.tree.mover(node) == 0 else -best.value
+            enough = insight.visits / LEAST_JUDGED
+            node.judged = {move.action: move.value for move in insight.moves if move.visits >= enough}
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, computed in a thread; a note says when it has to compile."""
+        loop = asyncio.get_running_loop()
+
+        def say(_: str) -> None:
+            loop.call_soon_threadsafe(self.say_compiling)
+
+        def run() -> T:
+            with CompileNotice(say):
+                return work()
+
+        return await in_thread(run)
+
+    def say_compiling(self) -> None:
+        """Tell the pages that the first search compiles."""
+        self.notice = "Compiling the search, once on this machine; it may take a minute."
+        self.send_table()
+
+    # --- what the pages see -------------------------------------------------------------------------------
+
+    def reporter(self, node: Node, by: str) -> Callable[[Insight], None]:
+        """Return a function for a search's thread that sends what it found of a node to the pages."""
+        loop, began = asyncio.get_running_loop(), (time.perf_counter(), -1)
+
+        def send(insight: Insight, per_second: float) -> None:
+            if insight.visits >= min(50, REVIEW_SIMULATIONS):
+                self.note_value(node, insight)
+            self.latest = (node, insight, by, per_second)
+            if node is self.tree.current and self.watchers:
+                self.send(self.analysis_json(node, insight, by, per_second))
+
+        def report(insight: Insight) -> None:
+            nonlocal began
+            if began[1] < 0:
+                began = (began[0], 0)
+            now = time.perf_counter()
+            speed = (insight.visits - began[1]) / max(now - began[0], 1e-6)
+            began = (now, insight.visits)
+            loop.call_soon_threadsafe(send, insight, max(0.0, speed))
+
+        return report
+
+    def analysis_json(self, node: Node, insight: Insight, by: str, per_second: float) -> dict[str, Any]:
+        """Return what a search has found as the page reads it."""
+        best = next((move for move in insight.moves if move.action == insight.best), None)
+        return {
+            "type": "analysis",
+            "table": self.id,
+            "node": node.number,
+            "running": not self.stop.is_set(),
+            "by": by,
+            "simulations": insight.visits,
+            "per_second": round(per_second),
+            "value": number(best.value if best and best.visits else insight.value),
+            "best": insight.best,
+            "moves": [self.move_json(node, move) for move in insight.moves],
+            "busy": self.searches.busy(),
+        }
+
+    def move_json(self, node: Node, move: Move) -> dict[str, Any]:
+        """Return what a search knows of a move as the page reads it."""
+        cells = self.tree.line_cells(node, move.line)
+        return {
+            "action": move.action,
+            "move": self.game.action_name(move.action),
+            "cell": cells[0],
+            "visits": move.visits,
+            "value": number(move.value),
+            "prior": number(move.prior),
+            "line": [self.game.action_name(action) for action in move.line],
+            "line_cells": cells,
+            "lower": move.lower,
+            "upper": move.upper,
+        }
+
+    def read_tree(self, path: list[int]) -> list[dict[str, Any]]:
+        """Return the moves at a node of the search tree, below the position on the board."""
+        analysis = self.analysis
+        node, missing = self.tree.current, "There is no search of this position; switch the analysis on."
+        if analysis is None:
+            raise Refused(409, missing)
+        state = node.state
+        for action in path:
+            if self.game.is_terminal(state) or not 0 <= action < self.game.num_actions:
+                return []
+            if not self.game.legal_mask(state)[action]:
+                return []
+            state = self.game.step(state, action)
+        with analysis.lock:
+            if analysis.search is None or analysis.node != node.number:
+                raise Refused(409, missing)
+            insight = analysis.search.read(path)
+        below = Node(-1, node, path[-1] if path else node.action, state)
+        return [self.move_json(below, move) for move in insight.moves] if insight else []
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the table as the page reads it."""
+        mover = self.tree.mover(self.tree.current)
+        position = self.tree.position_json()
+        if self.resigned >= 0:
+            position |= {"over": True, "outcome": -1.0 if self.resigned == 0 else 1.0, "moves": []}
+        is_machine = self.sides[mover].spec is not None
+        state = (
+            "over"
+            if position["over"]
+            else "your move"
+            if not is_machine
+            else "paused"
+            if self.paused
+            else "thinking"
+        )
+        analysis = self.analysis
+        return {
+            "id": self.id,
+            "version": self.version,
+            "game": {
+                "name": self.game.name,
+                "title": game_title(self.game.name),
+                "options": self.game.options,
+                "board": board_json(self.game),
+            },
+            "sides": [side.to_json() for side in self.sides],
+            "nodes": self.tree.nodes_json(),
+            "node": self.tree.current.number,
+            "line": [node.number for node in self.tree.line()],
+            "position": position,
+            "state": "thinking" if self.thinking and not position["over"] else state,
+            "message": self.message(position["outcome"]),
+            "delay": self.delay,
+            "paused": self.paused,
+            "reviewing": len(self.to_review),
+            "analysis": {
+                **analysis.asked,
+                "seconds": analysis.seconds,
+                "on": analysis.on,
+                "done": analysis.done,
+            }
+            if analysis
+            else None,
+        }
+
+    def message(self, outcome: float | None) -> str:
+        """Return how the game has ended, or what else there is to say."""
+        if outcome is None:
+            return self.notice
+        if outcome == 0:
+            return "A draw."
+        winner = 0 if outcome > 0 else 1
+        people = [side.spec is None for side in self.sides]
+        symbol = (
+            self.game.board.symbols[1 + winner]
+            if self.game.board
+            else ("The first player", "The second player")[winner]
+        )
+        who = "You win" if people[winner] and not people[1 - winner] else f"{symbol} wins"
+        how = " by resignation" if self.resigned >= 0 else ""
+        return f"{who}{how}."
+
+    def send_table(self) -> None:
+        """Send the table to its pages."""
+        if self.watchers:
+            self.send({"type": "table", "table": self.to_json()})
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message to all pages; one that does not read is sent away by None."""
+        for queue in list(self.watchers):
+            try:
+                queue.put_nowait(message)
+            except asyncio.QueueFull:
+                self.watchers.discard(queue)
+                while not queue.empty():
+                    queue.get_nowait()
+                queue.put_nowait(None)
+
+    def watch(self) -> asyncio.Queue[dict[str, Any] | None]:
+        """Return a queue of messages for one more page, the table first."""
+        if len(self.watchers) >= MOST_WATCHERS:
+            raise Refused(429, f"{MOST_WATCHERS} pages look at this game already.")
+        queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(WAITING_MESSAGES)
+        queue.put_nowait({"type": "table", "table": self.to_json()})
+        if self.latest and self.latest[0] is self.tree.current:
+            queue.put_nowait(self.analysis_json(*self.latest))
+        self.watchers.add(queue)
+        return queue
+
+    def close(self) -> None:
+        """End all work."""
+        self.stop.set()
+        if self.work:
+            self.work.cancel()
+
+
+def number(value: float) -> float | None:
+    """Return a value for JSON, None for nan."""
+    return None if math.isnan(value) else round(float(value), 4)
