@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,13 +12,11 @@ from typing import Any
 import pytest
 
 GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "your_own_game.md").read_text()
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
-REASON = "The browser stories need Playwright and Chromium."
 
-sync_api = pytest.importorskip("playwright.sync_api", reason=REASON)
+sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason=REASON)]
+pytestmark = pytest.mark.browser
 expect: Any = sync_api.expect
 
 Open = Callable[..., Any]
@@ -42,14 +39,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             server.terminate()
             server.wait(timeout=30)
     assert "Traceback" not in (folder / "errors.txt").read_text()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -17,16 +17,8 @@ from azero.run.folder import present_holder
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("uvicorn", reason="the extra studio is not installed")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium")]
+pytestmark = pytest.mark.browser
 LONG = 120_000  # milliseconds that a run may take beside other programs
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A browser."""
-    with playwright.sync_playwright() as started:
-        yield started.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -111,19 +109,6 @@ def test_a_page_needs_nothing_else_and_escapes_every_name(tmp_path: Path) -> Non
 # ---- in a browser
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, or no test."""
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    found = shutil.which("chromium")
-    if found is None:
-        pytest.skip("chromium is not installed")
-    with driver.sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield launched
-        launched.close()
-
-
 def opened(browser: Any, path: Path, width: int = 1280, scheme: str = "light") -> Any:
     """Open a page from disk; it may not report an error."""
     tab = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -137,6 +122,7 @@ def where(tab: Any) -> str:
     return str(tab.locator("output").inner_text())
 
 
+@pytest.mark.browser
 def test_a_reader_goes_through_the_default_example(browser: Any, tmp_path: Path) -> None:
     out = tmp_path / "trace.html"
     assert trace.main([f"out={out}"]) == 0
@@ -216,6 +202,7 @@ def test_boards_of_every_kind_are_drawn(
     tab.close()
 
 
+@pytest.mark.browser
 def test_hostile_names_are_only_text_and_another_page_can_mount_it(browser: Any) -> None:
     """A page under the policy `default-src 'self'` imports the module, mounts the trace and removes it."""
     game = replace(
