@@ -23,7 +23,7 @@ delete=tictactoe
 checkpoints=/disk/checkpoints data=/disk/data
 """
 HEAD = ["run", "game", "recipe", "cycle", "strength", "size", "last used"]
-NAMES = 3  # columns, at the left
+DROPPED = ["recipe", "size", "last used", "strength", "cycle", "game"]  # in a narrow terminal, in this order
 LONGEST_NAME, SHORTEST_NAME = 24, 10
 
 
@@ -40,9 +40,10 @@ def list_runs(config: Config) -> str:
     if not names:
         return f"There is no run in {config.checkpoints} yet; azero loop makes one."
     rows, width = [HEAD, *(row_of(config, name) for name in names)], shutil.get_terminal_size().columns
-    for columns in range(len(HEAD), 1, -1):
+    for dropped in range(len(DROPPED) + 1):
+        places = [place for place, head in enumerate(HEAD) if head not in DROPPED[:dropped]]
         for longest in range(LONGEST_NAME, SHORTEST_NAME - 1, -1):
-            table = table_text([fitted(row[:columns], longest) for row in rows])
+            table = table_text([[fitted(row, longest)[place] for place in places] for row in rows])
             if max(map(len, table.splitlines())) <= width:
                 return table
     return table
@@ -61,10 +62,13 @@ def row_of(config: Config, name: str) -> list[str]:
 
 
 def fitted(row: Sequence[str], longest: int) -> list[str]:
-    """Return a row with its names cut to at most `longest` characters."""
-    return [name if len(name) <= longest else f"{name[: longest - 1]}…" for name in row[:NAMES]] + [
-        *row[NAMES:]
-    ]
+    """Return a row with game and recipe cut to `longest` characters; a run's name is cut only beyond most."""
+    return [cut(row[0], LONGEST_NAME), *(cut(name, longest) for name in row[1:3]), *row[3:]]
+
+
+def cut(name: str, longest: int) -> str:
+    """Return a name with at most so many characters."""
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> int:

@@ -58,10 +58,19 @@ def test_long_names_are_cut_before_a_column_is_dropped(config: Config) -> None:
     assert re.match(r"an_old_run_with[\w]*…", old) and old.endswith("3 days ago")
 
 
+def test_two_runs_can_be_told_apart(config: Config) -> None:
+    for number, name in enumerate(("old", "mine"), 1):
+        Path(f"checkpoints/{name}").rename(f"checkpoints/connect_four_quick-{number}")
+    assert {line.split()[0] for line in list_runs(config).splitlines()[1:]} == {
+        "connect_four_quick-1",
+        "connect_four_quick-2",
+    }
+
+
 def test_a_narrow_terminal_shows_fewer_columns(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     lines = list_runs(config).splitlines()
-    assert lines[0].split()[:4] == ["run", "game", "recipe", "cycle"] and max(map(len, lines)) <= 40
+    assert lines[0].split()[:4] == ["run", "game", "cycle", "strength"] and max(map(len, lines)) <= 40
 
 
 def test_a_damaged_run_is_in_the_table(config: Config) -> None:

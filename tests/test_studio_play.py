@@ -97,7 +97,7 @@ def test_a_game_of_connect_four_to_its_end_by_clicks(open_page: Open) -> None:
     page = open_page("#/play?game=connect_four")
     new_game(page, second="random")
     expect(page.locator(".side").nth(1)).to_contain_text("random")
-    over = r"You win\.|O wins\.|A draw\."
+    over = r"You win\.|You lose: random wins\.|A draw\."
     for count in range(0, 42, 2):
         expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"), timeout=PATIENCE)
         if page.locator(".message").text_content() != "Your move.":

@@ -54,7 +54,11 @@ def test_two_people_play_to_the_end(tmp_path: Path) -> None:
         table = played(client, opened(client, game="tictactoe"), "0", "1", "2", "3", "4", "5", "8")
         assert table["position"]["marks"] == [1, 2, 1, 2, 1, 2, 0, 0, 1]
         assert table["position"]["over"] and table["position"]["outcome"] == 1.0
-        assert table["state"] == "over" and table["message"] == "X wins." and table["position"]["last"] == 8
+        assert (
+            table["state"] == "over"
+            and table["message"] == "The first player wins."
+            and table["position"]["last"] == 8
+        )
         assert table["nodes"][-1]["value"] == 1.0  # the rules know it
         answer = client.post(f"/api/tables/{table['id']}/move", json={"move": "6"})
         assert answer.status_code == 409 and answer.json() == {"error": "The game is over."}
@@ -268,7 +272,7 @@ def test_machines_play_are_paused_and_stepped(tmp_path: Path) -> None:
             end = read_until(
                 socket, lambda message: message["type"] == "table" and message["table"]["state"] == "over"
             )
-        assert end["table"]["message"] in ("X wins.", "O wins.", "A draw.")
+        assert end["table"]["message"] in ("The first player wins.", "The second player wins.", "A draw.")
 
 
 def test_variations_are_kept_and_deleted(tmp_path: Path) -> None:
@@ -306,7 +310,10 @@ def test_resigning(tmp_path: Path) -> None:
     with client_of(make_studio(tmp_path)) as client:
         table = opened(client, game="tictactoe", sides=[PERSON, player("random")])
         table = client.post(f"/api/tables/{table['id']}/resign", json={}).json()
-        assert table["message"] == "O wins by resignation." and table["position"]["outcome"] == -1.0
+        assert (
+            table["message"] == "You lose: random wins by resignation."
+            and table["position"]["outcome"] == -1.0
+        )
         assert client.post(f"/api/tables/{table['id']}/go", json={"node": 0}).json()["state"] == "your move"
 
 
@@ -370,9 +377,15 @@ def test_a_review_values_every_position_and_says_what_a_move_gave_away(tmp_path:
 
 def test_exact_values_where_they_are_known(tmp_path: Path) -> None:
     with client_of(make_studio(tmp_path)) as client:
-        table = opened(client, game="tictactoe", moves=["0", "1", "3", "8"])  # 6 wins
+        # X 1 O
+        # 3 X 5     X must answer 5; any other move lets O win there
+        # 6 7 O
+        table = opened(client, game="tictactoe", moves=["4", "8", "0", "2"])
         known = client.get(f"/api/tables/{table['id']}/exact").json()
-        assert known["known"] and known["values"]["6"] == 1 and min(known["values"].values()) < 1
+        assert known == {"known": True, "values": {"1": -1, "3": -1, "5": 0, "6": -1, "7": -1}}
+        table = opened(client, game="tictactoe", moves=["0", "3", "1", "6"])  # X wins by 2, or forks by 4
+        known = client.get(f"/api/tables/{table['id']}/exact").json()
+        assert known["values"]["2"] == 1 and known["values"]["4"] == 1
         go = opened(client, game="go", options={"size": 9})
         unknown = client.get(f"/api/tables/{go['id']}/exact").json()
         assert unknown["known"] is False and unknown["why"].endswith(".")

@@ -89,11 +89,13 @@ def seconds_a_move(spec: PlayerSpec) -> float:
 def run_of(game: Game, config: Config) -> str | None:
     """Return the run whose champion plays a game when none is named; None if no run can.
 
-    Of the runs on the same board, this is the one with the name of the game, else the one that ran last.
+    Of the runs on the same board that have trained, this is the one with the name of the game, else the one
+    that ran last. A champion that has not trained counts only without any other.
     """
     title = game_title(GameConfig(name=game.name))
     runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
-    return max(runs, key=lambda name: (name == title, last_used(config, name)), default=None)
+    trained = [name for name in runs if Run.read(config, name).state.cycle]
+    return max(trained or runs, key=lambda name: (name == title, last_used(config, name)), default=None)
 
 
 def has_learned(run: str, game: Game, config: Config) -> bool:

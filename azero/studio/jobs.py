@@ -160,7 +160,10 @@ class Jobs:
             Refused: a run has this name, or too many train.
         """
         words, title = self.words(asked)
-        name = asked.get("name") or self.free_name(title)
+        name = asked.get("name")
+        if not name:  # a second run of the same seed would be the same run
+            name = self.free_name(title)
+            words += [f"seed={number}"] if (number := name.removeprefix(title).removeprefix("-")) else []
         if not isinstance(name, str) or not NAME.fullmatch(name):
             raise UserError(
                 "A name has at most 64 letters, digits and the signs _ - . , = + and begins with "

@@ -258,7 +258,6 @@ async def read_exact(studio: Studio, request: Request) -> Response:
     node, legal = table.tree.current, table.tree.legal()
 
     def solve() -> dict[str, Any]:
-        from azero.truth.positions import worth
         from azero.truth.solvers import make_oracle
 
         if not legal.any():
@@ -267,7 +266,7 @@ async def read_exact(studio: Studio, request: Request) -> Response:
             scores = make_oracle(table.game, EXACT_SECONDS).score_moves(node.state)
         except UserError as mistake:
             return {"known": False, "why": str(mistake)}
-        values = worth(np.asarray(scores))
+        values = np.sign(scores).astype(int)  # of a score: the size says how soon it ends
         return {
             "known": True,
             "values": {str(action): int(values[action]) for action in np.flatnonzero(legal)},

@@ -30,6 +30,7 @@ MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
 PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes on without it
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
+COMPILING = "Compiling the search, once on this machine; it may take a minute."
 REVIEW_SIMULATIONS = 200
 LEAST_JUDGED = 50  # a move with a fiftieth of the simulations is compared with the best one
 REVIEW_ROLLOUTS = 5_000  # of a review without a network: a random game says little
@@ -150,7 +151,7 @@ class Table:
             or not 0 <= seconds <= MOST_SECONDS
         ):
             raise Refused(400, f"seconds must be a number between 0 and {MOST_SECONDS:g}.")
-        wanted = {key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}
+        wanted = {**self.champion(), **{key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}}
         for key, value in wanted.items():
             if not isinstance(value, ANALYSIS_KEYS[key]) or isinstance(value, bool) or len(str(value)) > 100:
                 raise Refused(400, f"{key} of an analysis must be a {KINDS[ANALYSIS_KEYS[key]]}.")
@@ -159,6 +160,13 @@ class Table:
         self.analysis.seconds, self.analysis.on = float(seconds), True
         self.analysis.spent, self.analysis.done = 0.0, False
         self.changed()
+
+    def champion(self) -> dict[str, Any]:
+        """Return the run and the cycle of the champion at this table; nothing if there is none."""
+        for side in self.sides:
+            if side.spec is not None and side.cycle:
+                return {"run": side.spec.options["run"], "cycle": side.cycle}
+        return {}
 
     def review(self) -> None:
         """Search every node of the line whose value is not known."""
@@ -334,11 +342,16 @@ class Table:
             with CompileNotice(say):
                 return work()
 
-        return await in_thread(run)
+        try:
+            return await in_thread(run)
+        finally:
+            if self.notice == COMPILING:
+                self.notice = ""
+                self.send_table()
 
     def say_compiling(self) -> None:
         """Tell the pages that the first search compiles."""
-        self.notice = "Compiling the search, once on this machine; it may take a minute."
+        self.notice = COMPILING
         self.send_table()
 
     # --- what the pages see -------------------------------------------------------------------------------
@@ -471,13 +484,12 @@ class Table:
         if outcome == 0:
             return "A draw."
         winner = 0 if outcome > 0 else 1
-        people = [side.spec is None for side in self.sides]
-        symbol = (
-            self.game.board.symbols[1 + winner]
-            if self.game.board
-            else ("The first player", "The second player")[winner]
-        )
-        who = "You win" if people[winner] and not people[1 - winner] else f"{symbol} wins"
+        people, titles = [side.spec is None for side in self.sides], [side.title for side in self.sides]
+        who = f"{titles[winner]} wins"
+        if people[winner] != people[1 - winner]:
+            who = "You win" if people[winner] else f"You lose: {who}"
+        elif titles[0] == titles[1]:
+            who = ("The first player wins", "The second player wins")[winner]
         how = " by resignation" if self.resigned >= 0 else ""
         return f"{who}{how}."
 
