@@ -7,14 +7,16 @@ nothing (its speed is that of any other).
 
 - start: from the command to a page with a board that takes a click; the best of five, warm.
 - click: from a click to the champion's piece on the board, 100 simulations; median over games.
-- streaming: the time of a search of 20,000 simulations with a page that shows it over that without a page,
-  in turns; the median of the ratios.
+- streaming: the time of a search of 20,000 simulations with a page that shows it, and with a reader of the
+  same messages that draws nothing, over that without either, in turns; medians of the ratios. The page's
+  drawing takes part of the same cores.
 - memory: what 200 more idle games, each with its stream open, add to the server.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import re
@@ -23,14 +25,17 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import websockets
 from playwright.sync_api import Page, sync_playwright
+from websockets.sync.client import connect
 
 SIMULATIONS = 20_000
 ROUNDS = 7
@@ -122,23 +127,40 @@ def search_seconds(running: Server, table: str) -> float:
     return time.perf_counter() - began
 
 
-def streaming_ratio(running: Server, page: Page) -> tuple[float, float]:
-    """Return the slowdown of a search by a page that shows it, and simulations/s without one."""
-    ratios, alone = list[float](), list[float]()
+def read_on(running: Server, table: str, ended: threading.Event) -> None:
+    """Read a table's stream, as a page does, and draw nothing."""
+    address = f"{running.base.replace('http', 'ws')}/api/tables/{table}/stream"
+    with connect(address, additional_headers={"Cookie": running.cookie}) as socket:
+        while not ended.is_set():
+            with contextlib.suppress(TimeoutError):
+                socket.recv(0.2)
+
+
+def streaming(running: Server, page: Page) -> tuple[dict[str, float], float]:
+    """Return the slowdown of a search by a reader and by a page, and simulations/s without them."""
+    ratios, alone = defaultdict[str, list[float]](list), list[float]()
     for _ in range(ROUNDS):
-        seconds = dict[bool, float]()
-        for shown in (True, False):
+        seconds = dict[str, float]()
+        for watched in ("page", "nobody", "reader"):
             table = running.ask("/tables", {"game": "connect_four", "sides": [PERSON, PERSON]})["id"]
-            if shown:
+            ended = threading.Event()
+            reader = threading.Thread(target=read_on, args=(running, table, ended))
+            if watched == "reader":
+                reader.start()
+            if watched == "page":
                 page.goto(f"{running.base}/#/play?table={table}")
                 page.reload()
                 page.wait_for_selector(".board [data-cell]")
             else:
                 page.goto("about:blank")
-            seconds[shown] = search_seconds(running, table)
-        ratios.append(seconds[True] / seconds[False])
-        alone.append(SIMULATIONS / seconds[False])
-    return statistics.median(ratios), statistics.median(alone)
+            seconds[watched] = search_seconds(running, table)
+            ended.set()
+            if watched == "reader":
+                reader.join()
+        for watched in ("page", "reader"):
+            ratios[watched].append(seconds[watched] / seconds["nobody"])
+        alone.append(SIMULATIONS / seconds["nobody"])
+    return {each: statistics.median(known) for each, known in ratios.items()}, statistics.median(alone)
 
 
 async def memory_of_games(running: Server) -> float:
@@ -172,8 +194,10 @@ def main() -> None:
         page = browsers.chromium.launch(**LAUNCH).new_page()
         clicks = click_seconds(running, page)
         print(f"click to answer: {1000 * statistics.median(clicks):.0f} ms (most {1000 * max(clicks):.0f})")
-        ratio, speed = streaming_ratio(running, page)
-        print(f"search with a page: {100 * (ratio - 1):.1f} % slower; alone {speed:,.0f} simulations/s")
+        ratios, speed = streaming(running, page)
+        for watched, ratio in ratios.items():
+            print(f"search with a {watched}: {100 * (ratio - 1):.1f} % slower")
+        print(f"search alone: {speed:,.0f} simulations/s")
 
 
 if __name__ == "__main__":
