@@ -157,6 +157,30 @@ def test_a_reload_in_the_middle_loses_nothing(open_page: Open) -> None:
     assert seen == (stones(page), moves_shown(page), page.url, page.locator(".side").all_text_contents())
 
 
+def test_cells_show_their_moves_where_the_labels_do_not_say_them(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe&moves=4")
+    assert page.locator(".names text").all_text_contents() == list("01235678")
+    for game in ("connect_four", "hex"):
+        assert open_page(f"#/play?game={game}").locator(".names text").count() == 0
+
+
+def test_badges_of_exact_values_cover_no_number(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe&moves=4")
+    for name in ("Analysis", "Exact"):
+        page.get_by_role("switch", name=name).check(force=True)
+    expect(page.locator(".numbers .major").first).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".badge")).to_have_count(8, timeout=PATIENCE)
+    boxes = """() => ['.numbers text', '.badge'].map(name =>
+        [...document.querySelectorAll(name)].map(each => {
+        const {left, right, top, bottom} = each.getBoundingClientRect();
+        return [left, right, top, bottom];
+    }))"""
+    numbers, badges = page.evaluate(boxes)
+    assert numbers
+    for left, right, top, bottom in numbers:
+        assert all(right < a or b < left or bottom < c or d < top for a, b, c, d in badges)
+
+
 def test_a_game_that_the_server_has_forgotten_comes_back_from_the_address(open_page: Open) -> None:
     page = open_page("#/play?game=connect_four&options=rows:5&moves=4.4.3&table=nowhere")
     wait_for_stones(page, 3)

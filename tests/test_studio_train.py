@@ -77,6 +77,23 @@ def test_a_run_is_trained_by_one_click_and_played_against(page: Any) -> None:
     assert f"champion of {name}" in page.locator("main").inner_text().lower()
 
 
+def test_a_first_game_and_a_new_one_are_against_the_newest_champion(page: Any) -> None:
+    page.get_by_role("button", name="New game").click()
+    second = page.get_by_role("group", name="Plays second").get_by_label("player")
+    game = page.get_by_role("dialog").get_by_label("game")
+    for name, player in (
+        ("Tic-tac-toe", "Champion of"),
+        ("Connect Four", "uct"),
+        ("Tic-tac-toe", "Champion of"),
+    ):
+        game.select_option(label=name)
+        chosen = second.locator("option:checked").filter(has_text=player)
+        chosen.wait_for(state="attached")
+    page.get_by_role("button", name="Cancel").click()
+    assert "champion of" in page.locator(".match").inner_text()
+    assert "No champion yet" not in page.locator(".match").inner_text()
+
+
 def test_what_may_not_be_is_said_in_a_sentence(page: Any) -> None:
     open_page(page, "train")
     page.get_by_label("Name of the run").fill("trained")

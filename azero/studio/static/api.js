@@ -76,6 +76,9 @@ export function slider(name, values, value, say, onChange) {
 /** Return a value in [-1, 1] as the percentage of points that it means. */
 export const percent = (value) => `${Math.round(50 + 50 * value)} %`;
 
+/** Return the title of a game with a space before its size: "Go 5". */
+export const spaced = (title) => title?.replace(/([a-z])(\d+)$/, "$1 $2");
+
 /** Show a sentence for a few seconds. */
 export function toast(sentence) {
   const box = document.querySelector(".toasts");

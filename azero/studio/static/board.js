@@ -7,7 +7,7 @@ const R = S / Math.sqrt(3); // from a hexagon's centre to its corners
 const SMALLEST = 26; // pixels of a cell below which no number is written
 const MANY = 0.6; // of the empty cells: then those that are not legal are marked, else those that are
 const LEAST_HEAT = 0.002; // share of the visits
-const LAYERS = "under heat stones over numbers legal ghosts badges preview labels".split(" ");
+const LAYERS = "under heat stones over names numbers legal ghosts badges preview labels".split(" ");
 const PLAYERS = ["", "first", "second"];
 
 /** Return where cells lie: centres, outlines, and the size of the drawing. */
@@ -134,7 +134,7 @@ export function makeBoard(element, board, options = {}) {
   element.style.setProperty("--ratio", (box[2] / box[3]).toFixed(4));
 
   let position = null, actions = new Map(), active = false, pointed = null, pressed = null, focusCell = null;
-  let shares = new Map(), written = new Map();
+  let shares = new Map(), written = new Map(), badges = new Map();
   const stones = new Map(); // cell -> {mark, node}
   const cells = []; // the elements that take clicks and focus
   const mover = () => PLAYERS[position.to_play + 1];
@@ -263,6 +263,12 @@ export function makeBoard(element, board, options = {}) {
       hit.setAttribute("aria-label", words.join(", "));
       hit.classList.toggle("can", active && actions.has(target(cell)));
     });
+    const named = small || board.by_column ? [] : position.moves.filter(({ action, cell, move }) =>
+      actions.get(cell) === action && move !== nameOf(board, cell)); // else the labels say what to type
+    layers.names.replaceChildren(...named.map(({ cell, move }) => {
+      const [x, y] = layout.centre(cell);
+      return svg("text", { x, y: y + 38, dy: "0.35em", "font-size": 14 }, move);
+    }));
   }
 
   function drawLegal() {
@@ -301,10 +307,11 @@ export function makeBoard(element, board, options = {}) {
     const most = cell < 42 ? 1 : cell < 68 ? 2 : 3;
     const size = (Math.max(9.5, Math.min(24, cell * 0.22)) * S) / cell;
     for (const [at, action] of actions) {
-      const lines = written.get(action)?.slice(0, most);
+      const badge = badges.get(at)?.text;
+      const lines = written.get(action)?.slice(0, badge ? Math.min(2, most) : most);
       if (!lines || position.marks[at]) continue;
       const [x, y] = layout.centre(at);
-      const rise = (lines.length - 1) * size * 0.45;
+      const rise = (lines.length - 1) * size * 0.45 - (badge ? 12 : 0); // a badge lies above the numbers
       layers.numbers.append(...lines.map((line, i) => svg("text", { class: i ? "minor" : "major", x,
         y: y - rise + i * size * 0.92, dy: "0.35em", "font-size": i ? size * 0.76 : size }, line)));
     }
@@ -320,7 +327,7 @@ export function makeBoard(element, board, options = {}) {
       position = { last: null, moves: [], ...shown };
       actions = actionsOfCells(board, position.moves);
       active = canPlay;
-      [shares, written] = [new Map(), new Map()];
+      [shares, written, badges] = [new Map(), new Map(), new Map()];
       root.classList.toggle("active", active && Boolean(onMove));
       this.ghosts([], 0);
       layers.badges.replaceChildren();
@@ -346,10 +353,13 @@ export function makeBoard(element, board, options = {}) {
     marks(map) {
       const off = board.kind === "squares" && !board.by_column ? 33 : 26;
       layers.badges.replaceChildren(...[...map].map(([cell, mark]) => {
-        const [x, y] = layout.centre(cell), place = `translate(${x + off} ${y - off})`;
+        const [x, y] = layout.centre(cell);
+        const place = mark.text ? `translate(${x} ${y - 28})` : `translate(${x + off} ${y - off})`;
         return svg("g", { class: `badge ${mark.class ?? mark}`, transform: place }, svg("circle", { r: 15 }),
           mark.text && svg("text", { dy: "0.35em", "font-size": 18 }, mark.text));
       }));
+      badges = map;
+      drawNumbers();
     },
     close: () => observer.disconnect(),
   };

@@ -1,6 +1,6 @@
 // The page Matches: start a match or a tournament between players, and see its table fill.
 
-import { attempt, button, el, get, post } from "./api.js";
+import { attempt, button, el, get, post, spaced } from "./api.js";
 import { addressOf, card, gameButtons, quiet, showReplay, stateChip, table } from "./parts.js";
 import { gameChooser, sideChooser } from "./sides.js";
 
@@ -87,7 +87,7 @@ function watch(element, id, onChange) {
 
   function show(match) {
     const playing = match.state === "playing", names = match.players;
-    body.replaceChildren(card(`${match.title}, match ${Number(id)}`,
+    body.replaceChildren(card(`${spaced(match.title)}, match ${Number(id)}`,
       [stateChip(match.state), playing && button("Stop", "pause", stop, { text: "Stop" })],
       el("progress", { max: match.total, value: match.done, hidden: !playing, "aria-label": "Games played" }),
       quiet(`${match.done} of ${match.total} games, started ${match.age}. ${match.sentence}`),
@@ -124,7 +124,7 @@ export async function mount(page, { id }) {
   const [{ games }, { matches }, { runs }] = await Promise.all(["/games", "/matches", "/runs"].map(get));
   const view = el("div", { class: "watched" }), items = new Map();
   const entry = (match) => [el("a", { href: address(match.id), "aria-current": match.id === id && "true" },
-    `${match.title}: ${match.players.slice(0, 3).join(", ")}`), " ", stateChip(match.state),
+    `${spaced(match.title)}: ${match.players.slice(0, 3).join(", ")}`), " ", stateChip(match.state),
   el("small", { class: "quiet" }, ` ${match.done} games, ${match.age}`)];
   for (const match of matches) items.set(match.id, el("li", {}, entry(match)));
   const list = el("ul", { class: "matches-list" }, [...items.values()]);

@@ -1,7 +1,7 @@
 // The page Play: a game on the board, who plays it, its moves, and how to share it.
 
-import { attempt, button, el, get, icon, percent, post, relabel, remember, remembered, slider, stream, toast }
-  from "./api.js";
+import { attempt, button, el, get, icon, percent, post, relabel, remember, remembered, slider, spaced, stream,
+  toast } from "./api.js";
 import { makeAnalysis, makeGauge } from "./analysis.js";
 import { actionsOfCells, makeBoard } from "./board.js";
 import { lossClass, valueGraph } from "./chart.js";
@@ -59,6 +59,8 @@ export function mount(page, parameters) {
   const message = el("p", { class: "message", "aria-live": "polite" });
   const textButton = (title, iconName, onclick, text = title, attributes = {}) =>
     button(title, iconName, onclick, { text, ...attributes });
+  const advice = el("p", { class: "quiet", hidden: true }, "No champion yet: ",
+    el("a", { href: "#/train" }, "train one"));
   const controls = {
     first: button("To the start", "first", () => step(-Infinity)),
     back: button("Back", "back", () => step(-1)), next: button("Forward", "next", () => step(1)),
@@ -95,7 +97,7 @@ export function mount(page, parameters) {
   page.replaceChildren(el("div", { class: "play loading" },
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
-      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message,
+      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, advice,
         el("div", { class: "controls" }, controls.fresh, controls.swap), machines, others,
         el("div", { class: "controls" }, controls.undo, controls.hint, controls.resign),
         el("div", { class: "controls" }, el("span", { class: "nav" },
@@ -156,6 +158,7 @@ export function mount(page, parameters) {
   // ---- tables ----
   async function start({ game, options = {}, sides, moves = [] }) {
     message.textContent = "Setting up the game …";
+    advice.hidden = true;
     root.classList.add("busy");
     try {
       follow(await post("/tables", { game, options, sides, moves }));
@@ -211,7 +214,7 @@ export function mount(page, parameters) {
     if (key !== boardKey) {
       boardKey = key;
       desk.board?.close();
-      desk.board = makeBoard(holder, game.board, { label: `${game.title}, board`,
+      desk.board = makeBoard(holder, game.board, { label: `${spaced(game.title)}, board`,
         onMove: (action) => act("move", { action }), onIllegal: (cell) => act("move", { cell }),
         onPoint: analysis.pointAt });
       document.body.dataset.stones = game.board.kind === "crossings" ? "classic" : "colour";
@@ -328,9 +331,12 @@ export function mount(page, parameters) {
       const asked = start({ game, options: optionsFrom(parameters.options), sides, moves });
       if (await asked.then(() => true, (error) => toast(error.message))) return;
     } else if (memory && !own && await start(memory).then(() => true, () => false)) return;
-    const { name } = own ?? games.find((each) => each.name === "connect_four") ?? games[0];
-    const { champions } = await playersOf(name);
-    await start({ game: name, sides: [PERSON, champions.length ? champion(champions[0].run) : UCT] });
+    const { runs } = own ? { runs: [] } : await get("/runs");
+    const trained = runs.find(({ cycle, play }) => cycle > 0 && games.some(({ name }) => name === play));
+    const name = own?.name ?? trained?.play ?? "connect_four", options = trained?.options;
+    const { champions: [best] } = await playersOf(name, options);
+    await start({ game: name, options, sides: [PERSON, best ? champion(best.run) : UCT] });
+    advice.hidden = Boolean(best);
   }
 
   attempt(first);

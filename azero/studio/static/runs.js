@@ -1,6 +1,6 @@
 // The page Runs: all runs, several in one chart, one in detail with its games.
 
-import { attempt, button, el, get, post, toast } from "./api.js";
+import { attempt, button, el, get, post, spaced, toast } from "./api.js";
 import { sparkline } from "./chart.js";
 import {
   addressOf, card, gameButtons, pathOf, playAddress, quiet, showReplay, stateChip, table,
@@ -31,9 +31,10 @@ function showList(page, runs) {
     const change = ({ target }) => { chosen[target.checked ? "add" : "delete"](name); count(); };
     return el("input", { type: "checkbox", "aria-label": `Compare ${name}`, onchange: change });
   };
-  const row = (run) => [mark(run), linkTo(run.name), stateChip(run.state), run.title, run.cycle, run.strength,
-    run.spark?.values.length ? sparkline(run.spark.values, run.spark.title) : "", run.size, run.age];
-  const head = ["", "run", "state", "game", "cycles", "strength", "", "size", "used"];
+  const row = (run) => [mark(run), linkTo(run.name), run.strength, run.cycle, stateChip(run.state),
+    spaced(run.title), run.spark?.values.length ? sparkline(run.spark.values, run.spark.title) : "", run.size, run.age];
+  const head = ["", "run", "strength", "cycles", "state", "game", "", "size", "used"];
+  page.classList.add("run-list");
   page.append(card("Runs", [compare, tensorboard], runs.length ? table(head, runs.map(row))
     : quiet("There is no run yet. ", el("a", { href: "#/train" }, "Train one."))));
   count();
@@ -58,8 +59,8 @@ function showRun(page, run) {
     list.replaceChildren(...gameButtons(games, (number) => open(cycle, number)), more || "");
   }
   const idle = !["starting", "training", "stopping", "busy"].includes(run.state);
-  const facts = [run.title, run.recipe && `recipe ${run.recipe}`, `${run.cycle} cycles in ${run.elapsed}`,
-    run.strength, run.size, `used ${run.age}`];
+  const facts = [spaced(run.title), run.recipe && `recipe ${run.recipe}`,
+    `${run.cycle} cycles in ${run.elapsed}`, run.strength, run.size, `used ${run.age}`];
   const play = playAddress({ game: run.play, options: run.options, against: run.name });
   page.append(card(run.name, [stateChip(run.state),
     run.champions.length > 0 && el("a", { class: "button primary-link", href: play }, "Play against it"),
@@ -87,7 +88,7 @@ function showRun(page, run) {
 /** Show several runs in the same charts. */
 function showComparison(page, runs) {
   const curves = el("div", { class: "charts" });
-  const row = (run) => [linkTo(run.name), run.title, run.cycle, run.strength, run.elapsed];
+  const row = (run) => [linkTo(run.name), spaced(run.title), run.cycle, run.strength, run.elapsed];
   page.append(card(`${runs.length} runs`, null,
     table(["run", "game", "cycles", "strength", "time"], runs.map(row))), curves);
   return showCurves(curves, runs);

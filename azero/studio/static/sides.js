@@ -1,6 +1,6 @@
 // Forms: which game with which options, and who plays a side.
 
-import { attempt, el, get } from "./api.js";
+import { attempt, el, get, spaced } from "./api.js";
 
 const OPENSPIEL = "openspiel:";
 const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
@@ -13,7 +13,9 @@ function field({ name, kind, default: otherwise, about, choices }, value = other
     input = el("select", {}, choices.map((each) =>
       el("option", { value: each, selected: String(each) === String(value) }, String(each))));
   } else if (kind === "int" || kind === "float") {
-    input = el("input", { type: "number", value, step: kind === "int" ? 1 : "any", placeholder: "default" });
+    const unlimited = name === "seconds" && !otherwise;
+    input = el("input", { type: "number", value: unlimited && !value ? "" : value,
+      step: kind === "int" ? 1 : "any", placeholder: unlimited ? "no limit" : "default" });
   } else input = el("input", { type: "text", value: value ?? "", placeholder: "default" });
   const label = el("span", {}, name.replaceAll("_", " "));
   return {
@@ -43,7 +45,7 @@ export function gameChooser(games, name, options = {}, onChange = () => {}) {
   const listed = [...games, { name: OPENSPIEL, title: "A game of OpenSpiel …" }];
   const known = name.startsWith(OPENSPIEL) ? OPENSPIEL : name;
   const choice = el("select", {}, listed.map((game) =>
-    el("option", { value: game.name, selected: game.name === known }, game.title)));
+    el("option", { value: game.name, selected: game.name === known }, spaced(game.title))));
   const box = el("div", { class: "fields" });
   const typed = known === OPENSPIEL ? name.slice(OPENSPIEL.length) : "";
   const other = el("input", { value: typed, placeholder: "breakthrough" });
@@ -136,17 +138,22 @@ export function ask(title, content, yes) {
 /** Ask for a new game. Return {game, options, sides} or null. */
 export async function askNewGame(games, { game, options, sides }) {
   const places = [el("div"), el("div")];
-  let choosers = [];
+  let choosers = [], last = game;
   const fill = async (chosen, seats) => {
-    choosers = await Promise.all(seats.map((side) => sideChooser(chosen.game, side, chosen.options)));
+    const { champions } = await playersOf(chosen.game, chosen.options);
+    const [newest] = champions.map(({ run }) => ({ kind: "player", name: "pv_mcts", options: { run } }));
+    const fitting = ({ name, options }, i) => options?.run ? champions.some(({ run }) => run === options.run)
+      : !i || name !== "uct" || Object.keys(options ?? {}).length > 0;
+    const fit = seats.map((side, i) => fitting(side, i) ? side : newest ?? { kind: "player", name: "uct" });
+    const made = await Promise.all(fit.map((side) => sideChooser(chosen.game, side, chosen.options)));
+    if (chosen.game !== last) return; // another game was chosen meanwhile
+    choosers = made;
     places.forEach((place, i) => place.replaceChildren(choosers[i].element));
   };
-  let last = game;
   const chooser = gameChooser(games, game, options, (chosen) => {
     if (chosen.game === last) return;
     last = chosen.game; // a run knows one game
-    attempt(() => fill(chosen, choosers.map((each) => each.value()).map((side) =>
-      side.options?.run ? { kind: "player", name: "uct" } : side)));
+    attempt(() => fill(chosen, choosers.map((each) => each.value())));
   });
   await fill({ game, options }, sides);
   const seats = ["first", "second"].map((name, i) => el("fieldset", {},

@@ -7,7 +7,15 @@ import { addressOf, pathOf, playAddress, quiet, stateChip } from "./parts.js";
 import { ask, gameChooser } from "./sides.js";
 
 const POLL = 1000; // milliseconds between two questions about a run
+const STAGES = ["self-play", "train", "evaluate"];
 const AT_WORK = ["starting", "training", "stopping"];
+
+/** Return the share of a run that is done, by its cycles or else its minutes; undefined: nobody knows. */
+function shareOf({ cycle, cycles, stage, done, total, seconds_left: left, doing }, minutes) {
+  const now = total && !doing ? Math.min(1, done / total) : 0;
+  if (cycle && cycles < 1000) return (cycle - 1 + (Math.max(0, STAGES.indexOf(stage)) + now) / 3) / cycles;
+  return minutes && left != null ? Math.max(0, 1 - left / (60 * minutes)) : undefined;
+}
 
 /** Return how charts write a value of a unit. */
 export const formatOf = (unit) => unit === "%" ? (value) => `${shortNumber(100 * value)} %` : shortNumber;
@@ -100,7 +108,7 @@ function watch(element, name) {
   const path = pathOf(name);
   const chip = el("span"), title = el("h2", {}, name), stats = quiet();
   const says = el("p", { class: "quiet", "aria-live": "polite" });
-  const bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the stage" });
+  const bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the run" });
   const boards = el("div", { class: "live-boards" }), boardsTitle = el("h2", {}, "Games");
   const curves = el("div", { class: "charts" }), findings = el("ul", { class: "findings" });
   const lines = el("pre", { class: "terminal", tabindex: "0" });
@@ -121,7 +129,7 @@ function watch(element, name) {
     el("section", { class: "card progress" }, el("header", {}, title, chip, play, stop, more,
       el("a", { class: "button", href: addressOf("runs", { run: name }) }, "Details"), remove),
     bar, says, stats), games, curves, doctor, terminal);
-  let timer, closed = false, finished = -1, small = [], kind = "", close = () => {};
+  let timer, closed = false, finished = -1, minutes, small = [], kind = "", close = () => {};
 
   function show(live) {
     const working = AT_WORK.includes(live.state);
@@ -134,8 +142,9 @@ function watch(element, name) {
     const [count, total] = [live.done, live.total].map((each) => each?.toLocaleString("en"));
     const done = live.doing || (live.total && `${count} of ${total} ${live.unit}`);
     bar.hidden = !working;
-    if (live.total && !live.doing) bar.value = Math.min(1, live.done / live.total);
-    else bar.removeAttribute("value");
+    const share = shareOf(live, minutes);
+    if (share === undefined) bar.removeAttribute("value");
+    else bar.value = share;
     const now = [cycle, live.stage, done, live.left].filter(Boolean).join(" · ");
     says.textContent = working && live.stage ? now
       : live.state === "starting" ? "It starts; the first time this compiles for a minute."
@@ -183,6 +192,7 @@ function watch(element, name) {
   async function poll() {
     clearTimeout(timer);
     const live = await attempt(() => get(`${path}/live`));
+    if (live?.stage) minutes ??= await get(path).then((run) => run.minutes ?? 0, () => undefined);
     if (closed) return;
     if (live) show(live);
     clearTimeout(timer);
