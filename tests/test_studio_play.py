@@ -332,3 +332,19 @@ def test_every_size_and_scheme_fits(open_page: Open, width: int, height: int, sc
     page.get_by_role("button", name="New game").click()
     dialog = page.locator("dialog").bounding_box()
     assert dialog["x"] >= 0 and dialog["x"] + dialog["width"] <= width and dialog["height"] <= height
+
+
+def test_a_search_is_learned_step_by_step(open_page: Open) -> None:
+    page = open_page()
+    page.get_by_role("link", name="Learn").click()
+    place = page.locator(".azero-trace output").first
+    expect(place).to_have_text("simulation 1 of 20", timeout=PATIENCE)
+    page.get_by_role("button", name="Next ›").click()
+    expect(place).to_have_text("simulation 2 of 20")
+    page.get_by_role("combobox", name="Search").select_option("gumbel")
+    expect(page.locator(".azero-trace h2").first).to_have_text(re.compile("Gumbel"), timeout=PATIENCE)
+    page.get_by_role("combobox", name="Game").select_option("connect_four")
+    expect(page.locator(".azero-trace")).to_contain_text("connect_four", timeout=PATIENCE)
+    assert "game=connect_four" in page.url and "kind=gumbel" in page.url
+    page.get_by_role("button", name="On the board").click()
+    expect(page.locator("svg.board")).to_be_visible(timeout=PATIENCE)

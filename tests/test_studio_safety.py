@@ -51,15 +51,17 @@ def test_a_page_of_another_site_changes_nothing_and_opens_no_socket(
     with client_of(studio) as client:
         if "cookie" in headers:
             client.cookies.clear()
-        answer = client.post("/api/tables", json={"game": "tictactoe"}, headers=headers)
-        assert answer.status_code == 403 and answer.json()["error"].endswith(".")
+        asked = {"/api/tables": {"game": "tictactoe"}, "/api/train": {"recipe": "smoke"}, "/api/matches": {}}
+        for path, body in asked.items():
+            answer = client.post(path, json=body, headers=headers)
+            assert answer.status_code == 403 and answer.json()["error"].endswith(".")
         with (
             pytest.raises(WebSocketDisconnect) as closed,
             client.websocket_connect("/api/tables/x/stream", headers={"host": HOST, **COOKIE, **headers}),
         ):
             pass
         assert closed.value.code == 4403
-    assert not studio.tables.tables
+    assert not studio.tables.tables and not (tmp_path / "checkpoints").exists()
 
 
 def test_the_page_itself_may(tmp_path: Path) -> None:
