@@ -55,7 +55,7 @@ def test_help_is_the_script_s_own_first_lines(script: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     "words, named",
     [
-        (("bench_selfplay.py", "bench_studio.py", "--game", "nope"), "nope"),
+        (("bench_selfplay.py", "--game", "nope"), "nope"),
         (("bench_position.py", "--run", "nope"), "nope"),
         (("bench_search.py", "--game", "nope"), "nope"),
         (("against_alpha_beta.py", "--times", "0"), "--times"),

@@ -125,6 +125,7 @@ def serve(asked: StudioSettings) -> int:
     server = uvicorn.Server(
         uvicorn.Config(
             app,
+            log_config=None,  # uvicorn's own would close handlers of other libraries
             log_level="warning",
             access_log=False,
             ws_max_size=65536,

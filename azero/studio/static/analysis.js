@@ -10,7 +10,7 @@ const LEAST_SHARE = 0.01; // of the visits, for a number on the board
 const SIMULATIONS = [100, 300, 1000, 3000, 10000, 30000, 100000, 200000];
 const SECONDS = [0, 1, 2, 5, 10, 20, 30, 60];
 const START = { player: "auto", simulations: 10000, seconds: 0, kind: "" };
-const KINDS = [["", "as in training"], ["puct", "PUCT"], ["gumbel", "Gumbel"]];
+const KINDS = [["", "PUCT"], ["gumbel", "Gumbel"]];
 const EXACT = { 1: ["win", "W"], 0: ["draw", "D"], "-1": ["loss", "L"] };
 
 /** Return the gauge beside the board: {element, show(value for the first player, or null)}. */
