@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
-import re
 import shutil
 import statistics
 import subprocess
@@ -27,14 +25,13 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import Any
 
 import websockets
 from playwright.sync_api import Page, sync_playwright
+from studio_server import Server, server
 from websockets.sync.client import connect
 
 SIMULATIONS = 20_000
@@ -43,42 +40,6 @@ GAMES = 200
 PERSON = {"kind": "person"}
 CHAMPION = {"kind": "player", "name": "pv_mcts", "options": {"run": "bench", "num_simulations": 100}}
 LAUNCH: dict[str, Any] = {"args": ["--no-sandbox"], "executable_path": shutil.which("chromium")}
-
-
-class Server:
-    """A studio in a process of its own."""
-
-    def __init__(self, folder: str) -> None:
-        command = [sys.executable, "-m", "azero.studio", "open=false", "port=0"]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder)
-        assert self.process.stdout is not None
-        found = re.search(r"(http://127\.0\.0\.1:(\d+))/\?token=(\S+)", self.process.stdout.readline())
-        assert found, "the studio did not start"
-        self.base, self.token = found[1], found[3]
-        self.cookie = f"azero_studio_{found[2]}={found[3]}"
-
-    def ask(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the answer to a GET, or to a POST of a body."""
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self.base}/api{path}", data, {"cookie": self.cookie})
-        with urllib.request.urlopen(request) as answer:
-            return json.loads(answer.read())
-
-    def memory(self) -> float:
-        """Return the resident memory in MiB."""
-        with open(f"/proc/{self.process.pid}/status") as status:
-            return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) / 1024  # type: ignore[index]
-
-
-@contextmanager
-def server(folder: str) -> Iterator[Server]:
-    """Yield a studio; it ends with the context."""
-    running = Server(folder)
-    try:
-        yield running
-    finally:
-        running.process.terminate()
-        running.process.wait()
 
 
 def start_seconds(folder: str) -> float:
