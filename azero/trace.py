@@ -24,7 +24,7 @@ from azero.cli.arguments import (
     take_game,
     take_settings,
 )
-from azero.config.schema import Config, SearchConfig, UserError, setting
+from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -123,19 +123,11 @@ def network_search(game: Game, options: dict[str, Any], asked: TraceSettings) ->
     Raises:
         UserError: the run that was asked for has no champion for the game, or there is no such algorithm.
     """
-    from azero.cli.player_spec import run_of
-    from azero.players.pv_mcts import chosen_kind
+    from azero.cli.player_spec import watched_search
     from azero.tracing.record import MctsSettings
 
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
-    run = options["run"] or run_of(game, config)
-    search, inference = SearchConfig(), None
-    if run:
-        from azero.champion.load import load_trained
-
-        trained = load_trained(config, str(run), 1, game)
-        search, inference = trained.search, trained.inference
-    search = replace(chosen_kind(search, options["kind"], False), solver=options["solver"])
+    search, inference = watched_search(game, config, options["run"], options["kind"], options["solver"])
     return MctsSettings(search, inference, float(options["temperature"]))
 
 

@@ -25,6 +25,7 @@ from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
 from azero.studio import pool, state, tables
 from azero.studio import table as table_module
 from azero.studio.game_tree import GameTree
+from azero.studio.pool import Turn
 from azero.studio.pool import play as play_with
 
 OWN = Path(__file__).parent / "games" / "double_move.py"
@@ -129,7 +130,7 @@ def test_a_great_depth_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MOST_SECONDS", 0.05)
     game = make_game("connect_four")
     deep = make_player("alpha_beta", game, depth=42)
-    action = play_with(deep, game.initial_state(), None, 0, lambda: False, lambda _: None)
+    action = play_with(deep, Turn(game.initial_state(), None, 0, lambda: False, lambda _: None))
     assert action in range(7)
 
 
@@ -409,6 +410,11 @@ def test_a_champion_plays_and_analyses(tmp_path: Path, trained_run: TrainedRun) 
             read_until(socket, lambda message: message["type"] == "table" and message["table"]["node"] == 2)
         hint = client.post(f"/api/tables/{table['id']}/hint", json={}).json()
         assert hint["by"].startswith("champion of trained") and hint["visits"] > 0
+        asked = f"/api/tables/{table['id']}/analyse"
+        found_run = client.post(asked, json={}).json()["analysis"]
+        assert (found_run["run"], found_run["cycle"]) == ("trained", 5)  # the champion at the table
+        other = client.post(asked, json={"run": "other"}).json()["analysis"]
+        assert other["run"] == "other" and "cycle" not in other  # its newest, not that of cycle 5
         older = {**champion, "options": {"run": "trained", "cycle": found["champions"][0]["cycles"][0]}}
         opened(client, game="tictactoe", sides=[older, PERSON])
         wrong = {**champion, "options": {"run": "trained", "cycle": 99}}

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import take_group
 from azero.cli.hydra_program import game_title
-from azero.config.schema import OPENSPIEL, Config, GameConfig, UserError
+from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError
 from azero.config.suggest import did_you_mean
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.players import MODULES, Player, make_player, maker_of
 from azero.run.folder import last_used, names_of_runs
 from azero.run.run import Run
+
+if TYPE_CHECKING:
+    from azero.network.inference import Inference
 
 BATCH = 32  # rows of a network call: while 64 games are under way, half of them wait for either player
 
@@ -155,3 +158,29 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
     if "search" in parameters_of(spec):
         options = {"search": trained.search, **options}
     return make_player(spec.name, game, inference=trained.inference, **options)
+
+
+def watched_search(
+    game: Game, config: Config, run: str | None, kind: str | None, solver: bool = False
+) -> tuple[SearchConfig, Inference | None]:
+    """Return the search of a run's champion and its network; without any run a plain search and None.
+
+    Args:
+        game: what is searched.
+        config: where runs lie, and the device.
+        run: its name; None: see `run_of`.
+        kind: the search algorithm, None for that of the run.
+        solver: whether proofs count, which end a short search early.
+
+    Raises:
+        UserError: the run has no champion for the game, or there is no such algorithm.
+    """
+    from azero.players.pv_mcts import chosen_kind
+
+    run, search, inference = run or run_of(game, config), SearchConfig(), None
+    if run:
+        from azero.champion.load import load_trained
+
+        trained = load_trained(config, run, 1, game)
+        search, inference = trained.search, trained.inference
+    return replace(chosen_kind(search, kind, False), solver=solver), inference

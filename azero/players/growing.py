@@ -14,11 +14,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from azero.classic.uct import NOT_EXPANDED, begin_search, continue_search
+from azero.classic.uct import NOT_EXPANDED, begin_search
 from azero.classic.uct import ROOT as UCT_ROOT
 from azero.config.schema import UserError
 from azero.players import Player
-from azero.players.clock import slices
 from azero.players.pv_mcts import GREEDY, ONLY_GAME, PvMcts
 from azero.players.uct import UctPlayer
 from azero.search.tree import LOSS, ROOT, UNVISITED, WIN
@@ -136,15 +135,8 @@ class RolloutSearch:
 
     def grow(self, seconds: float) -> bool:
         """Search on; see `GrowingSearch`."""
-        for units in slices(seconds):
-            asked = min(units, self.left)
-            continue_search(
-                self.player.game.rule_addresses, self.player.tree, self.player.uct, asked, self.stream
-            )
-            self.left -= asked
-            if not self.left:
-                return False
-        return True
+        self.left = self.player.search_on(seconds, self.left, self.stream)
+        return self.left > 0
 
     def read(self, path: Sequence[int] = ()) -> Insight | None:
         """Return what is known of a node; see `GrowingSearch`."""

@@ -64,14 +64,18 @@ class UctPlayer(MostVisited):
         self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray, counts: np.ndarray
     ) -> None:
         """Search one state [S] until the time or the simulations are over; write counts [A]."""
-        left = self.num_simulations
         begin_search(self.game.rule_addresses, self.tree, state, banned)
-        for units in slices(self.seconds):
+        self.search_on(self.seconds, self.num_simulations, stream)
+        read_visit_counts(self.tree, counts)
+
+    def search_on(self, seconds: float, left: int, stream: np.ndarray) -> int:
+        """Continue the search for about so many seconds; return how many of `left` simulations are left."""
+        for units in slices(seconds):
             continue_search(self.game.rule_addresses, self.tree, self.uct, min(units, left), stream)
             left -= min(units, left)
             if left == 0:
                 break
-        read_visit_counts(self.tree, counts)
+        return left
 
 
 def make(

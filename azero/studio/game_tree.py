@@ -198,16 +198,13 @@ class GameTree:
 
     def cell(self, node: Node, action: int) -> int | None:
         """Return the cell where an action at a node puts its piece; None: there is none, or no board."""
-        if self.game.board is None:
-            return None
-        cell = self.game.board.cell_of(node.state, action)
-        return None if cell == NO_CELL else int(cell)
+        return cell_of(self.game, node.state, action)
 
     def line_cells(self, node: Node, actions: tuple[int, ...]) -> list[int | None]:
         """Return the cells of a line of actions that begins at a node."""
         state, cells = node.state, list[int | None]()
         for action in actions:
-            cells.append(self.cell(Node(-1, None, -1, state), action))
+            cells.append(cell_of(self.game, state, action))
             state = self.game.step(state, action)
         return cells
 
@@ -230,26 +227,32 @@ class GameTree:
 
     def position_json(self) -> dict[str, Any]:
         """Return the position on the board as the page reads it."""
-        node, game, board = self.current, self.game, self.game.board
+        node, game = self.current, self.game
         over = self.is_over()
         outcome = game.first_outcome(node.state) if game.is_terminal(node.state) else 0.0 if over else None
-        last = self.cell(node.parent, node.action) if node.parent else None
-        marks = board.marks(node.state).ravel().tolist() if board else []
-        if last is not None and marks[last] == EMPTY:
-            last = None  # the piece was taken
         moves = [
             {"action": action, "move": game.action_name(action), "cell": self.cell(node, action)}
             for action in np.flatnonzero(self.legal()).tolist()
         ]
-        return {
-            "marks": marks,
-            "to_play": self.mover(node),
-            "over": over,
-            "outcome": outcome,
-            "last": last,
-            "text": "" if board else game.format_state(node.state),
-            "moves": moves,
-        }
+        before = node.parent.state if node.parent else None
+        shown = shown_position(game, node.state, before, node.action)
+        return {**shown, "over": over, "outcome": outcome, "moves": moves}
+
+
+def cell_of(game: Game, state: np.ndarray, action: int) -> int | None:
+    """Return the cell where an action puts its piece; None: there is none, or no board."""
+    cell = NO_CELL if game.board is None else game.board.cell_of(state, action)
+    return None if cell == NO_CELL else int(cell)
+
+
+def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:
+    """Return what the page draws of a position; `action` led to it from `before`, None at the start."""
+    board, last = game.board, None
+    marks = board.marks(state).ravel().tolist() if board else []
+    if before is not None and (cell := cell_of(game, before, action)) is not None:
+        last = None if marks[cell] == EMPTY else cell  # a piece that was taken is not marked
+    text = "" if board else game.format_state(state)
+    return {"marks": marks, "last": last, "to_play": game.to_play(state), "text": text}
 
 
 def board_json(game: Game) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from azero.stages.diagnosis import newest_games
 from azero.studio.game_tree import board_json
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
-from azero.studio.safety import Refused
+from azero.studio.safety import Refused, is_number
 
 MOST_TRAINING = 4  # runs at once
 MOST_MINUTES = 100_000.0
@@ -121,7 +121,7 @@ class Jobs:
             UserError: an unknown recipe or game, or a number that is not allowed.
         """
         recipe, game, minutes = asked.get("recipe"), asked.get("game"), asked.get("minutes")
-        if minutes is not None and not is_number(minutes, MOST_MINUTES):
+        if minutes is not None and not (is_number(minutes, 0, MOST_MINUTES) and minutes):
             raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
         if (recipe is None) == (game is None):
             raise UserError("Name a recipe or a game.")
@@ -219,7 +219,7 @@ class Jobs:
         """
         self.paths(name)
         minutes = asked.get("minutes")
-        if minutes is not None and not is_number(minutes, MOST_MINUTES):
+        if minutes is not None and not (is_number(minutes, 0, MOST_MINUTES) and minutes):
             raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
         with self.starting:
             if self.is_training(name):
@@ -387,11 +387,6 @@ class Jobs:
             self.estimate_process.kill()
         for process in self.processes.values():
             process.poll()
-
-
-def is_number(value: object, most: float) -> bool:
-    """Return whether a value that was read from JSON is a number above 0 and at most `most`."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most
 
 
 def hydra_value(value: Any) -> str:

@@ -8,8 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.routing import Route
 
-from azero.studio.processes import api
-from azero.studio.safety import Refused, read_json
+from azero.studio.safety import Refused, api, read_json
 from azero.studio.state import Studio
 
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from azero.cli.player_spec import run_of
-from azero.config.schema import SearchConfig
+from azero.cli.player_spec import watched_search
 from azero.games.game import Game
 from azero.match.openings import read_opening
-from azero.players.pv_mcts import chosen_kind
 from azero.studio.pool import check_run_name
 from azero.studio.safety import Refused
 from azero.studio.state import Studio, read_options, route
@@ -46,14 +43,7 @@ def search_of(studio: Studio, game: Game, kind: str, run: str | None) -> UctSett
     """Return a search; PUCT and Gumbel ask the champion of a run, if there is one."""
     if kind == "uct":
         return UctSettings()
-    run = run or run_of(game, studio.config)
-    if run is None:
-        return MctsSettings(chosen_kind(SearchConfig(), kind, False))
-    from azero.champion.load import load_trained
-
-    trained = load_trained(studio.config, check_run_name(run), 1, game)
-    search = replace(trained.search, solver=False)  # a proof would end the example at once
-    return MctsSettings(chosen_kind(search, kind, False), trained.inference)
+    return MctsSettings(*watched_search(game, studio.config, run and check_run_name(run), kind))
 
 
 def routes(studio: Studio) -> list[Route]:

@@ -21,9 +21,9 @@ from azero.match.text import Pairing, crossed
 from azero.records.record import move_names
 from azero.report.listing import age_text
 from azero.studio.pool import Side
-from azero.studio.processes import api, ask_to_stop, ending, is_running, last_lines, start
+from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refused, read_json
+from azero.studio.safety import Refused, api, read_json
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 

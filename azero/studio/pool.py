@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,7 +45,15 @@ MOST = (  # of options; a rollout cannot be stopped, tables and caches of eight 
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 LOOK_SECONDS = 0.1  # between two reports of a search
 
-Report = Callable[[Insight], None]
+
+class Turn(NamedTuple):
+    """A position in which a player is to move."""
+
+    state: np.ndarray  # [S], not terminal
+    banned: np.ndarray | None  # moves [A] that the history forbids, or None
+    ply: int  # moves played so far
+    stopped: Callable[[], bool]  # whether the position is no longer on the board
+    report: Callable[[Insight], None]  # receives what a search has found, ten times a second
 
 
 @dataclass(frozen=True)
@@ -202,96 +210,63 @@ class Pool:
         title = "UCT" if name == "uct" else side.title
         return growing_search(self.make(game, side)), title
 
-    def choose(
-        self,
-        game: Game,
-        side: Side,
-        state: np.ndarray,
-        banned: np.ndarray | None,
-        ply: int,
-        stopped: Callable[[], bool],
-        report: Report,
-    ) -> int | None:
-        """Return a side's move for a state [S]; None: it was stopped before there was one.
-
-        Args:
-            game: the game.
-            side: a player.
-            state: not terminal.
-            banned: moves [A] that the history forbids, or None.
-            ply: moves played so far.
-            stopped: whether the position is no longer on the board.
-            report: receives what a search has found, ten times a second, from a player that has a search.
-        """
+    def choose(self, game: Game, side: Side, turn: Turn) -> int | None:
+        """Return a side's move; None: it was stopped before there was one."""
         ready = self.get(game, side)
         while not ready.lock.acquire(timeout=LOOK_SECONDS):
-            if stopped():
+            if turn.stopped():
                 return None
         try:
-            return None if stopped() else play(ready.player, state, banned, ply, stopped, report)
+            return None if turn.stopped() else play(ready.player, turn)
         finally:
             ready.lock.release()
 
 
-def play(
-    player: Player,
-    state: np.ndarray,
-    banned: np.ndarray | None,
-    ply: int,
-    stopped: Callable[[], bool],
-    report: Report,
-) -> int | None:
+def play(player: Player, turn: Turn) -> int | None:
     """Return a player's move; see `Pool.choose`."""
     if isinstance(player, UctPlayer):
-        return grow(growing_search(player), state, banned, player.seconds, stopped, report)
+        return grow(growing_search(player), turn, player.seconds)
     player.new_games(np.array([secrets.randbits(64)], np.uint64))
     end = time.monotonic() + MOST_SECONDS
     if isinstance(player, PvMcts):
         reader = growing_search(player)
 
         def watch(_: Advice) -> bool:
-            look(reader, report)
-            return stopped()
+            look(reader, turn)
+            return turn.stopped()
 
         player.watch = watch
     elif isinstance(player, AlphaBetaPlayer | PerfectPlayer):
-        player.searcher.stopped = lambda: stopped() or time.monotonic() >= end
+        player.searcher.stopped = lambda: turn.stopped() or time.monotonic() >= end
     try:
-        bans = None if banned is None else banned[None]
-        action = player.choose(state[None], np.zeros(1, np.int64), np.array([ply]), bans)
+        banned = None if turn.banned is None else turn.banned[None]
+        action = player.choose(turn.state[None], np.zeros(1, np.int64), np.array([turn.ply]), banned)
     finally:
         if isinstance(player, PvMcts):
             player.watch = None
         elif isinstance(player, AlphaBetaPlayer | PerfectPlayer):
             player.searcher.stopped = None
-    return None if stopped() else int(action[0])
+    return None if turn.stopped() else int(action[0])
 
 
-def look(search: GrowingSearch, report: Report) -> None:
+def look(search: GrowingSearch, turn: Turn) -> None:
     """Report what a search has found so far."""
     if (insight := search.read()) is not None:
-        report(insight)
+        turn.report(insight)
 
 
-def grow(
-    search: GrowingSearch,
-    state: np.ndarray,
-    banned: np.ndarray | None,
-    seconds: float,
-    stopped: Callable[[], bool],
-    report: Report,
-) -> int | None:
-    """Search a state [S] to the end, or for so many seconds if that is not 0; return the best move."""
-    search.begin(state, banned)
+def grow(search: GrowingSearch, turn: Turn, seconds: float) -> int | None:
+    """Search to the end, or for so many seconds if that is not 0; return the best move."""
+    search.begin(turn.state, turn.banned)
     left = seconds or np.inf
     while search.grow(min(left, LOOK_SECONDS)) and left > LOOK_SECONDS:
-        if stopped():
+        if turn.stopped():
             return None
         left -= LOOK_SECONDS
-        look(search, report)
-    look(search, report)
+        look(search, turn)
+    look(search, turn)
     insight = search.read()
-    return None if insight is None or stopped() else insight.best
+    return None if insight is None or turn.stopped() else insight.best
 
 
 def check_bounds(spec: PlayerSpec) -> None:

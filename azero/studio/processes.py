@@ -7,12 +7,8 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
 
 from azero.config.schema import UserError
 
@@ -20,18 +16,6 @@ LOG_BYTES = 64_000  # of the end of a log that a page shows
 LOG_LINES = 200
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f]")
 NAME = re.compile(r"[A-Za-z0-9][\w.=,+-]{0,63}", re.ASCII)  # of what a page starts
-
-Answer = Callable[[Request], Awaitable[object]]
-
-
-def api(method: str, path: str, answer: Answer) -> Route:
-    """Return the route of an address below /api; `answer` returns what is sent as JSON, or a response."""
-
-    async def endpoint(request: Request) -> Response:
-        said = await answer(request)
-        return said if isinstance(said, Response) else JSONResponse(said)
-
-    return Route(f"/api{path}", endpoint, methods=[method])
 
 
 def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:

@@ -10,9 +10,8 @@ import numpy as np
 
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
-from azero.games.kit.board import EMPTY, NO_CELL
 from azero.run.run import Run
-from azero.studio.game_tree import board_json
+from azero.studio.game_tree import board_json, shown_position
 
 
 class Host(Protocol):
@@ -46,13 +45,7 @@ def game_of_run(studio: Host, run: Run) -> tuple[Game | None, str]:
 
 def position_json(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:
     """Return a position as a board that takes no moves shows it; `action` led to it from `before`."""
-    board, last = game.board, None
-    marks = board.marks(state).ravel().tolist() if board else []
-    if board and before is not None:
-        cell = board.cell_of(before, action)
-        last = None if cell == NO_CELL or marks[cell] == EMPTY else cell
-    text = "" if board else game.format_state(state)
-    return {"marks": marks, "last": last, "to_play": game.to_play(state), "over": True, "text": text}
+    return {**shown_position(game, state, before, action), "over": True}
 
 
 def replay_json(

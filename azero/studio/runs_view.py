@@ -25,9 +25,9 @@ from azero.report.metrics_csv import read_lines, read_rows
 from azero.run.folder import last_used, names_of_runs
 from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
-from azero.studio.processes import api, last_lines, start
+from azero.studio.processes import last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refused
+from azero.studio.safety import Refused, api
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 from azero.workers.report import is_cut, is_over

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, TypeGuard
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BODY = 64_000  # bytes of a request
@@ -47,6 +48,16 @@ def answer_to(failure: Exception) -> Response:
     return JSONResponse({"error": str(failure)}, status)
 
 
+def api(method: str, path: str, answer: Callable[[Request], Awaitable[object]]) -> Route:
+    """Return the route of an address below /api; `answer` returns what is sent as JSON, or a response."""
+
+    async def endpoint(request: Request) -> Response:
+        said = await answer(request)
+        return said if isinstance(said, Response) else JSONResponse(said)
+
+    return Route(f"/api{path}", endpoint, methods=[method])
+
+
 async def read_json(request: Request) -> dict[str, Any]:
     """Return the JSON object in the body of a request.
 
@@ -66,6 +77,11 @@ async def read_json(request: Request) -> dict[str, Any]:
 def refuse_constant(name: str) -> float:
     """Refuse NaN and Infinity, which Python reads and JSON does not have."""
     raise ValueError(name)
+
+
+def is_number(value: object, low: float, high: float) -> TypeGuard[float]:
+    """Return whether a value that was read from JSON is a number from `low` to `high`."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high
 
 
 class Guard:

@@ -75,11 +75,10 @@ class Searches:
         self.analyses: list[Analysis] = []  # with a search, the one used least recently first
         self.reviewer: tuple[tuple[str, str, str], GrowingSearch, threading.Lock] | None = None
 
-    async def make_room(self, new: Analysis) -> None:
+    async def make_room(self) -> None:
         """Forget the searches used least recently, so that one more fits."""
         while len(self.analyses) >= MOST_ANALYSES:
             await in_thread(self.analyses.pop(0).forget)
-        self.analyses.append(new)
 
     def note_used(self, analysis: Analysis) -> None:
         """Note that a search is used now."""

@@ -230,7 +230,7 @@ async def hint(studio: Studio, table: Table) -> dict[str, Any]:
     node, banned = table.tree.current, table.tree.banned()
 
     def search() -> dict[str, Any]:
-        search, by = studio.pool.search(table.game, {"simulations": HINT_SIMULATIONS})
+        search, by = studio.pool.search(table.game, {**table.champion(), "simulations": HINT_SIMULATIONS})
         search.begin(node.state, banned)
         while search.grow(1.0):
             pass

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
 
 from azero.cli.arguments import load_game
@@ -22,7 +21,7 @@ from azero.games import SHIPPED, installed_games
 from azero.games.game import Game
 from azero.studio.jobs import Jobs
 from azero.studio.pool import Pool
-from azero.studio.safety import Refused
+from azero.studio.safety import Refused, api
 from azero.studio.table import Table
 from azero.studio.tables import Tables
 from azero.studio.threads import in_thread
@@ -115,16 +114,12 @@ class Studio:
         return game.name
 
 
-Handler = Callable[[Studio, Request], Awaitable[Response]]
+Handler = Callable[[Studio, Request], Awaitable[object]]
 
 
 def route(studio: Studio, path: str, method: str, handler: Handler) -> Route:
-    """Return a route below /api."""
-
-    async def endpoint(request: Request) -> Response:
-        return await handler(studio, request)
-
-    return Route(f"/api{path}", endpoint, methods=[method])
+    """Return a route below /api, whose handler is told the state of the server; see `safety.api`."""
+    return api(method, path, lambda request: handler(studio, request))
 
 
 def table_of(studio: Studio, request: Request) -> Table:

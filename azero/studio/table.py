@@ -18,10 +18,10 @@ from typing import Any, TypeVar
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
-from azero.players.growing import Insight, Move
+from azero.players.growing import GrowingSearch, Insight, Move
 from azero.studio.game_tree import GameTree, Node, board_json
-from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
-from azero.studio.safety import Refused
+from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side, Turn
+from azero.studio.safety import Refused, is_number
 from azero.studio.searches import Analysis, Searches
 from azero.studio.threads import in_thread
 from azero.truth.summary import game_title
@@ -32,6 +32,7 @@ PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes 
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 COMPILING = "Compiling the search, once on this machine; it may take a minute."
 REVIEW_SIMULATIONS = 200
+LEAST_NOTED = 50  # simulations, before what a search finds counts as the value of a position
 LEAST_JUDGED = 50  # a move with a fiftieth of the simulations is compared with the best one
 REVIEW_ROLLOUTS = 5_000  # of a review without a network: a random game says little
 ANALYSIS_KEYS = {"player": str, "run": str, "cycle": int, "simulations": int, "kind": str}
@@ -117,13 +118,9 @@ class Table:
     def play(self, paused: object, delay: object) -> None:
         """Let machines play or pause, with a delay between their moves."""
         if delay is not None:
-            if (
-                isinstance(delay, bool)
-                or not isinstance(delay, int | float)
-                or not 0 <= delay <= LONGEST_DELAY
-            ):
+            if not is_number(delay, 0, LONGEST_DELAY):
                 raise Refused(400, f"delay must be a number of seconds between 0 and {LONGEST_DELAY:g}.")
-            self.delay = float(delay)
+            self.delay = delay
         if paused is not None:
             if not isinstance(paused, bool):
                 raise Refused(400, "paused must be true or false.")
@@ -145,19 +142,17 @@ class Table:
             self.changed()
             return
         seconds = asked.get("seconds", 0)
-        if (
-            isinstance(seconds, bool)
-            or not isinstance(seconds, int | float)
-            or not 0 <= seconds <= MOST_SECONDS
-        ):
+        if not is_number(seconds, 0, MOST_SECONDS):
             raise Refused(400, f"seconds must be a number between 0 and {MOST_SECONDS:g}.")
-        wanted = {**self.champion(), **{key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}}
+        wanted = {key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}
+        if not asked.get("run"):
+            wanted = {**self.champion(), **wanted}
         for key, value in wanted.items():
             if not isinstance(value, ANALYSIS_KEYS[key]) or isinstance(value, bool) or len(str(value)) > 100:
                 raise Refused(400, f"{key} of an analysis must be a {KINDS[ANALYSIS_KEYS[key]]}.")
         if self.analysis is None or self.analysis.asked != wanted:
             self.analysis = Analysis(wanted)
-        self.analysis.seconds, self.analysis.on = float(seconds), True
+        self.analysis.seconds, self.analysis.on = seconds, True
         self.analysis.spent, self.analysis.done = 0.0, False
         self.changed()
 
@@ -242,11 +237,15 @@ class Table:
         self.steps = 0
         self.thinking = True
         self.send_table()
-        pool, stopped, banned = self.searches.pool, self.stop.is_set, self.tree.banned(node)
-        report, ply = self.reporter(node, side.title), len(self.tree.path(node)) - 1
-        action = await self.until_stopped(
-            self.in_thread(lambda: pool.choose(self.game, side, node.state, banned, ply, stopped, report))
+        turn = Turn(
+            node.state,
+            self.tree.banned(node),
+            len(self.tree.path(node)) - 1,
+            self.stop.is_set,
+            self.reporter(node, side.title),
         )
+        pool = self.searches.pool
+        action = await self.until_stopped(self.in_thread(lambda: pool.choose(self.game, side, turn)))
         if version == self.version and action is not None:
             self.tree.play(action)
             self.changed()
@@ -266,7 +265,7 @@ class Table:
         """Search the position on the board until the analysis ends or the position changes."""
         node = self.tree.current
         if analysis.search is None:
-            await self.searches.make_room(analysis)
+            await self.searches.make_room()
             analysis.search, analysis.title = await self.in_thread(
                 lambda: self.searches.pool.search(self.game, analysis.asked)
             )
@@ -291,21 +290,14 @@ class Table:
         node = self.to_review.pop(0)
         if node.value is not None or self.tree.is_over(node):
             return
-        asked = {**(self.analysis.asked if self.analysis else {}), "simulations": REVIEW_SIMULATIONS}
-        if self.searches.reviewer is None or self.searches.reviewer[0] != (
-            self.game.name,
-            str(self.game.options),
-            str(asked),
-        ):
-            search, title = await self.in_thread(lambda: self.searches.pool.search(self.game, asked))
-            if title == "UCT":
-                more = {**asked, "simulations": REVIEW_ROLLOUTS}
-                search, _ = await self.in_thread(lambda: self.searches.pool.search(self.game, more))
-            self.searches.reviewer = (
-                (self.game.name, str(self.game.options), str(asked)),
-                search,
-                threading.Lock(),
-            )
+        asked = {
+            **(self.analysis.asked if self.analysis else self.champion()),
+            "simulations": REVIEW_SIMULATIONS,
+        }
+        key = (self.game.name, str(self.game.options), str(asked))
+        if self.searches.reviewer is None or self.searches.reviewer[0] != key:
+            search = await self.in_thread(lambda: self.reviewer(asked))
+            self.searches.reviewer = (key, search, threading.Lock())
         _, search, lock = self.searches.reviewer
         banned = self.tree.banned(node)
 
@@ -322,6 +314,13 @@ class Table:
             self.send_table()
         else:
             self.to_review.insert(0, node)
+
+    def reviewer(self, asked: dict[str, Any]) -> GrowingSearch:
+        """Return a new search for reviews; one without a network gets more simulations."""
+        search, title = self.searches.pool.search(self.game, asked)
+        if title == "UCT":
+            search, _ = self.searches.pool.search(self.game, {**asked, "simulations": REVIEW_ROLLOUTS})
+        return search
 
     def note_value(self, node: Node, insight: Insight) -> None:
         """Keep what a search found a node worth: the value of its best move."""
@@ -358,10 +357,10 @@ class Table:
 
     def reporter(self, node: Node, by: str) -> Callable[[Insight], None]:
         """Return a function for a search's thread that sends what it found of a node to the pages."""
-        loop, began = asyncio.get_running_loop(), (time.perf_counter(), -1)
+        loop, began = asyncio.get_running_loop(), (time.perf_counter(), 0)
 
         def send(insight: Insight, per_second: float) -> None:
-            if insight.visits >= min(50, REVIEW_SIMULATIONS):
+            if insight.visits >= LEAST_NOTED:
                 self.note_value(node, insight)
             self.latest = (node, insight, by, per_second)
             if node is self.tree.current and self.watchers:
@@ -369,8 +368,6 @@ class Table:
 
         def report(insight: Insight) -> None:
             nonlocal began
-            if began[1] < 0:
-                began = (began[0], 0)
             now = time.perf_counter()
             speed = (insight.visits - began[1]) / max(now - began[0], 1e-6)
             began = (now, insight.visits)
@@ -438,16 +435,13 @@ class Table:
         if self.resigned >= 0:
             position |= {"over": True, "outcome": -1.0 if self.resigned == 0 else 1.0, "moves": []}
         is_machine = self.sides[mover].spec is not None
-        state = (
-            "over"
-            if position["over"]
-            else "your move"
-            if not is_machine
-            else "paused"
-            if self.paused
-            else "thinking"
-        )
-        analysis = self.analysis
+        state = "your move"
+        if position["over"]:
+            state = "over"
+        elif self.thinking or (is_machine and not self.paused):
+            state = "thinking"
+        elif is_machine:
+            state = "paused"
         return {
             "id": self.id,
             "version": self.version,
@@ -462,19 +456,12 @@ class Table:
             "node": self.tree.current.number,
             "line": [node.number for node in self.tree.line()],
             "position": position,
-            "state": "thinking" if self.thinking and not position["over"] else state,
+            "state": state,
             "message": self.message(position["outcome"]),
             "delay": self.delay,
             "paused": self.paused,
             "reviewing": len(self.to_review),
-            "analysis": {
-                **analysis.asked,
-                "seconds": analysis.seconds,
-                "on": analysis.on,
-                "done": analysis.done,
-            }
-            if analysis
-            else None,
+            "analysis": self.analysis.to_json() if self.analysis else None,
         }
 
     def message(self, outcome: float | None) -> str:
