@@ -9,6 +9,7 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, NO_CELL
+from azero.page.board import board_json
 from azero.search.repetition import History
 from azero.studio.safety import Refused
 
@@ -253,21 +254,3 @@ def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, act
         last = None if marks[cell] == EMPTY else cell  # a piece that was taken is not marked
     text = "" if board else game.format_state(state)
     return {"marks": marks, "last": last, "to_play": game.to_play(state), "text": text}
-
-
-def board_json(game: Game) -> dict[str, Any]:
-    """Return how the page draws the board of a game; kind "text" where it has none."""
-    board = game.board
-    if board is None:
-        nothing = {"columns": [], "rows": [], "symbols": [".", "X", "O"], "goals": ["", ""]}
-        return {"kind": "text", **nothing, "by_column": False}
-    width, start = len(board.columns), game.initial_state()
-    cells = [board.cell_of(start, action) for action in range(game.num_actions)]
-    return {
-        "kind": board.kind,
-        "columns": list(board.columns),
-        "rows": list(board.rows),
-        "symbols": list(board.symbols),
-        "goals": list(board.goals),
-        "by_column": len(board.rows) > 1 and [cell % width for cell in cells] == list(range(width)),
-    }

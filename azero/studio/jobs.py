@@ -21,13 +21,13 @@ from azero.cli.hydra_program import clean_name, compose, game_title
 from azero.cli.overrides import conf_files, hydra_text, recipe_of
 from azero.config.schema import GameConfig, UserError, value_text
 from azero.games.game import Game
+from azero.page.board import board_json
 from azero.report.console import TITLES, format_seconds, format_stat
 from azero.report.listing import remove_run, size_text
 from azero.report.live import BOARDS
 from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
-from azero.studio.game_tree import board_json
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
 from azero.studio.safety import Refused, is_number

@@ -10,8 +10,9 @@ import numpy as np
 
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
+from azero.page.board import board_json
 from azero.run.run import Run
-from azero.studio.game_tree import board_json, shown_position
+from azero.studio.game_tree import shown_position
 
 
 class Host(Protocol):

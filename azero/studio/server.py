@@ -28,6 +28,7 @@ from azero.cli.overrides import conf_files
 from azero.config.schema import Config, UserError
 from azero.games import SHIPPED
 from azero.games.game import Game
+from azero.page import board
 from azero.players import MODULES, maker_of
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
@@ -345,6 +346,7 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
         *(each for module in MORE_ROUTES for each in module(studio)),
         route(studio, "/tables/{id}/{verb}", "POST", change_table),
         WebSocketRoute("/api/tables/{id}/stream", socket_endpoint(studio)),
+        Mount("/static/page", StaticFiles(directory=board.STATIC)),
         Mount("/static/trace", StaticFiles(directory=TRACE)),
         Mount("/static", StaticFiles(directory=STATIC), name="static"),
     ]

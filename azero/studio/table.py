@@ -18,8 +18,9 @@ from typing import Any, TypeVar
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
+from azero.page.board import board_json
 from azero.players.growing import GrowingSearch, Insight, Move
-from azero.studio.game_tree import GameTree, Node, board_json
+from azero.studio.game_tree import GameTree, Node
 from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side, Turn
 from azero.studio.safety import Refused, is_number
 from azero.studio.searches import Analysis, Searches

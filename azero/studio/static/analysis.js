@@ -2,7 +2,7 @@
 
 import { attempt, button, el, get, percent, relabel, remember, remembered, slider, toast, toggle }
   from "./api.js";
-import { actionsOfCells } from "./board.js";
+import { actionsOfCells } from "./page/board.js";
 import { playersOf } from "./sides.js";
 import { searchTable, short } from "./variations.js";
 
@@ -12,20 +12,6 @@ const SECONDS = [0, 1, 2, 5, 10, 20, 30, 60];
 const START = { player: "auto", simulations: 10000, seconds: 0, kind: "" };
 const KINDS = [["", "PUCT"], ["gumbel", "Gumbel"]];
 const EXACT = { 1: ["win", "W"], 0: ["draw", "D"], "-1": ["loss", "L"] };
-
-/** Return the gauge beside the board: {element, show(value for the first player, or null)}. */
-export function makeGauge() {
-  const fill = el("i");
-  const element = el("div", { class: "gauge", role: "meter", "aria-label": "Value for the first player",
-    "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
-  return { element, show(value) {
-    element.classList.toggle("unknown", value == null);
-    fill.style.setProperty("--share", 0.5 + 0.5 * (value ?? 0));
-    element.setAttribute("aria-valuenow", Math.round(50 + 50 * (value ?? 0)));
-    element.title = value == null ? "Not known yet. Switch the analysis on."
-      : `${percent(value)} for the first player`;
-  } };
-}
 
 /** Make the card. desk: {table, board, act(verb, body), showBadges()}; onValue(first player's value). */
 export function makeAnalysis(desk, onValue) {

@@ -1,7 +1,7 @@
 // What the pages Train, Runs and Matches share: addresses, tables, lists of games and their replay.
 
 import { button, el } from "./api.js";
-import { makeBoard } from "./board.js";
+import { makeBoard } from "./page/board.js";
 import { valueGraph } from "./chart.js";
 
 /** Return the address of a page of the studio. */

@@ -1,9 +1,9 @@
 // The page Play: a game on the board, who plays it, its moves, and how to share it.
 
-import { attempt, button, el, get, icon, percent, post, relabel, remember, remembered, slider, spaced, stream,
-  toast } from "./api.js";
-import { makeAnalysis, makeGauge } from "./analysis.js";
-import { actionsOfCells, makeBoard } from "./board.js";
+import { attempt, button, el, get, icon, makeGauge, percent, post, relabel, remember, remembered, slider, spaced,
+  stream, toast } from "./api.js";
+import { makeAnalysis } from "./analysis.js";
+import { actionsOfCells, makeBoard } from "./page/board.js";
 import { lossClass, valueGraph } from "./chart.js";
 import { ask, askNewGame, playersOf, sideChooser } from "./sides.js";
 import { moveTree } from "./variations.js";

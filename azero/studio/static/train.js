@@ -1,7 +1,7 @@
 // The page Train: start a run by one click, and watch it learn.
 
 import { attempt, button, el, get, post } from "./api.js";
-import { makeBoard } from "./board.js";
+import { makeBoard } from "./page/board.js";
 import { lineChart, shortNumber } from "./chart.js";
 import { addressOf, pathOf, playAddress, quiet, stateChip } from "./parts.js";
 import { ask, gameChooser } from "./sides.js";

@@ -1,6 +1,6 @@
-// A board as SVG from the server's description: squares, crossings, hexagons, or text. No game is known here.
+// A board as SVG from its description: squares, crossings, hexagons, or text. No game is known here.
 
-import { el, svg } from "./api.js";
+import { el, svg } from "./elements.js";
 
 const S = 100; // units of a cell
 const R = S / Math.sqrt(3); // from a hexagon's centre to its corners
@@ -83,9 +83,9 @@ function face({ kind, columns, rows, by_column: byColumn }, { place, centre, cor
 }
 
 /** Return the labels of rows (left) and columns (below). */
-function labels({ kind, columns, rows }, { place, size: [, h] }, font) {
+function labels({ kind, columns, rows, by_column: byColumn }, { place, size: [, h] }, font) {
   const at = (x, y, text) => svg("text", { x, y, dy: "0.35em", "font-size": font }, text);
-  const [slant, edge] = kind === "hexagons" ? [S / 4, S * 0.1] : [0, 0];
+  const [slant, edge] = kind === "hexagons" ? [S / 4, S * 0.1] : [0, byColumn ? 8 : 0]; // a frame is wider
   const below = h + edge / 2 + font * 0.9, before = S / 2 + edge + font * 0.9;
   return [...rows.map((name, row) => at(place(row, 0)[0] - before, place(row, 0)[1], name)),
     ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, below, name))];
