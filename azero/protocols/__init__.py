@@ -1,5 +1,5 @@
 """azero as an engine for other programs: GTP, KataGo's analysis, Gomocup, NBoard.
 
 For others: nothing.
-Imports: nothing.
+Imports: config, process, run, games, search, players, cli.
 """

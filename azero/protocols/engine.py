@@ -1,0 +1,68 @@
+"""The arguments of the programs that are engines: which player, of which game, with which run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from azero.cli.arguments import RunSettings, take_game
+from azero.cli.player_spec import PlayerSpec, must_have_network, run_of, take_player_spec
+from azero.config.schema import Config, setting
+from azero.games import make_game
+from azero.games.game import Game
+from azero.run.run import Run
+
+UCT_SIMULATIONS = 1_000  # of uct where there is no champion
+LABELS = {
+    "player=auto": "A player by name; auto: the champion of the run, or uct without one.",
+    "player.OPTION=VALUE": "Such as player.num_simulations=1000 or player.seconds=2.",
+}
+
+
+@dataclass(frozen=True)
+class EngineSettings(RunSettings):
+    """Settings of every program that is an engine."""
+
+    game: str = setting(
+        "", "A game, as in the other programs. Default: the game of the run; tictactoe without one."
+    )
+    run: str = setting("", "The run whose champion plays. Default: a run of the game.")
+
+
+def take_engine(texts: dict[str, str], asked: EngineSettings, default: str = "") -> tuple[Game, PlayerSpec]:
+    """Take the game and the player out of the arguments.
+
+    Args:
+        texts: the arguments that are left.
+        asked: the settings, taken from them before.
+        default: the game where neither a game nor a run is named.
+
+    Raises:
+        UserError: no such game, player or run.
+    """
+    spec = take_player_spec(texts, "player", "auto")
+    run = asked.run or str(spec.options.get("run") or "")
+    if run and not asked.game:
+        game = game_of_run(asked.config, run)
+    else:
+        game = take_game(texts, replace(asked, game=asked.game or default or "tictactoe"))
+    return game, choose_player(spec, run, game, asked.config)
+
+
+def game_of_run(config: Config, run: str) -> Game:
+    """Return the game that a run learns; UserError: no such run."""
+    settings = Run.read(config, run).state.config
+    return make_game(settings["game.name"], **settings["game.options"])
+
+
+def choose_player(asked: PlayerSpec, run: str, game: Game, config: Config) -> PlayerSpec:
+    """Return the player's spec with its run; for `auto` the champion, or uct where there is none."""
+    if asked.name == "auto":
+        run = run or run_of(game, config) or ""
+        if not run:
+            limits = {"num_simulations", "seconds"} & set(asked.options)
+            options = {} if limits else {"num_simulations": UCT_SIMULATIONS}
+            return replace(asked, name="uct", options={**options, **asked.options})
+        asked = replace(asked, name="pv_mcts")
+    if run and must_have_network(asked):
+        asked = replace(asked, options={**asked.options, "run": run})
+    return asked

@@ -1,0 +1,109 @@
+"""Read a client's lines in a thread, so that a search can see that the next one has come."""
+
+from __future__ import annotations
+
+import os
+import queue
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from typing import BinaryIO
+
+from azero.process.ending import end_now
+
+MOST_BYTES = 2**20  # of a line, without its end
+MOST_WAITING = 1024  # lines read ahead
+SOON, AT_ONCE = 0.4, 0.9  # seconds after the end of the input
+INTERRUPT = "# interrupt"  # GoGui's comment that stops a command under way
+
+
+class TooLong(str):
+    """Stands for a line of more than MOST_BYTES: its beginning; the rest is not kept."""
+
+
+class Lines:
+    """The lines of a stream, in order.
+
+    The input ends when the client is gone. Searches should stop then: `hurry` becomes True after SOON
+    seconds, and after AT_ONCE the process ends. Where the input is a file, all of its lines are answered.
+
+    Attributes:
+        interrupted: whether the client has sent INTERRUPT since the latest `read`.
+        hurry: whether the client is gone.
+    """
+
+    def __init__(self, stream: BinaryIO, end: Callable[[], None] | None = None) -> None:
+        """Begin to read; `end` ends the process where the client is gone but it goes on."""
+        self.stream, self.end = stream, end or (lambda: end_now(0))
+        self.lines: queue.Queue[str | None] = queue.Queue(MOST_WAITING)
+        self.interrupted, self.hurry, self.finished = False, False, threading.Event()
+        threading.Thread(target=self._read_all, daemon=True).start()
+
+    def read(self, timeout: float | None = None) -> str | None:
+        """Return the next line without its end, None at the end of the input.
+
+        Raises:
+            queue.Empty: none came within `timeout` seconds.
+        """
+        line = self.lines.get(timeout=timeout)
+        self.interrupted = False
+        if line is None:
+            self.lines.put(None)  # for whoever asks again
+        return line
+
+    def waiting(self) -> bool:
+        """Return whether `read` would return at once."""
+        return not self.lines.empty()
+
+    def stopping(self) -> bool:
+        """Return whether a search that a line asked for should end now, with the move that it has."""
+        return self.interrupted or self.hurry
+
+    def finish(self) -> None:
+        """Note that the program ends by itself."""
+        self.finished.set()
+
+    def _read_all(self) -> None:
+        """Put all lines into the queue, then watch over the program's end."""
+        try:
+            while data := self.stream.readline(MOST_BYTES + 2):
+                self._put(data)
+        except (OSError, ValueError):  # the stream was closed
+            pass
+        self.lines.put(None)
+        if is_file(self.stream):
+            return
+        if not self.finished.wait(SOON):
+            self.hurry = True
+            if not self.finished.wait(AT_ONCE - SOON):
+                self.end()
+
+    def _put(self, data: bytes) -> None:
+        """Put one line into the queue, whatever its bytes; skip the rest of one that is too long."""
+        text = data.removesuffix(b"\n").removesuffix(b"\r")
+        if len(text) > MOST_BYTES:
+            while data and not data.endswith(b"\n"):
+                data = self.stream.readline(MOST_BYTES)
+            self.lines.put(TooLong(text[:100].decode(errors="replace")))
+            return
+        line = text.decode(errors="replace")
+        if line.strip() == INTERRUPT:
+            self.interrupted = True
+        self.lines.put(line)
+
+
+def is_file(stream: BinaryIO) -> bool:
+    """Return whether a stream reads a file, which ends although nobody is gone."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):  # a stream in memory
+        return True
+
+
+def take_over_output() -> BinaryIO:
+    """Return a stream to the client, and send whatever else is printed to the standard error instead."""
+    sys.stdout.flush()
+    client = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return client

@@ -1,0 +1,224 @@
+"""One player that moves and analyses on a client's board, and stops when the client says so.
+
+Everything runs in the caller's thread and asks `stopping` many times a second, so nothing needs a lock.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+
+import numpy as np
+
+from azero.cli.player_spec import PlayerSpec, make_from_spec, parameters_of, seconds_a_move
+from azero.config.schema import Config, UserError
+from azero.games.game import Game
+from azero.players import Advice, Player
+from azero.players.growing import Insight, RolloutSearch, growing_search
+from azero.players.iterative_deepening import IterativeDeepening
+from azero.players.perfect import PerfectPlayer
+from azero.players.pv_mcts import PvMcts, most_simulations
+from azero.players.uct import UctPlayer
+from azero.protocols.game_in_progress import ONLY_GAME, GameInProgress
+from azero.search.algorithm import find_kind
+
+LOOK_SECONDS = 0.02  # of a search between two looks at `stopping`
+MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
+
+Report = Callable[[Insight], None]  # receives what a search has found so far
+
+
+def never() -> bool:
+    """Return False: nothing stops the search."""
+    return False
+
+
+class Thinker:
+    """A player of any kind, for one game at a time.
+
+    Attributes:
+        player: the player as the command line describes it.
+        latest: the player that moved last, `player` or `timed`.
+    """
+
+    def __init__(self, spec: PlayerSpec, game: Game, config: Config, seed: int = 1) -> None:
+        """Make the player; UserError: it cannot play this game."""
+        self.spec, self.game, self.config, self.seed = spec, game, config, seed
+        self.player = self.latest = make_from_spec(spec, game, config, one_game=True)
+        self.begin_game(self.player)
+
+    @property
+    def keeps_time(self) -> bool:
+        """Whether the player can be given seconds for a move."""
+        return "seconds" in parameters_of(self.spec)
+
+    @property
+    def own_seconds(self) -> float:
+        """The seconds for a move that the spec gives; 0: none."""
+        return seconds_a_move(self.spec)
+
+    @property
+    def can_ponder(self) -> bool:
+        """Whether thinking in the opponent's time helps the player's next move."""
+        return isinstance(self.player, PvMcts)
+
+    @cached_property
+    def timed(self) -> Player:
+        """The player for moves within a time, and for analyses. Its first use takes seconds, to make it.
+
+        Without a number of simulations in its spec it searches as long as it may. A search algorithm that
+        cannot end early is replaced by PUCT.
+        """
+        if not self.keeps_time or self.own_seconds:
+            return self.player
+        options = {**self.spec.options, "seconds": 1.0}
+        if isinstance(self.player, PvMcts):
+            most = min(MOST_SIMULATIONS, most_simulations(self.game, tree_reuse=True))
+            options = {"num_simulations": most, **options}
+        player = make_from_spec(replace(self.spec, options=options), self.game, self.config, one_game=True)
+        if isinstance(player, PvMcts):  # what pondering found serves the next search
+            player.search = replace(player.search, tree_reuse=find_kind(player.search.kind).reuses_tree)
+        self.begin_game(player)
+        return player
+
+    def begin_game(self, player: Player) -> None:
+        """Let a player forget the game before."""
+        player.new_games(np.array([self.seed % 2**64], np.uint64))
+
+    def new_game(self) -> None:
+        """Begin another game, with other random numbers."""
+        self.seed += 1
+        self.begin_game(self.player)
+        if "timed" in vars(self):
+            self.begin_game(self.timed)
+
+    def choose(
+        self,
+        at: GameInProgress,
+        seconds: float = 0.0,
+        stopping: Callable[[], bool] = never,
+        report: Report | None = None,
+    ) -> int:
+        """Return the player's move in a game that is not over.
+
+        Args:
+            at: the game.
+            seconds: time for the move; 0: as the player's spec says. A player that cannot keep time
+                (`keeps_time`) ignores it.
+            stopping: asked whether to move at once, with what was found so far. Players without a search
+                that grows do not ask.
+            report: receives what a search that grows has found, some ten times a second and at its end.
+        """
+        player = self.latest = self.timed if seconds else self.player
+        if seconds and len(legal := at.legal_actions()) == 1:
+            return legal[0]
+        if isinstance(player, UctPlayer):
+            return self.grow(player, at, limit(self.own_seconds, seconds), stopping, report)
+        if seconds and self.keeps_time:
+            player.seconds = limit(self.own_seconds, seconds)  # type: ignore[attr-defined]
+        if isinstance(player, PvMcts):
+            search = growing_search(player)
+
+            def watch(_: Advice) -> bool:
+                if report and (insight := search.read()):
+                    report(insight)
+                return stopping()
+
+            player.watch = watch
+        elif isinstance(player, IterativeDeepening | PerfectPlayer):
+            player.searcher.stopped = stopping
+        banned = at.banned()
+        try:
+            chosen = player.choose(
+                at.state[None],
+                ONLY_GAME,
+                np.array([len(at.actions)]),
+                banned[None] if banned is not None and banned.any() else None,
+            )
+        finally:
+            if player is self.player and self.own_seconds:
+                player.seconds = self.own_seconds  # type: ignore[attr-defined]
+            if isinstance(player, PvMcts):
+                player.watch = None
+        return int(chosen[0])
+
+    def grow(
+        self,
+        player: UctPlayer,
+        at: GameInProgress,
+        seconds: float,
+        stopping: Callable[[], bool],
+        report: Report | None,
+    ) -> int:
+        """Return the move of uct; see `choose`."""
+        search = growing_search(player)
+        assert isinstance(search, RolloutSearch)
+        search.begin(at.state, at.banned())
+        search.stream[:] = (self.seed % 2**64, len(at.actions) << 32)  # random numbers of this move
+        end = time.perf_counter() + (seconds or math.inf)
+        while search.grow(min(LOOK_SECONDS, end - time.perf_counter())):
+            if report and (insight := search.read()):
+                report(insight)
+            if time.perf_counter() >= end or stopping():
+                break
+        found = search.read()
+        if report and found:
+            report(found)
+        return found.best if found else at.legal_actions()[0]
+
+    def analyse(
+        self,
+        at: GameInProgress,
+        stopping: Callable[[], bool],
+        report: Report,
+        every: float,
+        banned: np.ndarray | None = None,
+    ) -> None:
+        """Search a position that is not over until `stopping`, also when nothing is left to search.
+
+        Args:
+            at: the game.
+            stopping: asked each LOOK_SECONDS.
+            report: receives what was found.
+            every: seconds between two reports.
+            banned: further moves to leave out, [A] bool.
+
+        Raises:
+            UserError: the player has no search that grows.
+        """
+        search = growing_search(self.timed)
+        bans = [each for each in (at.banned(), banned) if each is not None]
+        search.begin(at.state, np.logical_or.reduce(bans) if bans else None)
+        goes_on, due = True, time.perf_counter() + every
+        while not stopping():
+            if goes_on:
+                goes_on = search.grow(LOOK_SECONDS)
+            else:
+                time.sleep(LOOK_SECONDS)
+            if time.perf_counter() >= due and (insight := search.read()):
+                report(insight)
+                due = max(due + every, time.perf_counter())
+
+    def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:
+        """Search a position in the opponent's time until `stopping` or all simulations are done."""
+        player = self.latest
+        if at.is_over or not isinstance(player, PvMcts):
+            return
+        banned = at.banned()
+        player.searches.begin(at.state[None], ONLY_GAME, None if banned is None else banned[None])
+        while player.wave(0) and not stopping():  # at least one wave, which removes the banned moves
+            pass
+
+
+def limit(one: float, other: float) -> float:
+    """Return the shorter of two times, where 0 is no limit."""
+    return min(one, other) if one and other else one or other
+
+
+def check_can_analyse(thinker: Thinker) -> None:
+    """Raise UserError unless the player has a search that grows."""
+    if not isinstance(thinker.player, PvMcts | UctPlayer):
+        raise UserError(f"player {thinker.spec.name} has no search to show; choose pv_mcts or uct.")
