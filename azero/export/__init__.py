@@ -1,5 +1,5 @@
 """A champion for elsewhere: one HTML file that plays, ONNX, TorchScript.
 
 For others: nothing.
-Imports: network.
+Imports: config, games, network.
 """

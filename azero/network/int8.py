@@ -5,7 +5,7 @@ champion were off by 0.01 on average with every layer in int8, and by 0.09 with 
 With the blocks' layers only, which are nearly all of the work, they were off by 0.004. The same network
 always plays the same games, so it always gets the same levels.
 
-Letters: B positions at once, A actions.
+Letters: B positions at once, A actions, S state words.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from azero.games.game import Game
+from azero.games.inputs import encode
 from azero.network.folded import FoldedNetwork
 from azero.network.torch_inference import torch_threads
 
@@ -46,16 +47,25 @@ def input_ranges(folded: FoldedNetwork, game: Game) -> Ranges:
 
 def own_play(folded: FoldedNetwork, game: Game) -> Iterator[np.ndarray]:
     """Yield planes [B, C, H, W], ply by ply, of games whose moves are drawn from the network's policy."""
+    for states in own_states(folded, game, GAMES):
+        yield encode(game, states)[0]
+
+
+def own_states(folded: FoldedNetwork, game: Game, games: int, random: int = 0) -> Iterator[np.ndarray]:
+    """Yield the states [games, S] of such games; in the first `random` of them all moves are equally likely.
+
+    Where a game ends, the next begins.
+    """
     rng = np.random.default_rng(SEED)
-    states = [game.initial_state()] * GAMES
+    states = np.stack([game.initial_state()] * games)
     for _ in range(min(PLIES, game.max_plies)):
-        planes = np.stack([game.planes(state) for state in states]).astype(np.float32)
-        yield planes
+        yield states
+        planes, legal_mask = encode(game, states)
         with torch_threads(1), torch.inference_mode():
             logits = folded(torch.from_numpy(planes))[0].numpy()
+        logits[:random] = 0.0
         # The highest of logit + Gumbel noise is a draw from the policy.
         scores = logits + rng.gumbel(size=logits.shape)
-        for index, state in enumerate(states):
-            legal = game.legal_actions(state)
-            state = game.step(state, int(legal[np.argmax(scores[index, legal])]))
-            states[index] = game.initial_state() if game.is_terminal(state) else state
+        actions = np.where(legal_mask, scores, -np.inf).argmax(1)
+        followers = [game.step(state, int(action)) for state, action in zip(states, actions, strict=True)]
+        states = np.stack([game.initial_state() if game.is_terminal(state) else state for state in followers])
