@@ -20,7 +20,8 @@ from azero.config.schema import UserError
 from azero.players import Player
 from azero.players.pv_mcts import GREEDY, ONLY_GAME, PvMcts
 from azero.players.uct import UctPlayer
-from azero.search.tree import LOSS, ROOT, UNVISITED, WIN
+from azero.search.searches import Searches
+from azero.search.tree import LOSS, ROOT, UNVISITED, WIN, Tree
 
 LONGEST_LINE = 12  # moves of a principal variation
 
@@ -80,43 +81,51 @@ class NetworkSearch:
 
     def read(self, path: Sequence[int] = ()) -> Insight | None:
         """Return what is known of a node; see `GrowingSearch`."""
-        edges, node = self.player.tree.edges[0], ROOT
-        for action in path:
-            node = int(edges["child"][node, action])
-            if node == UNVISITED:
-                return None
-        if not self.player.tree.nodes["expanded"][0, node]:
+        return read_search(self.player.searches, 0, path)
+
+
+def read_search(searches: Searches, b: int, path: Sequence[int] = ()) -> Insight | None:
+    """Return what game b's search knows of the node that `path` leads to; None: it is not in the tree."""
+    nodes, edges, node = searches.tree.nodes[b], searches.tree.edges[b], ROOT
+    for action in path:
+        node = int(edges["child"][node, action])
+        if node == UNVISITED:
             return None
-        visits, priors = edges["child_visits"][node], edges["prior"][node]
-        legal = np.flatnonzero(priors >= 0.0)
-        moves = [self.move(node, int(action)) for action in legal[np.argsort(-visits[legal], kind="stable")]]
-        best = moves[0].action
-        if node == ROOT and visits.any():
-            best = int(self.player.searches.choose(ONLY_GAME, ONLY_GAME, GREEDY)[0])
-        of = self.player.tree.nodes[0, node]
-        return Insight(int(visits.sum()), float(of["value_sum"] / max(1, of["node_visits"])), best, moves)
+    if not nodes["expanded"][node]:
+        return None
+    visits, priors = edges["child_visits"][node], edges["prior"][node]
+    legal = np.flatnonzero(priors >= 0.0)
+    ordered = legal[np.argsort(-visits[legal], kind="stable")]
+    moves = [read_move(searches.tree, b, node, int(action)) for action in ordered]
+    best = moves[0].action
+    if node == ROOT and visits.any():
+        best = int(searches.choose(np.array([b]), ONLY_GAME, GREEDY)[0])
+    value = float(nodes["value_sum"][node] / max(1, nodes["node_visits"][node]))
+    return Insight(int(visits.sum()), value, best, moves)
 
-    def move(self, node: int, action: int) -> Move:
-        """Return what is known of a legal move at an expanded node."""
-        nodes, edge = self.player.tree.nodes[0], self.player.tree.edges[0, node, action]
-        visits, child = int(edge["child_visits"]), int(edge["child"])
-        value = float(edge["child_value_sum"] / visits) if visits else np.nan
-        lower, upper = LOSS, WIN
-        if child != UNVISITED:
-            lower, upper = float(nodes["lower"][child]), float(nodes["upper"][child])
-            if nodes["to_play"][child] != nodes["to_play"][node]:
-                lower, upper = -upper, -lower
-        return Move(action, visits, value, float(edge["prior"]), self.line(node, action), lower, upper)
 
-    def line(self, node: int, action: int) -> tuple[int, ...]:
-        """Return the most visited moves that follow a move at a node, from that move on."""
-        edges, line = self.player.tree.edges[0], [action]
-        while len(line) < LONGEST_LINE:
-            node = int(edges["child"][node, line[-1]])
-            if node == UNVISITED or not edges["child_visits"][node].any():
-                break
-            line.append(int(edges["child_visits"][node].argmax()))
-        return tuple(line)
+def read_move(tree: Tree, b: int, node: int, action: int) -> Move:
+    """Return what game b's search knows of a legal move at an expanded node."""
+    nodes, edge = tree.nodes[b], tree.edges[b, node, action]
+    visits, child = int(edge["child_visits"]), int(edge["child"])
+    value = float(edge["child_value_sum"] / visits) if visits else np.nan
+    lower, upper = LOSS, WIN
+    if child != UNVISITED:
+        lower, upper = float(nodes["lower"][child]), float(nodes["upper"][child])
+        if nodes["to_play"][child] != nodes["to_play"][node]:
+            lower, upper = -upper, -lower
+    return Move(action, visits, value, float(edge["prior"]), read_line(tree, b, node, action), lower, upper)
+
+
+def read_line(tree: Tree, b: int, node: int, action: int) -> tuple[int, ...]:
+    """Return the most visited moves that follow a move at a node of game b, from that move on."""
+    edges, line = tree.edges[b], [action]
+    while len(line) < LONGEST_LINE:
+        node = int(edges["child"][node, line[-1]])
+        if node == UNVISITED or not edges["child_visits"][node].any():
+            break
+        line.append(int(edges["child_visits"][node].argmax()))
+    return tuple(line)
 
 
 class RolloutSearch:
