@@ -27,6 +27,7 @@ PROGRAMS = {
     "estimate": "Measure how long a run takes here, and what it needs.",
     "check_game": "Check that the rules of a game are sound.",
     "trace": "Watch a tree search step by step.",
+    "analysis": "Answer KataGo's JSON analysis queries, for every game.",
     "oracle": "Make positions with exact scores, to measure champions.",
 }
 ANSWERED = ("--help", "--version")  # by every program

@@ -1,0 +1,83 @@
+"""`azero analysis run=go9`: KataGo's JSON analysis for every game, on the standard input and output.
+
+A program sends queries, one JSON object a line, and reads the answers. `docs/protocols.md` documents them.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import UserError, setting
+from azero.protocols.engine import LABELS, EngineSettings, take_engine
+
+EXAMPLES = """
+run=go9
+run=connect_four player.num_simulations=500
+"""
+
+
+@dataclass(frozen=True)
+class AnalysisSettings(EngineSettings):
+    """Settings of the program."""
+
+    wait: bool = setting(
+        True, "Whether to search on when the input ends. false: answer at once with what is known."
+    )
+
+
+def serve_asked(words: Sequence[str]) -> int:
+    """Answer the queries of the standard input; return the exit status."""
+    texts = split_words(words)
+    asked = take_settings(texts, AnalysisSettings)
+    game, spec = take_engine(texts, asked)
+    refuse_rest(texts, AnalysisSettings, ["player"])
+    if spec.name != "pv_mcts":
+        raise UserError(
+            f"player {spec.name} cannot analyse {game.name}; name a run with a champion: run=NAME."
+        )
+
+    from azero.cli.player_spec import make_from_spec
+    from azero.players.pv_mcts import PvMcts, chosen_kind
+    from azero.protocols.analysis import Analysis, serve
+    from azero.protocols.lines import Lines, take_over_output
+
+    player = make_from_spec(spec, game, asked.config, one_game=True)
+    assert isinstance(player, PvMcts)
+    if "kind" not in spec.options:  # reports, maxTime and terminate need a search that may end early
+        player = PvMcts(game, player.inference, chosen_kind(player.search, None, ends_early=True))
+    client = take_over_output()
+
+    def write(answer: dict[str, Any]) -> None:
+        client.write(json.dumps(answer, sort_keys=True, separators=(",", ":")).encode() + b"\n")
+        client.flush()
+
+    analysis = Analysis(player, write)
+    analysis.warm_up()
+    print(f"azero: ready to analyse {game.name} with {spec}", file=sys.stderr)
+    lines = Lines(sys.stdin.buffer)
+    if asked.wait:
+        lines.finish()  # what was asked for is answered
+    serve(analysis, lines, lambda: is_gone(client), asked.wait)
+    return 0
+
+
+def is_gone(client: BinaryIO) -> bool:
+    """Return whether nobody reads from the other end of a pipe."""
+    watch = select.poll()
+    watch.register(client.fileno(), 0)
+    return bool(watch.poll(0))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("analysis", serve_asked, AnalysisSettings, EXAMPLES, arguments, LABELS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
