@@ -54,7 +54,7 @@ class PvMcts:
     ) -> None:
         """Make the player; `make` documents the options."""
         self.game, self.inference, self.temperature = game, inference, temperature
-        self.search = replace(sound_for(search, game), **find_kind(search.kind).play_settings)
+        self.search = as_played(search, game)
         self.deterministic = is_cold(*temperature)
         self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
@@ -191,6 +191,11 @@ class PvMcts:
     def root_values(self, games: np.ndarray) -> np.ndarray:
         """Return the search's value of the roots of `games` [B] for the player to move, [B] float32."""
         return self.searches.values(games)
+
+
+def as_played(search: SearchConfig, game: Game) -> SearchConfig:
+    """Return a search with the settings that hold outside self-play."""
+    return replace(sound_for(search, game), **find_kind(search.kind).play_settings)
 
 
 def is_decided(edges: np.ndarray, simulations_left: int) -> bool:

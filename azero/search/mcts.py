@@ -213,20 +213,31 @@ def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scr
     for row in range(rows):
         b = games[row]
         leaf = tree.searches[b].leaf
-        state = tree.states[b, leaf]
-        rules.legal_mask(state, legal)
-        if not legal.any():
+        if not receive(rules, tree, b, logits[row], values[row], legal, prior):
             return b
-        softmax_over_legal(logits[row], legal, prior)
-        expand(tree, b, leaf, prior, values[row])
-        backup(tree, b, leaf, values[row])
-        tree.searches[b].leaf = NO_LEAF
-        if leaf != ROOT:
-            tree.searches[b].simulations_left -= 1
         if cache.used.shape[0] > 0:
-            rules.evaluation_key(state, key)
+            rules.evaluation_key(tree.states[b, leaf], key)
             remember(cache, key, prior, values[row])
     return -1
+
+
+@part
+def receive(rules, tree, b, logits, value, legal, prior):
+    """Expand and back up game b's leaf with the network's answer; return False if it has no legal move.
+
+    legal, prior: scratch, [A] bool and float32; `prior` holds the leaf's afterwards.
+    """
+    leaf = tree.searches[b].leaf
+    rules.legal_mask(tree.states[b, leaf], legal)
+    if not legal.any():
+        return False
+    softmax_over_legal(logits, legal, prior)
+    expand(tree, b, leaf, prior, value)
+    backup(tree, b, leaf, value)
+    tree.searches[b].leaf = NO_LEAF
+    if leaf != ROOT:
+        tree.searches[b].simulations_left -= 1
+    return True
 
 
 @kernel
@@ -239,9 +250,15 @@ def search_wave(addresses, tree, cache, games, algorithm, key):
     tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
     waiting = 0
     for b in games:
-        if tree.searches[b].leaf == NO_LEAF and (
-            tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)
-        ):
-            simulate(rules, tree, cache, b, algorithm, key)
+        advance(rules, tree, cache, b, algorithm, key)
         waiting += tree.searches[b].leaf != NO_LEAF
     return waiting
+
+
+@part
+def advance(rules, tree, cache, b, algorithm, key):
+    """Advance game b's search until it waits for the network or is done."""
+    if tree.searches[b].leaf == NO_LEAF and (
+        tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)
+    ):
+        simulate(rules, tree, cache, b, algorithm, key)
