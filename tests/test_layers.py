@@ -220,7 +220,7 @@ def test_no_risky_calls(name: str) -> None:
             )
 
 
-COMPILING = {"kernel", "part", "njit", "rule", "cfunc", "heuristic", "dispatched", "overload"}
+COMPILING = {"kernel", "part", "entry", "njit", "rule", "cfunc", "heuristic", "dispatched", "overload"}
 
 
 def untyped(tree: ast.AST, in_compiled: bool = False) -> Iterator[str]:

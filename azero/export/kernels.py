@@ -1,0 +1,227 @@
+"""What a page calls: the position on the board, its evaluation, and the search.
+
+An entry point is a function over azero's own kernels. Its arguments are found by their names in the module's
+memory (`memory_of`); the others are numbers that JavaScript passes. There is one game, row 0 of the tree.
+
+Letters: A actions; C, H, W planes; S state words; K key words; R repetition words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from azero.config.schema import SearchConfig
+from azero.export.marks import placed_cell, write_marks
+from azero.export.webassembly import entry
+from azero.games.game import Game, Rules
+from azero.games.kit.board import FIRST, NO_CELL, SECOND
+from azero.kernels.words import copy_words
+from azero.search.algorithm import choose_move, make_algorithm, node_type, search_value
+from azero.search.bounds import bounds_of
+from azero.search.cache import make_cache
+from azero.search.mcts import advance as advance_search
+from azero.search.mcts import receive as receive_answer
+from azero.search.mcts import softmax_over_legal
+from azero.search.repetition import ban, find_banned
+from azero.search.scratch import make_scratch
+from azero.search.tree import NO_LEAF, ROOT, make_tree, reset
+
+DEAD_END = -1  # a leaf has no legal move although the game is not over
+
+
+def memory_of(
+    game: Game, searches: Sequence[SearchConfig], mark_bits: np.ndarray, weights: int, scratch_floats: int
+) -> dict[str, Any]:
+    """Return what a module keeps in memory: arrays, and tuples of arrays and numbers, by name.
+
+    searches: one for each algorithm, with as many simulations as the tree has room for.
+    """
+    actions, cells = game.num_actions, mark_bits.shape[1]
+    kept = game.max_plies if game.repetition_words else 0
+    nodes = searches[0].num_simulations + 1
+    return {
+        "state": np.zeros(game.state_words, np.uint64),
+        "history": np.zeros((kept, game.state_words), np.uint64),  # earlier positions
+        "plies": np.zeros(1, np.int64),  # how many
+        "mark_bits": mark_bits,
+        "marks": np.zeros(cells, np.int8),
+        "marks_after": np.zeros(cells, np.int8),
+        "legal": np.zeros(actions, np.bool_),  # by the rules and the history
+        "banned": np.zeros(actions, np.bool_),  # by the history
+        "cells": np.zeros(actions, np.int32),  # of each legal action
+        "status": np.zeros(3),  # who is to play, whether the game is over, its outcome for the first player
+        "planes": np.zeros(game.planes_shape, np.float32),
+        "weights": np.zeros(weights, np.float32),
+        "key": np.zeros(game.key_words, np.uint64),
+        "repetition_key": np.zeros(game.repetition_words, np.uint64),
+        "floats": np.zeros(scratch_floats, np.float32),
+        "logits": np.zeros(actions, np.float32),
+        "value": np.zeros(1, np.float32),
+        "policy": np.zeros(actions, np.float32),  # of the position, ILLEGAL where it is not legal
+        "budget": np.zeros(1, np.int64),  # simulations of the search
+        "visits": np.zeros(actions, np.int32),  # of the root's actions, as the next four
+        "values": np.zeros(actions),
+        "priors": np.zeros(actions, np.float32),
+        "lower": np.zeros(actions, np.float32),
+        "upper": np.zeros(actions, np.float32),
+        "summary": np.zeros(3),  # simulations done, the search's value, its move
+        "cache": make_cache(0, game.key_words, actions),
+        "scratch": make_scratch(game, 0),
+        "stream": np.zeros(2, np.uint64),
+        **{search.kind: algorithm_of(search, actions) for search in searches},
+        "tree": make_tree(1, nodes, actions, game.state_words, node_type(searches[0])),
+    }
+
+
+def algorithm_of(search: SearchConfig, num_actions: int) -> Any:
+    """Return the record of a search algorithm.
+
+    Gumbel's table of visits depends on the number of simulations: it is empty here, and `begin` writes it.
+    """
+    algorithm = make_algorithm(replace(search, num_simulations=1), 1, num_actions)
+    if search.kind == "gumbel":
+        rows = algorithm.considered_visits.shape[1]
+        table = np.zeros((1, rows, search.num_simulations), np.int32)
+        algorithm = algorithm._replace(considered_visits=table)
+    return algorithm
+
+
+@entry
+def write_considered_visits(algorithm, simulations):
+    """Write `gumbel.visit_sequence` for each number of moves considered.
+
+    All moves that are still considered have the same number of visits.
+    """
+    for considered in range(algorithm.considered_visits.shape[1]):
+        row = algorithm.considered_visits[0, considered]
+        phases, alive, visits, written = 1, max(1, considered), 0, 0
+        while 1 << phases < considered:
+            phases += 1
+        while written < simulations:
+            for _ in range(max(1, simulations // (phases * alive))):
+                for _ in range(min(alive, simulations - written)):
+                    row[written] = visits
+                    written += 1
+                visits += 1
+            alive = max(2, alive // 2)
+
+
+def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]:
+    """Return the entry points by name; `_` and the name of an algorithm end those of one."""
+    # not at addresses as elsewhere, so that LLVM can inline them
+    rules = Rules(*(njit(error_model="numpy")(rule) for rule in game.rules.plain()))
+
+    @entry
+    def restart(state, plies):
+        """Put the initial position on the board."""
+        rules.initial(state)
+        plies[0] = 0
+
+    @entry
+    def play(state, history, plies, scratch, action):
+        """Play a legal action on the board."""
+        if history.shape[0] > 0:
+            copy_words(state, history[plies[0]])
+            plies[0] += 1
+        rules.step(state, action, scratch.successor)
+        copy_words(scratch.successor, state)
+
+    @entry
+    def look(state, history, plies, mark_bits, marks, marks_after, legal, banned, cells, status, scratch):
+        """Describe the position on the board in `marks`, `legal`, `cells` and `status`."""
+        mover, over = rules.to_play(state), rules.is_terminal(state)
+        status[0], status[1], status[2] = mover, over, 0.0
+        write_marks(state, mover, mark_bits, marks)
+        legal[:] = False
+        banned[:] = False
+        if over:
+            status[2] = rules.outcome(state) * (1.0 - 2.0 * mover)
+            return
+        rules.legal_mask(state, legal)
+        find_banned(
+            rules, history, plies[0], state, legal, scratch.repetition_keys, scratch.successor, banned
+        )
+        for action in range(legal.shape[0]):
+            legal[action] &= not banned[action]
+            cells[action] = NO_CELL
+            if legal[action]:
+                rules.step(state, action, scratch.successor)
+                write_marks(scratch.successor, rules.to_play(scratch.successor), mark_bits, marks_after)
+                cells[action] = placed_cell(marks, marks_after, SECOND if mover else FIRST)
+
+    @entry
+    def show(state, planes, key, repetition_key):
+        """Write the planes and the keys of the position on the board."""
+        rules.planes(state, planes)
+        rules.evaluation_key(state, key)
+        if repetition_key.shape[0] > 0:
+            rules.repetition_key(state, repetition_key)
+
+    @entry
+    def judge(logits, legal, policy):
+        """Write the network's policy over the legal actions."""
+        softmax_over_legal(logits, legal, policy)
+
+    @entry
+    def begin(tree, state, banned, budget, simulations):
+        """Begin a search of the position on the board, which `look` has seen, with an empty tree."""
+        reset(rules, tree, 0, state)
+        tree.searches[0].fast = False
+        # with banned moves the root alone is expanded first, as in `Searches.begin`
+        tree.searches[0].simulations_left = 0 if banned.any() else simulations
+        budget[0] = simulations
+
+    @entry
+    def receive(tree, logits, value, banned, budget, scratch):
+        """Give the waiting leaf its evaluation. Return whether simulations are left to do, or DEAD_END."""
+        at_root = tree.searches[0].leaf == ROOT
+        if not receive_answer(rules, tree, 0, logits, value[0], scratch.legal, scratch.prior):
+            return DEAD_END
+        if at_root and banned.any():
+            ban(tree, 0, banned)
+            tree.searches[0].simulations_left = budget[0]
+        return int(tree.searches[0].simulations_left > 0)
+
+    @entry
+    def advance(tree, cache, algorithm, scratch, planes):
+        """Search on until a leaf waits for its evaluation, and write its planes. Return whether one does."""
+        advance_search(rules, tree, cache, 0, algorithm, scratch.key)
+        leaf = tree.searches[0].leaf
+        if leaf == NO_LEAF:
+            return 0
+        rules.planes(tree.states[0, leaf], planes)
+        return 1
+
+    @entry
+    def read(tree, algorithm, stream, visits, values, priors, lower, upper, summary):
+        """Write what the search knows of the root and its actions."""
+        done, likeliest = 0, 0
+        for action in range(visits.shape[0]):
+            edge = tree.edges[0, ROOT, action]
+            visits[action], priors[action] = edge.child_visits, edge.prior
+            values[action] = edge.child_value_sum / edge.child_visits if edge.child_visits > 0 else np.nan
+            lower[action], upper[action] = bounds_of(tree, 0, ROOT, action)
+            done += edge.child_visits
+            if priors[action] > priors[likeliest]:
+                likeliest = action
+        expanded = tree.nodes[0, ROOT].expanded
+        summary[0] = done
+        summary[1] = search_value(tree, 0, algorithm) if expanded else np.nan
+        summary[2] = likeliest
+        if done > 0:
+            summary[2] = choose_move(tree, 0, algorithm, 0.0, stream)
+        elif not expanded:
+            summary[2] = -1
+
+    common = (restart, play, look, show, judge, begin, receive)
+    found = {function.__name__: function for function in common}
+    for search in searches:
+        found |= {f"advance_{search.kind}": advance, f"read_{search.kind}": read}
+        if search.kind == "gumbel":
+            found["prepare_gumbel"] = write_considered_visits
+    return found

@@ -1,0 +1,166 @@
+"""Make a champion's module: rules, search and network as WebAssembly, and where its arrays lie.
+
+It is compiled in a process of its own, where Numba finds nothing compiled before, does not optimise, and
+takes the processor for a generic one. Code from its cache is this machine's, and optimised code assumes
+pointers of 64 bits. So two builds give the same bytes, on every machine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from azero.config.schema import OPENSPIEL, SearchConfig, UserError
+from azero.export.kernels import entry_points, memory_of
+from azero.export.marks import find_mark_bits
+from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
+from azero.games import make_game
+from azero.games.game import Game
+from azero.players.pv_mcts import as_played
+from azero.search.algorithm import find_kind, node_type, with_kind
+from azero.search.tree import EDGE
+
+if TYPE_CHECKING:
+    from azero.export.network_code import NetworkCode
+
+LARGEST_TREE = 2**27  # bytes
+MOST_SIMULATIONS = 20_000
+HEAP = 2**20  # bytes that one call may allocate
+REFUSED = 3  # the exit status of the process that compiles, after a UserError
+
+
+class Module(NamedTuple):
+    """A champion as code.
+
+    Attributes:
+        wasm: the module, which static/engine.js runs.
+        layout: what engine.js and the page know of it, as JSON has it.
+    """
+
+    wasm: bytes
+    layout: dict[str, Any]
+
+
+def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, network: NetworkCode) -> Module:
+    """Return the module of a game, as `make_game(name, **options)` makes it, with a search and a network.
+
+    The search is the run's as a player plays it. If its algorithm cannot end early, PUCT is there as well.
+
+    Raises:
+        UserError: the game cannot be exported, or its rules cannot be compiled.
+    """
+    if name.startswith(OPENSPIEL):
+        raise UserError(f"{name} cannot be exported: OpenSpiel's rules are not compiled code.")
+    game = make_game(name, **options)
+    mark_bits = find_mark_bits(game)
+    searches = searches_of(search, game)
+    task = {
+        "name": name,
+        "options": dict(options),
+        "searches": [asdict(each) for each in searches],
+        "mark_bits": mark_bits.tolist(),
+        "network": network.ir,
+        "weights": len(network.weights),
+        "scratch_floats": network.scratch_floats,
+    }
+    wasm, memory = compile_apart(task)
+    assert game.board is not None
+    layout = {
+        "game": game.name,
+        "planes": list(game.planes_shape),
+        "algorithms": [each.kind for each in searches],
+        "simulations": search.num_simulations,
+        "mostSimulations": searches[0].num_simulations,
+        "actions": [game.action_name(action) for action in range(game.num_actions)],
+        "board": {
+            "kind": game.board.kind,
+            "columns": list(game.board.columns),
+            "rows": list(game.board.rows),
+            "symbols": list(game.board.symbols),
+            "goals": list(game.board.goals),
+        },
+        **memory,
+    }
+    return Module(wasm, layout)
+
+
+def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
+    """Return the search, and PUCT if that cannot end early. The simulations are what LARGEST_TREE holds."""
+    kinds = [search.kind] if find_kind(search.kind).anytime else [search.kind, SearchConfig().kind]
+    searches = [as_played(with_kind(search, kind), game) for kind in kinds]
+    node_bytes = node_type(searches[0]).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
+    most = min(MOST_SIMULATIONS, LARGEST_TREE // node_bytes - 1)
+    return [replace(each, num_simulations=most) for each in searches]
+
+
+def compile_apart(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+    """Return what `compile_here` returns, from a process of its own.
+
+    Raises:
+        UserError: the page cannot run this.
+    """
+    settings = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
+    settings |= {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "task.json").write_text(json.dumps(task))
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", __name__, folder],
+            capture_output=True,
+            env=settings | {"NUMBA_CACHE_DIR": folder, "PYTHONHASHSEED": "0"},
+            check=False,
+        )
+        if done.returncode == REFUSED:
+            raise UserError(done.stdout.decode())
+        if done.returncode:
+            raise RuntimeError(f"{task['name']} was not compiled:\n{done.stderr.decode(errors='replace')}")
+        return Path(folder, "module.wasm").read_bytes(), json.loads(done.stdout)
+
+
+def compile_here(
+    name: str,
+    options: dict[str, Any],
+    searches: list[dict[str, Any]],
+    mark_bits: list[Any],
+    network: str,
+    weights: int,
+    scratch_floats: int,
+) -> tuple[bytes, dict[str, Any]]:
+    """Return the module and the part of its layout that is about memory.
+
+    An array is its address, the type of its numbers and its length.
+    """
+    game, played = make_game(name, **options), [SearchConfig(**each) for each in searches]
+    bits = np.array(mark_bits, np.int16)
+    values = memory_of(game, played, bits, weights, scratch_floats)
+    memory, texts = Memory(), [network]
+    for entry, function in entry_points(game, played).items():
+        bound = values | {"algorithm": values.get(entry.split("_")[-1])}
+        texts.append(entry_point(entry, function, bound, memory))
+    pointers = [values[each] for each in ("planes", "weights", "floats", "logits", "value")]
+    texts.append(call_of("evaluate_network", "infer", pointers, memory))
+    arrays = {
+        each: [memory.address(array), array.dtype.name, array.size]
+        for each, array in values.items()
+        if isinstance(array, np.ndarray) and array is not bits
+    }
+    return build(texts, memory), {"arrays": arrays, "stack": STACK_TOP, "bytes": memory.size + HEAP}
+
+
+if __name__ == "__main__":
+    place = Path(sys.argv[1])
+    try:
+        wasm, layout = compile_here(**json.loads((place / "task.json").read_text()))
+        (place / "module.wasm").write_bytes(wasm)
+        print(json.dumps(layout))
+    except UserError as error:
+        print(error, end="")
+        sys.exit(REFUSED)
