@@ -1,0 +1,158 @@
+"""A folded network as an ONNX file, layer by layer, for onnxruntime and whatever else reads ONNX.
+
+torch's own exporter needs another package, and its way through TorchScript is deprecated. The file is of an
+old version of the format, so that old readers take it.
+
+Letters: B the batch, A actions, C H W planes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from azero.config.schema import UserError
+from azero.export.readme import readme
+from azero.games.game import Game
+from azero.network.blocks import GlobalPooling, SqueezeExcitation
+from azero.network.folded import SMALLEST_OUTPUT, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
+from azero.network.model import Network
+from azero.run.disk import Disk, write_atomically
+
+OPERATIONS, FORMAT = 17, 8  # versions of ONNX's operations and of its files, of 2022
+
+
+def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Path) -> None:
+    """Write a network: planes [B, C, H, W] to policy logits [B, A] and value [B], for the player to move.
+
+    Args:
+        network: on the CPU.
+        game: the network's.
+        facts: lines of the README in the file's metadata, such as run and cycle.
+        path: the file.
+
+    Raises:
+        UserError: onnx is not installed, or the file cannot be written.
+    """
+    try:
+        import onnx
+    except ImportError as missing:
+        raise UserError('format=onnx needs the package onnx; pip install "azero[onnx]".') from missing
+    graph = Graph(onnx.helper, onnx.numpy_helper)
+    graph.network(FoldedNetwork(network))
+    planes, height, width = game.planes_shape
+    shapes: dict[str, list[str | int]] = {
+        "planes": ["batch", planes, height, width],
+        "policy": ["batch", game.num_actions],
+        "value": ["batch"],
+    }
+    ends = [onnx.helper.make_tensor_value_info(key, 1, shape) for key, shape in shapes.items()]  # 1: float32
+    text = readme(game, facts)
+    model = onnx.helper.make_model(
+        onnx.helper.make_graph(graph.nodes, "azero", ends[:1], ends[1:], graph.constants),
+        opset_imports=[onnx.helper.make_opsetid("", OPERATIONS)],
+        ir_version=FORMAT,
+        producer_name="azero",
+        doc_string=text,
+    )
+    onnx.helper.set_model_props(model, {"README": text, **facts})
+    write_atomically(Disk(), path, model.SerializeToString(deterministic=True))
+
+
+class Graph:
+    """Builds one graph: every method takes the names of numbers and returns the name of what it adds."""
+
+    def __init__(self, helper: Any, numpy_helper: Any) -> None:
+        self.helper, self.numpy_helper = helper, numpy_helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def network(self, folded: FoldedNetwork) -> None:
+        """Add the whole network from "planes" to "policy" and "value"; see `FoldedNetwork.forward`."""
+        x = self.convolution("planes", folded.stem)
+        x = self.add("Relu", x) if folded.stem_relu else x
+        for block in folded.blocks:
+            x = self.block(x, block)
+        policy, value = self.head(x, folded.policy_head), self.head(x, folded.value_head)
+        if folded.linear_policy:
+            policy = self.add("Log", self.add("Max", policy, self.constant(np.float32(SMALLEST_OUTPUT))))
+        self.add("Identity", policy, name="policy")
+        if len(folded.value_head.output.bias) == 1:
+            self.add("Squeeze", self.add("Tanh", value), self.constant(np.array([1])), name="value")
+            return
+        chances = self.add("Softmax", value, axis=1)
+        win, loss = (self.add("Gather", chances, self.constant(np.int64(place)), axis=1) for place in (0, 2))
+        self.add("Sub", win, loss, name="value")
+
+    def block(self, x: str, block: Any) -> str:
+        """See `FoldedResidual.forward` and `FoldedPyramid.forward`."""
+        assert isinstance(block, FoldedResidual | FoldedPyramid)
+        inner = x
+        if isinstance(block, FoldedPyramid):
+            scale, shift = self.constant(block.affine.scale), self.constant(block.affine.shift)
+            inner = self.add("Add", self.add("Mul", x, scale), shift)
+        inner = self.convolution(inner, block.conv1)
+        if isinstance(block.pooling, GlobalPooling):
+            inner = self.pooling(inner, block.pooling)
+        inner = self.convolution(self.add("Relu", inner), block.conv2)
+        if isinstance(block.squeeze, SqueezeExcitation):
+            inner = self.squeeze(inner, block.squeeze)
+        x = self.add("Add", inner, x)
+        return self.add("Relu", x) if isinstance(block, FoldedResidual) else x
+
+    def pooling(self, x: str, part: GlobalPooling) -> str:
+        """See `GlobalPooling.forward`."""
+        pooled = part.dense.weight.shape[1] // 2
+        sizes = self.constant(np.array([part.kept, pooled]))
+        kept, rest = f"kept_{len(self.nodes)}", f"pooled_{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node("Split", [x, sizes], [kept, rest], axis=1))
+        rest = self.add("Relu", rest)
+        pools = [self.add(reduce, rest, axes=[2, 3], keepdims=0) for reduce in ("ReduceMean", "ReduceMax")]
+        return self.add(
+            "Add", kept, self.over_cells(self.dense(self.add("Concat", *pools, axis=1), part.dense))
+        )
+
+    def squeeze(self, x: str, part: SqueezeExcitation) -> str:
+        """See `SqueezeExcitation.forward`."""
+        means = self.add("ReduceMean", x, axes=[2, 3], keepdims=0)
+        hidden = self.add("Relu", self.dense(means, part.hidden))
+        return self.add("Mul", x, self.over_cells(self.add("Sigmoid", self.dense(hidden, part.scale))))
+
+    def head(self, x: str, head: FoldedHead) -> str:
+        """See `FoldedHead.forward`."""
+        if head.conv is None:
+            x = self.add("ReduceMean", x, axes=[2, 3], keepdims=0)
+        else:
+            x = self.add("Flatten", self.add("Relu", self.convolution(x, head.conv)), axis=1)
+        return self.dense(
+            x if head.hidden is None else self.add("Relu", self.dense(x, head.hidden)), head.output
+        )
+
+    def convolution(self, x: str, layer: Any) -> str:
+        """Add a convolution with its bias; it keeps the board's size."""
+        padding = [layer.weight.shape[-1] // 2] * 4
+        return self.add("Conv", x, self.constant(layer.weight), self.constant(layer.bias), pads=padding)
+
+    def dense(self, x: str, layer: Any) -> str:
+        """Add a dense layer with its bias."""
+        return self.add("Gemm", x, self.constant(layer.weight), self.constant(layer.bias), transB=1)
+
+    def over_cells(self, x: str) -> str:
+        """Return numbers [B, channels] as [B, channels, 1, 1]."""
+        return self.add("Unsqueeze", x, self.constant(np.array([2, 3])))
+
+    def add(self, operation: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Add an operation; return its output's name."""
+        output = name or f"{operation.lower()}_{len(self.nodes)}"
+        self.nodes.append(self.helper.make_node(operation, inputs, [output], **attributes))
+        return output
+
+    def constant(self, numbers: Any) -> str:
+        """Add a tensor of torch or an array."""
+        values = numbers if isinstance(numbers, np.ndarray | np.generic) else numbers.detach().numpy()
+        name = f"constant_{len(self.constants)}"
+        self.constants.append(self.numpy_helper.from_array(np.asarray(values), name))
+        return name
