@@ -28,6 +28,7 @@ PROGRAMS = {
     "check_game": "Check that the rules of a game are sound.",
     "trace": "Watch a tree search step by step.",
     "analysis": "Answer KataGo's JSON analysis queries, for every game.",
+    "gomocup": "Play Gomoku for Gomocup, Piskvork and their like.",
     "oracle": "Make positions with exact scores, to measure champions.",
 }
 ANSWERED = ("--help", "--version")  # by every program

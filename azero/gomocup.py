@@ -1,0 +1,66 @@
+"""`azero gomocup run=gomoku`: a brain for Gomocup, Piskvork and other managers of Gomoku.
+
+It speaks their protocol on the standard input and output, see `docs/protocols.md`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import UserError
+from azero.process.ending import end_now
+from azero.protocols.engine import LABELS, EngineSettings, take_engine
+
+EXAMPLES = """
+run=gomoku
+player=uct player.num_simulations=5000
+"""
+
+
+def serve_asked(words: Sequence[str]) -> int:
+    """Play for the manager at the standard input; return the exit status."""
+    texts = split_words(words)
+    asked = take_settings(texts, EngineSettings)
+    game, spec = take_engine(texts, asked, default="gomoku")
+    refuse_rest(texts, EngineSettings, ["player"])
+
+    from azero.cli.player_spec import needs_network
+    from azero.games import make_game
+    from azero.protocols.gomocup import Gomocup, check_gomoku
+    from azero.protocols.lines import Lines, take_over_output
+    from azero.protocols.thinking import Thinker
+
+    check_gomoku(game)
+    own_size = game.options["columns"], game.options["rows"]
+    thinkers = {own_size: Thinker(spec, game, asked.config, asked.seed)}
+
+    def make_thinker(columns: int, rows: int) -> Thinker:
+        """Return the player for a size of board: the champion knows one, other players know all."""
+        size = columns, rows
+        if size not in thinkers:
+            if needs_network(spec):
+                known = " x ".join(map(str, own_size))
+                raise UserError(f"this champion plays on {known}, not on {columns} x {rows}.")
+            other = make_game("gomoku", rows=rows, columns=columns)
+            thinkers[size] = Thinker(spec, other, asked.config, asked.seed)
+        return thinkers[size]
+
+    client = take_over_output()
+
+    def write(answer: str) -> None:
+        client.write(answer.encode() + b"\n")
+        client.flush()
+
+    Gomocup(make_thinker, Lines(sys.stdin.buffer), write).serve()
+    end_now(0)  # a manager waits for a second, which Python's own end may exceed
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("gomocup", serve_asked, EngineSettings, EXAMPLES, arguments, LABELS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
