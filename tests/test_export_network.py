@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
-from answering import every_kind, lived_in, positions
+from answering import KINDS, every_kind, lived_in, positions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +18,7 @@ from azero.config.schema import NetworkConfig
 from azero.export.native import NativeNetwork
 from azero.export.network_code import NetworkCode, network_code
 from azero.export.network_kernels import GROUP
+from azero.export.webassembly import STACK_TOP, Memory, build, call_of
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.folded import FoldedNetwork
@@ -99,3 +105,57 @@ def test_equal_networks_give_equal_code_and_scratch_needs_no_cleaning(game: Game
         native.evaluate(*(part.ctypes.data for part in (planes[5], native.weights, dirty, logits, value)))
         expected, expected_values = native.infer(planes[5:6])
         assert np.array_equal(logits, expected[0]) and value[0] == expected_values[0]
+
+
+# Reads the job and each position's planes, and writes its logits and value.
+RUNNER = """
+import { readFileSync, writeFileSync } from "node:fs";
+const { addresses, sizes, bytes, stack } = JSON.parse(readFileSync("job.json"));
+const env = {
+  __linear_memory: new WebAssembly.Memory({ initial: Math.ceil(bytes / 65536) }),
+  __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, stack),
+  exp: Math.exp, log: Math.log, tanh: Math.tanh,
+};
+const { instance } = await WebAssembly.instantiate(readFileSync("module.wasm"), { env });
+const at = addresses.map((start, i) => new Float32Array(env.__linear_memory.buffer, start, sizes[i]));
+const numbers = (name) => new Float32Array(new Uint8Array(readFileSync(name)).buffer);
+const planes = numbers("planes.bin"), found = [];
+at[1].set(numbers("weights.bin"));
+for (let start = 0; start < planes.length; start += sizes[0]) {
+  at[0].set(planes.subarray(start, start + sizes[0]));
+  instance.exports.infer();
+  found.push(...at[3], at[4][0]);
+}
+writeFileSync("found.bin", new Float32Array(found));
+"""
+
+
+@pytest.mark.parametrize("config", [KINDS[1], KINDS[8], KINDS[-1]], ids=["linear", "wdl", "everything"])
+def test_webassembly_gives_the_same_bits(game: Game, config: NetworkConfig, tmp_path: Path) -> None:
+    """Only exp, log and tanh may differ in their last bits: they are JavaScript's."""
+    if (node := shutil.which("node")) is None:
+        pytest.skip("there is no Node")
+    code, planes, memory = network_code(lived_in(config, game)), positions(game), Memory()
+    sizes = [planes[0].size, len(code.weights), code.scratch_floats, code.num_actions, 1]
+    arrays = [np.zeros(size, np.float32) for size in sizes]
+    module = build([code.ir, call_of("evaluate_network", "infer", arrays, memory)], memory)
+    job = {
+        "addresses": [memory.address(array) for array in arrays],
+        "sizes": sizes,
+        "bytes": memory.size,
+        "stack": STACK_TOP,
+    }
+    (tmp_path / "module.wasm").write_bytes(module)
+    (tmp_path / "job.json").write_text(json.dumps(job))
+    (tmp_path / "planes.bin").write_bytes(planes.tobytes())
+    (tmp_path / "weights.bin").write_bytes(code.weights.tobytes())
+    (tmp_path / "run.mjs").write_text(RUNNER)
+    subprocess.run([node, "run.mjs"], check=True, cwd=tmp_path, timeout=60)
+    found = np.fromfile(tmp_path / "found.bin", np.float32).reshape(len(planes), -1)
+    logits, values = NativeNetwork(code, code.weights).infer(planes)
+    own = found[:, :-1]
+    if config.squeeze_ratio or config.policy_output == "linear":
+        np.testing.assert_allclose(own, logits, rtol=1e-6, atol=1e-6)
+    else:
+        assert np.array_equal(own, logits)
+    np.testing.assert_allclose(found[:, -1], values, rtol=0, atol=1e-6)
