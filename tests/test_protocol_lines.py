@@ -71,6 +71,8 @@ def test_a_client_that_is_gone_ends_searches_and_then_the_program(monkeypatch: p
     with os.fdopen(reading, "rb") as stream:
         lines = Lines(stream, end=ended.set)
         os.close(writing)
+        assert not ended.wait(0.2)  # the program is not ready yet
+        assert lines.read(timeout=10) is None
         assert ended.wait(10) and lines.stopping()
 
 

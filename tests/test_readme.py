@@ -23,7 +23,16 @@ WITH_COMMANDS = [
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("architecture", "files", "metrics", "players", "studio", "trace", "training")
+        for name in (
+            "architecture",
+            "files",
+            "metrics",
+            "players",
+            "protocols",
+            "studio",
+            "trace",
+            "training",
+        )
     ),
 ]
 TOY = (

@@ -20,6 +20,7 @@ PROGRAMS = {
     "studio": "Train, play and analyse in the browser.",
     "play": "Play against a champion, or against any other player.",
     "arena": "Run matches and tournaments between players.",
+    "gtp": "Be an engine for GoGui, Sabaki, Lizzie and HexGui (GTP).",
     "strength": "Measure a champion's mistakes on solved positions.",
     "correctness": "Check a champion on tic-tac-toe positions.",
     "doctor": "Read a run, name known problems and their fixes.",

@@ -1,5 +1,5 @@
 """azero as an engine for other programs: GTP, KataGo's analysis, Gomocup, NBoard.
 
 For others: nothing.
-Imports: config, process, run, games, search, players, cli.
+Imports: config, process, run, games.kit, games, search, players, records, cli.
 """

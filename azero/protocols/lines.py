@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import stat
@@ -26,7 +27,8 @@ class Lines:
     """The lines of a stream, in order.
 
     The input ends when the client is gone. Searches should stop then: `hurry` becomes True after SOON
-    seconds, and after AT_ONCE the process ends. Where the input is a file, all of its lines are answered.
+    seconds, and after AT_ONCE the process ends; both count from the first `read`, when the program is ready.
+    Where the input is a file, all of its lines are answered.
 
     Attributes:
         interrupted: whether the client has sent INTERRUPT since the latest `read`.
@@ -37,7 +39,8 @@ class Lines:
         """Begin to read; `end` ends the process where the client is gone but it goes on."""
         self.stream, self.end = stream, end or (lambda: end_now(0))
         self.lines: queue.Queue[str | None] = queue.Queue(MOST_WAITING)
-        self.interrupted, self.hurry, self.finished = False, False, threading.Event()
+        self.interrupted, self.hurry = False, False
+        self.ready, self.finished = threading.Event(), threading.Event()
         threading.Thread(target=self._read_all, daemon=True).start()
 
     def read(self, timeout: float | None = None) -> str | None:
@@ -46,6 +49,7 @@ class Lines:
         Raises:
             queue.Empty: none came within `timeout` seconds.
         """
+        self.ready.set()
         line = self.lines.get(timeout=timeout)
         self.interrupted = False
         if line is None:
@@ -66,31 +70,48 @@ class Lines:
 
     def _read_all(self) -> None:
         """Put all lines into the queue, then watch over the program's end."""
-        try:
-            while data := self.stream.readline(MOST_BYTES + 2):
-                self._put(data)
-        except (OSError, ValueError):  # the stream was closed
-            pass
+        data, skipping = b"", False
+        with contextlib.suppress(OSError, ValueError):  # the stream was closed
+            while chunk := read_some(self.stream):
+                *lines, data = (data + chunk).split(b"\n")
+                for line in lines:
+                    self._put(line, skipping)
+                    skipping = False
+                if len(data) > MOST_BYTES + 1:
+                    data, skipping = data[: MOST_BYTES + 2], True
+        if data:
+            self._put(data, skipping)
         self.lines.put(None)
         if is_file(self.stream):
             return
+        self.ready.wait()
         if not self.finished.wait(SOON):
             self.hurry = True
             if not self.finished.wait(AT_ONCE - SOON):
                 self.end()
 
-    def _put(self, data: bytes) -> None:
-        """Put one line into the queue, whatever its bytes; skip the rest of one that is too long."""
-        text = data.removesuffix(b"\n").removesuffix(b"\r")
-        if len(text) > MOST_BYTES:
-            while data and not data.endswith(b"\n"):
-                data = self.stream.readline(MOST_BYTES)
+    def _put(self, data: bytes, too_long: bool) -> None:
+        """Put one line into the queue, whatever its bytes."""
+        text = data.removesuffix(b"\r")
+        if too_long or len(text) > MOST_BYTES:
             self.lines.put(TooLong(text[:100].decode(errors="replace")))
             return
         line = text.decode(errors="replace")
         if line.strip() == INTERRUPT:
             self.interrupted = True
         self.lines.put(line)
+
+
+def read_some(stream: BinaryIO) -> bytes:
+    """Return the next bytes of a stream, b"" at its end.
+
+    A thread that waits in a buffered stream would hold its lock when the program ends.
+    """
+    try:
+        descriptor = stream.fileno()
+    except (OSError, ValueError):  # a stream in memory
+        return stream.read(65536)
+    return os.read(descriptor, 65536)
 
 
 def is_file(stream: BinaryIO) -> bool:

@@ -88,6 +88,12 @@ class Thinker:
         """Let a player forget the game before."""
         player.new_games(np.array([self.seed % 2**64], np.uint64))
 
+    def warm_up(self) -> None:
+        """Compile a search that can be stopped, before a client waits for its first move."""
+        if isinstance(self.player, PvMcts | UctPlayer):
+            self.choose(GameInProgress(self.game), stopping=lambda: True)
+            self.begin_game(self.player)
+
     def new_game(self) -> None:
         """Begin another game, with other random numbers."""
         self.seed += 1
@@ -176,8 +182,9 @@ class Thinker:
         report: Report,
         every: float,
         banned: np.ndarray | None = None,
+        lasting: bool = True,
     ) -> None:
-        """Search a position that is not over until `stopping`, also when nothing is left to search.
+        """Search a position that is not over until `stopping`.
 
         Args:
             at: the game.
@@ -185,6 +192,7 @@ class Thinker:
             report: receives what was found.
             every: seconds between two reports.
             banned: further moves to leave out, [A] bool.
+            lasting: whether to go on reporting when nothing is left to search.
 
         Raises:
             UserError: the player has no search that grows.
@@ -196,6 +204,8 @@ class Thinker:
         while not stopping():
             if goes_on:
                 goes_on = search.grow(LOOK_SECONDS)
+            elif not lasting:
+                return
             else:
                 time.sleep(LOOK_SECONDS)
             if time.perf_counter() >= due and (insight := search.read()):

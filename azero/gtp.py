@@ -1,0 +1,55 @@
+"""`azero gtp run=go9`: any player as an engine for programs that speak GTP, such as GoGui and Sabaki."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import setting
+from azero.kernels.compiling import CompileNotice
+from azero.protocols.engine import LABELS, EngineSettings, take_engine
+from azero.protocols.gtp import Session
+from azero.protocols.gtp_engine import Engine
+from azero.protocols.lines import Lines, take_over_output
+
+EXAMPLES = """
+run=go9
+run=hex5 player.seconds=2 ponder=true
+game=go game.options.size=9 player=uct player.num_simulations=10000
+"""
+
+
+@dataclass(frozen=True)
+class GtpSettings(EngineSettings):
+    """Settings of the program."""
+
+    ponder: bool = setting(False, "Think in the opponent's time. Only a champion can.")
+
+
+def complain(text: str) -> None:
+    """Print something that is not of the protocol."""
+    print(f"azero: {text}", file=sys.stderr, flush=True)
+
+
+def serve_asked(words: Sequence[str]) -> int:
+    """Be the engine that the words of the command line ask for; return the exit status."""
+    texts = split_words(words)
+    asked = take_settings(texts, GtpSettings)
+    game, spec = take_engine(texts, asked)
+    refuse_rest(texts, GtpSettings, ("player", "player.num_simulations"))
+    client = take_over_output()
+    with CompileNotice(complain):
+        engine = Engine(game, spec, asked.config, asked.seed, asked.ponder)
+        Session(engine, Lines(sys.stdin.buffer), client).serve()
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("gtp", serve_asked, GtpSettings, EXAMPLES, arguments, LABELS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

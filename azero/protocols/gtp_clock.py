@@ -1,0 +1,154 @@
+"""Clocks of GTP, and how many seconds a move may take.
+
+The share of a move: what is left, less a reserve, is divided by the moves that still come.
+
+    main time alone          (left - DELAY of each move) / moves to the end of the game, at most MOST_MOVES
+    Canadian overtime        left / stones of this period
+    Japanese overtime        one period for a move
+    main time, then overtime the larger of its share and of that of the overtime's first move
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from azero.config.schema import UserError
+
+MOST_MOVES = 30  # of one side that main time is kept for
+RESERVE, MOST_RESERVE = 0.1, 0.5  # part of the time, and seconds, that are kept for delays
+DELAY = 0.02  # seconds of each move that are not thought
+LEAST = 0.001  # seconds for a move when no time is left
+KINDS = ("none", "absolute", "byoyomi", "canadian")
+
+
+@dataclass(frozen=True)
+class TimeSettings:
+    """A kind of clock.
+
+    Attributes:
+        kind: one of KINDS.
+        main: seconds of main time.
+        period: seconds of a period of overtime; 0: there is none.
+        count: stones to play in a Canadian period, or number of Japanese periods.
+    """
+
+    kind: str = "none"
+    main: float = 0.0
+    period: float = 0.0
+    count: int = 0
+
+
+@dataclass
+class Clock:
+    """The time of one side.
+
+    Attributes:
+        settings: the kind of clock.
+        left: seconds of main time, or of this period of overtime.
+        count: stones left in this Canadian period, or Japanese periods left; 0 in main time.
+    """
+
+    settings: TimeSettings
+    left: float = field(init=False)
+    count: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self.left = self.settings.main
+        if self.left <= 0 and self.has_overtime:
+            self.begin_period()
+
+    @property
+    def has_overtime(self) -> bool:
+        """Whether main time is followed by overtime."""
+        return self.settings.kind in ("byoyomi", "canadian")
+
+    def begin_period(self) -> None:
+        """Begin the overtime, or its next Canadian period."""
+        self.left, self.count = self.settings.period, self.settings.count
+
+    def set_left(self, seconds: float, count: int) -> None:
+        """Set what a client says is left; `count` as in the attributes."""
+        self.left, self.count = seconds, count if self.has_overtime else 0
+        if seconds <= 0 and not count and self.has_overtime:
+            self.begin_period()
+
+    def seconds_for_move(self, moves_left: int) -> float:
+        """Return the seconds for the next move, when this side has at most `moves_left` to play.
+
+        0 means that there is no limit.
+        """
+        if self.settings.kind == "none":
+            return 0.0
+        if self.count:
+            share = usable(self.left) / (self.count if self.settings.kind == "canadian" else 1)
+        else:
+            share = (usable(self.left) - DELAY * moves_left) / max(1, min(MOST_MOVES, moves_left))
+            if self.has_overtime:
+                first = usable(self.settings.period)
+                if self.settings.kind == "canadian":
+                    first /= self.settings.count
+                share = max(share, first)
+        return max(LEAST, share)
+
+    def spend(self, seconds: float) -> None:
+        """Count the seconds of a move that has been played."""
+        if self.settings.kind == "none":
+            return
+        self.left -= seconds
+        if not self.count:
+            if self.left > 0 or not self.has_overtime:
+                return
+            over = -self.left
+            self.begin_period()
+            self.left -= over
+        if self.settings.kind == "byoyomi":
+            while self.left <= 0 and self.count > 1:
+                self.left, self.count = self.left + self.settings.period, self.count - 1
+            if self.left > 0:
+                self.left = self.settings.period
+        else:
+            self.count -= 1
+            if self.count == 0 and self.left >= 0:
+                self.begin_period()
+            self.count = max(1, self.count)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the time is over: the game is lost."""
+        return self.settings.kind != "none" and self.left < 0
+
+
+def usable(seconds: float) -> float:
+    """Return some seconds without the reserve."""
+    return max(0.0, seconds - min(MOST_RESERVE, RESERVE * seconds))
+
+
+def of_time_settings(main: float, period: float, stones: int) -> TimeSettings:
+    """Return what GTP's `time_settings` means; a period without stones is no limit."""
+    if stones == 0:
+        return TimeSettings() if period > 0 else TimeSettings("absolute", main)
+    if period == 0:
+        return TimeSettings("absolute", main)
+    return TimeSettings("canadian", main, period, stones)
+
+
+def of_kgs(kind: str, numbers: list[float]) -> TimeSettings:
+    """Return what `kgs-time_settings` means.
+
+    Raises:
+        UserError: an unknown kind, or the wrong numbers.
+    """
+    wanted = {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}
+    if kind not in wanted or (kind != "none" and len(numbers) != wanted[kind]):
+        raise UserError(
+            "syntax error: write none, absolute MAIN, or byoyomi or canadian with MAIN PERIOD COUNT"
+        )
+    if kind == "none":
+        return TimeSettings()
+    if kind == "absolute":
+        return TimeSettings(kind, numbers[0])
+    main, period, count = numbers
+    if count < 1 or period <= 0 or not math.isclose(count, int(count)):
+        raise UserError("syntax error: overtime needs a period of more than 0 s and a whole number above 0")
+    return TimeSettings(kind, main, period, int(count))

@@ -1,0 +1,208 @@
+"""What a search has found, as clients read it: lines of Leela Zero and KataGo, colours of GoGui and HexGui.
+
+Letters: A actions, H rows, W columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.config.schema import UserError
+from azero.games.kit.board import NO_CELL
+from azero.players.growing import Insight, Move
+from azero.protocols.game_in_progress import GameInProgress
+from azero.protocols.gtp_moves import Moves, parse_colour
+
+SHORTEST = 0.02  # seconds between two reports
+MOST_LABELS = 12  # moves with a number on the board
+
+
+class Style(NamedTuple):
+    """How numbers of an analysis are written."""
+
+    share: Callable[[float], str]  # of a probability
+    values: bool  # whether `utility` is written: the value in [-1, 1]
+
+
+LEELA = Style(lambda share: str(round(10_000 * share)), values=False)
+KATA = Style(lambda share: f"{share:.6g}", values=True)
+
+
+class Asked(NamedTuple):
+    """What an analysis should report."""
+
+    side: int  # who is to move
+    every: float  # seconds between two reports
+    least: int  # moves to report if there are so many
+    most: int  # moves to report
+    root: bool  # whether to report on the position too
+    banned: np.ndarray | None  # moves to leave out, [A] bool
+
+
+def read_analysis(words: list[str], moves: Moves, at: GameInProgress, every: float) -> Asked:
+    """Return what the words after `kata-analyze` and the like ask for. Keys that azero lacks are ignored.
+
+    Raises:
+        UserError: a word is missing or not allowed.
+    """
+    words, side, least, most, root = list(words), at.to_play, 0, 10_000, False
+    avoided, allowed = set[int](), set[int]()
+    if words and words[0].lower() in ("b", "w", "black", "white"):
+        side = parse_colour(words.pop(0))
+    if words and words[0].isdecimal():
+        every = interval(words.pop(0))
+    while words:
+        key = words.pop(0)
+        wanted = 3 if key in ("avoid", "allow") else 1
+        if len(words) < wanted:
+            raise UserError(f"syntax error: {key[:20]} lacks a value")
+        values, words = words[:wanted], words[wanted:]
+        if key == "interval":
+            every = interval(values[0])
+        elif key == "minmoves":
+            least = number(values[0])
+        elif key == "maxmoves":
+            most = number(values[0])
+        elif key == "rootInfo":
+            root = values[0] == "true"
+        elif key in ("avoid", "allow") and parse_colour(values[0]) == side:
+            legal = at.legal_actions()
+            found = {moves.parse(text, at.state, legal) for text in values[1].split(",")}
+            (avoided if key == "avoid" else allowed).update(found)
+    banned = None
+    if avoided or allowed:
+        banned = np.isin(np.arange(at.game.num_actions), list(avoided))
+        if allowed:
+            banned |= ~np.isin(np.arange(at.game.num_actions), list(allowed))
+        if not (at.legal_mask() & ~banned).any():
+            raise UserError("no legal move is left to analyse")
+    return Asked(side, every, least, most, root, banned)
+
+
+def interval(text: str) -> float:
+    """Return the seconds of a text of hundredths."""
+    return max(SHORTEST, number(text) / 100)
+
+
+def number(text: str) -> int:
+    """Return a whole number; UserError: it is not one."""
+    if not (text.isdecimal() and text.isascii() and len(text) < 10):
+        raise UserError(f"syntax error: {text[:20]} is not a whole number")
+    return int(text)
+
+
+def win_rate(value: float) -> float:
+    """Return a value in [-1, 1] as a share of wins."""
+    return (value + 1) / 2
+
+
+def ordered(insight: Insight) -> list[Move]:
+    """Return the moves, the best one first and then by visits."""
+    return sorted(insight.moves, key=lambda move: move.action != insight.best)
+
+
+def info_line(insight: Insight, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
+    """Return the line of an analysis for the side to move at a state."""
+    parts = []
+    value = 0.0 if math.isnan(insight.value) else insight.value
+    for order, move in enumerate(ordered(insight)[: asked.most]):
+        if not move.visits and order >= max(1, asked.least):
+            break
+        of = value if math.isnan(move.value) else move.value
+        text = " ".join(moves.line_texts(state, move.line))
+        part = f"info move {text.split()[0]} visits {move.visits}"
+        if style.values:
+            part += f" utility {of:.6g}"
+        part += f" winrate {style.share(win_rate(of))}"
+        if not math.isnan(move.prior):
+            part += f" prior {style.share(move.prior)}"
+        parts.append(f"{part} order {order} pv {text}")
+    if asked.root:
+        parts.append(f"rootInfo visits {insight.visits} utility {value:.6g} winrate {win_rate(value):.6g}")
+    return " ".join(parts)
+
+
+# --- GoGui and HexGui ---------------------------------------------------------------------------------------
+
+GOGUI = """gfx/Visits of the search/azero-visits
+gfx/Policy of the network/azero-policy
+gfx/Values of the moves/azero-value
+var/Best line/azero-line
+param/Player/azero-param"""
+HEXGUI = """gfx/Visits of the search/azero-hex_visits
+gfx/Policy of the network/azero-hex_policy
+gfx/Values of the moves/azero-hex_value
+var/Best line/azero-line"""
+
+
+def board_colours(insight: Insight, moves: Moves, state: np.ndarray, kind: str, hexgui: bool) -> str:
+    """Return GoGui's graphics of policy, value or visits on the board.
+
+    HexGui reads less: only INFLUENCE with numbers from 0 to 1, and TEXT.
+    """
+    if moves.board is None:
+        raise UserError("this game has no board of cells")
+    shares = dict[str, tuple[float, str]]()
+    most = max((move.visits for move in insight.moves), default=0) or 1
+    highest = max((move.prior for move in insight.moves if not math.isnan(move.prior)), default=0.0)
+    if kind == "policy" and not highest:
+        raise UserError("this player has no policy network")
+    known = ordered(insight)
+    texts = moves.texts(state, [move.action for move in known])
+    for move, text in zip(known, texts, strict=True):
+        if moves.board.cell_of(state, move.action) == NO_CELL or text.lower() not in moves.cells():
+            continue
+        if kind == "visits" and move.visits:
+            shares[text] = (move.visits / most, str(move.visits))
+        elif kind == "policy":
+            shares[text] = (move.prior / highest, f"{100 * move.prior:.0f}")
+        elif kind == "value" and move.visits:
+            shares[text] = (win_rate(move.value), f"{100 * win_rate(move.value):.0f}")
+    value = 0.0 if math.isnan(insight.value) else insight.value
+    lines = []
+    if hexgui:
+        lines.append("INFLUENCE " + " ".join(f"{text} {share:.3f}" for text, (share, _) in shares.items()))
+    else:
+        lines += [f"COLOR {colour(share)} {text}" for text, (share, _) in shares.items()]
+        labels = [f"{text} {label}" for text, (_, label) in list(shares.items())[:MOST_LABELS]]
+        lines.append("LABEL " + " ".join(labels))
+    meaning = {
+        "visits": "visits",
+        "policy": "policy in percent",
+        "value": "win rate after each move in percent",
+    }[kind]
+    best = moves.text(state, insight.best)
+    lines.append(
+        f"TEXT {meaning}; {insight.visits} visits, win rate {100 * win_rate(value):.1f} %, best {best}"
+    )
+    return "\n".join(lines)
+
+
+def colour(share: float) -> str:
+    """Return a colour between the board's yellow, for 0, and green, for 1."""
+    low, high = (0xF0, 0xD8, 0x90), (0x10, 0x90, 0x30)
+    return "#" + "".join(f"{round(a + (b - a) * share):02x}" for a, b in zip(low, high, strict=True))
+
+
+def chains(marks: np.ndarray) -> list[list[int]]:
+    """Return the chains of stones of a board [H, W], each with its cells in rising order."""
+    rows, columns = marks.shape
+    kinds, found, known = marks.ravel().tolist(), list[list[int]](), set[int]()
+    for start, mark in enumerate(kinds):
+        if not mark or start in known:
+            continue
+        chain, todo = {start}, [start]
+        while todo:
+            row, column = divmod(todo.pop(), columns)
+            for r, c in ((row - 1, column), (row + 1, column), (row, column - 1), (row, column + 1)):
+                cell = r * columns + c
+                if 0 <= r < rows and 0 <= c < columns and kinds[cell] == mark and cell not in chain:
+                    chain.add(cell)
+                    todo.append(cell)
+        known |= chain
+        found.append(sorted(chain))
+    return found

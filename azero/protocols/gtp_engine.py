@@ -1,0 +1,577 @@
+"""The commands of GTP for one player and one board; `docs/protocols.md` lists them."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import azero
+from azero.cli.player_spec import PlayerSpec, needs_network
+from azero.config.schema import Config, UserError
+from azero.games import make_game
+from azero.games.game import Game
+from azero.games.go import black_lead
+from azero.games.kit.grid import make_grid
+from azero.players.growing import Insight
+from azero.protocols import gtp_display as display
+from azero.protocols.game_in_progress import GameInProgress
+from azero.protocols.gtp_clock import Clock, TimeSettings, of_kgs, of_time_settings
+from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
+from azero.protocols.thinking import Thinker, check_can_analyse, never
+from azero.records.files import read_records
+from azero.records.record import MakeGame, Record, named_game
+
+PROTOCOL = "2"
+NAME = "azero"
+EVERY = 1.0  # seconds between two reports of an analysis, unless the client names its interval
+LARGEST_INTEGER = 2**31 - 1  # of GTP
+HANDICAP = "azero plays without handicap"
+SHOWN_SIMULATIONS = 400  # of the search that a display shows, if no search of the position is known
+
+Command = Callable[["Engine", list[str]], str]
+
+
+def integer(text: str) -> int:
+    """Return an integer as GTP has them; UserError: it is not one."""
+    if not re.fullmatch(r"[0-9]{1,10}", text) or int(text) > LARGEST_INTEGER:
+        raise UserError(f"syntax error: {text[:20]} is not a whole number")
+    return int(text)
+
+
+def real(text: str) -> float:
+    """Return a number; UserError: it is not one."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise UserError(f"syntax error: {text[:20]} is not a number")
+    return number
+
+
+def seconds_of(text: str) -> float:
+    """Return a time that is not negative; UserError: it is not one."""
+    if (number := real(text)) < 0:
+        raise UserError(f"syntax error: {text[:20]} is not a time")
+    return number
+
+
+def count_words(words: list[str], least: int, most: int, usage: str) -> None:
+    """Raise UserError unless there are so many words."""
+    if not least <= len(words) <= most:
+        raise UserError(f"syntax error: write {usage}")
+
+
+class Engine:
+    """A player with a board, who does what commands say.
+
+    Attributes:
+        thinker: the player; None while it is not made for the board.
+        at: the game on the board.
+        before: for each move of GTP the number of azero's moves before it. A side that plays twice lets the
+            other pass between, and a pass after the end changes nothing.
+        clocks: of black and white.
+        komi: that the final score counts with; None in games without komi.
+        ponder: whether to think in the opponent's time.
+        seen: the latest search: the number of moves before it, and what it found.
+        stopping: asked whether a command under way should end with what it has.
+        next_line: asked whether the next line has come, which ends an analysis.
+        write: sends a line of a command that has not ended.
+        begin: sends the beginning of such a command's answer.
+    """
+
+    def __init__(
+        self, game: Game, spec: PlayerSpec, config: Config, seed: int = 1, ponder: bool = False
+    ) -> None:
+        """Make the player; UserError: it cannot play."""
+        self.spec, self.config, self.ponder = spec, config, ponder
+        self.thinker: Thinker | None = Thinker(spec, game, config, seed)
+        self.thinker.warm_up()
+        self.seed = seed
+        if ponder and not self.thinker.can_ponder:
+            raise UserError(f"player {spec.name} cannot ponder; choose pv_mcts, or set ponder=false.")
+        self.settings = TimeSettings()
+        self.now: Callable[[], float] = time.perf_counter
+        self.stopping: Callable[[], bool] = never
+        self.next_line: Callable[[], bool] = lambda: True
+        self.write: Callable[[str], None] = lambda line: None
+        self.begin: Callable[[], None] = lambda: None
+        self.set_game(game)
+
+    # --- the board ----------------------------------------------------------------------------------------
+
+    def set_game(self, game: Game) -> None:
+        """Begin with a game; the player is made anew if the game is another one."""
+        if self.thinker is not None and self.thinker.game is not game:
+            self.thinker = None
+        self.game, self.moves = game, Moves(game)
+        self.komi: float | None = game.options.get("komi")
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a new game."""
+        self.at, self.before = GameInProgress(self.game), list[int]()
+        self.seen: tuple[int, Insight] | None = None
+        self.pondering = False
+        self.reset_clocks()
+        if self.thinker is not None:
+            self.thinker.new_game()
+
+    def reset_clocks(self) -> None:
+        """Begin the clocks anew."""
+        self.clocks = [Clock(self.settings), Clock(self.settings)]
+
+    def player(self) -> Thinker:
+        """Return the player, made for the board."""
+        if self.thinker is None:
+            self.thinker = Thinker(self.spec, self.game, self.config, self.seed)
+            if self.settings.kind != "none":
+                _ = self.thinker.timed
+        return self.thinker
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the player has learned one board and one komi."""
+        return needs_network(self.spec)
+
+    def play(self, side: int, text: str) -> None:
+        """Play a client's move; UserError: it is not legal."""
+        before = len(self.at.actions)
+        if is_pass(text) and (self.at.is_over or side != self.at.to_play):
+            pass  # changes nothing: the game is over, or this side is not to move anyway
+        elif self.at.is_over:
+            raise UserError("illegal move: the game is over")
+        else:
+            self.turn_to(side)
+            try:
+                self.at.play(self.moves.parse(text, self.at.state, self.at.legal_actions()))
+            except UserError:
+                self.take_back_to(before)
+                raise
+        self.moved(before)
+
+    def moved(self, before: int) -> None:
+        """Note that a move has been played."""
+        self.before.append(before)
+        self.pondering = False
+
+    def turn_to(self, side: int) -> None:
+        """Let a side be to move: if it is not, the other one passes; UserError: that is not legal."""
+        if side == self.at.to_play:
+            return
+        passing = self.moves.pass_action(self.at.legal_actions())
+        if passing is None:
+            raise UserError(f"illegal move: it is the turn of {COLOURS[1 - side]}")
+        self.at.play(passing)
+
+    def take_back_to(self, count: int) -> None:
+        """Take moves back until `count` are left."""
+        while len(self.at.actions) > count:
+            self.at.undo()
+
+    # --- thinking -----------------------------------------------------------------------------------------
+
+    def generate(self, side: int, keeps: bool, report: Callable[[Insight], None] | None = None) -> str:
+        """Return the player's move for a side, which is then to move; play it if `keeps`."""
+        before, clock, began = len(self.at.actions), self.clocks[side], self.now()
+        text = PASS  # when the game is over
+        try:
+            if not self.at.is_over:
+                self.turn_to(side)
+                text = self.choose(clock.seconds_for_move((self.game.max_plies - before + 1) // 2), report)
+        except BaseException:
+            self.take_back_to(before)
+            raise
+        if keeps:
+            clock.spend(self.now() - began)
+            self.moved(before)
+            self.pondering = self.ponder
+        else:
+            self.take_back_to(before)
+        return text
+
+    def choose(self, seconds: float, report: Callable[[Insight], None] | None) -> str:
+        """Play the player's move and return it."""
+        place = len(self.at.actions)
+
+        def note(insight: Insight) -> None:
+            self.seen = (place, insight)
+            if report:
+                report(insight)
+
+        action = self.player().choose(self.at, seconds, self.stopping, note)
+        text = self.moves.text(self.at.state, action)
+        self.at.play(action)
+        return text
+
+    def ponder_on(self) -> None:
+        """Think in the opponent's time until the next line comes."""
+        if self.pondering and self.thinker is not None:
+            self.thinker.ponder(self.at, self.next_line)
+
+    def analyse(self, words: list[str], style: display.Style) -> str:
+        """Report a search of the position until the next line comes."""
+        asked = display.read_analysis(words, self.moves, self.at, EVERY)
+        player, before = self.player(), len(self.at.actions)
+        check_can_analyse(player)
+        if self.at.is_over:
+            raise UserError("the game is over")
+        self.turn_to(asked.side)
+        state = self.at.state
+        try:
+            _ = player.timed
+            self.begin()
+            player.analyse(
+                self.at,
+                self.next_line,
+                lambda insight: self.write(display.info_line(insight, self.moves, state, style, asked)),
+                asked.every,
+                asked.banned,
+            )
+        finally:
+            self.take_back_to(before)
+        return ""
+
+    def choose_and_report(self, words: list[str], style: display.Style, keeps: bool) -> str:
+        """Choose a move and report the search meanwhile; the answer ends with the move."""
+        asked = display.read_analysis(words, self.moves, self.at, EVERY)
+        if asked.banned is not None:
+            raise UserError("moves cannot be left out when a move is chosen")
+        due, line, sent = self.now() + asked.every, "", ""
+
+        def report(insight: Insight) -> None:
+            nonlocal due, line, sent
+            line = display.info_line(insight, self.moves, self.at.state, style, asked)
+            if self.now() >= due:
+                due, sent = self.now() + asked.every, line
+                self.write(line)
+
+        self.player()
+        self.begin()
+        text = self.generate(asked.side, keeps, report)
+        if line != sent:
+            self.write(line)
+        return f"play {text}"
+
+    def insight(self) -> Insight:
+        """Return what the latest search of the position found, or search it."""
+        if self.seen is None or self.seen[0] != len(self.at.actions):
+            if self.at.is_over:
+                raise UserError("the game is over")
+            check_can_analyse(self.player())
+            found = list[Insight]()
+
+            def enough() -> bool:
+                return self.stopping() or bool(found and found[-1].visits >= SHOWN_SIMULATIONS)
+
+            self.player().analyse(self.at, enough, found.append, 0.0, lasting=False)
+            if not found:
+                raise UserError("the search was stopped")
+            self.seen = (len(self.at.actions), found[-1])
+        return self.seen[1]
+
+
+# --- commands ---------------------------------------------------------------------------------------------
+
+
+def known_command(engine: Engine, words: list[str]) -> str:
+    return "true" if words and words[0] in COMMANDS else "false"
+
+
+def list_commands(engine: Engine, words: list[str]) -> str:
+    return "\n".join(sorted(COMMANDS))
+
+
+def boardsize(engine: Engine, words: list[str]) -> str:
+    count_words(words, 1, 2, "boardsize SIZE")
+    asked = tuple(map(integer, words))
+    size = engine.moves.size
+    if engine.moves.board is None or asked in (size, (max(size),), (max(size),) * 2):
+        engine.clear()
+        return ""
+    if engine.is_fixed:
+        raise UserError(f"unacceptable size: the champion plays on {size[0]} x {size[1]}")
+    options, rows = dict(engine.game.options), asked[-1]
+    if "size" in options and rows == asked[0]:
+        options["size"] = rows
+    elif {"rows", "columns"} <= options.keys():
+        options |= {"columns": asked[0], "rows": rows}
+    else:
+        raise UserError(f"unacceptable size: {engine.game.name} is played on {size[0]} x {size[1]}")
+    try:
+        engine.set_game(make_game(engine.game.name, **options))
+    except UserError as refusal:
+        raise UserError(f"unacceptable size: {refusal}") from refusal
+    return ""
+
+
+def clear_board(engine: Engine, words: list[str]) -> str:
+    engine.clear()
+    return ""
+
+
+def set_komi(engine: Engine, words: list[str]) -> str:
+    count_words(words, 1, 1, "komi KOMI")
+    komi = real(words[0])
+    if engine.komi is None or komi == engine.komi:
+        return ""
+    if engine.is_fixed:
+        learned = engine.game.options["komi"]
+        print(f"azero: the champion plays as it learned, with komi {learned:g}.", file=sys.stderr, flush=True)
+    else:
+        actions, before = engine.at.actions, engine.before
+        clocks = engine.clocks
+        engine.set_game(make_game(engine.game.name, **{**engine.game.options, "komi": komi}))
+        engine.at, engine.before = GameInProgress(engine.game, actions), before
+        engine.clocks = clocks
+    engine.komi = komi
+    return ""
+
+
+def play(engine: Engine, words: list[str]) -> str:
+    if len(words) < 2:
+        raise UserError("syntax error: write play COLOR MOVE")
+    engine.play(parse_colour(words[0]), " ".join(words[1:]))
+    return ""
+
+
+def genmove(engine: Engine, words: list[str]) -> str:
+    count_words(words, 1, 1, "genmove COLOR")
+    return engine.generate(parse_colour(words[0]), keeps=True)
+
+
+def reg_genmove(engine: Engine, words: list[str]) -> str:
+    count_words(words, 1, 1, "reg_genmove COLOR")
+    return engine.generate(parse_colour(words[0]), keeps=False)
+
+
+def undo(engine: Engine, words: list[str]) -> str:
+    if not engine.before:
+        raise UserError("cannot undo: no move has been played")
+    engine.take_back_to(engine.before.pop())
+    engine.pondering, engine.seen = False, None
+    return ""
+
+
+def set_time(engine: Engine, settings: TimeSettings) -> str:
+    """Begin to play with a kind of clock."""
+    engine.settings = settings
+    engine.reset_clocks()
+    if settings.kind != "none" and engine.thinker is not None:
+        _ = engine.thinker.timed  # made before the clock runs
+    return ""
+
+
+def time_settings(engine: Engine, words: list[str]) -> str:
+    count_words(words, 3, 3, "time_settings MAIN PERIOD STONES")
+    return set_time(engine, of_time_settings(seconds_of(words[0]), seconds_of(words[1]), integer(words[2])))
+
+
+def kgs_time_settings(engine: Engine, words: list[str]) -> str:
+    count_words(words, 1, 4, "kgs-time_settings KIND MAIN PERIOD COUNT")
+    return set_time(engine, of_kgs(words[0], list(map(seconds_of, words[1:]))))
+
+
+def time_left(engine: Engine, words: list[str]) -> str:
+    count_words(words, 2, 3, "time_left COLOR SECONDS STONES")
+    count = integer(words[2]) if len(words) > 2 else 0
+    engine.clocks[parse_colour(words[0])].set_left(max(0.0, real(words[1])), count)
+    return ""
+
+
+def loadsgf(engine: Engine, words: list[str]) -> str:
+    if not words:
+        raise UserError("syntax error: write loadsgf FILE MOVE_NUMBER")
+    has_number = len(words) > 1 and words[-1].isdecimal() and words[-1].isascii()
+    name = " ".join(words[:-1] if has_number else words)
+    try:
+        record = next(read_records(Path(name).read_bytes(), make_like(engine.game)))
+        game = game_for(engine, record)
+        actions = record.path(record.main_line()[-1])
+        if has_number:
+            actions = actions[: max(0, integer(words[-1]) - 1)]
+        at = GameInProgress(game, actions)
+    except OSError as failure:
+        raise UserError(f"cannot load file: {failure.strerror or failure}") from failure
+    except (StopIteration, ValueError) as failure:  # a path with a NUL is a ValueError
+        raise UserError("cannot load file: it holds no game") from failure
+    except UserError as refusal:
+        raise UserError(f"cannot load file: {refusal}") from refusal
+    engine.set_game(game)
+    if "komi" in record.game.options:
+        engine.komi = record.game.options["komi"]
+    engine.at, engine.before = at, list(range(len(actions)))
+    return ""
+
+
+def make_like(game: Game) -> MakeGame:
+    """Return a function that makes the game of a record; a person's own game is the one on the board."""
+
+    def make(name: str, options: dict[str, Any]) -> Game:
+        return game if (name, options) == (game.name, game.options) else named_game(name, options)
+
+    return make
+
+
+def game_for(engine: Engine, record: Record) -> Game:
+    """Return the rules to play a record by: the engine's own where the board is the same."""
+    theirs, ours = record.game, engine.game
+    same = theirs.name == ours.name and Moves(theirs).size == engine.moves.size
+    if same and (engine.is_fixed or theirs.options == ours.options):
+        return ours
+    if engine.is_fixed or theirs.name != ours.name:
+        wanted = f"{ours.name} on {engine.moves.size[0]} x {engine.moves.size[1]}"
+        raise UserError(f"the file has a game of {theirs.name}; this engine plays {wanted}")
+    return theirs
+
+
+def final_score(engine: Engine, words: list[str]) -> str:
+    if engine.komi is not None:
+        size = engine.game.options["size"]
+        lead = float(black_lead(engine.at.state, make_grid(size))) - engine.komi
+        return f"{'B' if lead > 0 else 'W'}+{abs(lead):g}" if lead else "0"
+    if engine.at.outcome is None:
+        raise UserError("cannot score: the game is not over")
+    return "B+" if engine.at.outcome > 0 else "W+" if engine.at.outcome < 0 else "0"
+
+
+def final_status_list(engine: Engine, words: list[str]) -> str:
+    count_words(words, 1, 1, "final_status_list STATUS")
+    if engine.game.name != "go":
+        raise UserError(f"{engine.game.name} has no dead and living stones")
+    if words[0] not in ("alive", "dead", "seki"):
+        raise UserError("syntax error: the status is alive, dead or seki")
+    if words[0] != "alive":
+        return ""  # every stone that stands at the end counts
+    assert engine.moves.board
+    return "\n".join(
+        " ".join(engine.moves.board.cell_name(cell) for cell in chain)
+        for chain in display.chains(engine.moves.board.marks(engine.at.state))
+    )
+
+
+def showboard(engine: Engine, words: list[str]) -> str:
+    turn = final_result(engine, words) if engine.at.is_over else f"{COLOURS[engine.at.to_play]} to play"
+    return f"\n{engine.moves.show(engine.at.state)}\n{turn}"
+
+
+def final_result(engine: Engine, words: list[str]) -> str:
+    if engine.at.outcome is None:
+        return "The game is not over"
+    if engine.at.outcome == 0:
+        return "A draw"
+    return f"{COLOURS[engine.at.outcome < 0].capitalize()} wins"
+
+
+def legal_moves(engine: Engine, words: list[str]) -> str:
+    return " ".join(engine.moves.texts(engine.at.state, engine.at.legal_actions()))
+
+
+def board_size(engine: Engine, words: list[str]) -> str:
+    if engine.moves.board is None:
+        raise UserError("this game has no board of cells")
+    return str(max(engine.moves.size))
+
+
+def parameters(engine: Engine, words: list[str]) -> str:
+    if not words:
+        return f"[bool] ponder {int(engine.ponder)}"
+    if words[0] != "ponder" or words[1:] not in (["0"], ["1"]):
+        raise UserError("syntax error: write azero-param ponder 0 or azero-param ponder 1")
+    if words[1] == "1" and not engine.player().can_ponder:
+        raise UserError(f"player {engine.spec.name} cannot ponder; choose pv_mcts")
+    engine.ponder = words[1] == "1"
+    engine.pondering = engine.pondering and engine.ponder
+    return ""
+
+
+def shown(kind: str, hexgui: bool = False) -> Command:
+    """Return the command that shows policy, value or visits on the board."""
+
+    def show(engine: Engine, words: list[str]) -> str:
+        insight = engine.insight()
+        return display.board_colours(insight, engine.moves, engine.at.state, kind, hexgui)
+
+    return show
+
+
+def best_line(engine: Engine, words: list[str]) -> str:
+    insight = engine.insight()
+    line = next(move.line for move in insight.moves if move.action == insight.best)
+    return " ".join(engine.moves.line_texts(engine.at.state, line))
+
+
+def analysis(style: display.Style) -> Command:
+    """Return the command that reports a search until the next line."""
+    return lambda engine, words: engine.analyse(words, style)
+
+
+def choice(style: display.Style, keeps: bool) -> Command:
+    """Return the command that chooses a move and reports its search."""
+    return lambda engine, words: engine.choose_and_report(words, style, keeps)
+
+
+def refused(sentence: str) -> Command:
+    """Return a command that is always refused."""
+
+    def refuse(engine: Engine, words: list[str]) -> str:
+        raise UserError(sentence)
+
+    return refuse
+
+
+COMMANDS: dict[str, Command] = {
+    "protocol_version": lambda engine, words: PROTOCOL,
+    "name": lambda engine, words: NAME,
+    "version": lambda engine, words: azero.__version__,
+    "known_command": known_command,
+    "list_commands": list_commands,
+    "quit": lambda engine, words: "",
+    "boardsize": boardsize,
+    "clear_board": clear_board,
+    "komi": set_komi,
+    "play": play,
+    "genmove": genmove,
+    "reg_genmove": reg_genmove,
+    "undo": undo,
+    "time_settings": time_settings,
+    "kgs-time_settings": kgs_time_settings,
+    "time_left": time_left,
+    "loadsgf": loadsgf,
+    "final_score": final_score,
+    "final_status_list": final_status_list,
+    "showboard": showboard,
+    "lz-analyze": analysis(display.LEELA),
+    "kata-analyze": analysis(display.KATA),
+    "lz-genmove_analyze": choice(display.LEELA, keeps=True),
+    "kata-genmove_analyze": choice(display.KATA, keeps=True),
+    "kata-search": reg_genmove,
+    "kata-search_analyze": choice(display.KATA, keeps=False),
+    "gogui-rules_game_id": lambda engine, words: engine.moves.game_id,
+    "gogui-rules_board": lambda engine, words: "\n".join(engine.moves.rows(engine.at.state)),
+    "gogui-rules_board_size": board_size,
+    "gogui-rules_legal_moves": legal_moves,
+    "gogui-rules_side_to_move": lambda engine, words: COLOURS[engine.at.to_play],
+    "gogui-rules_final_result": final_result,
+    "gogui-interrupt": lambda engine, words: "",
+    "gogui-analyze_commands": lambda engine, words: display.GOGUI,
+    "hexgui-analyze_commands": lambda engine, words: display.HEXGUI,
+    "azero-visits": shown("visits"),
+    "azero-policy": shown("policy"),
+    "azero-value": shown("value"),
+    "azero-hex_visits": shown("visits", hexgui=True),
+    "azero-hex_policy": shown("policy", hexgui=True),
+    "azero-hex_value": shown("value", hexgui=True),
+    "azero-line": best_line,
+    "azero-param": parameters,
+}
+REFUSED: dict[str, Command] = {  # known, but never listed: clients then do without
+    "fixed_handicap": refused(HANDICAP),
+    "place_free_handicap": refused(HANDICAP),
+    "set_free_handicap": refused(HANDICAP),
+}

@@ -1,0 +1,127 @@
+"""How GTP writes the moves, colours and boards of azero's games.
+
+A cell is written as in Go: a letter without I, and a number that counts from the bottom. Hex is written as
+HexGui does it: all letters, and numbers from the top. A move that puts no piece on a cell of its own, such as
+a pass, has azero's name for it; so has every move of a game without a board of cells.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from azero.config.schema import UserError
+from azero.games.game import Game
+from azero.games.kit.board import NO_CELL, letters, numbers
+
+LETTERS = tuple(letter.upper() for letter in letters(26, skip="i"))
+COLOURS = ("black", "white")  # the player who moves first in the game, and the other
+PASS = "pass"
+SWAP = "swap-pieces"
+MARKS = (".", "X", "O")
+NO_POINT = "?"
+
+
+def parse_colour(text: str) -> int:
+    """Return 0 for black and 1 for white; UserError: it is neither."""
+    for side, colour in enumerate(COLOURS):
+        if text.lower() in (colour, colour[0]):
+            return side
+    raise UserError(f"syntax error: {text[:20]} is not a color, b or w")
+
+
+def is_pass(text: str) -> bool:
+    """Return whether a move is a pass."""
+    return text.lower() == PASS
+
+
+class Moves:
+    """The moves and the board of one game as GTP writes them."""
+
+    def __init__(self, game: Game) -> None:
+        self.game, self.board = game, game.board
+        if self.board and game.name != "hex":
+            rows, columns = len(self.board.rows), len(self.board.columns)
+            labels = (LETTERS[:columns], numbers(rows)[::-1])
+            self.board = replace(self.board, columns=labels[0], rows=labels[1]) if columns <= 25 else None
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the board; (0, 0) without one."""
+        return (len(self.board.columns), len(self.board.rows)) if self.board else (0, 0)
+
+    @property
+    def game_id(self) -> str:
+        """The game's name for GoGui: a capital and small letters."""
+        return "".join(filter(str.isalpha, Path(self.game.name).stem)).capitalize() or "Game"
+
+    def texts(self, state: np.ndarray, actions: Sequence[int]) -> list[str]:
+        """Return how these actions, which are legal at a state, are written."""
+        names = [self.game.action_name(action) for action in actions]
+        board = self.board
+        if board is None:
+            return names
+        if self.game.name == "hex":
+            return [SWAP if name == "swap" else name.upper() for name in names]
+        cells = [board.cell_of(state, action) for action in actions]
+        return [
+            name if cell == NO_CELL or cells.count(cell) > 1 else board.cell_name(cell)
+            for name, cell in zip(names, cells, strict=True)
+        ]
+
+    def text(self, state: np.ndarray, action: int) -> str:
+        """Return how a legal action is written."""
+        legal = self.game.legal_actions(state)
+        return self.texts(state, legal)[legal.index(action)]
+
+    def line_texts(self, state: np.ndarray, actions: Sequence[int]) -> list[str]:
+        """Return how actions that are played one after the other are written."""
+        found = []
+        for action in actions:
+            found.append(self.text(state, action))
+            state = self.game.step(state, action)
+        return found
+
+    def parse(self, text: str, state: np.ndarray, legal: Sequence[int]) -> int:
+        """Return the legal action that a text means; azero's own names count if they do not look like cells.
+
+        Raises:
+            UserError: there is none.
+        """
+        known = dict(zip((name.lower() for name in self.texts(state, legal)), legal, strict=True))
+        if not re.fullmatch("[a-z][0-9]+", text.lower()):
+            for action in legal:
+                known.setdefault(self.game.action_name(action).lower(), action)
+        if text.lower() not in known:
+            raise UserError(f"illegal move: {text[:40]}")
+        return known[text.lower()]
+
+    def cells(self) -> set[str]:
+        """Return the names of all cells in small letters; none without a board."""
+        columns, rows = self.size
+        return {self.board.cell_name(cell).lower() for cell in range(columns * rows)} if self.board else set()
+
+    def pass_action(self, legal: Sequence[int]) -> int | None:
+        """Return the legal pass, None if there is none."""
+        return next((action for action in legal if self.game.action_name(action) == PASS), None)
+
+    def rows(self, state: np.ndarray) -> list[str]:
+        """Return the board for GoGui, a square: X, O, "." and "?" where there is no cell; see `size`."""
+        if self.board is None:
+            raise UserError("this game has no board of cells")
+        columns, rows = self.size
+        size = max(columns, rows)
+        lines = [[NO_POINT] * size for _ in range(size - rows)]
+        for marks in self.board.marks(state).tolist():
+            lines.append([MARKS[mark] for mark in marks] + [NO_POINT] * (size - columns))
+        return [" ".join(line) for line in lines]
+
+    def show(self, state: np.ndarray) -> str:
+        """Return the position as text."""
+        if self.board is None:
+            return self.game.format_state(state)
+        return self.board.text(state)
