@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
+import azero.records.parquet
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.game import Game
@@ -20,11 +22,11 @@ from azero.games.kit.picture import CELL, MARGIN, STONE, draw
 from azero.match.lockstep import MatchGame
 from azero.match.openings import random_openings
 from azero.match.text import game_line, record_line
-from azero.records.files import read_records
+from azero.records.files import about_how_many, open_records, read_file, read_records
 from azero.records.json_lines import read_json_lines, write_json
 from azero.records.pictures import png_of, svg_of, svg_of_node
 from azero.records.record import Record, clean, named_game, one_line
-from azero.records.sgf import read_sgf, write_sgf
+from azero.records.sgf import move_texts, read_sgf, write_sgf
 from azero.records.walk import positions
 
 GAMES = [
@@ -64,7 +66,7 @@ def content(record: Record) -> dict[str, Any]:
         )
         for place, node in enumerate(record.nodes)
     }
-    head = record.players, record.outcome, record.result, record.date, record.source
+    head = record.players, record.outcome, record.result, record.date, record.source, record.cycle
     return {"game": (record.game.name, record.game.options), "head": head, "nodes": nodes}
 
 
@@ -99,6 +101,7 @@ def records(draw: st.DrawFn) -> Record:
     ]
     record.outcome, record.result = draw(st.sampled_from(ends))
     record.date, record.source = "2026-11-23", one_line(draw(TEXT))
+    record.cycle = draw(st.none() | st.integers(0, 9999))
     try:
         positions(record)
     except UserError:  # superko
@@ -126,6 +129,66 @@ def test_a_file_may_hold_many_games() -> None:
     lines = "\n".join(map(write_json, games)).encode()
     for data in (sgf, lines, b"\xef\xbb\xbf" + sgf, b"\xef\xbb\xbf" + lines):
         assert [record.players[0] for record in read_records(data, known(GO))] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize("ending", [".sgf", ".jsonl", ".parquet"])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(games=st.lists(records(), min_size=1, max_size=4))
+def test_many_games_go_through_a_file(ending: str, tmp_path: Path, games: list[Record]) -> None:
+    path = tmp_path / f"games{ending}"
+    with open_records(path, overwrite=True) as write:
+        for record in games:
+            write(record)
+    read = list(read_file(path, known(*GAMES)))
+    assert [content(record) for record in read] == [content(record) for record in games]
+    assert about_how_many(path) >= len(games)
+    if ending == ".parquet":
+        rows = pytest.importorskip("pyarrow.parquet").read_table(path).to_pylist()
+        assert [plain_row(row) for row in rows] == [json.loads(write_json(record)) for record in games]
+    elif ending == ".sgf":
+        check_sgfmill(path.read_bytes(), games)
+
+
+def plain_row(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a row of Parquet as the JSON line has it, where a member that says nothing is left out."""
+    row["options"] = json.loads(row["options"])
+    for node in row["nodes"] or ():
+        if node["policy"] is not None:
+            node["policy"] = dict(node["policy"])
+        for name in [name for name in node if node[name] is None]:
+            del node[name]
+    return {name: value for name, value in row.items() if name not in ("cycle", "nodes") or value is not None}
+
+
+def check_sgfmill(data: bytes, games: list[Record]) -> None:
+    """Check that sgfmill reads the main lines, the players and the comments of a collection."""
+    grammar = pytest.importorskip("sgfmill.sgf_grammar")
+    for tree, record in zip(grammar.parse_sgf_collection(data), games, strict=True):
+        states, texts, line = positions(record), move_texts(record.game), record.main_line()
+        nodes = list(grammar.main_sequence_iter(tree))
+        read = [grammar.simpletext_value(nodes[0].get(name, [b""])[0]).decode() for name in ("PB", "PW")]
+        assert read == list(record.players)
+        for node, place in zip(nodes, line, strict=True):
+            if place:
+                mover = "BW"[record.game.to_play(states[record.nodes[place].parent])]
+                assert node[mover] == [texts[record.nodes[place].action].encode()]
+            if comment := record.nodes[place].comment:
+                assert grammar.text_value(node["C"][0]).decode().startswith(comment)
+
+
+def test_a_parquet_file_has_row_groups_of_many_games(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(azero.records.parquet, "GROUP_NODES", 30)
+    game = GAMES[0]
+    with open_records(tmp_path / "games.parquet") as write:
+        for opening in random_openings(game, plies=4, count=20):  # 5 positions each, so 6 games a group
+            record = Record(game)
+            record.add_line(opening)
+            write(record)
+    with parquet.ParquetFile(tmp_path / "games.parquet") as file:
+        groups = [file.metadata.row_group(place).num_rows for place in range(file.num_row_groups)]
+        assert file.schema_arrow.metadata == {b"azero.records": b"1"}
+    assert groups == [6, 6, 6, 2]
 
 
 def test_what_sgf_looks_like() -> None:

@@ -1,15 +1,26 @@
-"""Read a file of records, whatever its format."""
+"""Read a file of records, whatever its format, and write one in the format of its ending."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 
 from azero.config.schema import UserError
-from azero.records.json_lines import read_json_lines
+from azero.config.suggest import did_you_mean
+from azero.records import parquet
+from azero.records.json_lines import read_json_lines, read_lines, write_json
 from azero.records.record import MakeGame, Record, named_game
-from azero.records.sgf import read_sgf
+from azero.records.sgf import read_sgf, write_sgf
 
-MOST_BYTES = 2**26
+MOST_BYTES = 2**26  # of a file that is read at once, and of a line
+TEMPORARY = ".tmp"
+
+Write = Callable[[Record], None]
+
+
+# Read
 
 
 def read_records(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
@@ -26,3 +37,105 @@ def read_records(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
         raise UserError(f"the records are larger than {MOST_BYTES // 2**20} MiB; split the file.")
     begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     return read_json_lines(data, make) if begin in (b"{", b"") else read_sgf(data, make)
+
+
+def read_file(path: Path, make: MakeGame = named_game) -> Iterator[Record]:
+    """Yield the games of a file: SGF, JSON lines or Parquet. Only SGF is held in memory as a whole.
+
+    Raises:
+        UserError: it cannot be read, or as `read_records` says. The sentence names the file.
+    """
+    try:
+        with path.open("rb") as file:
+            begin = file.read(4)
+            file.seek(0)
+            if begin == parquet.MAGIC:
+                yield from parquet.read(path, make)
+            elif begin.removeprefix(b"\xef\xbb\xbf")[:1] == b"{":
+                yield from read_lines(iter(lambda: file.readline(MOST_BYTES), b""), make)
+            else:
+                yield from read_records(file.read(MOST_BYTES + 1), make)
+    except OSError as failure:
+        raise UserError(f"{path} cannot be read: {failure.strerror or failure}.") from failure
+    except UserError as mistake:
+        raise UserError(f"{path}: {mistake}") from mistake
+
+
+def about_how_many(path: Path) -> int:
+    """Return about how many games a file has, for the progress; 0 if that is not known."""
+    try:
+        with path.open("rb") as file:
+            begin = file.read(4)
+            file.seek(0)
+            if begin == parquet.MAGIC:
+                return parquet.count(path)
+            return sum(line.count(b"FF[") or line[:1] == b"{" for line in file)
+    except OSError:
+        return 0  # `read_file` says what is wrong
+
+
+# Write
+
+
+def refuse_file(path: Path, overwrite: bool) -> None:
+    """Check before the work begins that records can be written to a file.
+
+    Raises:
+        UserError: its ending names no format, the file exists, or its folder is missing.
+    """
+    if path.suffix.lower() not in WRITERS:
+        hint = did_you_mean(path.suffix, WRITERS, "") if path.suffix else ""
+        raise UserError(f"out={path} must end in {', '.join(WRITERS)}{hint or '.'}")
+    if path.exists() and not overwrite:
+        raise UserError(f"out={path} is there already; name a new file, or set overwrite=true.")
+    if not path.parent.is_dir():
+        raise UserError(f"out={path} cannot be written: {path.parent} is not a folder.")
+    if path.suffix.lower() == ".parquet":
+        parquet.library()
+
+
+@contextmanager
+def open_records(path: Path, overwrite: bool = False) -> Iterator[Write]:
+    """Return a function that adds a game to a new file, in the format of its ending.
+
+    The file appears when the block ends; if the block raises, nothing is left.
+
+    Raises:
+        UserError: see `refuse_file`; or the disk refuses.
+    """
+    refuse_file(path, overwrite)
+    temporary = path.with_name(path.name + TEMPORARY)
+    try:
+        with WRITERS[path.suffix.lower()](temporary) as write:
+            yield write
+        os.replace(temporary, path)
+    except OSError as failure:
+        raise UserError(f"out={path} cannot be written: {failure.strerror or failure}.") from failure
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def writer_of(path: Path, format_record: Callable[[Record], bytes]) -> Iterator[Write]:
+    """Open a file to which games are added as bytes."""
+    with path.open("wb") as file:
+        yield lambda record: (file.write(format_record(record)), None)[1]
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def json_writer(path: Path) -> AbstractContextManager[Write]:
+    """Open a file of JSON lines."""
+    return writer_of(path, lambda record: write_json(record).encode() + b"\n")
+
+
+def sgf_writer(path: Path) -> AbstractContextManager[Write]:
+    """Open an SGF file; several games are a collection."""
+    return writer_of(path, write_sgf)
+
+
+WRITERS: dict[str, Callable[[Path], AbstractContextManager[Write]]] = {
+    ".sgf": sgf_writer,
+    ".jsonl": json_writer,
+    ".parquet": parquet.writer,
+}

@@ -6,7 +6,7 @@ The lines that `azero arena` and `azero play` write are read too; they have no s
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from azero.config.schema import UserError
@@ -17,6 +17,7 @@ from azero.records.record import (
     Node,
     Record,
     clean,
+    cycle_in,
     game_of,
     move_names,
     named_game,
@@ -33,9 +34,14 @@ SCHEMA, VERSION = "azero.records", 1
 
 def write_json(record: Record) -> str:
     """Return a record as one line of JSON, without the line feed."""
+    return json.dumps(content_of(record), ensure_ascii=False)
+
+
+def content_of(record: Record) -> dict[str, Any]:
+    """Return the members of a record's line."""
     game, nodes = record.game, record.nodes
     line = record.main_line()
-    content = {
+    content: dict[str, Any] = {
         "schema": SCHEMA,
         "version": VERSION,
         "game": game.name,
@@ -47,10 +53,12 @@ def write_json(record: Record) -> str:
         "date": one_line(record.date),
         "source": one_line(record.source),
     }
+    if record.cycle is not None:
+        content["cycle"] = record.cycle
     plain = line == list(range(len(nodes))) and all(node == Node(node.parent, node.action) for node in nodes)
     if not plain:
         content["nodes"] = [written_node(record, node) for node in nodes]
-    return json.dumps(content, ensure_ascii=False)
+    return content
 
 
 def written_node(record: Record, node: Node) -> dict[str, Any]:
@@ -71,7 +79,7 @@ def written_node(record: Record, node: Node) -> dict[str, Any]:
 
 
 def read_json_lines(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
-    """Yield the games of a file, one a line.
+    """Return the games of a file, one a line, as they are read.
 
     Args:
         data: the file, UTF-8.
@@ -80,13 +88,19 @@ def read_json_lines(data: bytes, make: MakeGame = named_game) -> Iterator[Record
     Raises:
         UserError: a line is not a record, or a game of it cannot be played by azero's rules.
     """
+    return read_lines(data.split(b"\n"), make)
+
+
+def read_lines(lines: Iterable[bytes], make: MakeGame) -> Iterator[Record]:
+    """Yield the games of some lines; see `read_json_lines`."""
     empty, make = True, once(make)
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+    for number, line in enumerate(lines, 1):
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if not line.strip():
             continue
         empty = False
         try:
-            record = read_line(line, make)
+            record = read_content(read_object(line, "this"), make)
         except UserError as error:
             raise UserError(f"JSON, line {number}: {error}") from error
         yield record
@@ -94,9 +108,8 @@ def read_json_lines(data: bytes, make: MakeGame = named_game) -> Iterator[Record
         raise UserError("this holds no record, because it is empty.")
 
 
-def read_line(line: bytes, make: MakeGame) -> Record:
-    """Return the record of a line."""
-    content = read_object(line, "this")
+def read_content(content: dict[str, Any], make: MakeGame) -> Record:
+    """Return the record of a line's members."""
     schema, version = content.get("schema", SCHEMA), content.get("version", VERSION)
     if schema != SCHEMA or version != VERSION:
         raise UserError(
@@ -114,6 +127,7 @@ def read_line(line: bytes, make: MakeGame) -> Record:
         result=one_line(expect(content, "result", str, "")),
         date=one_line(expect(content, "date", str, "")),
         source=one_line(expect(content, "source", str, "")),
+        cycle=cycle_in(content),
     )
     names = move_names(game)
     if "nodes" in content:

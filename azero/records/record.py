@@ -52,6 +52,7 @@ class Record:
             because the other one resigned.
         date: such as "2026-11-23".
         source: where the game comes from.
+        cycle: of a run's self-play, counted from 1; None for other games.
         nodes: the tree. Node 0 is the initial position; the first child of a node continues its main line.
     """
 
@@ -61,6 +62,7 @@ class Record:
     result: str = ""
     date: str = ""
     source: str = ""
+    cycle: int | None = None
     nodes: list[Node] = field(default_factory=lambda: [Node()])
 
     def __post_init__(self) -> None:
@@ -119,6 +121,17 @@ def named_game(name: str, options: dict[str, Any]) -> Game:
         hint = f"did you mean {near[0]}" if near else f"known are {', '.join(known)}"
         raise UserError(f"the record is of the game {short(name)}, which is unknown here; {hint}?")
     return make_game(name, **options)
+
+
+def known_game(own: Game | None) -> MakeGame:
+    """Return `named_game`, which also knows the rules of one game of the user's own."""
+
+    def make(name: str, options: dict[str, Any]) -> Game:
+        if own is not None and (name, options) == (own.name, own.options):
+            return own
+        return named_game(name, options)
+
+    return make
 
 
 def game_of(content: dict[str, Any], make: MakeGame) -> Game:
@@ -184,6 +197,18 @@ def number_in(content: dict[str, Any], name: str, low: float) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= 1:
         raise UserError(f"{short(name)} must be a number from {low} to 1, not {short(value)}.")
     return float(value) + 0.0  # makes -0.0 plain
+
+
+def cycle_in(content: dict[str, Any]) -> int | None:
+    """Return the cycle of a JSON object; None if there is none.
+
+    Raises:
+        UserError: it is not a whole number from 0 up.
+    """
+    cycle = content.get("cycle")
+    if cycle is not None and (type(cycle) is not int or not 0 <= cycle < 2**31):
+        raise UserError(f"'cycle' must be a whole number from 0 up, not {short(cycle)}.")
+    return cycle
 
 
 def move_names(game: Game) -> dict[str, int]:

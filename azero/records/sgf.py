@@ -21,6 +21,7 @@ from azero.records.record import (
     Node,
     Record,
     clean,
+    cycle_in,
     game_of,
     move_names,
     named_game,
@@ -100,6 +101,8 @@ def root_properties(record: Record) -> dict[str, str]:
     if game.name == "go":
         sizes |= {"KM": f"{game.options['komi']:g}", "RU": "Chinese"}
     rules = {"game": game.name, "options": game.options, "outcome": record.outcome}
+    if record.cycle is not None:
+        rules["cycle"] = record.cycle
     return {
         "FF": "4",
         **sizes,
@@ -246,7 +249,7 @@ def unescaped(value: str) -> str:
 def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
     """Return the record of a game's nodes, after its moves were played."""
     root = nodes[0][1]
-    game, outcome = read_rules(nodes, make)
+    game, outcome, cycle = read_rules(nodes, make)
     refuse_setup(game, nodes)
     record = Record(
         game,
@@ -255,6 +258,7 @@ def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
         result=line_of(root, "RE"),
         date=line_of(root, "DT"),
         source=line_of(root, "SO"),
+        cycle=cycle,
     )
     actions = known_moves(game)
     places, movers = list[int](), [ANYONE]
@@ -288,12 +292,12 @@ def line_of(properties: Properties, name: str) -> str:
     return one_line(properties.get(name, [""])[0])
 
 
-def read_rules(nodes: list[tuple[int, Properties]], make: MakeGame) -> tuple[Game, float | None]:
-    """Return the game and, if azero has written it, the outcome."""
+def read_rules(nodes: list[tuple[int, Properties]], make: MakeGame) -> tuple[Game, float | None, int | None]:
+    """Return the game and, if azero has written them, the outcome and the cycle."""
     root = nodes[0][1]
     if "AZERO" in root:
         rules = read_object(root["AZERO"][0], "AZERO")
-        return game_of(rules, make), number_in(rules, "outcome", -1)
+        return game_of(rules, make), number_in(rules, "outcome", -1), cycle_in(rules)
     number = line_of(root, "GM").strip() or "1"
     names = {str(known): name for name, known in NUMBERS.items()}
     if number not in names:
@@ -305,7 +309,7 @@ def read_rules(nodes: list[tuple[int, Properties]], make: MakeGame) -> tuple[Gam
     name = names[number]
     columns, rows = read_size(line_of(root, "SZ"), SIZES[name])
     if name == "gomoku":
-        return game_of({"game": name, "options": {"rows": rows, "columns": columns}}, make), None
+        return game_of({"game": name, "options": {"rows": rows, "columns": columns}}, make), None, None
     if rows != columns:
         raise UserError(f"a board of {columns} x {rows} is not square, and azero's {name} needs that.")
     options: dict[str, Any] = {"size": rows}
@@ -320,7 +324,7 @@ def read_rules(nodes: list[tuple[int, Properties]], make: MakeGame) -> tuple[Gam
     if name == "hex":
         texts = (text for _, node in nodes for colour in COLOURS for text in node.get(colour, ()))
         options["swap"] = any(text.strip().lower() == "swap-pieces" for text in texts)
-    return game_of({"game": name, "options": options}, make), None
+    return game_of({"game": name, "options": options}, make), None, None
 
 
 def read_size(text: str, default: int) -> tuple[int, int]:

@@ -1,0 +1,139 @@
+"""`azero records run=connect_four out=games.sgf`: self-play and other games as SGF, JSON lines or Parquet."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from azero.cli.arguments import (
+    FolderSettings,
+    load_game,
+    refuse_rest,
+    run_program,
+    split_words,
+    take_group,
+    take_settings,
+)
+from azero.config.schema import Config, UserError, setting
+
+if TYPE_CHECKING:
+    from azero.records.record import Record
+    from azero.report.console import Console
+
+EXAMPLES = """
+run=connect_four
+run=connect_four out=games.sgf cycles=10-20
+run=connect_four out=games.parquet
+from=data/play.jsonl out=played.sgf
+"""
+HELP = {"from=games.sgf": "A file of games to read instead of a run: SGF, JSON lines or Parquet."}
+
+
+@dataclass(frozen=True)
+class RecordsSettings(FolderSettings):
+    """Settings of the program."""
+
+    run: str = setting("", "The run whose games of self-play are read.")
+    cycles: str = setting("", "Its cycles, such as 12 or 10-20. Default: all that it keeps.")
+    out: str = setting("", "File to write: .sgf, .jsonl or .parquet. Default: print a summary.")
+    overwrite: bool = setting(False, "Replace the file if it exists.")
+    game: str = setting("", "With from=: the Python file of your own game, if the games are of it.")
+
+
+def read_cycles(text: str) -> range | None:
+    """Return the cycles of a text such as "12" or "10-20"; None for no text.
+
+    Raises:
+        UserError: it is something else.
+    """
+    if not text:
+        return None
+    first, dash, last = text.partition("-")
+    last = last if dash else first
+    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
+        raise UserError(f"cycles={text} must be a cycle or a range, such as 12 or 10-20.")
+    return range(int(first), int(last) + 1)
+
+
+def games_of_run(asked: RecordsSettings, console: Console) -> tuple[Iterator[Record], int]:
+    """Return the games of the run asked for, and their number.
+
+    Raises:
+        UserError: there is no such run, or it does not keep these cycles.
+    """
+    from azero.games import make_game
+    from azero.records.selfplay import read_selfplay, shards_of
+    from azero.run.run import Run
+
+    run = Run.read(replace(Config(), checkpoints=asked.checkpoints, data=asked.data), asked.run)
+    shards = shards_of(run, read_cycles(asked.cycles))
+    game = make_game(run.state.config["game.name"], **run.state.config["game.options"])
+    return read_selfplay(run, game, shards, console.message), sum(shard.games for shard in shards)
+
+
+def games_asked(words: Sequence[str], console: Console) -> tuple[RecordsSettings, Iterator[Record], int]:
+    """Return what the command line asks for, its games, and about how many they are.
+
+    Raises:
+        UserError: an unknown setting, a value that is not allowed, or games that are not there.
+    """
+    from azero.records.files import about_how_many, read_file, refuse_file
+    from azero.records.record import known_game
+
+    texts = split_words(words)
+    source = texts.pop("from", "")
+    asked, options = take_settings(texts, RecordsSettings), take_group(texts, "game.options")
+    refuse_rest(texts, RecordsSettings, ("from",))
+    if bool(source) == bool(asked.run):
+        raise UserError("Name either a run with run= or a file of games with from=.")
+    if source and asked.cycles:
+        raise UserError("cycles= is for the games of a run.")
+    if asked.out:
+        refuse_file(Path(asked.out), asked.overwrite)
+    if asked.run:
+        games, number = games_of_run(asked, console)
+        return asked, games, number
+    make = known_game(load_game(asked.game, options) if asked.game else None)
+    return asked, read_file(Path(source), make), about_how_many(Path(source))
+
+
+def records_asked(words: Sequence[str]) -> int:
+    """Write or summarize the games that the command line asks for; return the exit status."""
+    from azero.kernels.compiling import CompileNotice
+    from azero.process.ending import raise_interrupts
+    from azero.records.files import open_records
+    from azero.records.summary import Summary
+    from azero.report.console import Console
+
+    console, summaries = Console(), dict[str, Summary]()
+    raise_interrupts()  # so that no temporary file stays
+    with CompileNotice(console.message):
+        asked, games, number = games_asked(words, console)
+        out = Path(asked.out)
+        place = open_records(out, asked.overwrite) if asked.out else nullcontext()
+        with place as write, console.stage("records", 0, 0, number, "games") as progress:
+            for done, record in enumerate(games, 1):
+                if write:
+                    write(record)
+                else:
+                    rules = f"{record.game.name} {record.game.options}"
+                    summaries.setdefault(rules, Summary()).add(record)
+                progress.update(done)
+    if asked.out:
+        print(f"{out}: {out.stat().st_size:,} bytes")
+    else:
+        print("\n\n".join(summary.text() for summary in summaries.values()))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("records", records_asked, RecordsSettings, EXAMPLES, arguments, HELP)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

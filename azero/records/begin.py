@@ -1,0 +1,66 @@
+"""Begin from games in a file: where `azero play` and `azero trace` go on, and the openings of a match."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from azero.cli.arguments import GameSettings, take_game
+from azero.config.schema import UserError
+from azero.games.game import Game
+from azero.records.files import read_file
+from azero.records.record import Record, known_game
+
+
+def take_start(texts: dict[str, str], asked: GameSettings, ply: int | None) -> tuple[Game, list[int] | None]:
+    """Take `game=` or `from=FILE` out of the arguments; return the game, and the moves if a file has them.
+
+    Args:
+        texts: arguments by key.
+        asked: the settings taken from them. `game=mine.py` gives the rules of a file's own game.
+        ply: how many moves of the file's first game are kept; None for all.
+
+    Raises:
+        UserError: as `take_game` and `read_file` say, or the position is the end of the game.
+    """
+    source = texts.pop("from", "")
+    if not source:
+        if ply is not None:
+            raise UserError("ply= needs a game, from=FILE.")
+        return take_game(texts, asked), None
+    own = take_game(texts, asked) if asked.game.endswith(".py") else None
+    record = next(read_file(Path(source), known_game(own)))
+    return record.game, moves_of(record, ply, f"from={source}", "ply")
+
+
+def moves_of(record: Record, ply: int | None, where: str, setting: str) -> list[int]:
+    """Return the first moves of a record's main line, None for all; `where` and `setting` are for messages.
+
+    Raises:
+        UserError: it has fewer, or the game is over after them.
+    """
+    moves = record.path(record.main_line()[-1])
+    if ply is not None and not 0 <= ply <= len(moves):
+        raise UserError(f"{setting}={ply} must be from 0 to {len(moves)}, the moves of the game of {where}.")
+    state = record.game.initial_state()
+    for action in moves[:ply]:
+        state = record.game.step(state, action)
+    if record.game.is_terminal(state):
+        raise UserError(f"{where}: the game is over after its {len(moves)} moves; set {setting}= to fewer.")
+    return moves[:ply]
+
+
+def read_openings(game: Game, path: Path, plies: int | None) -> tuple[list[int], ...]:
+    """Return the different openings of a file of games: their first moves, or all of unfinished games.
+
+    Raises:
+        UserError: as `read_file` and `moves_of` say, or a game is another one.
+    """
+    openings: dict[tuple[int, ...], None] = {}
+    for record in read_file(path, known_game(game)):
+        if (record.game.name, record.game.options) != (game.name, game.options):
+            raise UserError(
+                f"book={path} has a game of {record.game.name} with {record.game.options}, "
+                f"not of {game.name} with {game.options}."
+            )
+        openings[tuple(moves_of(record, plies, f"book={path}", "opening_plies"))] = None
+    return tuple(map(list, openings))
