@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import TextIO
@@ -36,6 +36,8 @@ from azero.players import Player
 from azero.process import seeds
 from azero.process.machine import cores
 from azero.process.signals import Stopped, StopSignal
+from azero.records.begin import read_openings
+from azero.records.files import WRITERS
 from azero.report.console import Console, Progress
 
 EXAMPLES = """
@@ -64,7 +66,11 @@ class ArenaSettings(RunSettings):
     opening_plies: int | None = setting(
         None, "Random plies before each pair of games; auto: only between two deterministic players."
     )
-    book: str = setting("", "File of openings to play instead, one a line, with spaces between moves.")
+    book: str = setting(
+        "",
+        "File of openings to play instead, one a line, with spaces between moves; or of games (.sgf, .jsonl "
+        "or .parquet), of which opening_plies= moves are kept.",
+    )
     workers: int = setting(
         0,
         "Threads that play; 0 or auto: one for each core. The games do not depend on it.",
@@ -277,9 +283,11 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
     plies = asked.opening_plies
     if plies is not None and not 0 <= plies <= game.max_plies:
         raise UserError(f"opening_plies={plies} must be auto or a whole number from 0 to {game.max_plies}.")
-    if plies is not None and asked.book:
-        raise UserError("book= and opening_plies= cannot both be set.")
-    book = read_book(game, Path(asked.book)) if asked.book else ()
+    has_games = Path(asked.book).suffix.lower() in WRITERS
+    if plies is not None and asked.book and not has_games:
+        raise UserError("book= and opening_plies= cannot both be set, except for a book of games.")
+    read = partial(read_openings, plies=plies) if has_games else read_book
+    book = read(game, Path(asked.book)) if asked.book else ()
     arena = Arena(game, specs, asked.games, asked.seed, plies, book, asked.workers or cores(), asked.config)
     _ = arena.never_vary  # refuses a player that cannot play
     return arena, Path(asked.record) if asked.record else None

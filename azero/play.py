@@ -19,7 +19,7 @@ from typing import Any, TextIO, TypeVar
 
 import numpy as np
 
-from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
+from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_settings
 from azero.cli.overrides import conf_files
 from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, UserError, setting
@@ -28,6 +28,7 @@ from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
 from azero.players import Advice, Adviser, Player, Prover, Watched
 from azero.process.ending import raise_interrupts
+from azero.records.begin import take_start
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
 from azero.search.repetition import History
@@ -37,8 +38,10 @@ EXAMPLES = """
 game=connect_four
 game=hex5 opponent.run=hex5 opponent.seconds=2 side=second
 game=othello opponent=alpha_beta opponent.depth=6
+from=game.sgf ply=20
 """
 LABELS = {
+    "from=game.sgf": "A file of games, SGF, JSON lines or Parquet, whose first game you go on with.",
     "opponent=auto": "A player by name; auto: the champion of a run on this board, or uct without one.",
     "opponent.OPTION=VALUE": "Such as opponent.seconds=2, or opponent.run=NAME for the run of the champion.",
     "adviser=auto": "Who gives hints, uct or pv_mcts; auto: the opponent if it is a champion, else uct.",
@@ -50,6 +53,7 @@ class PlaySettings(RunSettings):
     """Settings of the program."""
 
     side: str = setting("first", "Your side.", choices=("first", "second"))
+    ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     record: str = setting("", "File to add the game to, as a JSON line. Default: data/play.jsonl.")
 
 
@@ -78,6 +82,7 @@ class Session:
         show: shows a line that the next one replaces, while a player thinks.
         name: the opponent's, such as "the champion"; "" for that of the player.
         about: more about the opponent, such as " of run hex5 after 20 cycles".
+        begin: moves that were played before.
     """
 
     game: Game
@@ -89,10 +94,11 @@ class Session:
     show: Callable[[str], None] = lambda text: None
     name: str = ""
     about: str = ""
+    begin: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         self.name = self.name or self.opponent.name
-        self.actions: list[int] = []
+        self.actions = list(self.begin)
         self.thought: Advice | None = (
             None  # of the latest search that could be watched, values for the person
         )
@@ -150,7 +156,7 @@ class Session:
     def opponents_move(self, state: np.ndarray, past: History) -> None:
         """Let the opponent move, and show what it thought where that is known."""
         self.thought, self.persons_turn = None, False
-        if not self.actions:
+        if len(self.actions) == len(self.begin):
             self.say(f"\n{self.game.format_state(state)}")
         self.show("thinking …")
         ply, banned = np.array([len(self.actions)]), past.banned(ONLY_GAME, state[None])
@@ -324,19 +330,21 @@ def run_session(
     """
     texts = split_words(words)
     asked = take_settings(texts, PlaySettings)
-    game, config = take_game(texts, asked), asked.config
+    (game, begin), config = take_start(texts, asked, asked.ply), asked.config
     wanted = take_player_spec(texts, "opponent", "auto")
     opponent = choose_opponent(wanted, game, config)
     adviser = take_player_spec(texts, "adviser", "auto")
-    refuse_rest(texts, PlaySettings, ("opponent", "adviser", "opponent.num_simulations"))
+    refuse_rest(texts, PlaySettings, ("from", "opponent", "adviser", "opponent.num_simulations"))
     record = Path(asked.record or Path(config.data) / "play.jsonl")
     player = make_from_spec(opponent, game, config, one_game=True)
     player.new_games(np.array([asked.seed % 2**64], np.uint64))
     advising = choose_adviser(adviser, opponent, game, config)
     name, about = describe(opponent, player, config)
     if wanted.name == "auto" and opponent.name == "uct":
-        name, about = "UCT", limit_text(opponent) + no_champion_text(game, asked.game, words)
-    session = Session(game, player, advising, int(asked.side == "second"), ask, say, show, name, about)
+        named = asked.game if begin is None else game.name
+        name, about = "UCT", limit_text(opponent) + no_champion_text(game, named, words)
+    side = int(asked.side == "second")
+    session = Session(game, player, advising, side, ask, say, show, name, about, begin or ())
     with open_record(record) as file:
         try:
             raise_interrupts()
@@ -346,7 +354,7 @@ def run_session(
             if isinstance(end, KeyboardInterrupt):
                 raise
         finally:
-            if session.actions:
+            if len(session.actions) > len(session.begin):
                 file.write(session.line(str(opponent), asked.seed) + "\n")
                 say(f"The game is in {record}.")
 

@@ -21,7 +21,6 @@ from azero.cli.arguments import (
     refuse_rest,
     run_program,
     split_words,
-    take_game,
     take_settings,
 )
 from azero.config.schema import Config, UserError, setting
@@ -35,8 +34,10 @@ EXAMPLES = """
 out=trace.html
 player=pv_mcts out=trace.html
 game=connect_four moves='4 4' player.num_simulations=50
+from=game.sgf ply=20
 """
 HELP = {
+    "from=game.sgf": "A file of games, SGF, JSON lines or Parquet; the first one's moves are played.",
     "player=uct": "The search: uct, or pv_mcts with a network or without one.",
     "player.OPTION=VALUE": "Of uct: num_simulations=20, exploration=1.4142 or expansion_threshold=1. Of "
     "pv_mcts: run=RUN, num_simulations=20, kind=puct or gumbel, temperature=0 or solver=false (proofs).",
@@ -60,6 +61,7 @@ class TraceSettings(FolderSettings, GameSettings):
         "Moves to play before the search, with spaces between. auto: an example of tic-tac-toe with three "
         "legal moves; none in other games.",
     )
+    ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     out: str = setting("", "File for a page, such as trace.html. Default: print to the terminal.")
 
 
@@ -71,15 +73,20 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     """
     from azero.cli.player_spec import take_player_spec
     from azero.match.openings import read_opening
+    from azero.records.begin import take_start
     from azero.tracing.record import UctSettings, record
 
     texts = split_words(words)
     asked = take_settings(texts, TraceSettings)
-    game, player = take_game(texts, asked), take_player_spec(texts, "player", "uct")
-    refuse_rest(texts, TraceSettings, ["player", "player.num_simulations"])
+    game, actions = take_start(texts, asked, asked.ply)
+    player = take_player_spec(texts, "player", "uct")
+    refuse_rest(texts, TraceSettings, ["from", "player", "player.num_simulations"])
     options = check_player(player.name, player.options)
-    moves = EXAMPLE.get(game.name, "") if asked.moves == AUTO else asked.moves
-    actions, _ = read_opening(game, moves.split(), "moves")
+    if actions is None:
+        moves = EXAMPLE.get(game.name, "") if asked.moves == AUTO else asked.moves
+        actions, _ = read_opening(game, moves.split(), "moves")
+    elif asked.moves != AUTO:
+        raise UserError("from= and moves= cannot both be set.")
     settings: UctSettings | MctsSettings
     if player.name == "uct":
         settings = UctSettings(options["exploration"], options["expansion_threshold"])

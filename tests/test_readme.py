@@ -29,6 +29,7 @@ WITH_COMMANDS = [
             "metrics",
             "players",
             "protocols",
+            "records",
             "studio",
             "trace",
             "training",
@@ -161,6 +162,17 @@ def test_the_python_interface_works(
     picture = trained_run.folder / "board.svg"
     assert picture.read_text().startswith("<svg")
     picture.unlink()  # other tests use the folder too
+
+
+def test_the_records_example_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = blocks("docs/records.md", "python")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "games.sgf").write_text("(;GM[11]SZ[5]RE[W+];B[c3];W[b2])(;GM[11]SZ[5]RE[B+];B[c3];W[b3])")
+    exec(compile(block, "records.md", "exec"), {})
+    assert capsys.readouterr().out.splitlines() == ["('', '') [12, 6] -1.0", "('', '') [12, 11] 1.0"]
+    assert len((tmp_path / "won.jsonl").read_text().splitlines()) == 1
 
 
 def anchors(page: str) -> set[str]:
