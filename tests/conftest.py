@@ -67,7 +67,7 @@ def trained_run(tmp_path_factory: pytest.TempPathFactory, run_program: RunProgra
     with FileLock(shared / "trained.lock"):
         if not output.exists():
             folder.mkdir(exist_ok=True)
-            done = run_program("loop", *TRAINED, "run=trained", folder=folder)
+            done = run_program("loop", *TRAINED, "run=trained", folder=folder, timeout=280)
             assert done.returncode == 0, done.stderr
             output.write_text(done.stdout)
     return TrainedRun(folder, "trained", output.read_text())
