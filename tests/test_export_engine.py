@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from exporting import HashedInference, hashed_code
+from numba import types
 from numpy.testing import assert_allclose
 
-from azero.config.schema import SearchConfig
+from azero.config.schema import SearchConfig, UserError
 from azero.export.kernels import write_considered_visits
+from azero.export.marks import find_mark_bits, write_marks
 from azero.export.module import Module, make_module
-from azero.games import make_game
+from azero.export.webassembly import ENTRY, STACK_TOP, Memory, build
+from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import make
 from azero.search.gumbel import make_gumbel, visit_sequence
@@ -28,13 +34,13 @@ from azero.search.repetition import History
 
 TESTS = Path(__file__).resolve().parent
 ENGINE = TESTS.parent / "azero" / "export" / "static" / "engine.js"
+GUIDE = TESTS.parent / "docs" / "your_own_game.md"
 ONLY_GAME = np.zeros(1, np.int64)
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 PUCT = SearchConfig(solver=True, fpu_mode="parent", fpu=0.2)
 KATAGO = SearchConfig(c_puct_deviation=0.85, forced_simulations=2.0, fpu_mode="explored", fpu=0.2)
 GUMBEL = SearchConfig(kind="gumbel", tree_reuse=False, solver=True, max_considered_actions=8)
-DEFAULTS = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
 SMALL: dict[str, dict[str, Any]] = {
     "connect_four": {"rows": 4, "columns": 5},
     "othello": {"size": 4},
@@ -42,6 +48,16 @@ SMALL: dict[str, dict[str, Any]] = {
     "gomoku": {"rows": 5, "columns": 6, "connect": 4},
     "hex": {"size": 4},
 }
+WITH_BOARD = """
+import sys
+sys.path.insert(0, {tests!r})
+from dataclasses import replace
+from azero.games.kit.board import Board, marks_of_words, numbers
+from games.double_move import make_game as make_bare
+def make_game():
+    board = Board("squares", numbers(3), numbers(3), marks_of_words(3, 3), lambda state, action: action)
+    return replace(make_bare(), name="twice", board=board)
+"""
 
 made: dict[str, Module] = {}
 
@@ -76,10 +92,10 @@ def random_actions(game: Game, rng: np.random.Generator) -> list[int]:
     return actions
 
 
-def digests(game: Game, actions: list[int]) -> list[str]:
-    """Return what tests/wasm_runner.mjs should find in each position of a game."""
+def digest_of(game: Game, actions: list[int]) -> str:
+    """Return what tests/wasm_runner.mjs should find in the positions of a game."""
     assert game.board is not None
-    past, found, state = History(game, 1), list[str](), game.initial_state()
+    past, digest, state = History(game, 1), hashlib.sha256(), game.initial_state()
     for action in [*actions, None]:
         key, repetition_key = (
             np.zeros(words, np.uint64) for words in (game.key_words, game.repetition_words)
@@ -92,15 +108,13 @@ def digests(game: Game, actions: list[int]) -> list[str]:
         cells = [game.board.cell_of(state, each) for each in legal]
         marks = game.board.marks(state).astype(np.int8)
         told = [game.to_play(state), over, int(outcome) if outcome == int(outcome) else outcome, legal, cells]
-        digest = hashlib.sha256()
         for array in (state, key, repetition_key, game.planes(state), marks):
             digest.update(array.tobytes())
         digest.update(json.dumps(told, separators=(",", ":")).encode())
-        found.append(digest.hexdigest())
         if action is not None:
             past.add(ONLY_GAME, state[None])
             state = game.step(state, action)
-    return found
+    return digest.hexdigest()
 
 
 def check_rules(folder: Path, name: str, options: dict[str, Any], games: int, search: SearchConfig) -> None:
@@ -109,7 +123,7 @@ def check_rules(folder: Path, name: str, options: dict[str, Any], games: int, se
     played = [random_actions(game, rng) for _ in range(games)]
     answers = run_in_node(folder, module_of(name, options, search), games=played)
     for actions, answer in zip(played, answers, strict=True):
-        assert answer == digests(game, actions), actions
+        assert answer == digest_of(game, actions), actions
 
 
 def check_search(
@@ -146,9 +160,62 @@ def check_search(
 
 @needs_node
 @pytest.mark.slow
-def test_tictactoe_in_the_page_is_the_same(tmp_path: Path) -> None:
+@pytest.mark.timeout(900)
+def test_tictactoe_is_the_same_in_a_page(tmp_path: Path) -> None:
     check_rules(tmp_path, "tictactoe", {}, 50, PUCT)
     check_search(tmp_path, "tictactoe", {}, PUCT, 20)
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
+    game = make_game("go", size=3)
+    bans = 0
+    for seed in range(10):  # the history forbids moves in the games of the test, which would not test it else
+        state, past = game.initial_state(), History(game, 1)
+        for action in random_actions(game, np.random.default_rng(seed)):
+            bans += int((game.legal_mask(state) & ~past.legal_mask(0, state)).any())
+            past.add(ONLY_GAME, state[None])
+            state = game.step(state, action)
+    assert bans > 10
+    check_rules(tmp_path, "go", {"size": 3}, 50, GUMBEL)
+    check_search(tmp_path, "go", {"size": 3}, GUMBEL, 20)
+
+
+@needs_node
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("size", ["default", "small"])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_thousand_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, size: str) -> None:
+    options = SMALL.get(name, {}) if size == "small" else {}
+    for search in (GUMBEL, KATAGO):
+        check_search(tmp_path, name, options, search, 10)
+    check_rules(tmp_path, name, options, 1000, KATAGO)
+
+
+@needs_node
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
+    squava = tmp_path / "squava.py"
+    squava.write_text(
+        "\n".join(re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL))
+    )
+    twice = tmp_path / "twice.py"  # players move twice in a row
+    twice.write_text(WITH_BOARD.format(tests=str(TESTS)))
+    for name in (str(squava), str(twice), str(TESTS / "games" / "all_stones.py")):
+        check_rules(tmp_path, name, {}, 1000, PUCT)
+        check_search(tmp_path, name, {}, PUCT, 10)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_two_builds_give_the_same_bytes() -> None:
+    code = hashed_code(make_game("tictactoe"))
+    one, other = (make_module("tictactoe", {}, PUCT, code) for _ in range(2))
+    assert one == other
 
 
 def test_sequential_halving_is_the_same() -> None:
@@ -159,3 +226,57 @@ def test_sequential_halving_is_the_same() -> None:
         for considered in range(21):
             expected = visit_sequence(considered, simulations)
             assert gumbel.considered_visits[0, considered, :simulations].tolist() == expected
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, str(TESTS / "games" / "all_stones.py")])
+def test_marks_are_found_in_the_bits_of_states(name: str) -> None:
+    game = make_game(name, **SMALL.get(name, {}))
+    assert game.board is not None
+    mark_bits, marks = find_mark_bits(game), np.zeros(game.board.marks(game.initial_state()).size, np.int8)
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        state = game.initial_state()
+        for action in [*random_actions(game, rng), None]:
+            write_marks(state, game.to_play(state), mark_bits, marks)
+            assert marks.tolist() == game.board.marks(state).ravel().tolist()
+            if action is not None:
+                state = game.step(state, action)
+
+
+def test_a_game_that_cannot_be_exported_is_refused() -> None:
+    game = make_game("tictactoe")
+    code = hashed_code(game)
+    with pytest.raises(UserError, match=r"^openspiel:breakthrough cannot be exported: OpenSpiel's rules"):
+        make_module("openspiel:breakthrough", {}, PUCT, code)
+    with pytest.raises(UserError, match=r"^double_move cannot be exported: its Game has no board"):
+        make_module(str(TESTS / "games" / "double_move.py"), {}, PUCT, code)
+    assert game.board is not None
+    for change, message in (
+        ({"marks": lambda state: np.full((3, 3), state.sum() % 3)}, "there is a cell where none fit"),
+        ({"cell_of": lambda _state, action: 8 - action}, "a page would show pieces or moves otherwise"),
+    ):
+        with pytest.raises(UserError, match=message):
+            find_mark_bits(replace(game, board=replace(game.board, **change)))
+
+
+def test_code_that_a_page_cannot_run_is_refused() -> None:
+    start = f'define double @{ENTRY}f(double %x) "wasm-export-name"="f" {{ '
+    calls = "declare double @erf(double) " + start + "%y = call double @erf(double %x) ret double %y }"
+    with pytest.raises(UserError, match=r"^the rules or the search call erf, which a page does not have"):
+        build([calls], Memory())
+    table = "@table = global [250000 x double] zeroinitializer " + start
+    reads = table + "%i = fptoui double %x to i32 %p = getelementptr double, ptr @table, i32 %i "
+    with pytest.raises(UserError, match=r"^the rules have 2,000,\d+ bytes of tables"):
+        build([reads + "store double %x, ptr %p %y = load double, ptr @table ret double %y }"], Memory())
+
+
+def test_memory_gives_arrays_places() -> None:
+    memory = Memory()
+    zeros, ones = np.zeros(3), np.ones((2, 3), np.int16)
+    assert memory.address(zeros) == memory.address(zeros) == STACK_TOP
+    assert memory.size == STACK_TOP + 32  # 24 bytes, up to a multiple of 16
+    operands = list(memory.operands(numba.typeof(ones), ones))
+    assert operands[2:5] == ["i64 6", "i64 2", "ptr @data2"]
+    assert operands[5:] == ["i64 2", "i64 3", "i64 6", "i64 2"]  # shape and strides
+    assert memory.definitions == '@data2 = global [12 x i8] c"' + "\\01\\00" * 6 + '", align 16\n'
+    assert list(memory.operands(types.float64, -2.0)) == ["double 0xC000000000000000"]

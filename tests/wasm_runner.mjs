@@ -13,26 +13,24 @@ const layout = JSON.parse(readFileSync(path.join(folder, "layout.json"), "utf8")
 const job = JSON.parse(readFileSync(0, "utf8"));
 const engine = await makeEngine(readFileSync(path.join(folder, "module.wasm")), layout, job.weights);
 
-// A digest of each position of a game: what the rules say of it, and what the page shows.
-function digests(actions) {
+// Return a digest of all positions of a game: what the rules say of them, and what a page shows.
+function digest(actions) {
+  const hash = createHash("sha256");
+  const addPosition = () => {
+    const { state, key, repetition_key, planes } = engine.arrays;
+    const { marks, toPlay, terminal, outcome, legal, cells } = engine.position();
+    engine.evaluate();
+    for (const array of [state, key, repetition_key, planes, marks]) {
+      hash.update(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
+    }
+    hash.update(JSON.stringify([toPlay, terminal, outcome, legal, legal.map((action) => cells[action])]));
+  };
   engine.reset();
-  const found = [describe()];
+  addPosition();
   for (const action of actions) {
     engine.play(action);
-    found.push(describe());
+    addPosition();
   }
-  return found;
-}
-
-function describe() {
-  const { state, key, repetition_key, planes } = engine.arrays;
-  const { marks, toPlay, terminal, outcome, legal, cells } = engine.position();
-  engine.evaluate();
-  const hash = createHash("sha256");
-  for (const array of [state, key, repetition_key, planes, marks]) {
-    hash.update(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
-  }
-  hash.update(JSON.stringify([toPlay, terminal, outcome, legal, legal.map((action) => cells[action])]));
   return hash.digest("hex");
 }
 
@@ -47,4 +45,4 @@ function search(actions) {
 }
 
 const numbers = (content) => (content.length === undefined ? content : Array.from(content));
-console.log(JSON.stringify(job.games.map(job.algorithm ? search : digests)));
+console.log(JSON.stringify(job.games.map(job.algorithm ? search : digest)));

@@ -168,22 +168,23 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         softmax_over_legal(logits, legal, policy)
 
     @entry
-    def begin(tree, state, banned, budget, simulations):
+    def begin(tree, state, banned, scratch, budget, simulations):
         """Begin a search of the position on the board, which `look` has seen, with an empty tree."""
         reset(rules, tree, 0, state)
+        scratch.banned[:] = banned
         tree.searches[0].fast = False
         # with banned moves the root alone is expanded first, as in `Searches.begin`
         tree.searches[0].simulations_left = 0 if banned.any() else simulations
         budget[0] = simulations
 
     @entry
-    def receive(tree, logits, value, banned, budget, scratch):
+    def receive(tree, logits, value, scratch, budget):
         """Give the waiting leaf its evaluation. Return whether simulations are left to do, or DEAD_END."""
         at_root = tree.searches[0].leaf == ROOT
         if not receive_answer(rules, tree, 0, logits, value[0], scratch.legal, scratch.prior):
             return DEAD_END
-        if at_root and banned.any():
-            ban(tree, 0, banned)
+        if at_root and scratch.banned.any():
+            ban(tree, 0, scratch.banned)
             tree.searches[0].simulations_left = budget[0]
         return int(tree.searches[0].simulations_left > 0)
 

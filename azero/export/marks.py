@@ -17,7 +17,7 @@ from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, NO_CELL, SECOND, Board
 from azero.kernels.compiled import kernel
 
-POSITIONS = 20_000  # in which the bits are sought, at least
+POSITIONS = 5_000  # in which the bits are sought, at least
 CHECKED = 500  # positions of other games in which all marks and cells must be right
 
 
@@ -65,9 +65,7 @@ def find_mark_bits(game: Game) -> np.ndarray:
         UserError: the game has no board, or its marks are not such bits.
     """
     if game.board is None:
-        raise UserError(
-            f"{game.name} has no board to draw; give its Game a board (azero/games/kit/board.py)."
-        )
+        raise UserError(f"{game.name} cannot be exported: its Game has no board for a page to draw.")
     states, marks = sample(game, game.board, POSITIONS, seed=1)
     to_play = np.array([game.to_play(state) for state in states])
     mark_bits = np.full((2, marks.shape[1], 2, 2), 64 * game.state_words, np.int16)
@@ -123,8 +121,7 @@ def check(game: Game, board: Board, mark_bits: np.ndarray) -> None:
             cells.append(placed_cell(before, after, (FIRST, SECOND)[player]))
         if (before != right).any() or cells != [board.cell_of(state, action) for action in found]:
             raise UserError(
-                f"{game.name} cannot be exported: a page would not show pieces or moves as its board does, "
-                f"for example in this position:\n{game.format_state(state)}"
+                f"{game.name} cannot be exported: a page would show pieces or moves otherwise than its board."
             )
 
 
