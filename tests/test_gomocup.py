@@ -177,11 +177,14 @@ def test_too_much_memory_is_said_once() -> None:
 
 def test_lines_that_come_during_a_search_are_obeyed_in_their_order() -> None:
     gomocup, _ = brain(b"INFO timeout_turn 7\nTURN 1,1\nINFO timeout_turn 9\nEND\n")
-    while gomocup.lines.lines.qsize() != 5:  # all lines and the end of the input
+    while gomocup.ahead.lines.lines.qsize() != 5:  # all lines and the end of the input
         pass
-    assert gomocup.stopping()  # because of END
+    assert not gomocup.stopping()  # TURN waits until the search has ended
     assert gomocup.limits == {"timeout_turn": 7}
-    assert list(gomocup.unread) == ["TURN 1,1", "INFO timeout_turn 9", "END", None]
+    assert list(gomocup.ahead.unread) == ["TURN 1,1", "INFO timeout_turn 9", "END", None]
+    gomocup.ahead.unread.popleft()
+    assert gomocup.stopping()  # because of END
+    assert gomocup.limits == {"timeout_turn": 9}
 
 
 def test_only_gomoku_with_five_in_a_row_is_played() -> None:

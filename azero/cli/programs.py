@@ -31,6 +31,7 @@ PROGRAMS = {
     "trace": "Watch a tree search step by step.",
     "analysis": "Answer KataGo's JSON analysis queries, for every game.",
     "gomocup": "Play Gomoku for Gomocup, Piskvork and their like.",
+    "nboard": "Play and analyse Othello under NBoard.",
     "oracle": "Make positions with exact scores, to measure champions.",
 }
 ANSWERED = ("--help", "--version")  # by every program

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import resource
-from collections import deque
 from collections.abc import Callable
 
 import azero
@@ -16,6 +15,7 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.lines import Lines, TooLong
+from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
 
 OWN, OTHER = 1, 2  # stones of BOARD
@@ -45,8 +45,7 @@ class Gomocup:
             lines: the manager's.
             write: receives the answers.
         """
-        self.make_thinker, self.lines, self.write = make_thinker, lines, write
-        self.unread: deque[str | None] = deque()  # lines that came during a search
+        self.make_thinker, self.ahead, self.write = make_thinker, LookAhead(lines), write
         self.limits: dict[str, int] = {}
         self.thinker: Thinker | None = None
         self.playing: GameInProgress | None = None
@@ -65,7 +64,7 @@ class Gomocup:
             "ABOUT": self.about,
             "INFO": self.note,
         }
-        while (line := self.next_line()) is not None:
+        while (line := self.ahead.read()) is not None:
             name, _, rest = line.strip().partition(" ")
             name = name.upper()
             if name == "END":
@@ -80,20 +79,14 @@ class Gomocup:
             elif name and name not in STOPS:
                 self.write(f"UNKNOWN command {printable(name)}")
 
-    def next_line(self) -> str | None:
-        """Return the next line; None at the end of the input."""
-        return self.unread.popleft() if self.unread else self.lines.read()
-
     def stopping(self) -> bool:
         """Return whether the search should end now; obey INFO if it is what comes next."""
-        while self.lines.waiting() and None not in self.unread:
-            line = self.lines.read()
-            if not self.unread and line is not None and line.strip().upper().startswith("INFO "):
-                self.note(line.strip()[5:])
-            else:
-                self.unread.append(line)
-        stops = any(line is not None and line.strip().upper() in STOPS for line in self.unread)
-        return stops or self.lines.stopping()
+        unread = self.ahead.look()
+        while unread and unread[0] is not None and unread[0].strip().upper().startswith("INFO "):
+            self.note(unread[0].strip()[5:])
+            unread.popleft()
+        stops = bool(unread) and (unread[0] or "").strip().upper() in STOPS
+        return stops or self.ahead.lines.stopping()
 
     # Commands
 
@@ -217,7 +210,7 @@ class Gomocup:
     def rows(self) -> list[str]:
         """Return the lines up to DONE."""
         found = list[str]()
-        while (line := self.next_line()) is not None and line.strip().upper() != "DONE":
+        while (line := self.ahead.read()) is not None and line.strip().upper() != "DONE":
             found += [line] if line.strip() else []
         return found
 

@@ -1,0 +1,51 @@
+"""`azero nboard run=othello8`: an engine for NBoard, the window for Othello.
+
+It speaks NBoard's protocol on the standard input and output, see `docs/protocols.md`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.process.ending import end_now
+from azero.protocols.engine import LABELS, EngineSettings, take_engine
+
+EXAMPLES = """
+run=othello8 player.seconds=2
+player=uct player.num_simulations=5000
+"""
+
+
+def serve_asked(words: Sequence[str]) -> int:
+    """Serve the window at the standard input; return the exit status."""
+    texts = split_words(words)
+    asked = take_settings(texts, EngineSettings)
+    game, spec = take_engine(texts, asked, default="othello")
+    refuse_rest(texts, EngineSettings, ["player"])
+
+    from azero.protocols.lines import Lines, take_over_output
+    from azero.protocols.nboard import NBoard, check_othello
+    from azero.protocols.thinking import Thinker
+
+    check_othello(game)
+    thinker = Thinker(spec, game, asked.config, asked.seed)
+    client = take_over_output()
+
+    def write(answer: str) -> None:
+        client.write(answer.encode() + b"\n")
+        client.flush()
+
+    thinker.warm_up()
+    NBoard(thinker, Lines(sys.stdin.buffer), write).serve()
+    end_now(0)  # at once, while a thread still waits for input
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("nboard", serve_asked, EngineSettings, EXAMPLES, arguments, LABELS)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
