@@ -44,7 +44,7 @@ GUMBEL = SearchConfig(kind="gumbel", tree_reuse=False, solver=True, max_consider
 SMALL: dict[str, dict[str, Any]] = {
     "connect_four": {"rows": 4, "columns": 5},
     "othello": {"size": 4},
-    "go": {"size": 3},
+    "go": {"size": 3, "max_plies": 60},
     "gomoku": {"rows": 5, "columns": 6, "connect": 4},
     "hex": {"size": 4},
 }
@@ -83,13 +83,26 @@ def run_in_node(folder: Path, module: Module, **job: Any) -> list[Any]:
 
 
 def random_actions(game: Game, rng: np.random.Generator) -> list[int]:
-    """Return the actions of a random game, by rules and history."""
+    """Return the actions of a random game, by rules and history. In Go passes are rare, so games are long."""
     state, past, actions = game.initial_state(), History(game, 1), list[int]()
     while not game.is_terminal(state):
-        actions.append(int(rng.choice(np.flatnonzero(past.legal_mask(0, state)))))
+        legal = np.flatnonzero(past.legal_mask(0, state))
+        seldom = game.name == "go" and len(legal) > 1 and rng.random() < 0.95
+        actions.append(int(rng.choice(legal[:-1] if seldom else legal)))
         past.add(ONLY_GAME, state[None])
         state = game.step(state, actions[-1])
     return actions
+
+
+def forbidden(game: Game, actions: list[int]) -> list[int]:
+    """Return the plies of a game at which its history forbids a move."""
+    past, plies, state = History(game, 1), list[int](), game.initial_state()
+    for ply, action in enumerate(actions):
+        if (game.legal_mask(state) & ~past.legal_mask(0, state)).any():
+            plies.append(ply)
+        past.add(ONLY_GAME, state[None])
+        state = game.step(state, action)
+    return plies
 
 
 def digest_of(game: Game, actions: list[int]) -> str:
@@ -126,21 +139,18 @@ def check_rules(folder: Path, name: str, options: dict[str, Any], games: int, se
         assert answer == digest_of(game, actions), actions
 
 
+def some_positions(game: Game, count: int) -> list[list[int]]:
+    """Return the actions before positions in random games."""
+    rng = np.random.default_rng(2)
+    played = [random_actions(game, rng) for _ in range(count)]
+    return [actions[: int(rng.integers(len(actions)))] for actions in played]
+
+
 def check_search(
-    folder: Path,
-    name: str,
-    options: dict[str, Any],
-    search: SearchConfig,
-    positions: int,
-    simulations: int = 200,
+    folder: Path, name: str, options: dict[str, Any], search: SearchConfig, begun: list[list[int]]
 ) -> None:
-    """Check that searches equal the native ones, from positions of random games with their histories."""
-    game, rng = make_game(name, **options), np.random.default_rng(2)
-    module = module_of(name, options, search)
-    begun = list[list[int]]()
-    while len(begun) < positions:
-        actions = random_actions(game, rng)
-        begun.append(actions[: int(rng.integers(len(actions)))])
+    """Check that searches of positions, given by the actions before them, equal the native ones."""
+    game, module, simulations = make_game(name, **options), module_of(name, options, search), 200
     for kind in module.layout["algorithms"]:
         job = {"algorithm": kind, "simulations": simulations, "games": begun}
         answers = run_in_node(folder, module, **job, slice=7)
@@ -163,24 +173,20 @@ def check_search(
 @pytest.mark.timeout(900)
 def test_tictactoe_is_the_same_in_a_page(tmp_path: Path) -> None:
     check_rules(tmp_path, "tictactoe", {}, 50, PUCT)
-    check_search(tmp_path, "tictactoe", {}, PUCT, 20)
+    check_search(tmp_path, "tictactoe", {}, PUCT, some_positions(make_game("tictactoe"), 20))
 
 
 @needs_node
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
-    game = make_game("go", size=3)
-    bans = 0
-    for seed in range(10):  # the history forbids moves in the games of the test, which would not test it else
-        state, past = game.initial_state(), History(game, 1)
-        for action in random_actions(game, np.random.default_rng(seed)):
-            bans += int((game.legal_mask(state) & ~past.legal_mask(0, state)).any())
-            past.add(ONLY_GAME, state[None])
-            state = game.step(state, action)
-    assert bans > 10
-    check_rules(tmp_path, "go", {"size": 3}, 50, GUMBEL)
-    check_search(tmp_path, "go", {"size": 3}, GUMBEL, 20)
+    options = {"size": 3, "max_plies": 60}
+    game, rng = make_game("go", **options), np.random.default_rng(1)
+    played = [random_actions(game, rng) for _ in range(20)]
+    forbidding = [actions[:ply] for actions in played for ply in forbidden(game, actions)]
+    assert len(forbidding) > 10
+    check_rules(tmp_path, "go", options, 50, GUMBEL)
+    check_search(tmp_path, "go", options, GUMBEL, forbidding + some_positions(game, 5))
 
 
 @needs_node
@@ -191,7 +197,7 @@ def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
 def test_a_thousand_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, size: str) -> None:
     options = SMALL.get(name, {}) if size == "small" else {}
     for search in (GUMBEL, KATAGO):
-        check_search(tmp_path, name, options, search, 10)
+        check_search(tmp_path, name, options, search, some_positions(make_game(name, **options), 10))
     check_rules(tmp_path, name, options, 1000, KATAGO)
 
 
@@ -207,7 +213,7 @@ def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
     twice.write_text(WITH_BOARD.format(tests=str(TESTS)))
     for name in (str(squava), str(twice), str(TESTS / "games" / "all_stones.py")):
         check_rules(tmp_path, name, {}, 1000, PUCT)
-        check_search(tmp_path, name, {}, PUCT, 10)
+        check_search(tmp_path, name, {}, PUCT, some_positions(make_game(name), 10))
 
 
 @pytest.mark.long

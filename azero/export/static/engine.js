@@ -24,10 +24,9 @@ function environment(module, memory, stack) {
   return env;
 }
 
-// Return the engine of a module from azero/export/module.py, with its layout and its weights.
+// Return the engine of a module, with the layout that azero/export/module.py gives it, and its weights.
 //
-// begin(algorithm, simulations) starts a search of the position on the board. Moving on the board does not disturb
-// it, but `evaluate` may only be called between calls of `grow`, as any call.
+// A search goes on where it was begun, also when moves are played on the board meanwhile.
 export async function makeEngine(wasmBytes, layout, weights) {
   const memory = new WebAssembly.Memory({ initial: Math.ceil(layout.bytes / WASM_PAGE) });
   const module = await WebAssembly.compile(wasmBytes);
@@ -43,7 +42,7 @@ export async function makeEngine(wasmBytes, layout, weights) {
   const engine = {
     arrays: at, // of the module, by name; they change with every call
 
-    // Put the initial position on the board.
+    // Put the initial position on the board and forget the game.
     reset() {
       calls.restart();
       calls.look();
