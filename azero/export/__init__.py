@@ -1,5 +1,5 @@
 """A champion for elsewhere: one HTML file that plays, ONNX, TorchScript.
 
 For others: nothing.
-Imports: config, run, games.kit, games, kernels, network, search, players.
+Imports: config, run, games.kit, games, kernels, report, network, search, players, champion, truth, cli, page.
 """

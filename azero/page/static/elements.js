@@ -85,7 +85,7 @@ export function makeGauge() {
     element.classList.toggle("unknown", value == null);
     fill.style.setProperty("--share", 0.5 + 0.5 * (value ?? 0));
     element.setAttribute("aria-valuenow", Math.round(50 + 50 * (value ?? 0)));
-    element.title = value == null ? "Not known yet. Switch the analysis on."
+    element.title = value == null ? "The value is not known yet."
       : `${percent(value)} for the first player`;
   } };
 }

@@ -1,0 +1,104 @@
+"""`azero export run=connect_four out=connect_four.html`: a champion as a file for elsewhere.
+
+A page plays by itself; ONNX and TorchScript are the network alone, for other programs. Heavy modules are
+imported where they are needed, so that `--help` is fast.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from azero.cli.arguments import AUTO, FolderSettings, refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import Config, UserError, setting
+
+EXAMPLES = """run=connect_four
+run=connect_four out=small.html weights=int8
+run=connect_four out=connect_four.onnx
+"""
+ENDINGS = {"html": ".html", "onnx": ".onnx", "torchscript": ".pt"}
+WEIGHTS = ("fp16", "int8", "fp32")
+
+
+@dataclass(frozen=True)
+class ExportSettings(FolderSettings):
+    """Settings of the program."""
+
+    run: str = setting("", "The run whose champion is exported.")
+    out: str = setting("", "The file: .html, .onnx or .pt. Default: a page with the name of the run.")
+    format: str = setting(AUTO, "What to write; auto: by the file's ending.", choices=(AUTO, *ENDINGS))
+    weights: str = setting("fp16", "Numbers of the page's network.", choices=WEIGHTS)
+    overwrite: bool = setting(False, "Replace the file if it exists.")
+
+
+def choose_file(asked: ExportSettings) -> tuple[Path, str]:
+    """Return the file to write and its format.
+
+    Raises:
+        UserError: the ending says no format, the file exists, or its folder is missing.
+    """
+    kind = "html" if asked.format == AUTO and not asked.out else asked.format
+    out = Path(asked.out or f"{asked.run}{ENDINGS[kind]}")
+    if kind == AUTO:
+        known = {ending: kind for kind, ending in ENDINGS.items()}
+        if out.suffix.lower() not in known:
+            raise UserError(f"out={out} must end in {', '.join(known)}, or set format=.")
+        kind = known[out.suffix.lower()]
+    if kind != "html" and asked.weights != "fp16":
+        raise UserError(f"weights={asked.weights} is for a page; {kind} keeps the network's own numbers.")
+    if not out.parent.is_dir():
+        raise UserError(f"out={out} cannot be written: there is no folder {out.parent}.")
+    if out.is_dir():
+        raise UserError(f"out={out} is a folder; name a file.")
+    if out.exists() and not asked.overwrite:
+        raise UserError(f"out={out} is there already; name a new file, or set overwrite=true.")
+    return out, kind
+
+
+def export(asked: ExportSettings) -> str:
+    """Write the file; return what to say of it.
+
+    Raises:
+        UserError: there is no such run, it cannot be exported, or the file cannot be written.
+    """
+    if not asked.run:
+        raise UserError("run= is missing; azero runs lists the runs, and run=NAME names one.")
+    from azero.run.run import Run
+
+    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
+    run = Run.read(config, asked.run)
+    out, kind = choose_file(asked)
+    from azero.export.exported import facts, read_exported, write_page  # here, because it imports torch
+
+    champion = read_exported(config, run)
+    if kind == "html":
+        said = write_page(champion, asked.weights, out)
+        said += f"\nOpen it in any browser: {out.resolve().as_uri()}"
+    else:
+        from azero.export.onnx import write_onnx
+        from azero.export.torchscript import write_torchscript
+
+        write = write_onnx if kind == "onnx" else write_torchscript
+        write(champion.network, champion.game, facts(champion), out)
+        said = "The README in its metadata says what goes in and what comes out."
+    return f"{out}: {out.stat().st_size / 1e6:.2f} MB\n{said}"
+
+
+def export_asked(words: Sequence[str]) -> int:
+    """Write what the words of the command line ask for; return the exit status."""
+    texts = split_words(words)
+    asked = take_settings(texts, ExportSettings)
+    refuse_rest(texts, ExportSettings)
+    print(export(asked))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the program; return the exit status."""
+    return run_program("export", export_asked, ExportSettings, EXAMPLES, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,245 @@
+// The page of an exported champion: the board, who plays, how strongly, and what the network thinks.
+
+import { button, el, makeGauge, percent, slider, toast } from "./elements.js";
+import { actionsOfCells, makeBoard } from "./board.js";
+
+const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15,
+  253, 98, 11]; // the smallest module with a vector
+const TOO_OLD = "This browser cannot run the page. It needs WebAssembly with SIMD and Web Workers, as Chrome, " +
+  "Edge, Firefox and Safari have them since 2024.";
+const SIMULATIONS = [1, 10, 30, 100, 400, 1000, 3000];
+const SECONDS = [1, 3, 10];
+const HINT = 400; // simulations
+const ANALYSIS = 10000; // simulations
+const PAUSE = 300; // milliseconds from a move to the answer, so that the eye sees both
+const LEAST_SHARE = 0.01; // of the visits or the policy, for a number on the board
+const BOTH = 2; // as `you`: a person plays both sides
+const SIDES = ["first", "second", "both"];
+const VIEWS = ["nothing", "network", "search"];
+const PEOPLE = ["The first player", "The second player"];
+
+const textOf = (id) => document.getElementById(id).textContent;
+const short = (count) => count < 1000 ? count : `${(count / 1000).toFixed(count < 10000 ? 1 : 0)}k`;
+
+/** Return the worker, with the engine on its way. */
+function startWorker({ layout, packing, width }) {
+  const source = new Blob([textOf("worker")], { type: "text/javascript" });
+  const worker = new Worker(URL.createObjectURL(source));
+  worker.postMessage({ wasm: textOf("wasm"), weights: textOf("weights"), layout, packing, width });
+  return worker;
+}
+
+/** Return radio buttons in a row; onChange(value). `show(value)` checks one. */
+function choice(name, values, onChange) {
+  const inputs = values.map((value) => el("input", { type: "radio", name, onchange: () => onChange(value) }));
+  const element = el("fieldset", { class: "choice" }, el("legend", {}, name),
+    values.map((value, i) => el("label", {}, inputs[i], el("span", {}, value))));
+  return { element, show(value) { inputs[values.indexOf(value)].checked = true; } };
+}
+
+function start(main, about) {
+  const { board: described, layout, title } = about;
+  const { actions: names, algorithms: [own], simulations, mostSimulations } = layout;
+  const anytime = layout.algorithms.at(-1); // can end at any time
+  const words = names.some((name) => name.includes(".")) ? names.map((_, action) => String(action)) : names;
+  const worker = startWorker(about);
+  const levels = [...new Set([...SIMULATIONS, simulations])].sort((a, b) => a - b).map(String)
+    .concat(SECONDS.map((seconds) => `${seconds}s`));
+  let moves = [], you = 0, level = String(simulations), view = VIEWS[0];
+  let id = 0, position = null, network = null, found = null, hinting = false, waiting = true, asked = 0;
+
+  // ---- what is on the page ----
+  const holder = el("div", { class: "holder" }), gauge = makeGauge();
+  const seats = [0, 1].map((player) => {
+    const name = el("strong"), note = el("small");
+    const strip = el("div", { class: "side" }, el("i", { class: `dot ${player ? "second" : "first"}` }),
+      el("span", { class: "who" }, name, note), el("i", { class: "thinking", "aria-hidden": "true" }));
+    return { name, note, strip };
+  });
+  const message = el("p", { class: "message", "aria-live": "polite" }, "Setting up the board …");
+  const opinion = el("p", { class: "quiet opinion" });
+  const others = el("div", { class: "others" }), list = el("ol", { class: "moves" });
+  const undo = button("Take back", "undo", takeBack, { text: "Take back" });
+  const hint = button("Hint", "hint", askHint, { text: "Hint" });
+  const fresh = button("New game", "plus", () => go([]), { text: "New game", class: "primary" });
+  const sayLevel = (text) => `${parseInt(text, 10).toLocaleString("en")} ` +
+    `${text.endsWith("s") ? "second" : "simulation"}${parseInt(text, 10) === 1 ? "" : "s"}`;
+  const strength = slider("Strength", levels, level, sayLevel, (value) => { level = value; go(moves); });
+  const sides = choice("You play", SIDES, (side) => { you = SIDES.indexOf(side); go(moves); });
+  const views = choice("Show", VIEWS, (value) => { view = value; go(moves); });
+  main.replaceChildren(
+    el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
+    el("aside", { class: "panel" },
+      el("header", {}, el("h1", {}, title),
+        el("p", { class: "quiet" }, "azero taught itself this game from the rules.")),
+      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, others,
+        el("div", { class: "controls" }, fresh, undo, hint)),
+      el("section", { class: "card settings" }, sides.element, strength, views.element, opinion),
+      el("section", { class: "card played" }, el("h2", {}, "Moves"), list),
+      el("details", { class: "card about" }, el("summary", {}, "About this player"),
+        el("dl", {}, about.facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
+        el("p", { class: "quiet" }, "This page is one file. It needs no network and sends nothing. " +
+          "Its address holds the game: keep it, share it or reload it."))));
+  document.body.dataset.stones = described.kind === "crossings" ? "classic" : "colour";
+  const board = makeBoard(holder, described, { label: `${title}, board`,
+    onMove: (action) => ready() && yours() ? go([...moves, action]) : refuse(), onIllegal: refuse });
+
+  // ---- what happens ----
+  const ready = () => position !== null && !waiting;
+  const yours = () => you === BOTH || position.toPlay === you;
+  const lastTurn = () => position.movers.slice(0, -1).findLastIndex((mover) => you === BOTH || mover === you);
+  const budget = () => level.endsWith("s")
+    ? { kind: anytime, simulations: mostSimulations, seconds: parseInt(level, 10) }
+    : { kind: own, simulations: Number(level) };
+
+  function refuse() {
+    if (!ready()) return;
+    toast(position.terminal ? "The game is over." : yours() ? "That move is not legal." : "It is azero's turn.");
+  }
+
+  /** Ask the worker for a position, and for a search of it. */
+  function ask(thinking) {
+    worker.postMessage({ id: ++id, moves, search: thinking });
+    asked = performance.now();
+  }
+
+  /** Put a game on the board: the actions from the start. */
+  function go(played) {
+    [moves, found, hinting, waiting] = [played, null, false, true];
+    ask(null);
+  }
+
+  function takeBack() {
+    if (!ready()) return;
+    go(moves.slice(0, lastTurn()));
+  }
+
+  function askHint() {
+    if (!ready()) return undefined;
+    if (found) return showHint();
+    hinting = true;
+    return ask({ kind: own, simulations: HINT });
+  }
+
+  function showHint() {
+    hinting = false;
+    const { best, values } = found;
+    toast(`Hint: ${names[best]}${Number.isNaN(values[best]) ? "" : `, ${percent(values[best])} for you`}.`);
+    const cell = position.cells[best];
+    board.ghosts(cell < 0 ? [] : [cell], position.toPlay);
+  }
+
+  /** A position: show it, then let azero move, or look on. */
+  function arrive(answer) {
+    ({ position, network } = answer);
+    waiting = false;
+    moves = moves.slice(0, position.movers.length - 1); // those of an address may not be legal
+    show();
+    writeAddress();
+    if (position.terminal) return;
+    if (!yours()) ask(budget());
+    else if (view === "search") ask({ kind: anytime, simulations: Math.min(ANALYSIS, mostSimulations) });
+  }
+
+  function fail(why) {
+    message.textContent = `The player could not ${position ? "go on" : "start; the file may be damaged"} (${why}).`;
+  }
+
+  function receive({ data }) {
+    if (data.failed) return fail(data.failed);
+    if (data.ready) return readAddress();
+    if (data.id !== id) return undefined;
+    if (data.position) return arrive(data);
+    found = data.search;
+    showOpinion();
+    if (!data.done) return undefined;
+    if (hinting) return showHint();
+    if (yours()) return undefined;
+    const wait = Math.max(0, PAUSE - (performance.now() - asked));
+    return setTimeout(() => id === data.id && go([...moves, found.best]), wait);
+  }
+
+  // ---- what is shown ----
+  function show() {
+    const legal = [...position.legal].map((action) =>
+      ({ action, move: names[action], cell: position.cells[action] < 0 ? null : position.cells[action] }));
+    const last = position.last >= 0 && position.marks[position.last] ? position.last : null;
+    const playable = position.terminal ? [] : legal;
+    board.show({ marks: [...position.marks], moves: playable, to_play: position.toPlay, last },
+      !position.terminal && yours());
+    const onBoard = new Set(actionsOfCells(described, playable).values());
+    const rest = playable.filter(({ action }) => yours() && !onBoard.has(action));
+    others.replaceChildren(...rest.map(({ action, move }) =>
+      el("button", { type: "button", onclick: () => ready() && go([...moves, action]) }, move)));
+    const winner = position.terminal && position.outcome ? (position.outcome > 0 ? 0 : 1) : null;
+    seats.forEach(({ name, note, strip }, player) => {
+      const person = you === BOTH || player === you;
+      name.textContent = you === BOTH ? PEOPLE[player] : person ? "You" : "azero";
+      note.textContent = [described.goals[player], !person && sayLevel(level)].filter(Boolean).join(" · ");
+      strip.classList.toggle("to-move", !position.terminal && position.toPlay === player);
+      strip.classList.toggle("busy", !position.terminal && position.toPlay === player && !yours());
+      strip.classList.toggle("winner", winner === player);
+    });
+    message.textContent = position.terminal
+      ? winner === null ? "A draw." : winner === you ? "You win." : `${seats[winner].name.textContent} wins.`
+      : you === BOTH ? "" : yours() ? "Your move." : "azero is thinking …";
+    undo.disabled = lastTurn() < 0;
+    hint.disabled = position.terminal || !yours();
+    fresh.disabled = !moves.length;
+    list.parentElement.hidden = !moves.length;
+    list.replaceChildren(...moves.map((action) => el("li", {}, names[action])));
+    showOpinion();
+  }
+
+  /** Colour the board by the network's policy or the search's visits; the value beside it. */
+  function showOpinion() {
+    const searched = found && (view === "search" || !yours());
+    const sum = searched && found.visits.reduce((total, visits) => total + visits, 0);
+    const shown = position.terminal ? null : searched ? Array.from(found.visits, (visits) => visits / sum)
+      : view === "network" ? network.policy : null;
+    const shares = new Map(shown ? [...position.legal].map((action) => [action, shown[action]]) : []);
+    const written = view === "nothing" ? [] : [...shares].filter(([, share]) => share >= LEAST_SHARE);
+    board.element.classList.toggle("light", view === "nothing");
+    board.heat(shares);
+    board.numbers(new Map(written.map(([action, share]) => [action, searched
+      ? [percent(found.values[action]), short(found.visits[action])] : [`${Math.round(100 * share)} %`]])));
+    const value = position.terminal ? null : searched ? found.value : network.value;
+    const first = position.terminal ? position.outcome : value * (position.toPlay ? -1 : 1);
+    gauge.show(view === "nothing" && !position.terminal ? null : first);
+    const whom = you === BOTH ? `the ${SIDES[position.toPlay]} player` : yours() ? "you" : "azero";
+    opinion.textContent = view === "nothing" ? "" : position.terminal ? "The game is over."
+      : searched ? `Search: ${percent(value)} for ${whom} after ${sayLevel(String(found.simulations))}.`
+        : `Network alone: ${percent(value)} for ${whom}.`;
+  }
+
+  // ---- the address ----
+  function writeAddress() {
+    const parts = { moves: moves.map((action) => words[action]).join("."), you: you ? SIDES[you] : "",
+      strength: level === String(simulations) ? "" : level, show: view === VIEWS[0] ? "" : view };
+    const query = new URLSearchParams(Object.entries(parts).filter(([, text]) => text)).toString();
+    history.replaceState(null, "", query ? `#${query}` : location.href.split("#")[0]);
+  }
+
+  function readAddress() {
+    const asked = new URLSearchParams(location.hash.slice(1));
+    const one = (name, values, otherwise) => values.includes(asked.get(name)) ? asked.get(name) : otherwise;
+    you = SIDES.indexOf(one("you", SIDES, SIDES[0]));
+    view = one("show", VIEWS, VIEWS[0]);
+    level = one("strength", levels, String(simulations));
+    sides.show(SIDES[you]);
+    views.show(view);
+    const range = strength.querySelector("input");
+    range.value = levels.indexOf(level);
+    range.dispatchEvent(new Event("input")); // writes the number beside it
+    go((asked.get("moves") ?? "").split(".").filter(Boolean).map((word) => words.indexOf(word)));
+  }
+
+  worker.onmessage = receive;
+  worker.onerror = (event) => fail(event.message);
+  addEventListener("hashchange", readAddress);
+}
+
+const main = document.querySelector("main");
+if (typeof Worker === "undefined" || typeof WebAssembly === "undefined" || !Map.groupBy ||
+  !WebAssembly.validate(new Uint8Array(SIMD))) main.replaceChildren(el("p", { class: "sorry" }, TOO_OLD));
+else start(main, JSON.parse(textOf("about")));
