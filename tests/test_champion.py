@@ -159,3 +159,75 @@ def test_a_finished_game_has_no_move(
 def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path, champion: Champion) -> None:
     with pytest.raises(UserError, match="nonsense"):
         azero.load_champion("nonsense", str(tmp_path))
+
+
+# Search
+
+
+def test_a_search_says_what_it_knows_of_each_action(champion: Champion) -> None:
+    state = champion.position("4 0 1")  # 7 is forced, else the first player has 1, 4 and 7
+    found = champion.search(state, num_simulations=200)
+    legal = champion.game.legal_mask(state)
+    assert found.best_move == found.line[0] == 7
+    assert found.visits.sum() == found.simulations <= 200
+    assert (found.visits[~legal] == 0).all() and (found.priors[~legal] == 0).all()
+    assert np.isnan(found.values[found.visits == 0]).all() and np.isnan(found.lower[~legal]).all()
+    assert found.priors == pytest.approx(champion.policy(state), abs=1e-5)
+    tried = found.visits > 0
+    assert (np.abs(found.values[tried]) <= 1).all() and -1 <= found.value <= 1
+    assert (found.lower[legal] <= found.upper[legal]).all()
+    after = state
+    for action in found.line:
+        assert champion.game.legal_mask(after)[action]
+        after = champion.game.step(after, action)
+
+
+def test_a_proven_win_has_bounds_and_ends_the_search(champion: Champion) -> None:
+    state = champion.position("0 3 1 4")  # 2 wins
+    found = champion.search(state, num_simulations=500)
+    assert (found.best_move, found.line) == (2, (2,)) and found.value > 0.5 and found.simulations < 500
+    assert (found.lower[2], found.upper[2]) == (1.0, 1.0)
+
+
+def test_without_a_number_the_search_is_the_run_s_and_agrees_with_best_move(champion: Champion) -> None:
+    for moves in ("", "4", "4 0 8", "0 4"):
+        state = champion.position(moves)
+        found = champion.search(state)
+        assert found.best_move == champion.best_move(state)
+        assert found.simulations <= SearchConfig().num_simulations
+        again = champion.search(state)
+        assert (again.visits == found.visits).all() and again.line == found.line
+
+
+def test_a_search_with_the_moves_plays_no_repeat() -> None:
+    game = make_game("go", size=2, komi=0.5)
+    searched = Champion(game, FakeInference(game), SearchConfig(num_simulations=30))
+    state, past, moves, banned = game.initial_state(), History(game, 1), list[int](), np.zeros(5, bool)
+    while not banned.any():  # the first legal stone, until one would repeat a position
+        legal = np.flatnonzero(past.legal_mask(0, state))
+        past.add(np.zeros(1, np.int64), state[None])
+        moves.append(int(legal[0]))
+        state = game.step(state, moves[-1])
+        found = past.banned(np.zeros(1, np.int64), state[None])
+        assert found is not None and not game.is_terminal(state)
+        banned = found[0]
+    texts = " ".join(map(game.action_name, moves))
+    assert searched.search(state).visits[banned].any()
+    with_moves = searched.search(state, moves=texts)
+    assert not with_moves.visits[banned].any() and not banned[with_moves.best_move]
+
+
+@pytest.mark.parametrize(
+    ("moves", "options", "said"),
+    [
+        ("4", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
+        ("4", {"moves": "3"}, r"search\(moves='3'\): these moves lead to another position than the state\."),
+        ("4", {"moves": "9"}, "'9'"),
+        ("0 3 1 4 2", {}, "is over; there is no move to choose"),
+    ],
+)
+def test_a_search_that_cannot_be_is_refused(
+    champion: Champion, moves: str, options: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        champion.search(champion.position(moves), **options)

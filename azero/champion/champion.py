@@ -4,6 +4,7 @@
     champion = azero.load_champion("tictactoe")
     state = champion.position("0 4 8")  # moves from the start; champion.game knows the rules
     print(champion.value(state), champion.policy(state), champion.best_move(state))
+    print(champion.search(state, num_simulations=400).visits)
     print(champion.play_game())
     pathlib.Path("board.svg").write_text(champion.picture(state))
 
@@ -22,6 +23,7 @@ from azero.games.kit.picture import cells_of_actions, draw
 from azero.match.openings import read_moves
 from azero.network.inference import Inference
 from azero.players import Player, make_player
+from azero.players.growing import growing_search
 from azero.players.policy import PolicyPlayer
 from azero.search.repetition import History
 
@@ -49,6 +51,32 @@ class PlayedGame:
         return f"{' '.join(self.moves)}\n{self.board}\n{result}"
 
 
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search has found. Values are for the player to move, in [-1, 1].
+
+    Attributes:
+        simulations: those of the search; fewer than asked for if it has proven the result before.
+        value: of the position.
+        best_move: the action that the search prefers.
+        line: the principal variation, which begins with `best_move`.
+        visits: simulations through each action, [A] int64.
+        values: mean value of each action, [A] float64; nan without a visit.
+        priors: the network's probability of each action, [A] float64; 0 for illegal ones.
+        lower, upper: proven bounds of each action's value, [A] float64; nan for illegal ones.
+    """
+
+    simulations: int
+    value: float
+    best_move: int
+    line: tuple[int, ...]
+    visits: np.ndarray
+    values: np.ndarray
+    priors: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
 class Champion:
     """A network and the search that it guides, for one game.
 
@@ -62,7 +90,7 @@ class Champion:
 
     def __init__(self, game: Game, inference: Inference, search: SearchConfig) -> None:
         """`inference` computes the network, one row or more at a time; `search` sets the search."""
-        self.game = game
+        self.game, self._inference, self._search = game, inference, search
         self.network = PolicyPlayer(game, inference)
         self.player: Player = make_player("pv_mcts", game, inference=inference, search=search)
 
@@ -92,11 +120,63 @@ class Champion:
         """Return the action that the search prefers.
 
         A state does not hold its history, so under superko the action may repeat a position. `play_game`
-        plays no repeats.
+        plays no repeats, and `search` finds none if it gets the moves.
         """
         self._refuse_finished(state)
         self.player.new_games(np.zeros(1, np.uint64))
         return self._choose(self.player, state, 0)
+
+    def search(
+        self, state: np.ndarray, num_simulations: int | None = None, moves: str | None = None
+    ) -> SearchResult:
+        """Search a position; return what is known of each action.
+
+        Args:
+            state: the position.
+            num_simulations: None for those of the run.
+            moves: the moves that led to `state`, as for `position`. Only superko needs them.
+
+        Raises:
+            UserError: the game is over, a number is not allowed, or the moves lead elsewhere.
+        """
+        self._refuse_finished(state)
+        settings = {"search": self._search, "num_simulations": num_simulations}
+        player = make_player("pv_mcts", self.game, inference=self._inference, **settings)
+        growing = growing_search(player)
+        growing.begin(state, None if moves is None else self._banned(state, moves))
+        while growing.grow(1.0):
+            pass
+        found = growing.read()
+        assert found is not None
+        actions = [move.action for move in found.moves]
+
+        def column(name: str, missing: float) -> np.ndarray:
+            known = np.full(self.game.num_actions, missing)
+            known[actions] = [getattr(move, name) for move in found.moves]
+            return known
+
+        return SearchResult(
+            simulations=found.visits,
+            value=found.value,
+            best_move=found.best,
+            line=next(move.line for move in found.moves if move.action == found.best),
+            visits=column("visits", 0).astype(np.int64),
+            values=column("value", np.nan),
+            priors=column("prior", 0.0),
+            lower=column("lower", np.nan),
+            upper=column("upper", np.nan),
+        )
+
+    def _banned(self, state: np.ndarray, moves: str) -> np.ndarray | None:
+        """Return the actions [A] that would repeat a position of the moves that led to a state."""
+        past, before = History(self.game, 1), self.game.initial_state()
+        for action in read_moves(self.game, moves.split())[0]:
+            past.add(ONLY_GAME, before[None])
+            before = self.game.step(before, action)
+        if not np.array_equal(before, state):
+            raise UserError(f"search(moves={moves!r}): these moves lead to another position than the state.")
+        banned = past.banned(ONLY_GAME, state[None])
+        return None if banned is None else banned[0]
 
     def picture(self, state: np.ndarray) -> str:
         """Return the position as the text of an SVG file, with the policy as colour and in percent.
