@@ -1,0 +1,86 @@
+"""A champion as a bot of OpenSpiel, which plays in OpenSpiel's matches against its bots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from azero.champion.champion import ONLY_GAME, Champion
+from azero.config.schema import UserError
+from azero.games.game import Game
+from azero.search.repetition import History
+
+CHECKED_GAMES = 4  # random ones, in which both must have the same moves
+PLIES_WITHOUT_REPETITION = 40  # of such a game, where the rules against repetition differ
+
+
+def openspiel_bot(champion: Champion, game: Any, num_simulations: int | None = None) -> Any:
+    """Return a `pyspiel.Bot` that plays a game of OpenSpiel for either player.
+
+    Args:
+        champion: it searches each position anew, with the history of its game.
+        game: a `pyspiel.Game` with the rules of the champion's game.
+        num_simulations: of each search; None for those of the run.
+
+    Raises:
+        UserError: OpenSpiel is missing, or its game has other rules.
+    """
+    try:
+        import pyspiel
+    except ImportError as error:
+        raise UserError('OpenSpiel is not installed; run pip install "azero[openspiel]".') from error
+    if game.num_distinct_actions() != champion.game.num_actions or not plays_alike(champion.game, game):
+        raise UserError(
+            f"OpenSpiel's {game} has other rules than the champion's {champion.game.name} "
+            f"with {champion.game.options}."
+        )
+
+    class ChampionBot(pyspiel.Bot):
+        """Searches the position that it is asked for; keeps nothing between two moves."""
+
+        def __init__(self) -> None:
+            pyspiel.Bot.__init__(self)
+
+        def step(self, state: Any) -> int:
+            moves = " ".join(map(champion.game.action_name, state.history()))
+            return champion.search(champion.position(moves), num_simulations, moves).best_move
+
+        def restart_at(self, state: Any) -> None:
+            pass
+
+        def restart(self) -> None:
+            pass
+
+        def inform_action(self, state: Any, player: int, action: int) -> None:
+            pass
+
+    return ChampionBot()
+
+
+def plays_alike(game: Game, theirs: Any) -> bool:
+    """Return whether random games have the same moves, by number, and the same results.
+
+    Cells may be numbered from another corner: the rules of a board are symmetric.
+    """
+    rng, first = np.random.default_rng(0), theirs.new_initial_state().current_player()
+    plies = PLIES_WITHOUT_REPETITION if game.repetition_words else game.max_plies
+    for _ in range(CHECKED_GAMES):
+        state, other, past = game.initial_state(), theirs.new_initial_state(), History(game, 1)
+        for _ in range(plies):
+            legal = np.flatnonzero(past.legal_mask(0, state))
+            if legal.tolist() != sorted(other.legal_actions()):
+                return False
+            action = int(rng.choice(legal))
+            past.add(ONLY_GAME, state[None])
+            state = game.step(state, action)
+            other.apply_action(action)
+            if game.is_terminal(state) != other.is_terminal():
+                return False
+            if other.is_terminal():
+                break
+        else:
+            continue
+        if other.returns()[first] / theirs.max_utility() != game.first_outcome(state):
+            return False
+    return True
