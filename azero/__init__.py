@@ -12,14 +12,15 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from azero.process.old_modules import OldModules
 
 if TYPE_CHECKING:
     from azero.champion.champion import Champion
+    from azero.cli.recipe import RecipeRun
 
 __version__ = "0.1.0"
 
@@ -44,6 +45,34 @@ def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "aut
     from azero.config.schema import Config
 
     return Champion(*load_for_one_game(Config(checkpoints=checkpoints, device=device), run))
+
+
+def run_recipe(
+    recipe: str = "",
+    *,
+    resume: bool = True,
+    report: Callable[[str], object] | None = print,
+    **settings: Any,
+) -> RecipeRun:
+    """Run a recipe to its end, or go on with its run, as ``azero loop`` does; return the run.
+
+    It runs in a process of its own, which ends when this one does. Ctrl-C lets it save what is finished; the
+    same call goes on from there.
+
+    Args:
+        recipe: such as ``"connect_four"``. Without it, the recipe of ``game=``.
+        resume: whether to go on with the run if there is one of this name.
+        report: receives each line that the run prints; None for nobody.
+        settings: as `azero loop` takes them: ``minutes=10``, ``run="mine"``, ``game="mine.py"``. Those of a
+            group are a dict: ``search={"num_simulations": 100}``.
+
+    Raises:
+        azero.config.schema.UserError: an unknown recipe or setting, or a run that cannot begin or go on.
+        RuntimeError: the run failed.
+    """
+    from azero.cli import recipe as recipes
+
+    return recipes.run_recipe(recipe, resume, report, settings)
 
 
 def _sources_digest() -> str:

@@ -164,6 +164,34 @@ def test_the_python_interface_works(
     picture.unlink()  # other tests use the folder too
 
 
+def test_the_python_page_works(
+    trained_run: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("pyspiel"), pytest.importorskip("pettingzoo"), pytest.importorskip("pygame")
+    search, recipe, openspiel, pettingzoo = blocks("docs/python.md", "python")
+    names: dict[str, Any] = {}
+
+    def execute(block: str) -> str:
+        exec(compile(block.replace('"tictactoe"', f'"{trained_run.name}"'), "python.md", "exec"), names)
+        return capsys.readouterr().out
+
+    monkeypatch.chdir(trained_run.folder)
+    lines = execute(search).splitlines()
+    assert len(lines[-7:-1]) == 6 and lines[-1].startswith("best line: ")
+    assert lines[-1].split()[2] in {"1", "3", "5", "7"}  # the corners lose, a side keeps the draw
+    assert execute(openspiel) in ("[1.0, -1.0]\n", "[0.0, 0.0]\n")
+    assert execute(pettingzoo).splitlines() in (["player_2 -1", "player_1 1"], ["player_2 0", "player_1 0"])
+    monkeypatch.chdir(tmp_path)
+    toy = (
+        "cycles=1, selfplay={'games': 8}, search={'num_simulations': 4}, evaluate={'games': 0}, device='cpu'"
+    )
+    toy += ", network={'blocks': 1, 'channels': 4}, train={'batch_size': 16, 'epochs': 1}"
+    assert "minutes=10" in recipe and '"connect_four"' in recipe
+    output = execute(recipe.replace("minutes=10", toy).replace('"connect_four"', '"smoke"'))
+    assert output.splitlines()[-1] == "smoke 1 checkpoints/smoke data/smoke"
+    assert names["champion"].game.name == "tictactoe"
+
+
 def test_the_records_example_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -182,11 +182,11 @@ def shell_text(word: str) -> str:
     return f'"{word}"' if "'" in word and not re.search(r'["$`\\!]', word) else shlex.quote(word)
 
 
-def default_name(game: GameConfig) -> str:
-    """Return the name of a run without `run=`: its recipe's, then the game's if the user named both."""
-    from hydra.core.hydra_config import HydraConfig
+def default_name(game: GameConfig, asked: Any) -> str:
+    """Return the name of a run without `run=`: its recipe's, then the game's if the user named both.
 
-    asked = HydraConfig.get()
+    asked: Hydra's own configuration.
+    """
     recipe = asked.runtime.choices.get("experiment")
     keys = {override.partition("=")[0].lstrip("+") for override in asked.overrides.task}
     title = game_title(game) if "game.name" in keys else asked.runtime.choices.get("game") or game_title(game)
@@ -216,7 +216,8 @@ def name_run(config: Config) -> tuple[str, Asked]:
 
     hydra_config = HydraConfig.get()
     recipe = hydra_config.runtime.choices.get("experiment") or ""
-    asked = Asked(tuple(hydra_config.overrides.task), default_name(config.game), recipe)
+    name = default_name(config.game, hydra_config)
+    asked = Asked(tuple(hydra_config.overrides.task), name, recipe)
     in_multirun = hydra_config.mode and hydra_config.mode.name == "MULTIRUN"
     suffix = f"-{hydra_config.job.override_dirname}" if in_multirun else ""
     name = config.run or clean_name(asked.default_name + suffix.rstrip("-"))

@@ -1,0 +1,155 @@
+"""Run a recipe from Python, in a process of its own.
+
+In this process a second Ctrl-C, or the end of azero's grace time after the first one, would end the caller's
+program too, and torch would keep the threads that a run sets.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+import azero
+from azero.champion.champion import Champion
+from azero.cli.hydra_program import compose_raw, default_name, to_config
+from azero.cli.overrides import conf_folder, hydra_text
+from azero.cli.programs import WRONG_INPUT
+from azero.config.schema import Config, UserError
+from azero.run.folder import paths_of
+from azero.run.run import Run
+
+LINES_KEPT = 20  # of the output, for the message after a crash
+
+
+@dataclass(frozen=True)
+class RecipeRun:
+    """A run that a recipe has made.
+
+    Attributes:
+        name: the run's, for the programs: `azero play opponent.run=NAME`.
+        checkpoints, data: the folders of all runs.
+        device: where networks are computed.
+    """
+
+    name: str
+    checkpoints: str
+    data: str
+    device: str
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its networks and logs."""
+        return Path(self.checkpoints) / self.name
+
+    @property
+    def games(self) -> Path:
+        """The folder of its self-play."""
+        return Path(self.data) / self.name
+
+    @property
+    def cycles(self) -> int:
+        """The number of finished cycles."""
+        config = replace(Config(), checkpoints=self.checkpoints, data=self.data)
+        return Run.read(config, self.name).state.cycle
+
+    def champion(self) -> Champion:
+        """Return its champion."""
+        return azero.load_champion(self.name, self.checkpoints, self.device)
+
+
+def run_recipe(
+    recipe: str, resume: bool, report: Callable[[str], object] | None, settings: Mapping[str, Any]
+) -> RecipeRun:
+    """Run a recipe to its end; `azero.run_recipe` documents it."""
+    words = [*([recipe] if recipe else []), *words_of(settings)]
+    composed = compose_raw(words, with_hydra=True)
+    asked = composed.hydra
+    OmegaConf.set_struct(composed, False)
+    composed.pop("hydra")
+    config = to_config(composed)
+    name = config.run or default_name(config.game, asked)
+    paths = paths_of(config, name)
+    if not resume and paths.state.exists():
+        raise UserError(f"There is a run {name} already; go on with resume=True, or choose another run=NAME.")
+    words = [word for word in words if not word.startswith("run=")]
+    follow(["azero.loop", *words, f"run={hydra_text(name)}"], report or (lambda line: None))
+    return RecipeRun(name, config.checkpoints, config.data, config.device)
+
+
+def words_of(settings: Mapping[str, Any], group: str = "") -> list[str]:
+    """Return settings as a command line has them. A dict holds the settings of a group.
+
+    Raises:
+        UserError: a value cannot be written on a command line.
+    """
+    words: list[str] = []
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            words += words_of(value, f"{group}{key}.")
+        elif value is not None:
+            words.append(f"{group}{key}={value_of(f'{group}{key}', value)}")
+    return words
+
+
+def value_of(key: str, value: object) -> str:
+    """Return a value as Hydra reads it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, list | tuple):
+        return f"[{','.join(value_of(key, each) for each in value)}]"
+    if not isinstance(value, str | os.PathLike):
+        raise UserError(f"{key}={value!r} must be a text, a number, True or False, a list or a dict.")
+    is_group = (conf_folder() / key).is_dir()  # of files, such as game=mine.py, which are read as typed
+    return os.fspath(value) if is_group else hydra_text(os.fspath(value))
+
+
+def follow(words: list[str], report: Callable[[str], object]) -> None:
+    """Run a program in a process of its own to its end; report its lines.
+
+    Ctrl-C asks the program once to save and stop, and is raised again after its end.
+
+    Raises:
+        UserError: the program refused its input.
+        RuntimeError: it failed.
+    """
+    source = str(Path(azero.__file__).parent.parent)
+    path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+    last, interrupt = deque[str](maxlen=LINES_KEPT), None
+    with subprocess.Popen(
+        [sys.executable, "-m", "azero.process.beside", *words],
+        stdin=subprocess.PIPE,  # its end stops the program; see `process.beside`
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
+        encoding="utf-8",
+        errors="replace",
+        start_new_session=True,  # else Ctrl-C of a terminal would reach it twice
+    ) as process:
+        assert process.stdout
+        while True:
+            try:
+                for line in process.stdout:
+                    last.append(line.rstrip("\n"))
+                    report(last[-1])
+                status = process.wait()
+                break
+            except KeyboardInterrupt as error:
+                interrupt = error
+                process.send_signal(signal.SIGINT)
+    if interrupt is not None:
+        raise interrupt
+    if status == WRONG_INPUT:
+        raise UserError(last[-1].removeprefix("azero: "))
+    if status:
+        raise RuntimeError("\n".join([f"{words[0]} ended with status {status}; its last lines:", *last]))

@@ -1,0 +1,31 @@
+"""Run a program of azero beside another process: `python -m azero.process.beside azero.loop ARGUMENTS`.
+
+The other process holds the writing end of the standard input. When it ends, however it does, the input ends,
+and the program is asked to save and stop, as Ctrl-C does.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import signal
+import sys
+import threading
+
+
+def stop_with_other() -> None:
+    """Wait for the end of the input, then stop this process."""
+    while os.read(0, 4096):  # not `sys.stdin`, whose lock would be held when the process ends
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+def main() -> None:
+    """Run the program that the arguments name."""
+    threading.Thread(target=stop_with_other, daemon=True).start()
+    del sys.argv[0]
+    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
