@@ -182,11 +182,14 @@ def test_a_search_says_what_it_knows_of_each_action(champion: Champion) -> None:
         after = champion.game.step(after, action)
 
 
-def test_a_proven_win_has_bounds_and_ends_the_search(champion: Champion) -> None:
-    state = champion.position("0 3 1 4")  # 2 wins
-    found = champion.search(state, num_simulations=500)
-    assert (found.best_move, found.line) == (2, (2,)) and found.value > 0.5 and found.simulations < 500
+@pytest.mark.parametrize("solver", [False, True])
+def test_a_proven_win_has_bounds_and_ends_a_search_with_proofs(champion: Champion, solver: bool) -> None:
+    search = SearchConfig(solver=solver)
+    prover = Champion(champion.game, champion.network.inference, search)
+    found = prover.search(champion.position("0 3 1 4"), num_simulations=500)  # 2 wins
+    assert (found.best_move, found.line) == (2, (2,)) and found.value > 0.5
     assert (found.lower[2], found.upper[2]) == (1.0, 1.0)
+    assert (found.simulations < 500) == solver
 
 
 def test_without_a_number_the_search_is_the_run_s_and_agrees_with_best_move(champion: Champion) -> None:

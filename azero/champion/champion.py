@@ -56,7 +56,7 @@ class SearchResult:
     """What a search has found. Values are for the player to move, in [-1, 1].
 
     Attributes:
-        simulations: those of the search; fewer than asked for if it has proven the result before.
+        simulations: of the search; fewer than asked for if it was proving and has proven the result.
         value: of the position.
         best_move: the action that the search prefers.
         line: the principal variation, which begins with `best_move`.
