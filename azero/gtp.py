@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 
 from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
-from azero.config.schema import setting
+from azero.cli.programs import refuse
+from azero.config.schema import UserError, setting
 from azero.kernels.compiling import CompileNotice
+from azero.process.ending import end_now
 from azero.protocols.engine import LABELS, EngineSettings, take_engine
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import Engine
 from azero.protocols.lines import Lines, take_over_output
+from azero.protocols.thinking import Thinker
 
 EXAMPLES = """
 run=go9
@@ -42,8 +46,16 @@ def serve_asked(words: Sequence[str]) -> int:
     client = take_over_output()
     with CompileNotice(complain):
         engine = Engine(game, spec, asked.config, asked.seed, asked.ponder)
-        Session(engine, Lines(sys.stdin.buffer), client).serve()
-    return 0
+        engine.making.add_done_callback(end_if_refused)
+        Session(engine, Lines(sys.stdin.buffer, client=client), client).serve()
+    end_now(0)  # without waiting for the player, which may still be made
+
+
+def end_if_refused(making: Future[Thinker]) -> None:
+    """End the process if the player cannot play."""
+    failure = making.exception()
+    if isinstance(failure, UserError):
+        end_now(refuse(failure))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

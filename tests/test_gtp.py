@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,12 @@ import azero
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
+from azero.games.game import Game
 from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import COMMANDS, Engine
 from azero.protocols.lines import MOST_BYTES, Lines
+from azero.protocols.thinking import Thinker
 from azero.records.record import Record
 from azero.records.sgf import write_sgf
 
@@ -217,6 +220,30 @@ def test_a_mistake_is_one_plain_sentence(line: str, answer: str) -> None:
     on = engine("go", size=5)
     [found] = ask(on, line)
     assert found.startswith(f"? {answer}") and "\n" not in found
+
+
+def test_questions_are_answered_while_the_player_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    ready, make = threading.Event(), Engine.make_player
+
+    def make_later(on: Engine, game: Game) -> Thinker:
+        assert ready.wait(60)
+        return make(on, game)
+
+    monkeypatch.setattr(Engine, "make_player", make_later)
+    on = engine("tictactoe")
+    assert ask(on, "name", "known_command play", "play b A1", "time_settings 60 0 0", "undo", "quit") == [
+        *("= azero", "= true", "=", "=", "=", "="),
+    ]
+    assert not on.making.done()
+    ready.set()
+    assert ask(on, "genmove b")[0].startswith("= ")
+
+
+def test_othello_s_clients_ask_for_the_game() -> None:
+    on = engine("othello", size=4)
+    assert ask(on, "list_games", "set_game Othello", "set_game Go", "rectangular_boardsize 4 4") == [
+        *("= Othello", "=", "? this engine plays Othello", "="),
+    ]
 
 
 # --- the board of each game ---------------------------------------------------------------------------------

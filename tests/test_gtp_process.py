@@ -99,6 +99,26 @@ def test_the_end_of_the_input_ends_it(line: str, clients: list[Client], tmp_path
     assert line != "genmove b" or answer.startswith("= ")
 
 
+def test_all_lines_before_quit_are_answered(clients: list[Client], tmp_path: Path) -> None:
+    client = start(clients, tmp_path, "game=hex", "player=uct", "player.seconds=1.5")
+    for line in ("genmove b", "genmove w", "quit"):
+        client.send(line)
+    client.stdin.close()
+    assert client.end() == (0, "")
+    answers = client.stdout.read().decode().split("\n\n")
+    assert [answer[:2] for answer in answers] == ["= ", "= ", "=", ""]
+
+
+def test_a_client_that_leaves_with_quit_is_not_waited_for(clients: list[Client], tmp_path: Path) -> None:
+    client = start(clients, tmp_path, "game=hex", "player=uct", "player.seconds=1000")
+    assert client.ask("name") == "= azero"
+    client.send("genmove b")
+    client.send("quit")
+    client.stdin.close()
+    client.stdout.close()
+    client.end()  # with any status: the answer cannot be written
+
+
 def test_a_search_that_cannot_be_stopped_is_ended_too(clients: list[Client], tmp_path: Path) -> None:
     client = start(clients, tmp_path, "game=go", "player=alpha_beta", "player.depth=30")
     assert client.ask("name") == "= azero"

@@ -30,6 +30,8 @@ class Session:
         while True:
             self.engine.ponder_on()
             line = self.lines.read()
+            if line is None:
+                self.engine.making.exception()  # a player that cannot play is reported before the end
             if line is None or self.answer(line):
                 self.lines.finish()
                 return

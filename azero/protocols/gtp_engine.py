@@ -22,7 +22,7 @@ from azero.protocols import gtp_display as display
 from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_clock import Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
-from azero.protocols.thinking import Thinker, check_can_analyse, never
+from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, in_background, never
 from azero.records.files import read_records
 from azero.records.record import MakeGame, Record, named_game
 
@@ -71,7 +71,7 @@ class Engine:
     """A player with a board, who does what commands say.
 
     Attributes:
-        thinker: the player; None while it is not made for the board.
+        making: the player, which is made in a thread, so that a client's first questions are answered.
         at: the game on the board.
         before: for each move of GTP the number of azero's moves before it. A side that plays twice lets the
             other pass between, and a pass after the end changes nothing.
@@ -88,14 +88,12 @@ class Engine:
     def __init__(
         self, game: Game, spec: PlayerSpec, config: Config, seed: int = 1, ponder: bool = False
     ) -> None:
-        """Make the player; UserError: it cannot play."""
-        self.spec, self.config, self.ponder = spec, config, ponder
-        self.thinker: Thinker | None = Thinker(spec, game, config, seed)
-        self.thinker.warm_up()
-        self.seed = seed
-        if ponder and not self.thinker.can_ponder:
+        """Begin to make the player; UserError: it cannot ponder, but should."""
+        if ponder and not can_ponder(spec):
             raise UserError(f"player {spec.name} cannot ponder; choose pv_mcts, or set ponder=false.")
+        self.spec, self.config, self.seed, self.ponder = spec, config, seed, ponder
         self.settings = TimeSettings()
+        self.game, self.making = game, in_background(lambda: self.make_player(game))
         self.now: Callable[[], float] = time.perf_counter
         self.stopping: Callable[[], bool] = never
         self.next_line: Callable[[], bool] = lambda: True
@@ -107,8 +105,8 @@ class Engine:
 
     def set_game(self, game: Game) -> None:
         """Begin with a game; the player is made anew if the game is another one."""
-        if self.thinker is not None and self.thinker.game is not game:
-            self.thinker = None
+        if game is not self.game:
+            self.making = in_background(lambda: self.make_player(game))
         self.game, self.moves = game, Moves(game)
         self.komi: float | None = game.options.get("komi")
         self.clear()
@@ -119,20 +117,24 @@ class Engine:
         self.seen: tuple[int, Insight] | None = None
         self.pondering = False
         self.reset_clocks()
-        if self.thinker is not None:
-            self.thinker.new_game()
+        if self.making.done() and not self.making.exception():
+            self.making.result().new_game()
 
     def reset_clocks(self) -> None:
         """Begin the clocks anew."""
         self.clocks = [Clock(self.settings), Clock(self.settings)]
 
+    def make_player(self, game: Game) -> Thinker:
+        """Return a player of a game that can move at once, also under a clock if there is one."""
+        thinker = Thinker(self.spec, game, self.config, self.seed)
+        thinker.warm_up()
+        if self.settings.kind != "none":
+            _ = thinker.timed
+        return thinker
+
     def player(self) -> Thinker:
-        """Return the player, made for the board."""
-        if self.thinker is None:
-            self.thinker = Thinker(self.spec, self.game, self.config, self.seed)
-            if self.settings.kind != "none":
-                _ = self.thinker.timed
-        return self.thinker
+        """Return the player when it is ready; UserError: it cannot play this game."""
+        return self.making.result()
 
     @property
     def is_fixed(self) -> bool:
@@ -211,8 +213,8 @@ class Engine:
 
     def ponder_on(self) -> None:
         """Think in the opponent's time until the next line comes."""
-        if self.pondering and self.thinker is not None:
-            self.thinker.ponder(self.at, self.next_line)
+        if self.pondering:
+            self.player().ponder(self.at, self.next_line)
 
     def analyse(self, words: list[str], style: display.Style) -> str:
         """Report a search of the position until the next line comes."""
@@ -310,6 +312,13 @@ def boardsize(engine: Engine, words: list[str]) -> str:
     return ""
 
 
+def set_game(engine: Engine, words: list[str]) -> str:
+    if [word.lower() for word in words] != [engine.moves.game_id.lower()]:
+        raise UserError(f"this engine plays {engine.moves.game_id}")
+    engine.clear()
+    return ""
+
+
 def clear_board(engine: Engine, words: list[str]) -> str:
     engine.clear()
     return ""
@@ -362,9 +371,16 @@ def set_time(engine: Engine, settings: TimeSettings) -> str:
     """Begin to play with a kind of clock."""
     engine.settings = settings
     engine.reset_clocks()
-    if settings.kind != "none" and engine.thinker is not None:
-        _ = engine.thinker.timed  # made before the clock runs
+    if settings.kind != "none":
+        making = engine.making
+        engine.making = in_background(lambda: with_timed(making.result()))  # before the clock runs
     return ""
+
+
+def with_timed(thinker: Thinker) -> Thinker:
+    """Return a thinker that can move under a clock at once."""
+    _ = thinker.timed
+    return thinker
 
 
 def time_settings(engine: Engine, words: list[str]) -> str:
@@ -483,7 +499,7 @@ def parameters(engine: Engine, words: list[str]) -> str:
         return f"[bool] ponder {int(engine.ponder)}"
     if words[0] != "ponder" or words[1:] not in (["0"], ["1"]):
         raise UserError("syntax error: write azero-param ponder 0 or azero-param ponder 1")
-    if words[1] == "1" and not engine.player().can_ponder:
+    if words[1] == "1" and not can_ponder(engine.spec):
         raise UserError(f"player {engine.spec.name} cannot ponder; choose pv_mcts")
     engine.ponder = words[1] == "1"
     engine.pondering = engine.pondering and engine.ponder
@@ -533,6 +549,9 @@ COMMANDS: dict[str, Command] = {
     "list_commands": list_commands,
     "quit": lambda engine, words: "",
     "boardsize": boardsize,
+    "rectangular_boardsize": boardsize,
+    "list_games": lambda engine, words: engine.moves.game_id,
+    "set_game": set_game,
     "clear_board": clear_board,
     "komi": set_komi,
     "play": play,

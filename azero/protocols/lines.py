@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import select
 import stat
 import sys
 import threading
@@ -17,6 +18,7 @@ MOST_BYTES = 2**20  # of a line, without its end
 MOST_WAITING = 1024  # lines read ahead
 SOON, AT_ONCE = 0.4, 0.9  # seconds after the end of the input
 INTERRUPT = "# interrupt"  # GoGui's comment that stops a command under way
+QUIT = "quit"  # the last word of a client that wants all answers
 
 
 class TooLong(str):
@@ -35,9 +37,12 @@ class Lines:
         hurry: whether the client is gone.
     """
 
-    def __init__(self, stream: BinaryIO, end: Callable[[], None] | None = None) -> None:
-        """Begin to read; `end` ends the process where the client is gone but it goes on."""
-        self.stream, self.end = stream, end or (lambda: end_now(0))
+    def __init__(
+        self, stream: BinaryIO, end: Callable[[], None] | None = None, client: BinaryIO | None = None
+    ) -> None:
+        """Begin to read; `end` ends the process where it goes on without a client, which reads `client`."""
+        self.stream, self.end, self.client = stream, end or (lambda: end_now(0)), client
+        self.latest = ""
         self.lines: queue.Queue[str | None] = queue.Queue(MOST_WAITING)
         self.interrupted, self.hurry = False, False
         self.ready, self.finished = threading.Event(), threading.Event()
@@ -82,9 +87,11 @@ class Lines:
         if data:
             self._put(data, skipping)
         self.lines.put(None)
-        if is_file(self.stream):
-            return
         self.ready.wait()
+        if is_file(self.stream) or self.latest.split()[-1:] == [QUIT]:
+            while not is_closed(self.client):
+                if self.finished.wait(SOON):
+                    return
         if not self.finished.wait(SOON):
             self.hurry = True
             if not self.finished.wait(AT_ONCE - SOON):
@@ -99,6 +106,7 @@ class Lines:
         line = text.decode(errors="replace")
         if line.strip() == INTERRUPT:
             self.interrupted = True
+        self.latest = line
         self.lines.put(line)
 
 
@@ -115,11 +123,21 @@ def read_some(stream: BinaryIO) -> bytes:
 
 
 def is_file(stream: BinaryIO) -> bool:
-    """Return whether a stream reads a file, which ends although nobody is gone."""
+    """Return whether a stream reads a file or /dev/null, which end although nobody is gone."""
     try:
-        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        mode = os.fstat(stream.fileno()).st_mode
     except (OSError, ValueError):  # a stream in memory
         return True
+    return stat.S_ISREG(mode) or (stat.S_ISCHR(mode) and not stream.isatty())
+
+
+def is_closed(client: BinaryIO | None) -> bool:
+    """Return whether nobody reads from the other end of the pipe to the client."""
+    if client is None:
+        return False
+    watched = select.poll()
+    watched.register(client, 0)
+    return any(events & select.POLLERR for _, events in watched.poll(0))
 
 
 def take_over_output() -> BinaryIO:

@@ -1,15 +1,18 @@
 """One player that moves and analyses on a client's board, and stops when the client says so.
 
-Everything runs in the caller's thread and asks `stopping` many times a second, so nothing needs a lock.
+Searches run in the caller's thread and ask `stopping` many times a second, so nothing needs a lock.
 """
 
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
@@ -29,6 +32,7 @@ LOOK_SECONDS = 0.02  # of a search between two looks at `stopping`
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
 
 Report = Callable[[Insight], None]  # receives what a search has found so far
+T = TypeVar("T")
 
 
 def never() -> bool:
@@ -59,11 +63,6 @@ class Thinker:
     def own_seconds(self) -> float:
         """The seconds for a move that the spec gives; 0: none."""
         return seconds_a_move(self.spec)
-
-    @property
-    def can_ponder(self) -> bool:
-        """Whether thinking in the opponent's time helps the player's next move."""
-        return isinstance(self.player, PvMcts)
 
     @cached_property
     def timed(self) -> Player:
@@ -226,6 +225,25 @@ class Thinker:
 def limit(one: float, other: float) -> float:
     """Return the shorter of two times, where 0 is no limit."""
     return min(one, other) if one and other else one or other
+
+
+def can_ponder(spec: PlayerSpec) -> bool:
+    """Return whether thinking in the opponent's time helps the player's next move."""
+    return spec.name == "pv_mcts"
+
+
+def in_background(work: Callable[[], T]) -> Future[T]:
+    """Return what will hold the result of `work`, which a thread does."""
+    outcome: Future[T] = Future()
+
+    def compute() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as failure:
+            outcome.set_exception(failure)
+
+    threading.Thread(target=compute, daemon=True).start()
+    return outcome
 
 
 def check_can_analyse(thinker: Thinker) -> None:
