@@ -231,8 +231,8 @@ def test_questions_are_answered_while_the_player_is_made(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Engine, "make_player", make_later)
     on = engine("tictactoe")
-    assert ask(on, "name", "known_command play", "play b A1", "time_settings 60 0 0", "undo", "quit") == [
-        *("= azero", "= true", "=", "=", "=", "="),
+    assert ask(on, "name", "known_command play", "play b A1", "boardsize 3", "quit") == [
+        *("= azero", "= true", "=", "=", "="),
     ]
     assert not on.making.done()
     ready.set()

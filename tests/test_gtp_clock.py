@@ -54,7 +54,7 @@ def test_kgs_time_settings_that_are_refused(text: str) -> None:
         ),  # 30 moves are planned, and 0.02 s lost each
         (TimeSettings("absolute", 60), 10, (60 - 0.5 - 0.2) / 10),
         (TimeSettings("absolute", 60), 0, 60 - 0.5),
-        (TimeSettings("absolute", 1), 10, (0.9 - 0.2) / 10),  # a tenth is kept, at most half a second
+        (TimeSettings("absolute", 1), 10, (0.8 - 0.2) / 10),  # a fifth is kept, at most half a second
         (TimeSettings("absolute", 0), 10, LEAST),
         (TimeSettings("byoyomi", 600, 10, 3), 30, (600 - 0.5 - 0.6) / 30),
         (TimeSettings("byoyomi", 60, 10, 3), 30, 10 - 0.5),  # the period is longer than the share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 import traceback
 from typing import BinaryIO
 
@@ -21,7 +22,7 @@ class Session:
 
     def __init__(self, engine: Engine, lines: Lines, client: BinaryIO) -> None:
         self.engine, self.lines, self.client = engine, lines, client
-        self.id, self.has_begun = "", False
+        self.id, self.has_begun, self.answered = "", False, 0.0
         engine.stopping, engine.next_line = lines.stopping, lines.waiting
         engine.write, engine.begin = self.send, self.begin
 
@@ -47,6 +48,7 @@ class Session:
         self.id = words.pop(0) if re.fullmatch("[0-9]+", words[0]) else ""
         self.has_begun = False
         name = words[0] if words else ""
+        self.engine.late = time.perf_counter() - max(self.lines.arrived, self.answered)
         try:
             command = COMMANDS.get(name) or REFUSED.get(name)
             if command is None:
@@ -77,7 +79,7 @@ class Session:
         else:
             space = " " if first else ""
             self.send(f"{mark}{identifier}{space}{text}\n")
-        self.has_begun = False
+        self.has_begun, self.answered = False, time.perf_counter()
 
     def send(self, line: str) -> None:
         """Send a line."""

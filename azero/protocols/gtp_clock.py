@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from azero.config.schema import UserError
 
 MOST_MOVES = 30  # of one side that main time is kept for
-RESERVE, MOST_RESERVE = 0.1, 0.5  # part of the time, and seconds, that are kept for delays
+RESERVE, MOST_RESERVE = 0.2, 0.5  # part of the time, and seconds, that are kept for delays
 DELAY = 0.02  # seconds of each move that are not thought
 LEAST = 0.001  # seconds for a move when no time is left
 KINDS = ("none", "absolute", "byoyomi", "canadian")

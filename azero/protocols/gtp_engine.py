@@ -20,7 +20,7 @@ from azero.games.kit.grid import make_grid
 from azero.players.growing import Insight
 from azero.protocols import gtp_display as display
 from azero.protocols.game_in_progress import GameInProgress
-from azero.protocols.gtp_clock import Clock, TimeSettings, of_kgs, of_time_settings
+from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
 from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, in_background, never
 from azero.records.files import read_records
@@ -79,6 +79,7 @@ class Engine:
         komi: that the final score counts with; None in games without komi.
         ponder: whether to think in the opponent's time.
         seen: the latest search: the number of moves before it, and what it found.
+        late: seconds from the line's coming to its command's beginning, which the clock counts.
         stopping: asked whether a command under way should end with what it has.
         next_line: asked whether the next line has come, which ends an analysis.
         write: sends a line of a command that has not ended.
@@ -95,6 +96,7 @@ class Engine:
         self.settings = TimeSettings()
         self.game, self.making = game, in_background(lambda: self.make_player(game))
         self.now: Callable[[], float] = time.perf_counter
+        self.late = 0.0
         self.stopping: Callable[[], bool] = never
         self.next_line: Callable[[], bool] = lambda: True
         self.write: Callable[[str], None] = lambda line: None
@@ -109,6 +111,8 @@ class Engine:
             self.making = in_background(lambda: self.make_player(game))
         self.game, self.moves = game, Moves(game)
         self.komi: float | None = game.options.get("komi")
+        if self.settings.kind != "none":
+            self.player()  # ready before the clock runs
         self.clear()
 
     def clear(self) -> None:
@@ -180,12 +184,13 @@ class Engine:
 
     def generate(self, side: int, keeps: bool, report: Callable[[Insight], None] | None = None) -> str:
         """Return the player's move for a side, which is then to move; play it if `keeps`."""
-        before, clock, began = len(self.at.actions), self.clocks[side], self.now()
+        before, clock, began = len(self.at.actions), self.clocks[side], self.now() - self.late
         text = PASS  # when the game is over
         try:
             if not self.at.is_over:
                 self.turn_to(side)
-                text = self.choose(clock.seconds_for_move((self.game.max_plies - before + 1) // 2), report)
+                seconds = clock.seconds_for_move((self.game.max_plies - before + 1) // 2)
+                text = self.choose(max(LEAST, seconds - self.late) if seconds else 0.0, report)
         except BaseException:
             self.take_back_to(before)
             raise
@@ -372,15 +377,8 @@ def set_time(engine: Engine, settings: TimeSettings) -> str:
     engine.settings = settings
     engine.reset_clocks()
     if settings.kind != "none":
-        making = engine.making
-        engine.making = in_background(lambda: with_timed(making.result()))  # before the clock runs
+        _ = engine.player().timed  # ready before the clock runs
     return ""
-
-
-def with_timed(thinker: Thinker) -> Thinker:
-    """Return a thinker that can move under a clock at once."""
-    _ = thinker.timed
-    return thinker
 
 
 def time_settings(engine: Engine, words: list[str]) -> str:

@@ -9,6 +9,7 @@ import select
 import stat
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import BinaryIO
 
@@ -33,6 +34,7 @@ class Lines:
     Where the input is a file, all of its lines are answered.
 
     Attributes:
+        arrived: when the line came that `read` has returned, by `time.perf_counter`.
         interrupted: whether the client has sent INTERRUPT since the latest `read`.
         hurry: whether the client is gone.
     """
@@ -43,7 +45,8 @@ class Lines:
         """Begin to read; `end` ends the process where it goes on without a client, which reads `client`."""
         self.stream, self.end, self.client = stream, end or (lambda: end_now(0)), client
         self.latest = ""
-        self.lines: queue.Queue[str | None] = queue.Queue(MOST_WAITING)
+        self.lines: queue.Queue[tuple[str | None, float]] = queue.Queue(MOST_WAITING)
+        self.arrived = 0.0
         self.interrupted, self.hurry = False, False
         self.ready, self.finished = threading.Event(), threading.Event()
         threading.Thread(target=self._read_all, daemon=True).start()
@@ -55,10 +58,10 @@ class Lines:
             queue.Empty: none came within `timeout` seconds.
         """
         self.ready.set()
-        line = self.lines.get(timeout=timeout)
+        line, self.arrived = self.lines.get(timeout=timeout)
         self.interrupted = False
         if line is None:
-            self.lines.put(None)  # for whoever asks again
+            self.lines.put((None, self.arrived))  # for whoever asks again
         return line
 
     def waiting(self) -> bool:
@@ -86,7 +89,7 @@ class Lines:
                     data, skipping = data[: MOST_BYTES + 2], True
         if data:
             self._put(data, skipping)
-        self.lines.put(None)
+        self.lines.put((None, time.perf_counter()))
         self.ready.wait()
         if is_file(self.stream) or self.latest.split()[-1:] == [QUIT]:
             while not is_closed(self.client):
@@ -101,13 +104,13 @@ class Lines:
         """Put one line into the queue, whatever its bytes."""
         text = data.removesuffix(b"\r")
         if too_long or len(text) > MOST_BYTES:
-            self.lines.put(TooLong(text[:100].decode(errors="replace")))
+            self.lines.put((TooLong(text[:100].decode(errors="replace")), time.perf_counter()))
             return
         line = text.decode(errors="replace")
         if line.strip() == INTERRUPT:
             self.interrupted = True
         self.latest = line
-        self.lines.put(line)
+        self.lines.put((line, time.perf_counter()))
 
 
 def read_some(stream: BinaryIO) -> bytes:
