@@ -286,6 +286,20 @@ def test_a_side_that_plays_twice_lets_the_other_one_pass(go: Engine) -> None:
     assert ask(go, "genmove b")[0].startswith("= ") and moves_of(go)[:2] == ["a1", "pass"]
 
 
+def test_a_silent_pass_does_not_end_the_game(go: Engine) -> None:
+    ask(go, "boardsize 5", "clear_board")
+    refusal = "? illegal move: white would have to pass, which ends the game"
+    assert ask(go, "play b pass", "genmove b", "play b A1", "kata-genmove_analyze b") == [
+        *("=", refusal, refusal, refusal),
+    ]
+    assert moves_of(go) == ["pass"]
+    on = engine("tictactoe", UCT)
+    turn = "illegal move: it is the turn of black"
+    assert ask(on, "lz-genmove_analyze w", "4 kata-search_analyze w 1", "kata-analyze w 1", "genmove w") == [
+        *(f"? {turn}", f"?4 {turn}", f"? {turn}", f"? {turn}"),
+    ]
+
+
 def test_positions_must_not_repeat() -> None:
     on = engine("go", size=5)
     # a ko at c3 and d3:   . B W .
@@ -327,6 +341,11 @@ def test_connect_four_has_cells_and_columns() -> None:
         "? unacceptable size: game.options.rows=99 must be a whole number from 1 to 31"
     ]
     assert ask(on, "komi 6.5", "play w A1") == ["=", "? illegal move: it is the turn of black"]
+    go = engine("go", size=5)
+    assert ask(go, "boardsize 5 6", "komi 1e9") == [
+        "? unacceptable size: go needs a square board",
+        "? syntax error: game.options.komi=1000000000.0 must be a number from -361 to 361",
+    ]
 
 
 def test_hex_is_written_as_hexgui_writes_it() -> None:
@@ -544,10 +563,12 @@ def test_an_sgf_that_cannot_be_loaded_leaves_the_board(champion: Engine, tmp_pat
         ("(;GM[11]SZ[5];B[a1])", "the file has a game of hex; this engine plays go on 5 x 5"),
     ):
         [answer] = ask(on, f"loadsgf {write(tmp_path, text)}")
-        assert answer.startswith(f"? cannot load file: {reason}"), answer
-    assert (
-        ask(on, "loadsgf /no/such.sgf", "loadsgf a\0b")[0] == "? cannot load file: No such file or directory"
-    )
+        assert answer.startswith("? cannot load file: ") and reason in answer, answer
+    assert ask(on, "loadsgf /no/such.sgf", "loadsgf /dev/zero", f"loadsgf {'x' * 5000}") == [
+        "? cannot load file: /no/such.sgf cannot be read: No such file or directory",
+        "? cannot load file: /dev/zero is not a file",
+        "? cannot load file: it holds no game",
+    ]
     assert moves_of(on) == ["c3"]
     own = '(;FF[4]AZERO[{"game": "tictactoe", "options": {}}];B[0];W[4])'
     assert ask(champion, f"loadsgf {write(tmp_path, own)}") == ["="] and moves_of(champion) == ["0", "4"]

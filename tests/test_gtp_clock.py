@@ -36,7 +36,9 @@ def test_kgs_time_settings() -> None:
     assert of_kgs("canadian", [60, 10, 3]) == TimeSettings("canadian", 60, 10, 3)
 
 
-@pytest.mark.parametrize("text", ["absolute", "byoyomi 60 10", "canadian 60 10 0.5", "fischer 1 1"])
+@pytest.mark.parametrize(
+    "text", ["absolute", "byoyomi 60 10", "canadian 60 10 0.5", "byoyomi 0 1 1e15", "fischer 1 1"]
+)
 def test_kgs_time_settings_that_are_refused(text: str) -> None:
     kind, *numbers = text.split()
     with pytest.raises(UserError):
@@ -65,6 +67,14 @@ def test_kgs_time_settings_that_are_refused(text: str) -> None:
 )
 def test_the_seconds_of_a_move(settings: TimeSettings, moves_left: int, seconds: float) -> None:
     assert Clock(settings).seconds_for_move(moves_left) == pytest.approx(seconds)
+
+
+def test_periods_run_out_together() -> None:
+    clock = Clock(TimeSettings("byoyomi", 0, 0.001, 10_000))
+    clock.spend(5.0)
+    assert 4_990 <= clock.count <= 5_001 and not clock.is_over
+    clock.spend(6.0)
+    assert clock.is_over
 
 
 def test_what_the_client_says_counts() -> None:

@@ -99,6 +99,15 @@ def test_the_end_of_the_input_ends_it(line: str, clients: list[Client], tmp_path
     assert line != "genmove b" or answer.startswith("= ")
 
 
+def test_gogui_interrupts_a_search(clients: list[Client], tmp_path: Path) -> None:
+    client = start(clients, tmp_path, "game=hex", "player=uct", "player.seconds=1000")
+    assert client.ask("gogui-interrupt") == "="
+    client.send("genmove b")
+    client.send("# interrupt")
+    assert client.read().startswith("= ") and client.read() == ""
+    assert client.ask("gogui-rules_side_to_move") == "= white"
+
+
 def test_all_lines_before_quit_are_answered(clients: list[Client], tmp_path: Path) -> None:
     client = start(clients, tmp_path, "game=hex", "player=uct", "player.seconds=1.5")
     for line in ("genmove b", "genmove w", "quit"):

@@ -10,7 +10,6 @@ The share of a move: what is left, less a reserve, is divided by the moves that 
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 
 from azero.config.schema import UserError
@@ -19,6 +18,7 @@ MOST_MOVES = 30  # of one side that main time is kept for
 RESERVE, MOST_RESERVE = 0.2, 0.5  # part of the time, and seconds, that are kept for delays
 DELAY = 0.02  # seconds of each move that are not thought
 LEAST = 0.001  # seconds for a move when no time is left
+MOST_COUNT = 10_000  # stones or periods
 KINDS = ("none", "absolute", "byoyomi", "canadian")
 
 
@@ -103,8 +103,9 @@ class Clock:
             self.begin_period()
             self.left -= over
         if self.settings.kind == "byoyomi":
-            while self.left <= 0 and self.count > 1:
-                self.left, self.count = self.left + self.settings.period, self.count - 1
+            if self.left <= 0:
+                used = min(self.count - 1, int(-self.left // self.settings.period) + 1)
+                self.left, self.count = self.left + used * self.settings.period, self.count - used
             if self.left > 0:
                 self.left = self.settings.period
         else:
@@ -149,6 +150,6 @@ def of_kgs(kind: str, numbers: list[float]) -> TimeSettings:
     if kind == "absolute":
         return TimeSettings(kind, numbers[0])
     main, period, count = numbers
-    if count < 1 or period <= 0 or not math.isclose(count, int(count)):
+    if not 1 <= count <= MOST_COUNT or period <= 0 or count != int(count):
         raise UserError("syntax error: overtime needs a period of more than 0 s and a whole number above 0")
     return TimeSettings(kind, main, period, int(count))

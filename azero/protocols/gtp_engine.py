@@ -23,7 +23,7 @@ from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
 from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, in_background, never
-from azero.records.files import read_records
+from azero.records.files import read_file
 from azero.records.record import MakeGame, Record, named_game
 
 PROTOCOL = "2"
@@ -173,7 +173,11 @@ class Engine:
         passing = self.moves.pass_action(self.at.legal_actions())
         if passing is None:
             raise UserError(f"illegal move: it is the turn of {COLOURS[1 - side]}")
+        before = len(self.at.actions)
         self.at.play(passing)
+        if self.at.is_over:
+            self.take_back_to(before)
+            raise UserError(f"illegal move: {COLOURS[1 - side]} would have to pass, which ends the game")
 
     def take_back_to(self, count: int) -> None:
         """Take moves back until `count` are left."""
@@ -182,13 +186,25 @@ class Engine:
 
     # --- thinking -----------------------------------------------------------------------------------------
 
-    def generate(self, side: int, keeps: bool, report: Callable[[Insight], None] | None = None) -> str:
-        """Return the player's move for a side, which is then to move; play it if `keeps`."""
+    def generate(
+        self,
+        side: int,
+        keeps: bool,
+        report: Callable[[Insight], None] | None = None,
+        begin: Callable[[], None] = lambda: None,
+    ) -> str:
+        """Return the player's move for a side, which is then to move; play it if `keeps`.
+
+        `begin` is called when nothing can be refused any more.
+        """
         before, clock, began = len(self.at.actions), self.clocks[side], self.now() - self.late
         text = PASS  # when the game is over
         try:
             if not self.at.is_over:
                 self.turn_to(side)
+            self.player()
+            begin()
+            if not self.at.is_over:
                 seconds = clock.seconds_for_move((self.game.max_plies - before + 1) // 2)
                 text = self.choose(max(LEAST, seconds - self.late) if seconds else 0.0, report)
         except BaseException:
@@ -258,9 +274,7 @@ class Engine:
                 due, sent = self.now() + asked.every, line
                 self.write(line)
 
-        self.player()
-        self.begin()
-        text = self.generate(asked.side, keeps, report)
+        text = self.generate(asked.side, keeps, report, self.begin)
         if line != sent:
             self.write(line)
         return f"play {text}"
@@ -306,6 +320,8 @@ def boardsize(engine: Engine, words: list[str]) -> str:
     options, rows = dict(engine.game.options), asked[-1]
     if "size" in options and rows == asked[0]:
         options["size"] = rows
+    elif "size" in options:
+        raise UserError(f"unacceptable size: {engine.game.name} needs a square board")
     elif {"rows", "columns"} <= options.keys():
         options |= {"columns": asked[0], "rows": rows}
     else:
@@ -340,7 +356,11 @@ def set_komi(engine: Engine, words: list[str]) -> str:
     else:
         actions, before = engine.at.actions, engine.before
         clocks = engine.clocks
-        engine.set_game(make_game(engine.game.name, **{**engine.game.options, "komi": komi}))
+        try:
+            game = make_game(engine.game.name, **{**engine.game.options, "komi": komi})
+        except UserError as refusal:
+            raise UserError(f"syntax error: {refusal}") from refusal
+        engine.set_game(game)
         engine.at, engine.before = GameInProgress(engine.game, actions), before
         engine.clocks = clocks
     engine.komi = komi
@@ -404,15 +424,15 @@ def loadsgf(engine: Engine, words: list[str]) -> str:
     has_number = len(words) > 1 and words[-1].isdecimal() and words[-1].isascii()
     name = " ".join(words[:-1] if has_number else words)
     try:
-        record = next(read_records(Path(name).read_bytes(), make_like(engine.game)))
+        if not Path(name).is_file() and Path(name).exists():
+            raise UserError(f"{name} is not a file")
+        record = next(read_file(Path(name), make_like(engine.game)))
         game = game_for(engine, record)
         actions = record.path(record.main_line()[-1])
         if has_number:
             actions = actions[: max(0, integer(words[-1]) - 1)]
         at = GameInProgress(game, actions)
-    except OSError as failure:
-        raise UserError(f"cannot load file: {failure.strerror or failure}") from failure
-    except (StopIteration, ValueError) as failure:  # a path with a NUL is a ValueError
+    except (StopIteration, OSError, ValueError) as failure:  # a path too long or with a NUL
         raise UserError("cannot load file: it holds no game") from failure
     except UserError as refusal:
         raise UserError(f"cannot load file: {refusal}") from refusal
