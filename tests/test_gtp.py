@@ -352,7 +352,7 @@ def test_hex_is_written_as_hexgui_writes_it() -> None:
     on = engine("hex", size=10, swap=True)
     assert ask(on, "boardsize 4 4", "play black b1", "play white swap-pieces", "showboard") == [
         *("=", "=", "="),
-        "=\n1 . . . .\n 2 O . . .\n  3 . . . .\n   4 . . . .\n      a b c d\nblack to play",
+        "=\n1 . . . .\n 2 O . . .\n  3 . . . .\n   4 . . . .\n      A B C D\nblack to play",
     ]
     assert ask(on, "undo", "gogui-rules_legal_moves", "play w swap", "undo", "undo") == [
         "=",
@@ -368,13 +368,31 @@ def test_hex_is_written_as_hexgui_writes_it() -> None:
     assert moves_of(big) == ["i1", "j10"]
 
 
+def test_hex_is_written_as_gogui_draws_it() -> None:
+    """GoGui draws A1 at the bottom left, and each row half a cell right of the row above: like azero's a4."""
+    on = engine("hex", size=4)
+    top_left = "= X . . .\n. . . .\n. . . .\n. . . ."
+    assert ask(on, "gogui-rules_board_size", "play b A4", "gogui-rules_board") == ["= 4 hex", "=", top_left]
+    assert moves_of(on) == ["a1"]
+    ask(on, "boardsize 10")
+    play_all(on, ["J10"])  # without the letter I
+    assert moves_of(on) == ["i1"]
+
+
+def test_othello_is_written_as_its_programs_do() -> None:
+    """The first moves are D3, C4, F5 and E6. GoGui draws row 8 at the top: the board is upside down there."""
+    on = engine("othello")
+    assert ask(on, "gogui-rules_legal_moves", "play b F5", "play w D6", "showboard")[0] == "= D3 C4 F5 E6"
+    lines = ask(on, "gogui-rules_board")[0].removeprefix("= ").split("\n")
+    assert lines[8 - 6] == ". . . O . . . ." and lines[8 - 5] == ". . . O X X . ."
+
+
 def test_othello_passes_where_it_must() -> None:
     on = engine("othello", size=4)
-    # azero counts rows from the top, GTP from the bottom
     assert ask(on, "gogui-rules_board", "gogui-rules_legal_moves") == [
-        *("= . . . .\n. O X .\n. X O .\n. . . .", "= B4 A3 D2 C1"),
+        *("= . . . .\n. X O .\n. O X .\n. . . .", "= B1 A2 D3 C4"),
     ]
-    play_all(on, ["B4", "A4", "A3"])
+    play_all(on, ["B1", "A1", "A2"])
     assert moves_of(on) == ["b1", "a1", "a2"]
     assert ask(on, "gogui-rules_game_id", "gogui-rules_final_result") == [
         "= Othello",

@@ -76,6 +76,7 @@ class Engine:
         before: for each move of GTP the number of azero's moves before it. A side that plays twice lets the
             other pass between, and a pass after the end changes nothing.
         clocks: of black and white.
+        for_gogui: whether moves are written as GoGui draws them, see `gtp_moves`.
         komi: that the final score counts with; None in games without komi.
         ponder: whether to think in the opponent's time.
         seen: the latest search: the number of moves before it, and what it found.
@@ -93,7 +94,7 @@ class Engine:
         if ponder and not can_ponder(spec):
             raise UserError(f"player {spec.name} cannot ponder; choose pv_mcts, or set ponder=false.")
         self.spec, self.config, self.seed, self.ponder = spec, config, seed, ponder
-        self.settings = TimeSettings()
+        self.settings, self.for_gogui = TimeSettings(), False
         self.game, self.making = game, in_background(lambda: self.make_player(game))
         self.now: Callable[[], float] = time.perf_counter
         self.late = 0.0
@@ -109,7 +110,7 @@ class Engine:
         """Begin with a game; the player is made anew if the game is another one."""
         if game is not self.game:
             self.making = in_background(lambda: self.make_player(game))
-        self.game, self.moves = game, Moves(game)
+        self.game, self.moves = game, Moves(game, self.for_gogui)
         self.komi: float | None = game.options.get("komi")
         if self.settings.kind != "none":
             self.player()  # ready before the clock runs
@@ -509,7 +510,10 @@ def legal_moves(engine: Engine, words: list[str]) -> str:
 def board_size(engine: Engine, words: list[str]) -> str:
     if engine.moves.board is None:
         raise UserError("this game has no board of cells")
-    return str(max(engine.moves.size))
+    if engine.game.name != "hex":
+        return str(max(engine.moves.size))
+    engine.for_gogui, engine.moves = True, Moves(engine.game, for_gogui=True)
+    return f"{max(engine.moves.size)} hex"
 
 
 def parameters(engine: Engine, words: list[str]) -> str:

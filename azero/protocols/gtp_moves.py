@@ -1,12 +1,16 @@
 """How GTP writes the moves, colours and boards of azero's games.
 
-A cell is written as in Go: a letter without I, and a number that counts from the bottom. Hex is written as
-HexGui does it: all letters, and numbers from the top. A move that puts no piece on a cell of its own, such as
-a pass, has azero's name for it; so has every move of a game without a board of cells.
+A cell is written as in Go: a letter without I, and a number that counts from the bottom. Othello and Hex are
+written as their own programs do it, GRhino and HexGui: all letters, and numbers from the top. GoGui knows
+only Go's way and draws A1 at the bottom left: Othello stands upside down there, and Hex, whose hexagons
+would not fit, is written in Go's way once GoGui has asked for the board's shape. A move that puts no piece on
+a cell of its own, such as a pass, has azero's name for it; so has every move of a game without a board of
+cells.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -21,6 +25,7 @@ from azero.games.kit.board import NO_CELL, letters, numbers
 LETTERS = tuple(letter.upper() for letter in letters(26, skip="i"))
 COLOURS = ("black", "white")  # the player who moves first in the game, and the other
 PASS = "pass"
+FROM_TOP = ("hex", "othello")
 SWAP = "swap-pieces"
 MARKS = (".", "X", "O")
 NO_POINT = "?"
@@ -42,12 +47,14 @@ def is_pass(text: str) -> bool:
 class Moves:
     """The moves and the board of one game as GTP writes them."""
 
-    def __init__(self, game: Game) -> None:
+    def __init__(self, game: Game, for_gogui: bool = False) -> None:
         self.game, self.board = game, game.board
-        if self.board and game.name != "hex":
+        self.from_top = game.name in FROM_TOP and not (game.name == "hex" and for_gogui)
+        if self.board:
             rows, columns = len(self.board.rows), len(self.board.columns)
-            labels = (LETTERS[:columns], numbers(rows)[::-1])
-            self.board = replace(self.board, columns=labels[0], rows=labels[1]) if columns <= 25 else None
+            labels = tuple(map(str.upper, letters(columns))) if self.from_top else LETTERS[:columns]
+            numbered = numbers(rows)[:: 1 if self.from_top else -1]
+            self.board = replace(self.board, columns=labels, rows=numbered) if columns <= 25 else None
 
     @property
     def size(self) -> tuple[int, int]:
@@ -66,7 +73,7 @@ class Moves:
         if board is None:
             return names
         if self.game.name == "hex":
-            return [SWAP if name == "swap" else name.upper() for name in names]
+            return [board.cell_name(a) if a < math.prod(self.size) else SWAP for a in actions]
         cells = [board.cell_of(state, action) for action in actions]
         return [
             name if cell == NO_CELL or cells.count(cell) > 1 else board.cell_name(cell)
@@ -110,13 +117,13 @@ class Moves:
         return next((action for action in legal if self.game.action_name(action) == PASS), None)
 
     def rows(self, state: np.ndarray) -> list[str]:
-        """Return the board for GoGui, a square: X, O, "." and "?" where there is no cell; see `size`."""
+        """Return the board for GoGui, a square from row N down: X, O, "." and "?" where there is no cell."""
         if self.board is None:
             raise UserError("this game has no board of cells")
         columns, rows = self.size
         size = max(columns, rows)
         lines = [[NO_POINT] * size for _ in range(size - rows)]
-        for marks in self.board.marks(state).tolist():
+        for marks in self.board.marks(state)[:: -1 if self.from_top else 1].tolist():
             lines.append([MARKS[mark] for mark in marks] + [NO_POINT] * (size - columns))
         return [" ".join(line) for line in lines]
 
