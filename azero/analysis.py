@@ -14,18 +14,20 @@ from typing import Any, BinaryIO
 
 from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import UserError, setting
-from azero.protocols.engine import LABELS, EngineSettings, take_engine
+from azero.protocols.engine import EngineSettings, take_engine
 
 EXAMPLES = """
 run=go9
 run=connect_four player.num_simulations=500
 """
+LABELS = {"player.OPTION=VALUE": "Such as player.num_simulations=500, for queries that name no maxVisits."}
 
 
 @dataclass(frozen=True)
 class AnalysisSettings(EngineSettings):
     """Settings of the program."""
 
+    run: str = setting("", "The run whose champion analyses. Default: a run of the game.")
     wait: bool = setting(
         True, "Whether to search on when the input ends. false: answer at once with what is known."
     )

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
-from azero.config.schema import UserError
+from azero.config.schema import UserError, setting
 from azero.process.ending import end_now
 from azero.protocols.engine import LABELS, EngineSettings, take_engine
 
@@ -19,12 +20,19 @@ player=uct player.num_simulations=5000
 """
 
 
+@dataclass(frozen=True)
+class GomocupSettings(EngineSettings):
+    """Settings of the program."""
+
+    game: str = setting("", "The game. Default: that of the run; Gomoku on 15 x 15 without one.")
+
+
 def serve_asked(words: Sequence[str]) -> int:
     """Play for the manager at the standard input; return the exit status."""
     texts = split_words(words)
-    asked = take_settings(texts, EngineSettings)
+    asked = take_settings(texts, GomocupSettings)
     game, spec = take_engine(texts, asked, default="gomoku")
-    refuse_rest(texts, EngineSettings, ["player"])
+    refuse_rest(texts, GomocupSettings, ["player"])
 
     from azero.cli.player_spec import needs_network
     from azero.games import make_game
@@ -59,7 +67,7 @@ def serve_asked(words: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("gomocup", serve_asked, EngineSettings, EXAMPLES, arguments, LABELS)
+    return run_program("gomocup", serve_asked, GomocupSettings, EXAMPLES, arguments, LABELS)
 
 
 if __name__ == "__main__":

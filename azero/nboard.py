@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.config.schema import setting
 from azero.process.ending import end_now
 from azero.protocols.engine import LABELS, EngineSettings, take_engine
 
@@ -18,12 +20,19 @@ player=uct player.num_simulations=5000
 """
 
 
+@dataclass(frozen=True)
+class NBoardSettings(EngineSettings):
+    """Settings of the program."""
+
+    game: str = setting("", "The game. Default: that of the run; Othello on 8 x 8 without one.")
+
+
 def serve_asked(words: Sequence[str]) -> int:
     """Serve the window at the standard input; return the exit status."""
     texts = split_words(words)
-    asked = take_settings(texts, EngineSettings)
+    asked = take_settings(texts, NBoardSettings)
     game, spec = take_engine(texts, asked, default="othello")
-    refuse_rest(texts, EngineSettings, ["player"])
+    refuse_rest(texts, NBoardSettings, ["player"])
 
     from azero.protocols.lines import Lines, take_over_output
     from azero.protocols.nboard import NBoard, check_othello
@@ -44,7 +53,7 @@ def serve_asked(words: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("nboard", serve_asked, EngineSettings, EXAMPLES, arguments, LABELS)
+    return run_program("nboard", serve_asked, NBoardSettings, EXAMPLES, arguments, LABELS)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import pytest
 SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *(
+        "bench_analysis.py",
         "bench_players.py",
         "bench_selfplay.py",
         "bench_studio.py",
