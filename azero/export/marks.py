@@ -17,8 +17,9 @@ from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, NO_CELL, SECOND, Board
 from azero.kernels.compiled import kernel
 
-POSITIONS = 5_000  # in which the bits are sought, at least
-CHECKED = 500  # positions of other games in which all marks and cells must be right
+GAMES = 100  # random games in which each player puts a piece on nearly every cell that can have one
+POSITIONS = 20_000  # of them at most in which the bits are sought
+CHECKED_GAMES, CHECKED = 20, 200  # other games, and positions of them that must be right
 
 
 @kernel
@@ -66,7 +67,7 @@ def find_mark_bits(game: Game) -> np.ndarray:
     """
     if game.board is None:
         raise UserError(f"{game.name} cannot be exported: its Game has no board for a page to draw.")
-    states, marks = sample(game, game.board, POSITIONS, seed=1)
+    states, marks = sample(game, game.board, GAMES, POSITIONS, seed=1)
     to_play = np.array([game.to_play(state) for state in states])
     mark_bits = np.full((2, marks.shape[1], 2, 2), 64 * game.state_words, np.int16)
     for player in (0, 1):
@@ -108,7 +109,7 @@ def check(game: Game, board: Board, mark_bits: np.ndarray) -> None:
     Raises:
         UserError: one differs from the board's.
     """
-    states, marks = sample(game, board, CHECKED, seed=2)
+    states, marks = sample(game, board, CHECKED_GAMES, CHECKED, seed=2)
     before, after = np.zeros_like(marks[0]), np.zeros_like(marks[0])
     for state, right in zip(states, marks, strict=True):
         player = game.to_play(state)
@@ -125,11 +126,12 @@ def check(game: Game, board: Board, mark_bits: np.ndarray) -> None:
             )
 
 
-def sample(game: Game, board: Board, count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the positions of random games, [N, S] with N at least `count`, and their marks, [N, H * W]."""
+def sample(game: Game, board: Board, games: int, most: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions of random games, [N, S] with N at most `most`, and their marks, [N, H * W] int8."""
     rng, states = np.random.default_rng(seed), list[np.ndarray]()
-    while len(states) < count:
+    for _ in range(games):
         states.append(game.initial_state())
         while not game.is_terminal(states[-1]):
             states.append(game.step(states[-1], int(rng.choice(game.legal_actions(states[-1])))))
-    return np.stack(states), np.stack([board.marks(state).ravel() for state in states]).astype(np.int8)
+    chosen = np.stack(states)[rng.permutation(len(states))[:most]]
+    return chosen, np.stack([board.marks(state).ravel() for state in chosen]).astype(np.int8)

@@ -2,7 +2,7 @@
 
 It is compiled in a process of its own, where Numba finds nothing compiled before, does not optimise, and
 takes the processor for a generic one. Code from its cache is this machine's, and optimised code assumes
-pointers of 64 bits. So two builds give the same bytes, on every machine.
+pointers of 64 bits. Two builds give the same bytes.
 """
 
 from __future__ import annotations
