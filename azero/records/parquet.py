@@ -17,7 +17,7 @@ from azero.records.json_lines import SCHEMA, VERSION, content_of, read_content
 from azero.records.record import MakeGame, Record, once, read_object
 
 MAGIC = b"PAR1"  # begins and ends a file
-GROUP_NODES = 100_000  # positions of a row group, all of which are in memory at once
+GROUP_NODES = 50_000  # positions of a row group, all of which are in memory at once
 READ_ROWS = 500  # in memory at once
 
 
