@@ -75,7 +75,7 @@ def run_recipe(
     return recipes.run_recipe(recipe, resume, report, settings)
 
 
-def _sources_digest() -> str:
+def sources_digest() -> str:
     """Return one digest of all Python files of this package.
 
     Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
@@ -146,7 +146,7 @@ def _set_cache_folder() -> None:
         # Set by the user. A folder of azero's comes from the parent process, which may be another version of
         # azero.
         return
-    digest = _sources_digest()
+    digest = sources_digest()
     for parent in _cache_parents():
         folder = _make_cache(parent, digest)
         if folder is not None:

@@ -39,7 +39,7 @@ def chosen_folder() -> Path | None:
 
 def test_the_folder_is_the_users_own_and_named_by_a_digest_of_the_sources(home: Path) -> None:
     folder = chosen_folder()
-    assert folder == home / "azero" / "numba" / azero._sources_digest()
+    assert folder == home / "azero" / "numba" / azero.sources_digest()
     assert folder.stat().st_mode & 0o077 == 0
 
 
@@ -54,7 +54,7 @@ def test_a_folder_inherited_from_another_version_is_not_taken_over(
 ) -> None:
     for name in ("NUMBA_CACHE_DIR", "AZERO_NUMBA_CACHE_DIR"):
         monkeypatch.setenv(name, "/of/another/version")
-    assert chosen_folder() == home / "azero" / "numba" / azero._sources_digest()
+    assert chosen_folder() == home / "azero" / "numba" / azero.sources_digest()
 
 
 def test_any_change_in_any_source_gives_another_folder(home: Path, tmp_path: Path) -> None:

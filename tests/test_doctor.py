@@ -77,11 +77,22 @@ SICK = {
     "games": [case(selfplay__distinct_games=1.0), case(evaluate__distinct=2.0)],
     "draws": [case(selfplay__draws=1.0)],
     "window": [case(settings={"train.epochs": 40.0}), case(replay__new_share=0.005)],  # 120, and 300 uses
+    "cluster": [
+        case(cluster__workers=8.0, cluster__head_busy=0.9, time__selfplay=60.0),
+        case(cluster__workers=8.0, time__selfplay=10.0, time__train=60.0),
+    ],
     "gate": [case(evaluate__promoted=0.0)],
     "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
     "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
 }
+
+
+def test_the_workers_worth_having_are_named() -> None:
+    """8 workers that keep the head busy for 0.9: 0.7 of it by 8 * 0.7 / 0.9 = 6.2; 8 * 10 s / 60 s = 1.3."""
+    saturated, waiting = (examine(each)["cluster"] for each in SICK["cluster"])
+    assert "about 6 workers are worth having" in saturated and "90%" in saturated
+    assert "2 of 8 workers are worth having" in waiting
 
 
 def test_a_healthy_run_is_left_in_peace() -> None:

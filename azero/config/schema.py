@@ -487,6 +487,22 @@ class OracleConfig:
 
 
 @dataclass(frozen=True)
+class ClusterConfig:
+    """Self-play on many machines, with Ray; docs/cluster.md. No setting changes what is played."""
+
+    address: str = setting(
+        "",
+        "Ray cluster; empty: this process alone. auto: the one of this machine; ray://host:10001: by Ray's "
+        'client; local: processes on this machine. Needs pip install "azero[cluster]".',
+    )
+    cores: int = setting(0, "Cores of a worker process; 0: all of its machine.", between=(0, 4096))
+    mixed: bool = setting(
+        False, "Accept workers that compute the network differently. The run is marked as mixed."
+    )
+    tokens: bool = setting(True, "Refuse a cluster without tokens. Whoever reaches one can run code on it.")
+
+
+@dataclass(frozen=True)
 class Config:
     """The settings of the whole run."""
 
@@ -498,6 +514,7 @@ class Config:
     evaluate: EvaluateConfig = field(default_factory=EvaluateConfig)
     inference: InferenceConfig = field(default_factory=InferenceConfig)
     oracle: OracleConfig = field(default_factory=OracleConfig)
+    cluster: ClusterConfig = field(default_factory=ClusterConfig)
     run: str | None = setting(None, "Name of the run. By default the name of the recipe or of the game.")
     seed: int = setting(1, "Seed of all random numbers.", between=(0, 2**63 - 1))
     cycles: int = setting(10, "Cycles to run.", between=(0, 1_000_000))

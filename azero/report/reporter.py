@@ -45,6 +45,7 @@ LAYOUT_TAG = "custom_scalars__config__"  # TensorBoard's name
 STAGE_OF_GROUP: dict[str, StageName] = {
     **{stage.value: stage for stage in STAGES},
     "config": StageName.INITIALIZE,
+    "cluster": StageName.SELFPLAY,
     LAYOUT_TAG: StageName.INITIALIZE,
     "replay": StageName.TRAIN,
     "loss": StageName.TRAIN,

@@ -91,6 +91,7 @@ class State:
         recipe: the recipe of that configuration; "" if none or unknown.
         git: the commit of the sources that began the run, with "-dirty" if they were changed; "" if unknown.
         quarantine: damaged files kept aside.
+        mixed: games were played by machines that compute the network differently in its last bits.
         retired: files that an earlier state named and this one does not; they may be removed.
     """
 
@@ -116,6 +117,7 @@ class State:
     recipe: str = ""
     git: str = ""
     quarantine: list[QuarantineEntry] = field(default_factory=list)
+    mixed: bool = False
     retired: list[str] = field(default_factory=list)
 
     def entries(self) -> Iterator[FileEntry | ShardEntry]:

@@ -3,5 +3,5 @@
 For others: `registry` (a record for each stage), `preflight`, `clock`, `run_stage`, `backend`, `measure`,
 `diagnosis`, `trials`.
 Imports: config, process, run, games, kernels, games.laws, network, report, replay, search, classic, training,
-players, match, workers, champion, truth, cli.
+players, match, workers, cluster, champion, truth, cli.
 """

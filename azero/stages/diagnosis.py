@@ -38,6 +38,8 @@ SPEEDS = (  # stage, its name, its speed, what to do if that falls
     ("selfplay", "self-play", "selfplay/simulations_per_second", "end those programs, or set fewer workers"),
     ("train", "training", "train/steps_per_second", "end those programs"),
 )
+HEAD_BUSY = 0.7  # share of self-play in which the head of a cluster may be busy itself
+UNBALANCED = 0.25  # self-play over the rest of a cycle, below which most workers of a cluster wait
 SHORT = 2.0  # seconds of a stage whose speed says nothing
 NEVER = 5  # cycles without a promotion since the beginning
 LATELY = 8  # cycles without a promotion after one
@@ -199,6 +201,26 @@ def machine_busy(case: Case) -> str | None:
     return None
 
 
+def cluster_unbalanced(case: Case) -> str | None:
+    """Find a cluster that waits for its head, in self-play or while the head trains."""
+    workers, busy = case.latest("cluster/workers"), case.latest("cluster/head_busy")
+    play = case.latest("time/selfplay")
+    rest = sum(stats for tag in ("train", "evaluate") if (stats := case.latest(f"time/{tag}")) >= 0)
+    if busy > HEAD_BUSY and play > SHORT:
+        enough = max(1, math.floor(workers * HEAD_BUSY / busy))
+        return (
+            f"The head of the cluster is busy for {busy:.0%} of self-play, so its {workers:.0f} workers wait "
+            f"for it: about {enough} workers are worth having."
+        )
+    if workers > 1 and rest > SHORT and play < UNBALANCED * rest:
+        enough = max(1, math.ceil(workers * play / rest))
+        return (
+            f"The workers of the cluster play for {play:.0f} s of a cycle and wait {rest:.0f} s for training "
+            f"and the match: {enough} of {workers:.0f} workers are worth having, or raise selfplay.games."
+        )
+    return None
+
+
 def resigned_wrongly(case: Case) -> str | None:
     """Find resigned games that were not lost."""
     measured, wrong = case.latest("selfplay/resign_measured"), case.latest("selfplay/resign_false_positives")
@@ -220,6 +242,7 @@ CHECKS: dict[str, Callable[[Case], str | None]] = {
     "gate": gate_never_passes,
     "workers": workers_idle,
     "machine": machine_busy,
+    "cluster": cluster_unbalanced,
     "resignation": resigned_wrongly,
 }
 

@@ -16,9 +16,11 @@ def check_run(config: Config, name: str) -> None:
 
     Raises:
         UserError: the rules cannot be made, or a file's rules break a law; the device, the backend or enough
-            memory is missing; `oracle.file` cannot be used; the champion of `init_from` does not fit.
+            memory is missing; the cluster or `oracle.file` cannot be used; the champion of `init_from` does
+            not fit.
     """
     # here, because they import Numba and torch
+    from azero.cluster.stage import crew_of
     from azero.games import make_game
     from azero.games.laws.check import check_own_game
     from azero.network.backends import obstacle
@@ -40,8 +42,11 @@ def check_run(config: Config, name: str) -> None:
     if config.oracle.file:
         positions_of(config)  # reads and checks it
     likely = InferenceChoice("torch", "fp32", batch_rows(config), device, evaluations_per_second=0.0)
-    workers = worker_count(config, config.selfplay.games, likely)
-    check_worker_memory(game, [likely.batch_size] * workers, config)
+    if config.cluster.address:
+        crew_of(config, device)  # connects
+    else:
+        workers = worker_count(config, config.selfplay.games, likely)
+        check_worker_memory(game, [likely.batch_size] * workers, config)
     check_match_memory(config, game)
     begun = paths_of(config, name).state.is_file()
     if not begun or Run.read(config, name).state.champion is None:

@@ -8,6 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from azero.cluster.head import lines_of
+from azero.cluster.stage import crew_of, play_on_cluster
 from azero.config.schema import Config, share_in
 from azero.games import make_game
 from azero.games.game import Game
@@ -23,10 +25,12 @@ from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import StageName
 from azero.stages import warm_up
-from azero.stages.backend import ensure_choice
+from azero.stages.backend import ensure_choice, positions_to_time
 from azero.workers.forks import forks
 from azero.workers.report import is_cut, report_games
 from azero.workers.threads import GameQueue, play_games, workers_wanted
+
+FIXED_POSITIONS = 64  # that every worker of a cluster must evaluate alike
 
 
 def run_stage(
@@ -49,7 +53,8 @@ def run_stage(
     game = make_game(config.game.name, **config.game.options)
     champion = unpack_network(run.read_champion(), "champion", game).network
     choice = ensure_choice(run, config, game, champion, report)
-    if not compiled_before(config.search.kind):
+    remote = bool(config.cluster.address)
+    if not remote and not compiled_before(config.search.kind):
         kind = config.search.kind
         report.message(f"Compiling the {kind} search takes a minute or two; later starts skip it.")
         warm_up.start(kind)
@@ -58,7 +63,7 @@ def run_stage(
     seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
     config = settings_in(config, cycle)
     expected_seconds = report.last_stat(GAME_SECONDS) or 0.0
-    queue = GameQueue(iter(numbers), deadline, expected_seconds, openings_of(config, run, game, report))
+    openings = openings_of(config, run, game, report)
 
     def keep(played: list[GameRecord]) -> None:
         parts = write_partial(run, cycle, played, game.name)
@@ -68,9 +73,17 @@ def run_stage(
         report.stage(StageName.SELFPLAY, cycle, config.cycles, len(numbers), "games") as progress,
         one_thread_per_worker(),
     ):
-        inferences = make_inferences(champion, game, choice, worker_count(config, len(numbers), choice))
-        played, stats = play_games(game, inferences, config, queue, seeds, progress, stop, keep)
-    if played:
+        if remote:
+            planes = positions_to_time(game, FIXED_POSITIONS, config.seed)
+            played, stats, totals = play_on_cluster(
+                *(crew_of(config, choice.device), game, champion, choice, planes, config, cycle, numbers),
+                *(openings, progress, stop, report.message, deadline, expected_seconds, keep),
+            )
+        else:
+            inferences = make_inferences(champion, game, choice, worker_count(config, len(numbers), choice))
+            queue = GameQueue(iter(numbers), deadline, expected_seconds, openings)
+            played, stats = play_games(game, inferences, config, queue, seeds, progress, stop, keep)
+    if played and not remote:
         note_compiled(config.search.kind)
     if len(played) < len(numbers) and stop.requested:
         keep(played)
@@ -87,6 +100,12 @@ def run_stage(
     seconds = time.perf_counter() - begin
     records.sort(key=lambda record: record.number)
     report_games(report, game, cycle, records, stats, seconds, config.selfplay.resign_threshold)
+    if remote:
+        report.cycle_scalars(cycle, totals.scalars(seconds))
+        report.message(lines_of(totals, seconds))
+        if totals.mixed and not run.state.mixed:
+            report.message("Workers compute the network differently, so this run is marked as mixed.")
+            run.commit(replace(run.state, mixed=True))
     new = write_games(run, cycle, records, game.name)
     examples = run.state.examples + sum(shard.examples for shard in new)
     state = replace(run.state, shards=[*run.state.shards, *new], partial=[], examples=examples)

@@ -79,6 +79,15 @@ class GameQueue:
     played_seconds: float = 0.0
 
     @property
+    def refilled(self) -> bool:
+        """Whether a worker with idle places may ask again; never here, where no number is ever added."""
+        return False
+
+    def wait(self) -> bool:
+        """Wait until numbers are added; return False where the queue has ended, as here when it is empty."""
+        return False
+
+    @property
     def game_seconds(self) -> float:
         """Mean seconds of the finished games; 0 before one has ended."""
         return self.played_seconds / max(1, len(self.records))
@@ -166,6 +175,8 @@ class SelfplayWorker:
             self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.worker.status != IDLE).any():
             begin = time.perf_counter()
+            if queue.refilled:
+                self.start_next(np.flatnonzero(self.worker.status == IDLE), queue, seeds)
             self.play_on(queue, seeds, stop)
             rows = self.infer_leaves()
             seconds = time.perf_counter() - begin
@@ -315,6 +326,8 @@ class WorkerThreads:
         def run(worker: SelfplayWorker) -> None:
             try:
                 worker.play(queue, seeds, stop)
+                while queue.wait():
+                    worker.play(queue, seeds, stop)
             except BaseException as failure:  # raised in the thread that joins
                 self.failures.append(failure)
                 queue.abandoned = True

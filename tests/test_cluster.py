@@ -1,0 +1,299 @@
+"""Self-play on a cluster: the same files as one machine's, whatever happens to the workers.
+
+The workers run in this process. `test_cluster_ray.py` does the same with Ray's processes.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from crews import NearCrew
+from toy import NAME, StopInside, Told, advance, digest_of, toy_config
+
+from azero import loop
+from azero.cluster import head
+from azero.cluster.worker import Greeting, Report, room_for
+from azero.config.schema import ClusterConfig, Config, UserError
+from azero.run.run import Run, ShardEntry, State, Stopped
+from azero.stages import selfplay
+from azero.workers.threads import make_workers
+
+NEAR = ClusterConfig(address="near", tokens=False)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of a run without a cluster."""
+    config = toy_config(tmp_path_factory.mktemp("undisturbed"))
+    advance(config)
+    return digest_of(config)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return replace(toy_config(tmp_path), cluster=NEAR)
+
+
+@pytest.fixture
+def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Let self-play use a crew; it is closed after the test."""
+    used: list[NearCrew] = []
+
+    def use_crew(crew: NearCrew) -> NearCrew:
+        used.append(crew)
+        monkeypatch.setattr(selfplay, "crew_of", lambda config, device: crew)
+        return crew
+
+    yield use_crew
+    for crew in used:
+        crew.close()
+
+
+@pytest.mark.parametrize("workers, threads", [(1, 1), (1, 3), (2, 1), (4, 1)])
+def test_the_number_of_workers_changes_no_byte(
+    config: Config, undisturbed: str, use: Any, workers: int, threads: int
+) -> None:
+    use(NearCrew(workers, threads))
+    report = Told()
+    advance(config, report=report)
+    assert digest_of(config) == undisturbed
+    assert report.scalars[1]["cluster/workers"] == workers and report.scalars[1]["selfplay/games"] == 40
+    assert not Run.read(config, NAME).state.mixed
+    assert any("cluster: " in line for line in report.messages)
+
+
+def test_a_worker_killed_in_each_cycle_changes_no_byte(config: Config, undisturbed: str, use: Any) -> None:
+    crew, killed = use(NearCrew(2)), list[str]()
+
+    def kill_once_a_stage(name: str, report: Report) -> None:
+        if report.answers and crew.terms.stage not in killed:
+            killed.append(crew.terms.stage)
+            crew.kill(name)
+            crew.start(f"{name}+")
+
+    crew.on_report = kill_once_a_stage
+    report = Told()
+    advance(config, report=report)
+    assert len(killed) == 2 and digest_of(config) == undisturbed
+    assert report.scalars[1]["cluster/lost"] == 1 and report.scalars[1]["cluster/retries"] > 0
+    assert any("was lost: killed" in line for line in report.messages)
+
+
+def test_a_worker_that_raises_is_replaced_and_its_games_are_played_again(
+    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crew, left = use(NearCrew(2)), [1]
+
+    def make_failing(*of: Any) -> Any:
+        players = make_workers(*of)
+        infer_leaves = players[0].infer_leaves
+
+        def fail_once() -> int:
+            if left and players[0].stats.games:
+                left.clear()
+                raise MemoryError("no memory for the batch")
+            return int(infer_leaves())
+
+        monkeypatch.setattr(players[0], "infer_leaves", fail_once)
+        return players
+
+    monkeypatch.setattr("azero.cluster.worker.make_workers", make_failing)
+    report = Told()
+    advance(config, report=report)
+    assert digest_of(config) == undisturbed and not left
+    assert any("MemoryError: no memory for the batch" in line for line in report.messages)
+    assert crew.processes
+
+
+def test_a_worker_that_joins_in_the_middle_gets_work(config: Config, undisturbed: str, use: Any) -> None:
+    crew, joined = use(NearCrew(1)), list[Report]()
+
+    def join(name: str, report: Report) -> None:
+        if name == "near-1" and report.answers and "far-1" not in crew.processes:
+            crew.start("far-1")
+        if name == "far-1":
+            joined.append(report)
+
+    crew.on_report = join
+    report = Told()
+    advance(config, report=report)
+    assert digest_of(config) == undisturbed
+    assert report.scalars[2]["cluster/nodes"] == 2 and any(each.answers for each in joined)
+
+
+REFUSALS = {
+    "another version": (lambda it: replace(it, version="azero 9"), "it runs azero 9 and the head azero"),
+    "no tokens": (lambda it: replace(it, tokens=False), "asks nobody for a token.*cluster.tokens=false"),
+    "other numbers": (lambda it: replace(it, digest="0"), "computes the network differently.*cluster.mixed"),
+    "other rules": (lambda it: replace(it, rules="0"), "its copy of tictactoe differs"),
+}
+
+
+@pytest.mark.parametrize("change, told", REFUSALS.values(), ids=REFUSALS)
+def test_a_worker_that_does_not_fit_is_refused_in_one_sentence_and_the_others_play(
+    config: Config, undisturbed: str, use: Any, change: Any, told: str
+) -> None:
+    def with_token(greeting: Greeting) -> Greeting:
+        return replace(greeting, tokens=True)
+
+    changes = {"near-1": with_token, "near-2": lambda greeting: change(with_token(greeting))}
+    crew = use(NearCrew(2, changes=changes))
+    report = Told()
+    advance(replace(config, cluster=replace(NEAR, tokens=True)), report=report)
+    assert digest_of(config) == undisturbed and crew.refused[0] == "near-2"
+    (sentence,) = [line for line in report.messages if "Worker near-2 was refused" in line]
+    assert re.search(told, sentence) and "\n" not in sentence
+
+
+def test_a_mixed_run_takes_workers_that_compute_differently_and_is_marked(
+    config: Config, undisturbed: str, use: Any
+) -> None:
+    crew = use(NearCrew(2, changes={"near-2": lambda it: replace(it, digest="0")}))
+    report = Told()
+    advance(replace(config, cluster=replace(NEAR, mixed=True)), report=report)
+    assert not crew.refused and Run.read(config, NAME).state.mixed
+    assert sum("marked as mixed" in line for line in report.messages) == 1
+    assert digest_of(config) == undisturbed  # the mark does not count, and here they did compute alike
+
+
+def test_a_cluster_without_workers_is_one_sentence_and_finished_games_are_kept(
+    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(head, "NOBODY_SECONDS", 0.3)
+    crew = use(NearCrew(1))
+
+    def die(name: str, report: Report) -> None:
+        if len(report.answers) > 0 and name in crew.processes and crew.taken > 0:
+            crew.kill(name)
+        crew.taken += len(report.answers)
+
+    crew.taken, crew.on_report = 0, die
+    with pytest.raises(UserError, match=r"cluster near has had no worker for 0 s.*near-1 was lost: killed"):
+        advance(config)
+    assert 0 < sum(part.games for part in Run.read(config, NAME).state.partial) < 40
+    use(NearCrew(2))
+    advance(config)
+    assert digest_of(config) == undisturbed
+
+
+@pytest.mark.parametrize("looks", [3, 6])
+def test_a_stop_keeps_finished_games_and_the_run_goes_on(
+    config: Config, undisturbed: str, use: Any, looks: int
+) -> None:
+    use(NearCrew(2))
+    with Run.open(config, NAME, "test") as run:
+        with pytest.raises(Stopped):
+            loop.run_cycles(config, run, Told(), StopInside(run, 1, "selfplay", looks))
+        assert run.state.stage == "selfplay" and not run.state.shards
+    use(NearCrew(1))
+    advance(config)
+    assert digest_of(config) == undisturbed
+
+
+def test_games_of_unfinished_chunks_are_kept_at_a_stop(
+    config: Config, use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One chunk of all games: without partial answers nothing would be kept."""
+    monkeypatch.setattr("azero.cluster.stage.chunks_of", lambda numbers, openings: whole(numbers, openings))
+    crew, stop = use(NearCrew(1)), list[State]()
+    with Run.open(config, NAME, "test") as run:
+        signal = StopInside(run, 1, "selfplay", 10**9)
+        original = crew.poll
+
+        def stop_when_some_are_finished(seconds: float) -> Any:
+            (process,) = crew.processes.values()
+            if process.play is not None and process.play.queue.finished > 5:
+                signal._looks = -1
+            return original(0.001)
+
+        crew.poll = stop_when_some_are_finished
+        with pytest.raises(Stopped):
+            loop.run_cycles(config, run, Told(), signal)
+        stop.append(run.state)
+    assert 5 < sum(part.games for part in stop[0].partial) < 40
+
+
+def whole(numbers: Any, openings: Any) -> Any:
+    from azero.cluster.chunks import chunks_of
+
+    return chunks_of(numbers, openings, size=1000)
+
+
+def test_a_deadline_ends_the_stage_with_the_games_that_are_finished(config: Config, use: Any) -> None:
+    crew = use(NearCrew(2))
+    report = Told()
+    with Run.open(config, NAME, "test") as run:
+        from azero.process.signals import StopSignal
+        from azero.stages.registry import record_of
+
+        record_of("initialize").run(config, run, report, StopSignal())
+        crew.on_report = lambda name, each: time.sleep(0.2)
+        record_of("selfplay").run(config, run, report, StopSignal(), time.perf_counter() + 0.3)
+        shards: list[ShardEntry] = run.state.shards
+        assert run.state.stage == "train" and 0 < shards[0].games < 40
+
+
+def test_forks_begin_alike_on_a_cluster(tmp_path: Path, use: Any) -> None:
+    plain = toy_config(tmp_path / "plain")
+    plain = replace(plain, selfplay=replace(plain.selfplay, fork_fraction=0.5))
+    advance(plain)
+    use(NearCrew(2))
+    spread = replace(
+        plain, cluster=NEAR, checkpoints=str(tmp_path / "checkpoints"), data=str(tmp_path / "data")
+    )
+    advance(spread)
+    assert digest_of(spread) == digest_of(plain)
+
+
+def test_a_worker_has_as_many_games_as_its_threads_have_places_and_a_quarter_more() -> None:
+    assert room_for(threads=2, rows=64) == 21  # 128 games are 16 chunks; 5 / 4 of them and one
+    assert room_for(threads=1, rows=16) == 4
+
+
+def test_a_run_without_a_cluster_never_imports_ray() -> None:
+    code = "import sys; import azero.stages.selfplay, azero.cluster.head; print('ray' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "False"
+
+
+def test_a_stop_at_once_is_a_stop_of_the_workers_too(config: Config, use: Any) -> None:
+    """After a stage no thread of a worker plays on."""
+    crew = use(NearCrew(2))
+    advance(config, until="train")
+    end = time.monotonic() + 10
+    while time.monotonic() < end and not all(each.play.ended for each in crew.processes.values()):
+        time.sleep(0.01)
+    assert all(each.play.ended for each in crew.processes.values())
+
+
+def test_planes_are_compared_in_every_size_of_batch() -> None:
+    from azero.cluster.worker import positions_digest
+    from azero.network.inference import InferenceChoice
+
+    class Sizes:
+        batch_size = 16
+
+        def __init__(self) -> None:
+            self.seen: list[int] = []
+
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+            self.seen.append(len(planes))
+            return planes.reshape(len(planes), -1), planes[:, 0, 0, 0]
+
+    inference = Sizes()
+    choice = InferenceChoice("torch", "fp32", 16, "cpu", 0.0, batches=(8, 16))
+    planes = np.random.default_rng(1).random((20, 2, 3, 3)).astype(np.float32)
+    one = positions_digest(inference, planes, choice)
+    assert inference.seen == [8, 8, 8, 16, 16]
+    assert (
+        positions_digest(inference, planes, choice) == one != positions_digest(inference, planes + 1, choice)
+    )
