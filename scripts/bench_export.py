@@ -2,12 +2,13 @@
 
     python scripts/bench_export.py connect_four.html
 
-Every number is the best of five, because whatever else runs on the machine only adds to it.
+Every time is the best of five. "of a processor" is what the page's process used, which other programs on the
+machine do not change.
 
 - opening: from the browser's call to a board that takes a click, in a new browser context.
 - answer: from the first click to azero's piece, with the run's own simulations. The page waits 0.3 s at
   least, so that the eye sees both moves.
-- search: 400 simulations of the first position in the page's worker.
+- search: 400 simulations of the first position in a worker like the page's.
 - evaluation: one evaluation by the network there.
 """
 
@@ -23,30 +24,38 @@ from playwright.sync_api import Browser, sync_playwright
 
 ROUNDS = 5
 SIMULATIONS = 400
-EVALUATIONS = 200
-# The page's own worker code in a worker of its own, so that only it is measured.
-MEASURE = """([simulations, evaluations]) => new Promise((done, fail) => {
-    const text = (id) => document.getElementById(id).textContent, about = JSON.parse(text("about"));
+EVALUATIONS = 1000
+# The page's own worker code in another worker, which measures; `measure` returns milliseconds.
+PREPARE = """() => new Promise((ready, fail) => {
+    const text = (id) => document.getElementById(id).textContent;
+    const { layout, packing, width } = JSON.parse(text("about"));
     const code = text("worker") + `
-        const answering = onmessage;
+        const starting = onmessage;
         onmessage = async ({ data }) => {
-            if (data.wasm) return answering({ data });
-            let began = performance.now();
+            if (data.wasm) return starting({ data });
+            const began = performance.now();
             for (let i = 0; i < data.evaluations; i++) engine.evaluate();
-            const evaluation = (performance.now() - began) / data.evaluations;
-            began = performance.now();
-            engine.begin(data.kind, data.simulations);
-            while (engine.grow(25));
-            const { simulations } = engine.read();
-            postMessage({ search: performance.now() - began, evaluation, simulations });
+            if (data.simulations) engine.begin(data.kind, data.simulations);
+            while (data.simulations && engine.grow(25));
+            postMessage({ milliseconds: performance.now() - began, done: engine.read().simulations });
         };`;
     const worker = new Worker(URL.createObjectURL(new Blob([code])));
     worker.onerror = (event) => fail(event.message);
-    worker.onmessage = ({ data }) => data.ready
-        ? worker.postMessage({ simulations, evaluations, kind: about.layout.algorithms.at(-1) }) : done(data);
-    const { layout, packing, width } = about;
+    window.measure = ([simulations, evaluations]) => new Promise((done) => {
+        worker.onmessage = ({ data }) => done([data.milliseconds, data.done]);
+        worker.postMessage({ simulations, evaluations, kind: layout.algorithms.at(-1) });
+    });
+    worker.onmessage = ready;
     worker.postMessage({ wasm: text("wasm"), weights: text("weights"), layout, packing, width });
-})"""
+}).then(() => true)"""
+
+
+def processor_seconds(browser: Browser) -> float:
+    """Return what all pages' processes have used so far."""
+    session = browser.new_browser_cdp_session()
+    processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+    session.detach()
+    return sum(each["cpuTime"] for each in processes if each["type"] == "renderer")
 
 
 def measure(browser: Browser, file: Path) -> dict[str, float]:
@@ -60,16 +69,16 @@ def measure(browser: Browser, file: Path) -> dict[str, float]:
     page.locator(".hit.can").first.click()
     clicked = time.perf_counter()
     page.locator(".stones .stone").nth(1).wait_for(state="attached")
-    answered = time.perf_counter()
-    found: dict[str, Any] = page.evaluate(MEASURE, [SIMULATIONS, EVALUATIONS])
+    found = {"opening": 1000 * (opened - began), "answer": 1000 * (time.perf_counter() - clicked)}
+    page.evaluate(PREPARE)
+    for name, work in {"search": [SIMULATIONS, 0], "evaluation": [0, EVALUATIONS]}.items():
+        count, before = EVALUATIONS if name == "evaluation" else 1, processor_seconds(browser)
+        milliseconds, done = page.evaluate("work => measure(work)", work)
+        assert done == SIMULATIONS, "the first position is proven before the search ends"
+        found[name] = milliseconds / count
+        found[f"{name}, processor"] = 1000 * (processor_seconds(browser) - before) / count
     context.close()
-    assert found["simulations"] == SIMULATIONS, "the first position is proven before the search ends"
-    return {
-        "opening": 1000 * (opened - began),
-        "answer": 1000 * (answered - clicked),
-        "search": found["search"],
-        "evaluation": found["evaluation"],
-    }
+    return found
 
 
 def main() -> None:
@@ -86,8 +95,9 @@ def main() -> None:
     print(f"size: {file.stat().st_size:,} bytes")
     print(f"opening: {best['opening']:.0f} ms until the first move is possible")
     print(f"answer: {best['answer']:.0f} ms")
-    print(f"search: {best['search']:.0f} ms for {SIMULATIONS} simulations")
-    print(f"evaluation: {best['evaluation']:.2f} ms")
+    for name, digits, text in (("search", 0, f"{SIMULATIONS} simulations"), ("evaluation", 2, "one")):
+        used = best[f"{name}, processor"]
+        print(f"{name}: {best[name]:.{digits}f} ms for {text}, {used:.{digits}f} ms of a processor")
 
 
 if __name__ == "__main__":

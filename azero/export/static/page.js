@@ -19,7 +19,7 @@ const VIEWS = ["nothing", "network", "search"];
 const PEOPLE = ["The first player", "The second player"];
 
 const textOf = (id) => document.getElementById(id).textContent;
-const short = (count) => count < 1000 ? count : `${(count / 1000).toFixed(count < 10000 ? 1 : 0)}k`;
+const short = (count) => count < 1000 ? count : `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`;
 
 /** Return the worker, with the engine on its way. */
 function startWorker({ layout, packing, width }) {
