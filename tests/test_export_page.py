@@ -12,7 +12,8 @@ from conftest import RunProgram, TrainedRun
 
 import azero
 
-GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "your_own_game.md").read_text()
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+GUIDE = (DOCS / "your_own_game.md").read_text()
 PATIENCE = 60_000  # milliseconds
 SMALL = ("network.blocks=1", "network.channels=4")
 UNTRAINED = {
@@ -65,7 +66,7 @@ def open_page(browser: Any, exported: Callable[[str], Path]) -> Iterator[Open]:
     """
     contexts, failures, requests = [], list[str](), set[str]()
 
-    def open_one(name: str, place: str = "", before: str = "", **options: Any) -> Any:
+    def open_one(name: str | Path, place: str = "", before: str = "", **options: Any) -> Any:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
         contexts.append(context)
         context.set_default_timeout(PATIENCE)
@@ -73,7 +74,7 @@ def open_page(browser: Any, exported: Callable[[str], Path]) -> Iterator[Open]:
         page.on("pageerror", lambda error: failures.append(str(error)))
         page.on("request", lambda request: requests.add(request.url))
         page.add_init_script(before)
-        page.goto(exported(name).as_uri() + place)
+        page.goto((exported(name) if isinstance(name, str) else name).as_uri() + place)
         return page
 
     yield open_one
@@ -115,19 +116,27 @@ def press(page: Any, name: str) -> None:
     page.get_by_role("button", name=name, exact=True).click()
 
 
-@pytest.mark.parametrize("name, most", [("tictactoe", 9), ("connect_four", 42), ("squava", 25)])
-def test_a_game_to_its_end_by_clicks(name: str, most: int, open_page: Open) -> None:
-    """squava is the guide's game: its board, rules and search come from that file alone."""
-    page = open_page(name)
-    for _ in range(most):
-        if wait_for_turn(page) != "Your move.":
-            break
+def play_to_the_end(page: Any) -> str:
+    """Play the first legal cell again and again; return how the game ends."""
+    while wait_for_turn(page) == "Your move.":
         count = page.locator(".stones .stone").count()
         page.locator(".hit.can").first.click()
         expect(page.locator(".stones .stone").nth(count)).to_be_attached()
-    said = wait_for_turn(page)
-    assert said != "Your move." and (name != "tictactoe" or said != "You win.")  # that champion has learned
     assert len(stones(page)) == len(moves_shown(page)) >= 5
+    return page.locator(".message").text_content()
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "connect_four"])
+def test_the_ready_pages_play(name: str, open_page: Open) -> None:
+    assert play_to_the_end(open_page(DOCS / "pages" / f"{name}.html")) == "azero wins."
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "connect_four", "squava"])
+def test_a_game_to_its_end_by_clicks(name: str, open_page: Open) -> None:
+    """squava is the guide's game: its board, rules and search come from that file alone."""
+    page = open_page(name)
+    said = play_to_the_end(page)
+    assert name != "tictactoe" or said != "You win."  # that champion has learned
     page.locator("[role=gridcell]").first.click()
     expect(page.locator(".toasts")).to_contain_text("The game is over.")
     press(page, "New game")

@@ -25,6 +25,7 @@ WITH_COMMANDS = [
         f"docs/{name}.md"
         for name in (
             "architecture",
+            "export",
             "files",
             "metrics",
             "players",
