@@ -341,7 +341,7 @@ class Analysis:
 
     def read_query(self, asked: Json, warnings: list[tuple[str, str]]) -> list[Turn]:
         """Return the turns of a query; Refused: it is wrong."""
-        for name in asked.keys() - set(KNOWN):
+        for name in sorted(asked.keys() - set(KNOWN)):
             warnings.append((name, f"Unexpected or unused field{did_you_mean(name, KNOWN, '.')}"))
         self.check_board(asked, warnings)
         turns = self.read_turns(asked)
@@ -474,7 +474,7 @@ class Analysis:
         given = asked.get("overrideSettings", {})
         if not isinstance(given, dict):
             raise Refused("overrideSettings", "Must be an object")
-        for name in given.keys() - set(OVERRIDES):
+        for name in sorted(given.keys() - set(OVERRIDES)):
             if given[name] not in (0, False, None):
                 warnings.append(("overrideSettings", f"{name} is not a setting of azero and was ignored."))
         try:
