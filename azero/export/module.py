@@ -144,7 +144,7 @@ def compile_here(
     values = memory_of(game, played, bits, weights, scratch_floats)
     memory, texts = Memory(), [network]
     for entry, function in entry_points(game, played).items():
-        bound = values | {"algorithm": values.get(entry.split("_")[-1])}
+        bound = values | {"algorithm": values.get(entry.partition("_")[2])}
         texts.append(entry_point(entry, function, bound, memory))
     pointers = [values[each] for each in ("planes", "weights", "floats", "logits", "value")]
     texts.append(call_of("evaluate_network", "infer", pointers, memory))
