@@ -139,7 +139,7 @@ def test_any_bytes_are_answered(name: str, sent: bytes) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=900, deadline=None)
 @given(sent=LINES)
 @pytest.mark.parametrize("name", ["go", "hex"])
 def test_ten_thousand_lines_of_any_bytes_are_answered(name: str, sent: bytes) -> None:
