@@ -60,6 +60,14 @@ def test_a_search_sees_the_next_line_and_an_interrupt() -> None:
             pass
         assert lines.stopping()
         assert lines.read(timeout=10) == "# interrupt" and not lines.stopping()
+        client.write(b"second\nthird\n# interrupt\nfourth\n")
+        stopping = []
+        for _ in range(4):
+            lines.read(timeout=10)
+            while lines.received < 6:
+                pass
+            stopping.append(lines.stopping())
+        assert stopping == [True, True, False, False]  # those before it, also if they are read later
         lines.finish()
 
 

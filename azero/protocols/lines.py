@@ -31,11 +31,12 @@ class Lines:
 
     The input ends when the client is gone. Searches should stop then: `hurry` becomes True after SOON
     seconds, and after AT_ONCE the process ends; both count from the first `read`, when the program is ready.
-    Where the input is a file, all of its lines are answered.
+    Where the input is a file, or ends with QUIT while the client goes on reading, all lines are answered.
 
     Attributes:
         arrived: when the line came that `read` has returned, by `time.perf_counter`.
-        interrupted: whether the client has sent INTERRUPT since the latest `read`.
+        number: of the line that `read` has returned.
+        interrupt: the number of the latest INTERRUPT, which stops the lines before it.
         hurry: whether the client is gone.
     """
 
@@ -44,10 +45,10 @@ class Lines:
     ) -> None:
         """Begin to read; `end` ends the process where it goes on without a client, which reads `client`."""
         self.stream, self.end, self.client = stream, end or (lambda: end_now(0)), client
-        self.latest = ""
+        self.latest = ""  # line received
         self.lines: queue.Queue[tuple[str | None, float]] = queue.Queue(MOST_WAITING)
         self.arrived = 0.0
-        self.interrupted, self.hurry = False, False
+        self.number, self.received, self.interrupt, self.hurry = 0, 0, 0, False
         self.ready, self.finished = threading.Event(), threading.Event()
         threading.Thread(target=self._read_all, daemon=True).start()
 
@@ -59,7 +60,7 @@ class Lines:
         """
         self.ready.set()
         line, self.arrived = self.lines.get(timeout=timeout)
-        self.interrupted = False
+        self.number += 1
         if line is None:
             self.lines.put((None, self.arrived))  # for whoever asks again
         return line
@@ -70,7 +71,7 @@ class Lines:
 
     def stopping(self) -> bool:
         """Return whether a search that a line asked for should end now, with the move that it has."""
-        return self.interrupted or self.hurry
+        return self.interrupt > self.number or self.hurry
 
     def finish(self) -> None:
         """Note that the program ends by itself."""
@@ -103,12 +104,13 @@ class Lines:
     def _put(self, data: bytes, too_long: bool) -> None:
         """Put one line into the queue, whatever its bytes."""
         text = data.removesuffix(b"\r")
+        self.received += 1
         if too_long or len(text) > MOST_BYTES:
             self.lines.put((TooLong(text[:100].decode(errors="replace")), time.perf_counter()))
             return
         line = text.decode(errors="replace")
         if line.strip() == INTERRUPT:
-            self.interrupted = True
+            self.interrupt = self.received
         self.latest = line
         self.lines.put((line, time.perf_counter()))
 
