@@ -369,6 +369,11 @@ def assert_sentence(error: pytest.ExceptionInfo[UserError]) -> None:
         ('{"game": ', "this is not JSON"),
         ("{}", "names no game"),
         ('{"game": "tictactoe"}', "'moves' must be a JSON list, not None"),
+        ('{"game": "openspiel:efg_game(filename=/etc/passwd)"}', "whose rules are in another file"),
+        (
+            '{"game": "openspiel:misere", "options": {"game": "efg_game(filename=/etc/passwd)"}}',
+            "whose rules are in another file",
+        ),
         ('{"schema": "azero.records", "version": 2}', "this azero reads azero.records, version 1"),
         ('\n{"game": "tictactoe", "moves": ["9"]}', "JSON, line 2: '9' is not a move of tictactoe"),
         ('{"game": "tictactoe", "moves": ["4", "4"]}', "move 2, '4', is not legal"),

@@ -197,11 +197,13 @@ def test_cycles_are_a_number_or_a_range(text: str, cycles: range | None) -> None
         ("", "Name either a run with run= or a file of games with from=."),
         ("run=trained from=broken.sgf", "Name either a run with run= or a file of games with from=."),
         ("from=broken.sgf cycles=3", "cycles= is for the games of a run."),
+        ("run=trained game=tictactoe", "game= is for the games of a file; a run knows its game."),
         ("run=nobody", "holds no run nobody; it holds trained."),
         (
             "run=trained cycles=90-91",
             "cycles=90-91: run trained keeps the games of cycles 4 to 5; ",
         ),
+        (f"run=trained cycles=90-{10**25}", f"cycles=90-{10**25}: run trained keeps the games of cycles "),
         ("run=trained cycles=5-2", "cycles=5-2 must be a cycle or a range, such as 12 or 10-20."),
         ("run=trained cycles=0", "cycles=0 must be a cycle or a range, such as 12 or 10-20."),
         (
@@ -210,6 +212,7 @@ def test_cycles_are_a_number_or_a_range(text: str, cycles: range | None) -> None
         ),
         ("run=trained out=games.txt", "out=games.txt must end in .sgf, .jsonl, .parquet."),
         ("run=trained out=games.parquett", "must end in .sgf, .jsonl, .parquet; did you mean .parquet?"),
+        (f"run=trained out={'x' * 300}.sgf", ".sgf cannot be written: File name too long."),
         ("run=trained out=no/games.sgf", "out=no/games.sgf cannot be written: no is not a folder."),
         ("from=nothing.sgf", "nothing.sgf cannot be read: No such file or directory."),
         ("from=broken.sgf", "broken.sgf: SGF, game 2: the file ends inside the game, so it may be cut off."),

@@ -92,6 +92,8 @@ def games_asked(words: Sequence[str], console: Console) -> tuple[RecordsSettings
         raise UserError("Name either a run with run= or a file of games with from=.")
     if source and asked.cycles:
         raise UserError("cycles= is for the games of a run.")
+    if asked.run and (asked.game or options):
+        raise UserError("game= is for the games of a file; a run knows its game.")
     if asked.out:
         refuse_file(Path(asked.out), asked.overwrite)
     if asked.run:

@@ -86,7 +86,11 @@ def refuse_file(path: Path, overwrite: bool) -> None:
     if path.suffix.lower() not in WRITERS:
         hint = did_you_mean(path.suffix, WRITERS, "") if path.suffix else ""
         raise UserError(f"out={path} must end in {', '.join(WRITERS)}{hint or '.'}")
-    if path.exists() and not overwrite:
+    try:
+        exists = path.exists()
+    except OSError as failure:  # such as a name that is too long
+        raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
+    if exists and not overwrite:
         raise UserError(f"out={path} is there already; name a new file, or set overwrite=true.")
     if not path.parent.is_dir():
         raise UserError(f"out={path} cannot be written: {path.parent} is not a folder.")

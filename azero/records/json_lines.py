@@ -165,7 +165,7 @@ def read_nodes(record: Record, nodes: list[Any], names: dict[str, int]) -> None:
         node.value = number_in(content, "value", -1)
         node.visits = expect(content, "visits", int, None) if "visits" in content else None
         if node.visits is not None and not 0 <= node.visits <= 2**53:
-            raise UserError(f"visits={short(node.visits)} of node {number} must not be negative.")
+            raise UserError(f"visits={short(node.visits)} of node {number} must lie between 0 and 2**53.")
         policy = expect(content, "policy", dict, {})
         for move in policy:
             share = number_in(policy, move, 0)

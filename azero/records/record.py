@@ -110,16 +110,18 @@ class Record:
 
 
 def named_game(name: str, options: dict[str, Any]) -> Game:
-    """Return a game that a file names. A file never makes azero run another file.
+    """Return a game that a file names. A file never makes azero run or read another file.
 
     Raises:
         UserError: the game is not azero's, an installed package's or OpenSpiel's, or it refuses an option.
     """
     known = [*SHIPPED, *installed_games()]
+    if name.startswith(OPENSPIEL) and "file" in f"{name} {options}".lower():
+        raise UserError(f"the record is of the game {short(name)}, whose rules are in another file.")
     if name not in known and (not name.startswith(OPENSPIEL) or name.endswith(".py")):
         near = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean {near[0]}" if near else f"known are {', '.join(known)}"
-        raise UserError(f"the record is of the game {short(name)}, which is unknown here; {hint}?")
+        hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}."
+        raise UserError(f"the record is of the game {short(name)}, which is unknown here; {hint}")
     return make_game(name, **options)
 
 

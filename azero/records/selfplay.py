@@ -32,7 +32,7 @@ def shards_of(run: Run, cycles: range | None) -> list[ShardEntry]:
         raise UserError(f"Run {run.name} has no finished self-play yet.")
     kept = [shard.cycle for shard in run.state.shards]
     assert cycles is not None
-    asked = f"{cycles[0]}-{cycles[-1]}" if len(cycles) > 1 else str(cycles[0])
+    asked = f"{cycles[0]}-{cycles[-1]}" if cycles[0] < cycles[-1] else str(cycles[0])
     raise UserError(
         f"cycles={asked}: run {run.name} keeps the games of cycles {min(kept)} to {max(kept)}; games that "
         "left the replay window were removed."
