@@ -207,7 +207,7 @@ def test_handicap_is_refused_in_one_sentence(go: Engine) -> None:
         ("time_settings -1 2 3", "syntax error: -1 is not a time"),
         ("time_left b", "syntax error: write time_left COLOR SECONDS STONES"),
         ("kgs-time_settings fischer 1 1", "syntax error: write none, absolute MAIN, or byoyomi or canadian"),
-        ("kgs-time_settings byoyomi 1 0 3", "syntax error: overtime needs a period of more than 0 s"),
+        ("kgs-time_settings byoyomi 1 0 3", "syntax error: overtime needs a period of at least 0.001 s"),
         ("final_status_list sick", "syntax error: the status is alive, dead or seki"),
         ("loadsgf", "syntax error: write loadsgf FILE MOVE_NUMBER"),
         ("undo", "cannot undo: no move has been played"),

@@ -37,7 +37,15 @@ def test_kgs_time_settings() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["absolute", "byoyomi 60 10", "canadian 60 10 0.5", "byoyomi 0 1 1e15", "fischer 1 1"]
+    "text",
+    [
+        "absolute",
+        "byoyomi 60 10",
+        "canadian 60 10 0.5",
+        "byoyomi 0 1 1e15",
+        "byoyomi 0 5e-324 5",
+        "fischer 1 1",
+    ],
 )
 def test_kgs_time_settings_that_are_refused(text: str) -> None:
     kind, *numbers = text.split()

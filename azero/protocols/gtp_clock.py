@@ -150,6 +150,9 @@ def of_kgs(kind: str, numbers: list[float]) -> TimeSettings:
     if kind == "absolute":
         return TimeSettings(kind, numbers[0])
     main, period, count = numbers
-    if not 1 <= count <= MOST_COUNT or period <= 0 or count != int(count):
-        raise UserError("syntax error: overtime needs a period of more than 0 s and a whole number above 0")
+    if not 1 <= count <= MOST_COUNT or period < LEAST or count != int(count):
+        raise UserError(
+            f"syntax error: overtime needs a period of at least {LEAST} s and a whole number from 1 to "
+            f"{MOST_COUNT:,}"
+        )
     return TimeSettings(kind, main, period, int(count))
