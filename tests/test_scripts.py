@@ -13,6 +13,7 @@ SCRIPTS = Path(__file__).resolve().parent.parent / "scripts"
 ASKED = (
     *(
         "bench_analysis.py",
+        "bench_cluster.py",
         "bench_players.py",
         "bench_selfplay.py",
         "bench_studio.py",

@@ -6,6 +6,7 @@ workers, caches and random streams; only the numbers of the games come from else
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import os
 import platform
@@ -355,6 +356,7 @@ def rules_digest(game: GameConfig) -> str:
     return hashlib.sha256(Path(game.name).read_bytes()).hexdigest() if game.name.endswith(".py") else ""
 
 
+@functools.cache  # the sources that count are those that this process has loaded
 def own_version() -> str:
     """Return azero's version, a digest of its sources, and Python's version."""
     python = ".".join(platform.python_version_tuple()[:2])

@@ -1,0 +1,455 @@
+"""What does a cluster cost, how many workers does one head serve, and does anything change a byte?
+
+    python scripts/bench_cluster.py head                      # the head's own time for a game of Connect Four
+    python scripts/bench_cluster.py simulate --figure FILE    # games/s against workers, 1 to 256, over Ray
+    python scripts/bench_cluster.py overhead                  # games/s through Ray over the same threads
+    python scripts/bench_cluster.py digests                   # no Ray, 1, 2, 4 workers, kills: equal?
+    python scripts/bench_cluster.py kills --rounds 100        # kill -9 of random processes of two machines
+
+The simulated workers answer, over Ray, after the time that a chunk takes, without computing; the head, the
+book and the messages are real. Timings need a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import itertools
+import os
+import random
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from standard import standard
+
+from azero.cli.hydra_program import compose, one_sentence
+from azero.cluster.chunks import CHUNK_GAMES, Book, Chunk, answer_of, chunks_of
+from azero.cluster.head import Event, Head, Joined, Reported
+from azero.cluster.ray_crew import Actor, RayCrew, import_ray
+from azero.cluster.worker import Greeting, Order, Report, Terms, own_version
+from azero.config.schema import Config
+from azero.games import make_game
+from azero.network.inference import InferenceChoice
+from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process.signals import StopSignal
+from azero.replay.examples import GameRecord
+from azero.replay.shards import write_games
+from azero.report.console import Progress
+from azero.run.run import Run, run_digest
+from azero.search.counters import WorkerStats
+from azero.workers.threads import GameQueue, play_games
+
+CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
+STAND_IN_PROCESSES = 2
+TOY = (
+    *("run=toy", "experiment=smoke", "cycles=4", "selfplay.games=160", "selfplay.concurrent_games=16"),
+    *("device=cpu", "workers=1", "inference.backend=torch", "inference.precision=fp32"),
+    "train.precision=fp32",
+)
+ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_worker_niceness": "0"}
+
+
+class Blank:
+    """A network that gives all moves the same logit and every position the value 0."""
+
+    batch_size = 64
+
+    def __init__(self, num_actions: int) -> None:
+        self.num_actions = num_actions
+
+    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return equal logits and values of 0."""
+        return np.zeros((len(planes), self.num_actions), np.float32), np.zeros(len(planes), np.float32)
+
+
+def sample_games(config: Config, games: int) -> list[GameRecord]:
+    """Return games of random-like play: records as long and as large as those of a young network."""
+    game = make_game(config.game.name, **config.game.options)
+    seeds = game_seeds(1, 1, SELFPLAY, games)
+    queue, inferences = GameQueue(iter(range(games))), [Blank(game.num_actions)]
+    return play_games(game, inferences, config, queue, seeds, Progress(), StopSignal())[0]
+
+
+def renumbered(chunk: Chunk, sample: Sequence[GameRecord]) -> list[GameRecord]:
+    """Return sample games under the numbers of a chunk."""
+    return [sample[number % len(sample)]._replace(number=number) for number in chunk.games]
+
+
+class AtOnce:
+    """A crew of one worker that answers at once; its answers were made before."""
+
+    def __init__(self, answers: dict[int, Any]) -> None:
+        self.answers, self.events = answers, list[Event]()
+        self.stage = 0
+
+    def begin(self, terms: Terms) -> None:
+        self.stage = terms.stage
+        self.events.append(Joined("one", greeting(terms.stage, room=64)))
+
+    def poll(self, seconds: float) -> list[Event]:
+        events, self.events = self.events, []
+        return events
+
+    def send(self, worker: str, order: Order) -> None:
+        answers = [self.answers[chunk.number] for chunk in order.chunks]
+        self.events.append(Reported(worker, Report(answers, WorkerStats(), 1, 0.0, order.last, "")))
+
+    def interrupt(self) -> None: ...
+
+    def refuse(self, worker: str) -> None: ...
+
+    def replace(self, worker: str) -> None: ...
+
+    def starting(self) -> int:
+        return 0
+
+    def node_of(self, worker: str) -> str:
+        return "here"
+
+
+def greeting(stage: int, room: int) -> Greeting:
+    """Return what a simulated worker says of itself."""
+    return Greeting("here", os.getpid(), own_version(), True, stage, "", "", room)
+
+
+def head_of(crew: Any, config: Config, book: Book, stage: int) -> Head:
+    """Return a head whose crew computes nothing."""
+    terms = Terms(stage, config, 1, b"", CHOICE, np.zeros((0, 1, 1, 1), np.float32))
+    return Head(crew, terms, book, "", Progress(), StopSignal(), print)
+
+
+def head_seconds(games: int) -> float:
+    """Return the head's seconds for a game of Connect Four: give out, receive, check, write."""
+    config = compose("game=connect_four", *standard("connect_four"), "search.num_simulations=8")
+    sample, chunks = sample_games(config, 256), chunks_of(range(games))
+    answers = {chunk.number: answer_of(chunk, renumbered(chunk, sample), "connect_four") for chunk in chunks}
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+        settings = {"checkpoints": f"{folder}/checkpoints", "data": f"{folder}/data"}
+        config = compose("game=connect_four", *(f"{key}={value}" for key, value in settings.items()))
+        with Run.open(config, "bench", "bench_cluster") as run:
+            begin = time.process_time()
+            head = head_of(AtOnce(answers), config, book := Book(chunks), 1)
+            head.play()
+            write_games(run, 1, book.in_order(), "connect_four")
+            return (time.process_time() - begin) / games
+
+
+class StandIn:
+    """One Ray actor that stands for many workers: a chunk takes its time and no work."""
+
+    def __init__(self, chunk_seconds: float, sample: list[GameRecord], game_name: str) -> None:
+        self.chunk_seconds, self.sample, self.game_name = chunk_seconds, sample, game_name
+        self.due: dict[str, list[tuple[float, Chunk]]] = {}
+        self.games: dict[str, int] = {}
+        self.woken = threading.Event()
+
+    def ready(self) -> None:
+        """Answer when everything is imported."""
+        own_version()
+
+    def begin(self, worker: str, terms: Terms) -> Greeting:
+        """Join."""
+        self.due[worker], self.games[worker] = [], 0
+        self.woken.clear()
+        return greeting(terms.stage, room=4)
+
+    def exchange(self, worker: str, order: Order) -> Report:
+        """Take chunks; answer when the first one's time has come."""
+        due = self.due[worker]
+        for chunk in order.chunks:
+            due.append((max(time.monotonic(), due[-1][0] if due else 0.0) + self.chunk_seconds, chunk))
+        end = time.monotonic() + order.seconds
+        self.woken.wait(max(0.0, min(due[0][0] if due else end, end) - time.monotonic()))
+        ready = [chunk for moment, chunk in due if moment <= time.monotonic()]
+        self.due[worker] = [pair for pair in due if pair[1] not in ready]
+        self.games[worker] += sum(len(chunk.games) for chunk in ready)
+        answers = [answer_of(chunk, renumbered(chunk, self.sample), self.game_name) for chunk in ready]
+        return Report(answers, WorkerStats(games=self.games[worker]), 1, 0.0, order.last, "")
+
+    def interrupt(self, worker: str, stage: int) -> None:
+        """Answer what waits."""
+        self.woken.set()
+
+
+class Method:
+    """A method of a stand-in for one of its workers, called as Ray's are."""
+
+    def __init__(self, method: Any, worker: str) -> None:
+        self.method, self.worker = method, worker
+
+    def remote(self, argument: object) -> Any:
+        """Call it."""
+        return self.method.remote(self.worker, argument)
+
+
+class StandInCrew(RayCrew):
+    """Simulated workers behind a few of Ray's processes; messages, calls and results are Ray's."""
+
+    def __init__(self, config: Config, workers: int, handles: Sequence[Any]) -> None:
+        super().__init__(config.cluster, 1, cuda=False)
+        for number in range(workers):
+            name, handle = f"simulated-{number}", handles[number % len(handles)]
+            methods = {each: Method(getattr(handle, each), name) for each in METHODS}
+            self.actors[name] = Actor(argparse.Namespace(**methods), "here")
+
+    def _look_at_nodes(self) -> None:
+        """Start nothing."""
+
+
+METHODS = ("begin", "exchange", "interrupt")
+
+
+def simulate(
+    game: str, chunk_seconds: float, workers: Sequence[int], seconds: float
+) -> Iterator[tuple[int, float, float]]:
+    """Yield (workers, games/s, share of the time in which the head was busy).
+
+    seconds: that each count of workers plays, but at least four chunks a worker.
+    """
+    ray, rounds = import_ray(), max(4, round(seconds / chunk_seconds))
+    config = compose(f"game={game}", "cluster.address=local", "search.num_simulations=4")
+    sample = sample_games(config, 16)
+    ray.init("local", log_to_driver=False, logging_level="ERROR", include_dashboard=False, num_cpus=4)
+    try:
+        maker = ray.remote(StandIn).options(max_concurrency=600, num_cpus=0)
+        name = make_game(config.game.name, **config.game.options).name
+        handles = [maker.remote(chunk_seconds, sample, name) for _ in range(STAND_IN_PROCESSES)]
+        ray.get([handle.ready.remote() for handle in handles])
+        for stage, count in enumerate(workers, 1):
+            book = Book(chunks_of(range(count * rounds * CHUNK_GAMES)))
+            head = head_of(StandInCrew(config, count, handles), config, book, stage)
+            begin = time.perf_counter()
+            head.play()
+            took = time.perf_counter() - begin
+            yield count, len(book.records) / took, head.totals.busy_seconds / took
+    finally:
+        ray.shutdown()
+
+
+def chunk_seconds_of(recipe: str) -> float:
+    """Return the seconds in which this machine plays as many games of a recipe as a chunk has."""
+    from azero.estimate import measure
+
+    with tempfile.TemporaryDirectory() as folder:
+        measured = measure(compose(f"experiment={recipe}"), "bench", Path(folder), Progress())
+    return CHUNK_GAMES * measured.mean_plies / measured.speed.plies
+
+
+def draw(results: dict[str, list[tuple[int, float, float]]], limit: float, file: Path) -> None:
+    """Draw games/s against workers, with the line of perfect scaling and the head's limit."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(7, 4.5), layout="constrained")
+    for name, points in results.items():
+        counts, rates, _ = zip(*points, strict=True)
+        (line,) = axes.plot(counts, rates, "o-", label=name)
+        perfect = [rates[0] * count / counts[0] for count in counts]
+        axes.plot(counts, perfect, ":", color=line.get_color(), linewidth=1)
+    axes.axhline(limit, color="gray", linewidth=1)
+    axes.annotate("the head alone: Connect Four", (1, limit), va="bottom", color="gray")
+    axes.set(xscale="log", yscale="log", xlabel="simulated workers", ylabel="games/s")
+    axes.set_xticks(counts, [str(count) for count in counts])
+    axes.legend()
+    figure.savefig(file, dpi=110)
+
+
+def loop(folder: Path, *words: str) -> subprocess.Popen[str]:
+    """Start the toy run in a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "-m", "azero.loop", *TOY, *words]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, cwd=folder, env={**os.environ, **ENVIRONMENT}, **pipes)
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    """Wait for a run; end the script if it failed."""
+    output, _ = process.communicate()
+    if process.returncode:
+        raise SystemExit(output)
+
+
+def state_in(folder: Path) -> Any:
+    """Return what the run of a folder has committed; None before."""
+    config = Config(checkpoints=str(folder / "checkpoints"), data=str(folder / "data"))
+    return Run.read(config, "toy").state if (folder / "checkpoints/toy/state.json").exists() else None
+
+
+def victims(head: int) -> list[int]:
+    """Return the head's process and those of workers whose environment is this script's."""
+    mark, found = b"AZERO_BENCH_CLUSTER=%d\0" % os.getpid(), [head]
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and (folder / "cmdline").read_bytes().startswith(b"ray::WorkerProcess"):
+                found += [int(folder.name)] if mark in (folder / "environ").read_bytes() else []
+    return found
+
+
+@contextlib.contextmanager
+def two_machines() -> Iterator[Any]:
+    """Start a cluster of two pretended machines with two cores each."""
+    os.environ.update(ENVIRONMENT, AZERO_BENCH_CLUSTER=str(os.getpid()))
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    try:
+        cluster.add_node(num_cpus=2)
+        yield cluster
+    finally:
+        cluster.shutdown()
+
+
+def disturbed(folder: Path, words: Sequence[str], rounds: int, choice: random.Random, heads: bool) -> int:
+    """Run to the end while `rounds` processes are killed at random moments; return how many were."""
+    killed, process = 0, loop(folder, *words)
+    for _ in range(rounds):
+        time.sleep(choice.uniform(0.2, 6.0))
+        if process.poll() is not None:
+            if process.returncode not in (0, -signal.SIGKILL):
+                finish(process)
+            if process.returncode == 0:
+                break
+            process = loop(folder, *words)
+            continue
+        found = victims(process.pid)
+        victim = choice.choice(found if heads or len(found) == 1 else found[1:])
+        if heads or victim != process.pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(victim, signal.SIGKILL)
+                killed += 1
+    process.wait()
+    if process.returncode == -signal.SIGKILL:
+        process = loop(folder, *words)
+    finish(process)
+    return killed
+
+
+def digests(folder: Path) -> bool:
+    """Compare runs without Ray, with 1, 2, 4 workers, with killed workers and with killed heads."""
+    finish(loop(folder / "plain"))
+    expected = run_digest(state_in(folder / "plain"))
+    print(f"no Ray              {expected}", flush=True)
+    equal = True
+    with two_machines() as cluster:
+        address = f"cluster.address={cluster.address}"
+        for name, words in {
+            "2 workers": (address, "cluster.cores=2"),
+            "4 workers": (address, "cluster.cores=1"),
+            "1 worker": ("cluster.address=local",),
+        }.items():
+            finish(loop(folder / name, *words))
+            equal &= told(name, folder / name, expected)
+        disturbed(folder / "workers killed", (address, "cluster.cores=1"), 4, random.Random(1), heads=False)
+        equal &= told("workers killed", folder / "workers killed", expected)
+        disturbed(folder / "heads killed", (address, "cluster.cores=1"), 4, random.Random(2), heads=True)
+        equal &= told("heads killed", folder / "heads killed", expected)
+    return equal
+
+
+def told(name: str, folder: Path, expected: str) -> bool:
+    """Print a run's digest; return whether it is the expected one."""
+    digest = run_digest(state_in(folder))
+    print(f"{name:<19} {digest}", flush=True)
+    return digest == expected
+
+
+def kills(folder: Path, rounds: int) -> bool:
+    """Kill random processes, workers' and heads', `rounds` times in all, over as many runs as that takes."""
+    finish(loop(folder / "plain"))
+    expected, equal, killed = run_digest(state_in(folder / "plain")), True, 0
+    with two_machines() as cluster:
+        words = (f"cluster.address={cluster.address}", "cluster.cores=1")
+        for number in itertools.count(1):
+            if killed >= rounds:
+                return equal
+            place = folder / str(number)
+            killed += disturbed(place, words, min(8, rounds - killed), random.Random(number), heads=True)
+            equal &= told(f"{killed} kills", place, expected)
+    return equal
+
+
+def overhead(rounds: int) -> float:
+    """Return games/s through Ray over those of the same threads without it, the median of the rounds.
+
+    The first cycle, in which processes start and compile, does not count.
+    """
+    words: tuple[str, ...] = ("run=toy", "experiment=connect_four", "cycles=3", "selfplay.games=200")
+    words += (
+        "evaluate.games=0",
+        "evaluate.gate=off",
+        "oracle.positions=0",
+        "train.epochs=0.01",
+        "search.num_simulations=32",
+    )
+    ratios = []
+    for number in range(rounds):
+        rates = {}
+        for address in ("local", '""'):
+            with tempfile.TemporaryDirectory() as folder:
+                finish(loop(Path(folder), *words, f"cluster.address={address}"))
+                from azero.report.metrics_csv import read_rows
+
+                rows = dict(read_rows(Path(folder) / "checkpoints/toy/metrics.csv"))
+                rates[address] = [float(rows[cycle]["selfplay/games_per_second"]) for cycle in (2, 3)]
+        ratios.append(statistics.mean(rates["local"]) / statistics.mean(rates['""']))
+        print(f"round {number + 1}, games/s by cluster.address: {rates}", flush=True)
+    return statistics.median(ratios)
+
+
+def main() -> int:
+    """Parse the arguments and go."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("part", choices=("head", "simulate", "overhead", "digests", "kills"))
+    parser.add_argument("--rounds", type=int, default=0, help="of the part; 0: as many as suit it")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 4, 16, 64, 128, 256])
+    parser.add_argument("--go9", type=float, help="seconds of a chunk of go9; default: measured here")
+    parser.add_argument("--connect-four", type=float, help="the same of connect_four")
+    parser.add_argument("--seconds", type=float, default=30.0, help="of each simulated cluster")
+    parser.add_argument("--games", type=int, default=8000, help="games that the head receives")
+    parser.add_argument("--figure", type=Path, help="PNG to draw")
+    given = parser.parse_args()
+    if given.part in ("head", "simulate"):
+        alone = head_seconds(given.games)
+        print(f"head: {1e6 * alone:.0f} microseconds a game, so {1 / alone:,.0f} games/s of Connect Four")
+    if given.part == "simulate":
+        results = {}
+        for game, known in (("go9", given.go9), ("connect_four", given.connect_four)):
+            seconds = known or chunk_seconds_of(game)
+            print(f"{game}: a chunk of {CHUNK_GAMES} games takes {seconds:.2f} s")
+            results[game] = list[tuple[int, float, float]]()
+            for count, rate, busy in simulate(game, seconds, given.workers, given.seconds):
+                results[game].append((count, rate, busy))
+                perfect = count * CHUNK_GAMES / seconds
+                print(
+                    f"{count:4} workers {rate:9,.1f} games/s {rate / perfect:6.3f}  head busy {busy:.0%}",
+                    flush=True,
+                )
+        if given.figure:
+            draw(results, 1 / alone, given.figure)
+    if given.part == "overhead":
+        print(f"through Ray over threads: {overhead(given.rounds or 5):.3f}")
+    if given.part in ("digests", "kills"):
+        with tempfile.TemporaryDirectory() as name:
+            equal = digests(Path(name)) if given.part == "digests" else kills(Path(name), given.rounds or 100)
+        print("equal" if equal else "DIFFERENT")
+        return 0 if equal else 1
+    return 0
+
+
+if __name__ == "__main__":
+    with one_sentence():
+        raise SystemExit(main())
