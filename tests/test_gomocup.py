@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -66,7 +67,7 @@ def test_a_game_is_played_with_the_players_own_moves() -> None:
 
 
 def test_the_brain_answers_who_it_is() -> None:
-    assert answers_to("ABOUT") == [f'name="azero", version="{azero.__version__}"']
+    assert answers_to("ABOUT") == [f'name="azero", version="{azero.__version__}", author="the azero authors"']
 
 
 @pytest.mark.parametrize(
@@ -99,6 +100,29 @@ def test_moves_are_taken_back() -> None:
     assert answers == ["OK", before, "OK", "ERROR 2,2 is not the last move.", "OK", before]
 
 
+def test_a_turn_that_is_refused_leaves_no_stone() -> None:
+    turn = "TURN 3,3"
+    answers = answers_to(f"START {SIZE}", "INFO rule 4", turn, turn, "INFO rule 0", turn, turn)
+    assert answers[1] == answers[2] and answers[1].startswith("ERROR rule 4 is not known")
+    assert answers[3:] == [own_answer((3, 3)), "ERROR move 3 is not legal."]
+    five = ["BOARD", *(f"{x},0,2" for x in range(5)), *(f"{x},1,1" for x in range(4)), "DONE"]
+    answers = answers_to(f"START {SIZE}", *five, turn, "TAKEBACK 4,0", "TAKEBACK 3,1")
+    assert answers[1:] == ["ERROR the game is over."] * 2 + ["OK", "OK"]
+
+
+def test_a_command_that_comes_before_done_is_obeyed() -> None:
+    answers = answers_to(
+        f"START {SIZE}", "BOARD", "3,3,2", f"start {SIZE}", "BEGIN", "SWAP2BOARD", "END", "ABOUT"
+    )
+    assert answers == [
+        "OK",
+        "ERROR START came before DONE.",
+        "OK",
+        own_answer(),
+        "ERROR END came before DONE.",
+    ]
+
+
 def test_restart_empties_the_board() -> None:
     answers = answers_to(f"START {SIZE}", "TURN 3,3", "RESTART", "TURN 3,3")
     assert answers[0] == answers[2] == "OK" and answers[1].count(",") == answers[3].count(",") == 1
@@ -116,6 +140,14 @@ def test_restart_empties_the_board() -> None:
         (["TURN 1,1"], "ERROR no game has begun; send START and the size of the board."),
         (["RESTART"], "ERROR no game has begun; send START and the size of the board."),
         (["START 7", "TURN 7,0"], "ERROR 7,0 is not a cell of this board."),
+        (
+            ["START 7", "BOARD", "3,3,2", "START 7,7"],
+            "ERROR START needs the size of the board, such as START 15.",
+        ),
+        (
+            ["START 7", "TURN 3,3", "BOARD", "x", "DONE", "TURN 1,1"],  # on the board of before BOARD
+            "ERROR no game has begun; send START and the size of the board.",
+        ),
         (["START 7", "TURN x"], "ERROR x is not a cell of this board."),
         (["START 7", "BOARD", "3,3,1", "3,3,2", "DONE"], "ERROR move 2 is not legal."),
         (
@@ -192,6 +224,28 @@ def test_only_gomoku_with_five_in_a_row_is_played() -> None:
     for game in (make_game("tictactoe"), make_game("gomoku", rows=7, columns=7, connect=4)):
         with pytest.raises(UserError, match="is not Gomoku as Gomocup plays it"):
             check_gomoku(game)
+
+
+COMPILE = """
+import test_gomocup
+from azero.kernels import compiling
+compiling.NOTICE_SECONDS = 0.0
+gomocup, answers = test_gomocup.brain(b"")
+with compiling.CompileNotice(answers.append):
+    gomocup.start("7")
+with compiling.CompileNotice(answers.append):
+    gomocup.begin("")
+    gomocup.turn("6,6" if answers[-1] != "6,6" else "0,0")
+print(len(answers), answers[0][:9], answers[1])
+"""
+
+
+@pytest.mark.long
+def test_moves_wait_for_no_compiler(tmp_path: Path) -> None:
+    paths = {"PYTHONPATH": os.pathsep.join(sys.path), "NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", COMPILE]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **paths}, timeout=250)
+    assert (done.stdout, done.stderr) == ("4 Compiling OK\n", "")
 
 
 WORDS = st.sampled_from(["START 7", "BEGIN", "TURN 1,1", "TURN 2,2", "BOARD", "1,1,1", "DONE", "INFO rule 0"])

@@ -49,10 +49,7 @@ class Gomocup:
         self.limits: dict[str, int] = {}
         self.thinker: Thinker | None = None
         self.playing: GameInProgress | None = None
-
-    def serve(self) -> None:
-        """Obey commands until END or the end of the input."""
-        commands = {
+        self.commands = {
             "START": self.start,
             "RECTSTART": self.start_rectangle,
             "RESTART": self.restart,
@@ -64,16 +61,18 @@ class Gomocup:
             "ABOUT": self.about,
             "INFO": self.note,
         }
+
+    def serve(self) -> None:
+        """Obey commands until END or the end of the input."""
         while (line := self.ahead.read()) is not None:
-            name, _, rest = line.strip().partition(" ")
-            name = name.upper()
-            if name == "END":
+            rest = line.strip().partition(" ")[2]
+            if (name := command_of(line)) == "END":
                 return
             if isinstance(line, TooLong):
                 self.write("ERROR the line is too long")
-            elif name in commands:
+            elif name in self.commands:
                 try:
-                    commands[name](rest.strip())
+                    self.commands[name](rest.strip())
                 except UserError as mistake:
                     self.write(f"ERROR {' '.join(str(mistake).split())}")
             elif name and name not in STOPS:
@@ -103,7 +102,8 @@ class Gomocup:
         self.playing = None
         self.thinker = self.make_thinker(int(size[1]), int(size[2]))
         if self.thinker.keeps_time:  # compile and make everything before a clock runs
-            self.thinker.choose(GameInProgress(self.thinker.game), AT_ONCE)
+            empty = GameInProgress(self.thinker.game)
+            empty.play(self.thinker.choose(empty, AT_ONCE))
         self.restart("")
 
     def restart(self, _: str) -> None:
@@ -120,6 +120,7 @@ class Gomocup:
     def turn(self, text: str) -> None:
         """TURN X,Y: play the opponent's move and answer with a move."""
         playing = self.game_on_board()
+        self.check_rule()
         playing.play(self.cell(text))
         self.move(playing)
 
@@ -127,6 +128,7 @@ class Gomocup:
         """BOARD, stones, DONE: set up a position and answer with a move."""
         stones: dict[int, list[int]] = {OWN: [], OTHER: []}
         mistakes = list[str]()
+        self.playing = None  # also if this one is refused: the manager has another board than before
         for line in self.rows():
             stone = STONE.fullmatch(line)
             if stone is None or int(stone[3]) not in stones:
@@ -162,7 +164,7 @@ class Gomocup:
 
     def about(self, _: str) -> None:
         """ABOUT: say who this is."""
-        self.write(f'name="azero", version="{azero.__version__}"')
+        self.write(f'name="azero", version="{azero.__version__}", author="the azero authors"')
 
     def note(self, text: str) -> None:
         """INFO key value: note a limit. It is never answered."""
@@ -177,13 +179,17 @@ class Gomocup:
         assert self.thinker
         if playing.is_over:
             raise UserError("the game is over.")
-        if rule := self.limits.get("rule", 0):
-            raise UserError(f"rule {rule} is not known; azero plays rule 0, where five or more in a row win.")
+        self.check_rule()
         self.warn_of_memory()
         action = self.thinker.choose(playing, self.seconds(), self.stopping)
         playing.play(action)
         columns = playing.game.options["columns"]
         self.write(f"{action % columns},{action // columns}")
+
+    def check_rule(self) -> None:
+        """Raise UserError if the manager plays another rule than azero."""
+        if rule := self.limits.get("rule", 0):
+            raise UserError(f"rule {rule} is not known; azero plays rule 0, where five or more in a row win.")
 
     def seconds(self) -> float:
         """Return the seconds for a move; 0: no limit is known."""
@@ -208,10 +214,13 @@ class Gomocup:
     # Board
 
     def rows(self) -> list[str]:
-        """Return the lines up to DONE."""
+        """Return the lines up to DONE; UserError: another command, which is obeyed next, comes before it."""
         found = list[str]()
-        while (line := self.ahead.read()) is not None and line.strip().upper() != "DONE":
-            found += [line] if line.strip() else []
+        while (line := self.ahead.read()) is not None and (name := command_of(line)) != "DONE":
+            if name in self.commands or name in STOPS:
+                self.ahead.unread.appendleft(line)
+                raise UserError(f"{name} came before DONE.")
+            found += [line] if name else []
         return found
 
     def cell(self, text: str) -> int:
@@ -233,6 +242,11 @@ class Gomocup:
         if self.playing is None:
             raise UserError("no game has begun; send START and the size of the board.")
         return self.playing
+
+
+def command_of(line: str) -> str:
+    """Return the command of a line in capitals; "" if it is empty."""
+    return line.strip().partition(" ")[0].upper()
 
 
 def printable(text: str) -> str:
