@@ -132,6 +132,8 @@ def test_a_pass_is_written_pa() -> None:
     [
         (["set game (;GM[Go];)"], "This is not a game of Othello in GGF."),
         (["set game (;GM[Othello]BO[6 --- *];)"], "The board is not one of 8 x 8."),
+        ([f"set game {HEAD};)".replace("[8 ", "[9 ")], "The board is not one of 8 x 8."),
+        (["set game (;GM[Othello]BO[];)"], "The board is not one of 8 x 8."),
         ([f"set game {HEAD}W[F5];)"], "Move 1 is of the wrong colour."),
         ([f"set game {HEAD}B[A1];)"], "move 1 is not legal."),
         (["move A1"], "move 1 is not legal."),
@@ -147,6 +149,14 @@ def test_what_cannot_be_done_is_said_in_the_status_line(commands: list[str], sta
     assert [answer for answer in session(*commands) if answer != "status azero is thinking"] == [
         f"status {status}"
     ]
+
+
+def test_a_game_that_is_refused_leaves_no_other_game_on_the_board() -> None:
+    game = f"set game {HEAD}{MOVES};)"
+    for command in ("go", "hint 1", "analyze", "move F5"):
+        *_, last = session(game, "set game (;GM[Go];)", command)
+        assert last == "status No game is set."
+    assert any(answer.startswith("===") for answer in session("set game (;GM[Go];)", game, "go"))
 
 
 def test_a_player_without_a_search_moves_but_gives_no_hints() -> None:

@@ -36,7 +36,14 @@ class NBoard:
         """`lines`: the window's; `write`: receives the answers."""
         self.thinker, self.game, self.write = thinker, thinker.game, write
         self.ahead = LookAhead(lines)
-        self.playing = GameInProgress(self.game)
+        self.latest: GameInProgress | None = GameInProgress(self.game)
+
+    @property
+    def playing(self) -> GameInProgress:
+        """The game; UserError: the latest one was refused."""
+        if self.latest is None:
+            raise UserError("No game is set.")
+        return self.latest
 
     def serve(self) -> None:
         """Obey commands until `quit` or the end of the input. What is unknown is ignored, as NBoard asks."""
@@ -80,7 +87,8 @@ class NBoard:
         """Set the game; the depth is not a measure that azero has."""
         name, _, value = text.partition(" ")
         if name == "game":
-            self.playing = read_ggf(self.game, value)
+            self.latest = None  # also if this one is refused: a move never belongs to another board
+            self.latest = read_ggf(self.game, value)
             self.thinker.new_game()
 
     def move(self, text: str) -> None:
@@ -198,18 +206,16 @@ def read_ggf(game: Game, text: str) -> GameInProgress:
 
 def read_board(game: Game, text: str) -> np.ndarray:
     """Return the state [S] of a board such as "8 ---…--- *"; UserError: it is none of this size."""
-    board, cells = "".join(text.split()[1:]), game.options["size"] ** 2
-    if len(board) != cells + 1 or set(board) - {BLACK, WHITE, EMPTY} or board[-1] == EMPTY:
-        raise UserError(f"The board is not one of {game.options['size']} x {game.options['size']}.")
+    size, (named, _, rest) = game.options["size"], text.strip().partition(" ")
+    *board, turn = list("".join(rest.split()) or EMPTY)
+    if named != str(size) or len(board) != size**2 or turn == EMPTY or {turn, *board} - {BLACK, WHITE, EMPTY}:
+        raise UserError(f"The board is not one of {size} x {size}.")
     black, white = (
-        sum(1 << cell for cell in range(cells) if board[cell] == colour) for colour in (BLACK, WHITE)
+        sum(1 << cell for cell, mark in enumerate(board) if mark == colour) for colour in (BLACK, WHITE)
     )
-    if board[-1] == BLACK:
-        before = [white, black, 0, 1]
-    else:
-        before = [black, white, 0, 0]
+    before = [white, black, 0, 1] if turn == BLACK else [black, white, 0, 0]
     # After a pass of the other player it is this player's turn, with the moves that the rules find
-    return game.step(np.array(before, np.uint64), cells)
+    return game.step(np.array(before, np.uint64), size**2)
 
 
 def check_othello(game: Game) -> None:
