@@ -198,6 +198,7 @@ def test_a_finished_game_has_its_result_and_no_moves() -> None:
         ({"moves": [], "boardXSize": 19}, "boardXSize", "Must be 7: this engine knows no other board"),
         ({"moves": [], "game": "go"}, "game", "This engine plays connect_four"),
         ({"moves": [], "analyzeTurns": [1]}, "analyzeTurns", "Invalid turn number: 1"),
+        ({"moves": [], "analyzeTurns": []}, "analyzeTurns", "Must name at least one turn"),
         ({"moves": [], "analyzeTurns": [0.5]}, "analyzeTurns", "Must be an array of integers"),
         ({"moves": [], "maxVisits": 0}, "maxVisits", f"Must be an integer from 1 to {2**50}"),
         ({"moves": [], "maxVisits": True}, "maxVisits", f"Must be an integer from 1 to {2**50}"),

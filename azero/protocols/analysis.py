@@ -346,6 +346,8 @@ class Analysis:
         self.check_board(asked, warnings)
         turns = self.read_turns(asked)
         chosen = self.read_numbers(asked, "analyzeTurns", [len(turns) - 1])
+        if not chosen:  # KataGo would be silent
+            raise Refused("analyzeTurns", "Must name at least one turn")
         for number in chosen:
             if not 0 <= number < len(turns):
                 raise Refused("analyzeTurns", f"Invalid turn number: {number}")
