@@ -78,7 +78,7 @@ def is_gone(client: BinaryIO) -> bool:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("analysis", serve_asked, AnalysisSettings, EXAMPLES, arguments, LABELS)
+    return run_program("analysis", serve_asked, AnalysisSettings, EXAMPLES, arguments, LABELS, ["pv_mcts"])
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from playing import play
 from searching import FakeInference
 
+from azero.analysis import main
 from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
@@ -513,6 +514,12 @@ def test_the_program_answers_on_its_output_and_finishes_what_was_asked(folder: P
     assert {each["id"]: each["rootInfo"]["visits"] for each in answers if "id" in each} == dict.fromkeys(
         "0123", 30
     )
+
+
+def test_help_lists_the_only_player_that_analyses(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    _, players = capsys.readouterr().out.split("Players, with their options and defaults:\n")
+    assert players.startswith("  pv_mcts ") and "  uct " not in players
 
 
 def begin_long_search(engine: subprocess.Popen[bytes]) -> None:

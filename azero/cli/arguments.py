@@ -189,6 +189,7 @@ def run_program(
     examples: str,
     arguments: Sequence[str] | None = None,
     labels: dict[str, str] | None = None,
+    players: Sequence[str] = (),
 ) -> int:
     """Run a program with the arguments of the command line; return the exit status.
 
@@ -201,10 +202,11 @@ def run_program(
         examples: see `help.program_help`.
         arguments: None for those of this process.
         labels: what the labels of players mean, for --help.
+        players: the only ones that the program takes; none named: all, if it takes any.
     """
     words = sys.argv[1:] if arguments is None else arguments
-    players = issubclass(schema, RunSettings)
-    if answers_flag(words, lambda: program_help(name, schema, examples, labels or {}, players)):
+    plays = issubclass(schema, RunSettings)
+    if answers_flag(words, lambda: program_help(name, schema, examples, labels or {}, plays, players)):
         return 0
     try:
         return run(words)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,9 @@ def run_help(name: str, recipe: str, values: Mapping[str, Any]) -> str:
     return f"{layout(name, usage, sections)}\n\ndocs/settings.md says more about each setting."
 
 
-def program_help(name: str, schema: Any, examples: str, labels: dict[str, str], players: bool) -> str:
+def program_help(
+    name: str, schema: Any, examples: str, labels: dict[str, str], plays: bool, only: Sequence[str] = ()
+) -> str:
     """Return what `azero NAME --help` prints for a program without a run.
 
     Args:
@@ -86,7 +88,8 @@ def program_help(name: str, schema: Any, examples: str, labels: dict[str, str], 
         schema: the dataclass of the settings.
         examples: arguments, one command a line.
         labels: what the labels of players mean.
-        players: whether all players are listed, with their options.
+        plays: whether players are listed, with their options.
+        only: the players to list; none named: all.
     """
     rows = [row(label, meaning) for label, meaning in labels.items()]
     for key, about in sorted(settings(schema).items(), key=lambda each: each[0] in LAST):
@@ -96,10 +99,10 @@ def program_help(name: str, schema: Any, examples: str, labels: dict[str, str], 
             rows.append(row("game.options.NAME=VALUE", "An option, such as game.options.size=5."))
     commands = [f"  azero {name} {example}".rstrip() for example in examples.removeprefix("\n").splitlines()]
     sections = {"Examples": commands, "Settings, written key=value": rows}
-    if players:
+    if plays:
         from azero.players import MODULES  # here, because the room imports Numba
 
-        sections["Players, with their options and defaults"] = [player_row(each) for each in MODULES]
+        sections["Players, with their options and defaults"] = [player_row(each) for each in only or MODULES]
     return layout(name, f"usage: azero {name} [key=value ...]", sections)
 
 
