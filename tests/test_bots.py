@@ -100,6 +100,9 @@ def test_a_bot_sees_the_move_that_wins(make: Make) -> None:
         ("connect_four", {"connect": 3}, "connect_four"),
         ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "mnk(m=7,n=5,k=5)"),
         ("hex", {"size": 5, "swap": True}, "hex(board_size=5)"),
+        ("go", {"size": 5, "komi": 7.5}, "go(board_size=5,komi=8.5)"),
+        ("go", {"size": 5, "komi": 7.5}, "go(board_size=5,komi=7.5,handicap=2)"),
+        ("go", {"size": 5, "komi": 7.5}, "go(board_size=7,komi=7.5)"),
     ],
 )
 def test_other_rules_are_refused_in_one_sentence(
@@ -108,6 +111,14 @@ def test_other_rules_are_refused_in_one_sentence(
     pyspiel = pytest.importorskip("pyspiel")
     with pytest.raises(UserError, match=r"^OpenSpiel's .* has other rules than the champion's .*\.$"):
         openspiel_bot(make(name, **options), pyspiel.load_game(theirs))
+
+
+def test_what_is_no_game_of_openspiel_is_refused_in_one_sentence(make: Make) -> None:
+    pytest.importorskip("pyspiel")
+    with pytest.raises(
+        UserError, match=r"^openspiel_bot\(game=None\): game must be made by pyspiel\.load_game"
+    ):
+        openspiel_bot(make("tictactoe"), None)
 
 
 # PettingZoo

@@ -13,6 +13,7 @@ from azero.search.repetition import History
 
 CHECKED_GAMES = 4  # random ones, in which both must have the same moves
 PLIES_WITHOUT_REPETITION = 40  # of such a game, where the rules against repetition differ
+GO_PARAMETERS = {"komi": None, "handicap": 0}  # with azero's values; random play seldom shows a difference
 
 
 def openspiel_bot(champion: Champion, game: Any, num_simulations: int | None = None) -> Any:
@@ -30,7 +31,9 @@ def openspiel_bot(champion: Champion, game: Any, num_simulations: int | None = N
         import pyspiel
     except ImportError as error:
         raise UserError('OpenSpiel is not installed; run pip install "azero[openspiel]".') from error
-    if game.num_distinct_actions() != champion.game.num_actions or not plays_alike(champion.game, game):
+    if not isinstance(game, pyspiel.Game):
+        raise UserError(f"openspiel_bot(game={game!r}): game must be made by pyspiel.load_game.")
+    if not plays_alike(champion.game, game):
         raise UserError(
             f"OpenSpiel's {game} has other rules than the champion's {champion.game.name} "
             f"with {champion.game.options}."
@@ -59,10 +62,15 @@ def openspiel_bot(champion: Champion, game: Any, num_simulations: int | None = N
 
 
 def plays_alike(game: Game, theirs: Any) -> bool:
-    """Return whether random games have the same moves, by number, and the same results.
+    """Return whether komi and handicap are the same, and moves, by number, and results of random games.
 
     Cells may be numbered from another corner: the rules of a board are symmetric.
     """
+    ours, parameters = {**GO_PARAMETERS, **game.options}, theirs.get_parameters()
+    if any(name in parameters and parameters[name] != ours[name] for name in GO_PARAMETERS):
+        return False
+    if theirs.num_distinct_actions() != game.num_actions:
+        return False
     rng, first = np.random.default_rng(0), theirs.new_initial_state().current_player()
     plies = PLIES_WITHOUT_REPETITION if game.repetition_words else game.max_plies
     for _ in range(CHECKED_GAMES):
