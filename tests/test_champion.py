@@ -161,6 +161,12 @@ def test_a_run_that_is_not_there_is_answered_with_those_that_are(tmp_path: Path,
         azero.load_champion("nonsense", str(tmp_path))
 
 
+def test_a_run_s_name_that_is_no_text_gets_one_sentence() -> None:
+    number: Any = 5
+    with pytest.raises(UserError, match=r"^run=5 cannot name a folder; use letters, digits, '-' and '_'\.$"):
+        azero.load_champion(number)
+
+
 # Search
 
 
@@ -202,6 +208,11 @@ def test_without_a_number_the_search_is_the_run_s_and_agrees_with_best_move(cham
         assert (again.visits == found.visits).all() and again.line == found.line
 
 
+def test_a_number_of_simulations_may_be_numpy_s(champion: Champion) -> None:
+    number: Any = np.int64(5)
+    assert champion.search(champion.position("4"), number).simulations == 5
+
+
 def test_a_search_with_the_moves_plays_no_repeat() -> None:
     game = make_game("go", size=2, komi=0.5)
     searched = Champion(game, FakeInference(game), SearchConfig(num_simulations=30))
@@ -226,6 +237,8 @@ def test_a_search_with_the_moves_plays_no_repeat() -> None:
         ("4", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("4", {"moves": "3"}, r"search\(moves='3'\): these moves lead to another position than the state\."),
         ("4", {"moves": "9"}, "'9'"),
+        ("4", {"moves": 4}, r"^search\(moves=4\): moves must be one text with spaces between the moves\.$"),
+        ("4", {"moves": ["4"]}, r"^search\(moves=\['4'\]\): moves must be one text"),
         ("0 3 1 4 2", {}, "is over; there is no move to choose"),
     ],
 )

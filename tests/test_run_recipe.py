@@ -72,6 +72,8 @@ def test_a_game_of_ones_own_gives_the_run_its_name() -> None:
     ("recipe", "settings", "said"),
     [
         ("smok", {}, "unknown recipe 'smok'; did you mean smoke?"),
+        ("run=x", {}, "recipe='run=x' must be a name such as 'hex5'; write settings as run='mine'."),
+        (5, {}, "recipe=5 must be a name such as 'hex5'; write settings as run='mine'."),
         ("smoke", {"cyles": 3}, "unknown setting 'cyles'; did you mean cycles?"),
         ("smoke", {"cycles": "x"}, "cycles=x is not a whole number."),
         ("smoke", {"search": {"c_put": 1}}, "unknown setting 'search.c_put'; did you mean search.c_puct?"),
@@ -80,7 +82,7 @@ def test_a_game_of_ones_own_gives_the_run_its_name() -> None:
     ],
 )
 def test_a_mistake_is_one_sentence_and_starts_nothing(
-    recipe: str, settings: dict[str, Any], said: str, tmp_path: Path
+    recipe: Any, settings: dict[str, Any], said: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UserError) as error:
         azero.run_recipe(recipe, **settings)

@@ -100,9 +100,7 @@ class Champion:
         Raises:
             UserError: a move is unknown or illegal, or `moves` is not a text.
         """
-        if not isinstance(moves, str):
-            raise UserError(f"position({moves!r}): moves must be one text with spaces between the moves.")
-        return read_moves(self.game, moves.split())[1]
+        return self._read(f"position({moves!r})", moves)[1]
 
     def value(self, state: np.ndarray) -> float:
         """Return the network's value in [-1, 1] for the player to move; for a finished game its outcome."""
@@ -140,6 +138,8 @@ class Champion:
             UserError: the game is over, a number is not allowed, or the moves lead elsewhere.
         """
         self._refuse_finished(state)
+        if isinstance(num_simulations, np.integer):
+            num_simulations = int(num_simulations)
         settings = {"search": self._search, "num_simulations": num_simulations}
         player = make_player("pv_mcts", self.game, inference=self._inference, **settings)
         growing = growing_search(player)
@@ -167,14 +167,20 @@ class Champion:
             upper=column("upper", np.nan),
         )
 
+    def _read(self, call: str, moves: str) -> tuple[list[int], np.ndarray]:
+        """Return the actions of moves and the state after them; `call` begins the message."""
+        if not isinstance(moves, str):
+            raise UserError(f"{call}: moves must be one text with spaces between the moves.")
+        return read_moves(self.game, moves.split())
+
     def _banned(self, state: np.ndarray, moves: str) -> np.ndarray | None:
         """Return the actions [A] that would repeat a position of the moves that led to a state."""
-        past, before = History(self.game, 1), self.game.initial_state()
-        for action in read_moves(self.game, moves.split())[0]:
+        past, before, call = History(self.game, 1), self.game.initial_state(), f"search(moves={moves!r})"
+        for action in self._read(call, moves)[0]:
             past.add(ONLY_GAME, before[None])
             before = self.game.step(before, action)
         if not np.array_equal(before, state):
-            raise UserError(f"search(moves={moves!r}): these moves lead to another position than the state.")
+            raise UserError(f"{call}: these moves lead to another position than the state.")
         banned = past.banned(ONLY_GAME, state[None])
         return None if banned is None else banned[0]
 

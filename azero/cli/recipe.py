@@ -70,6 +70,8 @@ def run_recipe(
     recipe: str, resume: bool, report: Callable[[str], object] | None, settings: Mapping[str, Any]
 ) -> RecipeRun:
     """Run a recipe to its end; `azero.run_recipe` documents it."""
+    if not isinstance(recipe, str) or "=" in recipe:
+        raise UserError(f"recipe={recipe!r} must be a name such as 'hex5'; write settings as run='mine'.")
     words = [*([recipe] if recipe else []), *words_of(settings)]
     composed = compose_raw(words, with_hydra=True)
     asked = composed.hydra

@@ -97,7 +97,7 @@ class Paths:
 
 def paths_of(config: Config, name: str) -> Paths:
     """Return the paths of a run. Raise UserError if the name cannot be a folder's."""
-    if not NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise UserError(f"run={name} cannot name a folder; use letters, digits, '-' and '_'.")
     return Paths(Path(config.checkpoints) / name, Path(config.data) / name)
 
