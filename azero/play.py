@@ -329,8 +329,9 @@ def run_session(
         KeyboardInterrupt: Ctrl-C; the game so far is kept.
     """
     texts = split_words(words)
+    is_named = "game" in texts
     asked = take_settings(texts, PlaySettings)
-    (game, begin), config = take_start(texts, asked, asked.ply), asked.config
+    (game, begin), config = take_start(texts, asked, asked.ply, is_named), asked.config
     wanted = take_player_spec(texts, "opponent", "auto")
     opponent = choose_opponent(wanted, game, config)
     adviser = take_player_spec(texts, "adviser", "auto")

@@ -77,8 +77,9 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     from azero.tracing.record import UctSettings, record
 
     texts = split_words(words)
+    is_named = "game" in texts
     asked = take_settings(texts, TraceSettings)
-    game, actions = take_start(texts, asked, asked.ply)
+    game, actions = take_start(texts, asked, asked.ply, is_named)
     player = take_player_spec(texts, "player", "uct")
     refuse_rest(texts, TraceSettings, ["from", "player", "player.num_simulations"])
     options = check_player(player.name, player.options)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from azero import arena, trace
+from azero import arena, play, trace
 from azero.config.schema import UserError
 from azero.games import make_game
 from azero.play import run_session
@@ -72,7 +72,7 @@ def test_without_a_new_move_nothing_is_kept() -> None:
 
 def test_the_rules_and_their_options_come_from_the_file() -> None:
     shown: list[str] = []
-    run_session(["from=hex.jsonl", "opponent=random"], person("c4", "quit"), shown.append)
+    run_session(["from=hex.jsonl", "game=hex5", "opponent=random"], person("c4", "quit"), shown.append)
     line = json.loads(Path("data/play.jsonl").read_text())
     assert (line["game"], line["options"]["size"]) == ("hex", 5)
     assert line["moves"][:3] == ["c3", "b2", "c4"]
@@ -117,6 +117,9 @@ def test_a_match_takes_its_openings_from_games(capsys: pytest.CaptureFixture[str
         (trace.main, "from=games.sgf ply=6", "ply=6 must be from 0 to 5, the moves of the game of from="),
         (trace.main, "from=games.sgf ply=-1", "ply=-1 must be from 0 to 5"),
         (trace.main, "from=games.sgf ply=4 moves=4", "from= and moves= cannot both be set."),
+        (trace.main, "from=hex.jsonl game=tictactoe", "from=hex.jsonl has a game of hex, not of tictactoe."),
+        (trace.main, "from=hex.jsonl game=hex", "from=hex.jsonl has a game of hex with {'size': 5, "),
+        (play.main, f"from=games.sgf game={OWN} ply=2", "from=games.sgf has a game of tictactoe, not of "),
         (trace.main, "ply=4", "ply= needs a game, from=FILE."),
         (trace.main, "from=none.sgf", "none.sgf cannot be read: No such file or directory."),
         (trace.main, "form=games.sgf", "unknown setting 'form'; did you mean from?"),
@@ -129,7 +132,7 @@ def test_a_match_takes_its_openings_from_games(capsys: pytest.CaptureFixture[str
         (
             arena.main,
             "book=hex.jsonl",
-            "book=hex.jsonl has a game of hex with {'size': 5, ",
+            "book=hex.jsonl has a game of hex, not of tictactoe.",
         ),
     ],
 )

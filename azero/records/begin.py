@@ -11,24 +11,29 @@ from azero.records.files import read_file
 from azero.records.record import Record, known_game
 
 
-def take_start(texts: dict[str, str], asked: GameSettings, ply: int | None) -> tuple[Game, list[int] | None]:
+def take_start(
+    texts: dict[str, str], asked: GameSettings, ply: int | None, is_named: bool
+) -> tuple[Game, list[int] | None]:
     """Take `game=` or `from=FILE` out of the arguments; return the game, and the moves if a file has them.
 
     Args:
         texts: arguments by key.
         asked: the settings taken from them. `game=mine.py` gives the rules of a file's own game.
         ply: how many moves of the file's first game are kept; None for all.
+        is_named: whether `game=` is set; then the file's game must be that one.
 
     Raises:
-        UserError: as `take_game` and `read_file` say, or the position is the end of the game.
+        UserError: as `take_game` and `read_file` say, the file has another game, or the position is its end.
     """
     source = texts.pop("from", "")
     if not source:
         if ply is not None:
             raise UserError("ply= needs a game, from=FILE.")
         return take_game(texts, asked), None
-    own = take_game(texts, asked) if asked.game.endswith(".py") else None
+    own = take_game(texts, asked) if is_named else None
     record = next(read_file(Path(source), known_game(own)))
+    if own:
+        refuse_other_game(record, own, f"from={source}")
     return record.game, moves_of(record, ply, f"from={source}", "ply")
 
 
@@ -49,6 +54,16 @@ def moves_of(record: Record, ply: int | None, where: str, setting: str) -> list[
     return moves[:ply]
 
 
+def refuse_other_game(record: Record, game: Game, where: str) -> None:
+    """Raise UserError if a record is of another game or has other options."""
+    if record.game.name != game.name:
+        raise UserError(f"{where} has a game of {record.game.name}, not of {game.name}.")
+    if record.game.options != game.options:
+        raise UserError(
+            f"{where} has a game of {game.name} with {record.game.options}, not with {game.options}."
+        )
+
+
 def read_openings(game: Game, path: Path, plies: int | None) -> tuple[list[int], ...]:
     """Return the different openings of a file of games: their first moves, or all of unfinished games.
 
@@ -57,10 +72,6 @@ def read_openings(game: Game, path: Path, plies: int | None) -> tuple[list[int],
     """
     openings: dict[tuple[int, ...], None] = {}
     for record in read_file(path, known_game(game)):
-        if (record.game.name, record.game.options) != (game.name, game.options):
-            raise UserError(
-                f"book={path} has a game of {record.game.name} with {record.game.options}, "
-                f"not of {game.name} with {game.options}."
-            )
+        refuse_other_game(record, game, f"book={path}")
         openings[tuple(moves_of(record, plies, f"book={path}", "opening_plies"))] = None
     return tuple(map(list, openings))
