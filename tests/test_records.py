@@ -375,6 +375,7 @@ def assert_sentence(error: pytest.ExceptionInfo[UserError]) -> None:
             "whose rules are in another file",
         ),
         ('{"schema": "azero.records", "version": 2}', "this azero reads azero.records, version 1"),
+        ('{"schema": "azero.records", "version": true}', "version True; this azero reads azero.records"),
         ('\n{"game": "tictactoe", "moves": ["9"]}', "JSON, line 2: '9' is not a move of tictactoe"),
         ('{"game": "tictactoe", "moves": ["4", "4"]}', "move 2, '4', is not legal"),
         ('{"game": "tictactoe", "moves": [], "outcome": NaN}', "is not JSON"),

@@ -111,7 +111,7 @@ def read_lines(lines: Iterable[bytes], make: MakeGame) -> Iterator[Record]:
 def read_content(content: dict[str, Any], make: MakeGame) -> Record:
     """Return the record of a line's members."""
     schema, version = content.get("schema", SCHEMA), content.get("version", VERSION)
-    if schema != SCHEMA or version != VERSION:
+    if schema != SCHEMA or version != VERSION or version is True:
         raise UserError(
             f"this has schema {short(schema)}, version {short(version)}; this azero reads {SCHEMA}, "
             f"version {VERSION}."
