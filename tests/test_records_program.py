@@ -24,6 +24,7 @@ from azero.records.summary import Summary
 from azero.records.walk import positions
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
+from azero.run.disk import write_for_user
 from azero.run.run import Run
 
 GAME = make_game("tictactoe")
@@ -131,9 +132,11 @@ def test_every_format_holds_the_same_games(
         assert main(asked(trained_run, f"out={out}", "cycles=5")) == 0
         assert main([f"from={out}", f"out={again}"]) == 0
         lines.append(again.read_text())
-        assert f"{out}: {out.stat().st_size:,} bytes" in capsys.readouterr().out
+        games = shards_of(opened(trained_run), range(5, 6))[0].games
+        said = f"{out}: {games:,} games, cycles 5 to 5, {out.stat().st_size:,} bytes\n"
+        assert said in capsys.readouterr().out
     assert lines[0] == lines[1] == lines[2] == (tmp_path / "games.jsonl").read_text()
-    assert len(lines[0].splitlines()) == shards_of(opened(trained_run), range(5, 6))[0].games
+    assert len(lines[0].splitlines()) == games
     assert not list(tmp_path.glob("*.tmp"))
 
 
@@ -268,6 +271,16 @@ def test_a_file_is_replaced_only_by_a_whole_one(tmp_path: Path) -> None:
     with open_records(path, overwrite=True) as write:
         write(Record(GAME))
     assert json.loads(path.read_text())["game"] == "tictactoe"
+
+
+def test_a_file_of_the_user_s_with_a_temporary_name_stays(tmp_path: Path) -> None:
+    path, mine = tmp_path / "games.jsonl", tmp_path / "games.jsonl.tmp"
+    mine.write_text("mine")
+    with open_records(path) as write:
+        write(Record(GAME))
+    write_for_user(path, b"new")
+    left = {each.name: each.read_text() for each in tmp_path.iterdir()}
+    assert left == {"games.jsonl": "new", "games.jsonl.tmp": "mine"}
 
 
 def test_without_pyarrow_the_answer_is_how_to_install_it(

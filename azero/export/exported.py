@@ -17,7 +17,7 @@ from azero.games.game import Game
 from azero.network.model import Network
 from azero.page.board import board_json
 from azero.report.metrics_csv import read_rows
-from azero.run.disk import Disk, write_atomically
+from azero.run.disk import write_for_user
 from azero.run.run import Run, search_of
 from azero.truth.summary import game_title, strength_text
 
@@ -71,7 +71,7 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
         "width": WIDTHS[weights],
         "facts": [*facts(exported).items(), ("Weights", f"{weights}, off by at most {distance}")],
     }
-    write_atomically(Disk(), path, page(about, module.wasm, packed.data).encode())
+    write_for_user(path, page(about, module.wasm, packed.data).encode())
     return f"In {packed.positions} positions its network differs from torch's by at most {distance}."
 
 

@@ -20,7 +20,7 @@ from azero.games.game import Game
 from azero.network.blocks import GlobalPooling, SqueezeExcitation
 from azero.network.folded import SMALLEST_OUTPUT, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.model import Network
-from azero.run.disk import Disk, write_atomically
+from azero.run.disk import write_for_user
 
 OPERATIONS, FORMAT = 17, 8  # versions of ONNX's operations and of its files, of 2022
 
@@ -59,7 +59,7 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
         doc_string=text,
     )
     onnx.helper.set_model_props(model, {"README": text, **facts})
-    write_atomically(Disk(), path, model.SerializeToString(deterministic=True))
+    write_for_user(path, model.SerializeToString(deterministic=True))
 
 
 class Graph:

@@ -15,7 +15,7 @@ from azero.export.readme import readme
 from azero.games.game import Game
 from azero.network.folded import Dense, FoldedNetwork
 from azero.network.model import Network
-from azero.run.disk import Disk, write_atomically
+from azero.run.disk import write_for_user
 
 
 def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], path: Path) -> None:
@@ -40,7 +40,7 @@ def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], pa
         warnings.filterwarnings("ignore", "Converting a tensor to a Python boolean")
         traced = torch.jit.trace(folded, torch.zeros(2, *game.planes_shape), check_trace=False)
         torch.jit.save(traced, buffer, _extra_files={"README.md": readme(game, facts)})
-    write_atomically(Disk(), path, buffer.getvalue())
+    write_for_user(path, buffer.getvalue())
 
 
 def with_plain_dense(folded: FoldedNetwork) -> FoldedNetwork:

@@ -108,25 +108,26 @@ def records_asked(words: Sequence[str]) -> int:
     from azero.kernels.compiling import CompileNotice
     from azero.process.ending import raise_interrupts
     from azero.records.files import open_records
-    from azero.records.summary import Summary
-    from azero.report.console import Console
+    from azero.records.summary import Summary, cycles_text
+    from azero.report.console import Console, format_count
 
-    console, summaries = Console(), dict[str, Summary]()
+    console, summaries, cycles = Console(), dict[str, Summary](), set[int | None]()
     raise_interrupts()  # so that no temporary file stays
     with CompileNotice(console.message):
         asked, games, number = games_asked(words, console)
         out = Path(asked.out)
-        place = open_records(out, asked.overwrite) if asked.out else nullcontext()
+        place, done = open_records(out, asked.overwrite) if asked.out else nullcontext(), 0
         with place as write, console.stage("records", 0, 0, number, "games") as progress:
             for done, record in enumerate(games, 1):
                 if write:
                     write(record)
+                    cycles.add(record.cycle)
                 else:
                     rules = f"{record.game.name} {record.game.options}"
                     summaries.setdefault(rules, Summary()).add(record)
                 progress.update(done)
     if asked.out:
-        print(f"{out}: {out.stat().st_size:,} bytes")
+        print(f"{out}: {format_count(done, 'games')}{cycles_text(cycles)}, {out.stat().st_size:,} bytes")
     else:
         print("\n\n".join(summary.text() for summary in summaries.values()))
     return 0

@@ -13,9 +13,9 @@ from azero.records import parquet
 from azero.records.json_lines import read_json_lines, read_lines, write_json
 from azero.records.record import MakeGame, Record, named_game
 from azero.records.sgf import read_sgf, write_sgf
+from azero.run.disk import temporary_beside
 
 MOST_BYTES = 2**26  # of a file that is read at once, and of a line
-TEMPORARY = ".tmp"
 
 Write = Callable[[Record], None]
 
@@ -108,7 +108,7 @@ def open_records(path: Path, overwrite: bool = False) -> Iterator[Write]:
         UserError: see `refuse_file`; or the disk refuses.
     """
     refuse_file(path, overwrite)
-    temporary = path.with_name(path.name + TEMPORARY)
+    temporary = temporary_beside(path)
     try:
         with WRITERS[path.suffix.lower()](temporary) as write:
             yield write

@@ -11,6 +11,12 @@ OPENING_PLIES = 4
 OPENINGS_SHOWN = 5
 
 
+def cycles_text(cycles: set[int | None]) -> str:
+    """Return such as ", cycles 3 to 5"; "" if no game is of a cycle."""
+    known = [cycle for cycle in cycles if cycle is not None]
+    return f", cycles {min(known)} to {max(known)}" if known else ""
+
+
 class Summary:
     """Counts the games of one game's rules."""
 
@@ -23,7 +29,7 @@ class Summary:
         self.finished: Counter[tuple[str, ...]] = Counter()  # of an opening
         self.scores: defaultdict[tuple[str, ...], float] = defaultdict(float)
         self.distinct: set[int] = set()
-        self.cycles: set[int] = set()
+        self.cycles: set[int | None] = set()
 
     def add(self, record: Record) -> None:
         """Count a game."""
@@ -36,12 +42,10 @@ class Summary:
         self.finished[opening] += record.outcome is not None
         self.scores[opening] += 0 if record.outcome is None else (1 + record.outcome) / 2
         self.distinct.add(hash(tuple(actions)))
-        if record.cycle is not None:
-            self.cycles.add(record.cycle)
+        self.cycles.add(record.cycle)
 
     def text(self) -> str:
         """Return the summary, some lines and a table."""
-        cycles = f", cycles {min(self.cycles)} to {max(self.cycles)}" if self.cycles else ""
         games = format_count(self.games, "games")
         plies = sum(length * count for length, count in self.lengths.items()) / self.games
         ended = self.games - self.ends[None]
@@ -60,7 +64,7 @@ class Summary:
             rows.append([" ".join(opening) or "-", f"{count:,}", format_share(count / self.games), score])
         return "\n".join(
             [
-                f"{games} of {self.title}{cycles}, {len(self.distinct):,} distinct",
+                f"{games} of {self.title}{cycles_text(self.cycles)}, {len(self.distinct):,} distinct",
                 f"length: {plies:.1f} plies on average, {min(self.lengths)} to {max(self.lengths)}",
                 f"results: {', '.join(results)}",
                 "",

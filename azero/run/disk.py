@@ -10,6 +10,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from shlex import quote
@@ -62,13 +63,29 @@ class Disk:
         path.unlink(missing_ok=True)
 
 
-def write_atomically(disk: Disk, path: Path, data: bytes) -> None:
+def temporary_beside(path: Path) -> Path:
+    """Return a temporary name in a folder of the user's, whose files have other names."""
+    return path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
+
+
+def write_for_user(path: Path, data: bytes) -> None:
+    """Replace a file in a folder of the user's as `write_atomically` does."""
+    write_atomically(Disk(), path, data, temporary_beside(path))
+
+
+def write_atomically(disk: Disk, path: Path, data: bytes, temporary: Path | None = None) -> None:
     """Replace a file: afterwards, and after a crash at any moment, it holds the old content or the new one.
+
+    Args:
+        disk: where it is.
+        path: the file.
+        data: its new content.
+        temporary: the name while it is written; None for one that the next write or the run removes.
 
     Raises:
         UserError: the disk is full, read-only or broken; the old content is still there.
     """
-    temporary = path.with_name(path.name + TEMPORARY)
+    temporary = temporary or path.with_name(path.name + TEMPORARY)
     try:
         disk.write(temporary, data)
         disk.rename(temporary, path)
