@@ -17,8 +17,10 @@ from azero.players.pv_mcts import PvMcts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import against_alpha_beta
+import pytest
 
 
+@pytest.mark.long
 def test_the_champion_moves_second_and_alpha_beta_gets_a_multiple_of_its_time() -> None:
     game = make_game("connect_four", rows=3, columns=4, connect=3)
     champion = PvMcts(game, FakeInference(game), SearchConfig(num_simulations=4, dirichlet_fraction=0.0))

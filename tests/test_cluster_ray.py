@@ -214,6 +214,7 @@ def test_a_node_that_computes_differently_is_refused(cluster: Any, tmp_path: Pat
     assert digest_of(tmp_path) == tiny
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "address, told",
     [

@@ -52,6 +52,7 @@ def kill_in(folder: Path, stage: str, number: signal.Signals, cycle: int) -> int
     return status
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_run_killed_in_every_stage_ends_as_if_nobody_had(
     tmp_path: Path, undisturbed: str, number: signal.Signals

@@ -177,7 +177,7 @@ def test_tictactoe_is_the_same_in_a_page(tmp_path: Path) -> None:
 
 
 @needs_node
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
     options = {"size": 3, "max_plies": 60}

@@ -50,7 +50,7 @@ def crashes(config: Config, operation: int) -> bool:
     return False
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_crash_at_any_file_operation_of_the_real_stages_has_the_same_end(tmp_path: Path) -> None:
     """tests/test_run.py has both kinds of crash without the stages' work; here each stage does it."""
     toy = toy_config(tmp_path / "calm", cycles=1)

@@ -40,6 +40,7 @@ def test_its_champion_loads(folder: Path) -> None:
     assert champion.best_move(state) == 5
 
 
+@pytest.mark.long
 def test_it_goes_on_with_the_same_command(folder: Path, run_program: RunProgram) -> None:
     before = json.loads((folder / "checkpoints/old/state.json").read_bytes())
     assert before["cycle"] == 1 and before["config"]["lanes"] == 1 and "workers" not in before["config"]

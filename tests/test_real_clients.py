@@ -148,7 +148,8 @@ def replay_gomocup(engine: Engine, exchanges: list[Exchange]) -> None:
         engine.send(line)
         if not recorded:
             continue
-        answer = engine.read()
+        while (answer := engine.read()).startswith("MESSAGE "):  # such as of the memory it uses
+            pass
         if name not in ("BEGIN", "TURN", "DONE"):
             assert answer.split("=")[0] == recorded[0].split("=")[0]
         elif at.is_over:
