@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -39,6 +40,7 @@ def machines() -> Iterator[tuple[Any, Any]]:
         for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "token")):
             patch.setenv(name, value)
         patch.setenv("RAY_worker_niceness", "0")
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # a new user has no ~/.ray/auth_token
         pytest.importorskip("ray", reason="Ray is not installed")
         from ray.cluster_utils import Cluster
 
