@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from studio import client_of, make_studio, player
 from azero.config.schema import Config
 from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
-from azero.studio import jobs, processes, runs_view
+from azero.studio import jobs, matches, processes, runs_view
 from azero.studio.jobs import words_of
 
 LONG = 120.0  # seconds that a process may take to start beside other programs
@@ -42,15 +42,28 @@ def wait_for(look: Callable[[], Any], wanted: Callable[[Any], bool]) -> Any:
     raise AssertionError(f"still {found}")
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    """A client of a studio without runs; what was started in it is ended."""
-    studio = make_studio(tmp_path)
-    with client_of(studio) as client:
-        yield client
-    for process in studio.jobs.processes.values():
+@pytest.fixture(autouse=True)
+def _ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End every process that a studio has started."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        started.append(processes.start(words, log))
+        return started[-1]
+
+    for room in (jobs, matches):
+        monkeypatch.setattr(room, "start", start)
+    yield
+    for process in started:
         process.kill()
         process.wait()
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Any]:
+    """A client of a studio without runs."""
+    with client_of(make_studio(tmp_path)) as client:
+        yield client
 
 
 @pytest.fixture
