@@ -185,7 +185,7 @@ def test_a_cluster_without_workers_is_one_sentence_and_finished_games_are_kept(
     assert digest_of(config) == undisturbed
 
 
-@pytest.mark.parametrize("looks", [3, 6])
+@pytest.mark.parametrize("looks", [1, 3])
 def test_a_stop_keeps_finished_games_and_the_run_goes_on(
     config: Config, undisturbed: str, use: Any, looks: int
 ) -> None:
