@@ -6,11 +6,9 @@ A program sends queries, one JSON object a line, and reads the answers. `docs/pr
 from __future__ import annotations
 
 import json
-import select
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO
 
 from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import UserError, setting
@@ -47,7 +45,7 @@ def serve_asked(words: Sequence[str]) -> int:
     from azero.cli.player_spec import make_from_spec
     from azero.players.pv_mcts import PvMcts, chosen_kind
     from azero.protocols.analysis import Analysis, serve
-    from azero.protocols.lines import Lines, take_over_output
+    from azero.protocols.lines import Lines, is_closed, line_writer, take_over_output
 
     player = make_from_spec(spec, game, asked.config, one_game=True)
     assert isinstance(player, PvMcts)
@@ -55,25 +53,17 @@ def serve_asked(words: Sequence[str]) -> int:
         player = PvMcts(game, player.inference, chosen_kind(player.search, None, ends_early=True))
     client = take_over_output()
 
-    def write(answer: dict[str, Any]) -> None:
-        client.write(json.dumps(answer, sort_keys=True, separators=(",", ":")).encode() + b"\n")
-        client.flush()
-
-    analysis = Analysis(player, write)
+    write = line_writer(client)
+    analysis = Analysis(
+        player, lambda answer: write(json.dumps(answer, sort_keys=True, separators=(",", ":")))
+    )
     analysis.warm_up()
     print(f"azero: ready to analyse {game.name} with {spec}", file=sys.stderr)
     lines = Lines(sys.stdin.buffer)
     if asked.wait:
         lines.finish()  # what was asked for is answered
-    serve(analysis, lines, lambda: is_gone(client), asked.wait)
+    serve(analysis, lines, lambda: is_closed(client), asked.wait)
     return 0
-
-
-def is_gone(client: BinaryIO) -> bool:
-    """Return whether nobody reads from the other end of a pipe."""
-    watch = select.poll()
-    watch.register(client.fileno(), 0)
-    return bool(watch.poll(0))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -37,7 +37,7 @@ def serve_asked(words: Sequence[str]) -> int:
     from azero.cli.player_spec import needs_network
     from azero.games import make_game
     from azero.protocols.gomocup import Gomocup, check_gomoku
-    from azero.protocols.lines import Lines, take_over_output
+    from azero.protocols.lines import Lines, line_writer, take_over_output
     from azero.protocols.thinking import Thinker
 
     check_gomoku(game)
@@ -55,12 +55,7 @@ def serve_asked(words: Sequence[str]) -> int:
             thinkers[size] = Thinker(spec, other, asked.config, asked.seed)
         return thinkers[size]
 
-    client = take_over_output()
-
-    def write(answer: str) -> None:
-        client.write(answer.encode() + b"\n")
-        client.flush()
-
+    write = line_writer(take_over_output())
     Gomocup(make_thinker, Lines(sys.stdin.buffer), write).serve()
     end_now(0)  # a manager waits for a second, which Python's own end may exceed
 

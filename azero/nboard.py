@@ -34,18 +34,13 @@ def serve_asked(words: Sequence[str]) -> int:
     game, spec = take_engine(texts, asked, default="othello")
     refuse_rest(texts, NBoardSettings, ["player"])
 
-    from azero.protocols.lines import Lines, take_over_output
+    from azero.protocols.lines import Lines, line_writer, take_over_output
     from azero.protocols.nboard import NBoard, check_othello
     from azero.protocols.thinking import Thinker
 
     check_othello(game)
     thinker = Thinker(spec, game, asked.config, asked.seed)
-    client = take_over_output()
-
-    def write(answer: str) -> None:
-        client.write(answer.encode() + b"\n")
-        client.flush()
-
+    write = line_writer(take_over_output())
     thinker.warm_up()
     NBoard(thinker, Lines(sys.stdin.buffer), write).serve()
     end_now(0)  # at once, while a thread still waits for input

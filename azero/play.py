@@ -10,12 +10,10 @@ import math
 import shlex
 import shutil
 import sys
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -27,6 +25,7 @@ from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
 from azero.players import Advice, Adviser, Player, Prover, Watched
+from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
 from azero.records.begin import take_start
 from azero.report.console import Console, format_count, is_terminal, table_text
@@ -61,7 +60,6 @@ COMMANDS = """hint   what a search thinks
 undo   take your last move back
 moves  all legal moves
 quit   leave"""
-T = TypeVar("T")
 ONLY_GAME = np.zeros(1, np.int64)
 HINTS = 10  # moves shown
 HINT_SIMULATIONS = 10_000  # of uct as the adviser
@@ -160,7 +158,7 @@ class Session:
             self.say(f"\n{self.game.format_state(state)}")
         self.show("thinking …")
         ply, banned = np.array([len(self.actions)]), past.banned(ONLY_GAME, state[None])
-        chosen = in_background(lambda: self.opponent.choose(state[None], ONLY_GAME, ply, banned))
+        chosen = in_background(lambda: self.opponent.choose(state[None], ONLY_GAME, ply, banned)).result()
         action = int(chosen[0])
         self.actions.append(action)
         doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
@@ -229,7 +227,7 @@ class Session:
         self.show("thinking …")
         visits, values, best = in_background(
             lambda: self.adviser.advise(state, banned if banned.any() else None)
-        )
+        ).result()
         self.show("")
         visited = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action]]
         shown = [best, *(action for action in visited if action != best)][:HINTS]
@@ -369,20 +367,6 @@ def describe(spec: PlayerSpec, player: Player, config: Config) -> tuple[str, str
     assert champion is not None
     where = f" of run {run} after {format_count(champion.cycle, 'cycles')}"
     return ("the champion", where) if spec.name == "pv_mcts" else (player.name, f" with the champion{where}")
-
-
-def in_background(work: Callable[[], T]) -> T:
-    """Return what `work` returns, computed in a thread, so that Ctrl-C ends this program at once."""
-    outcome: Future[T] = Future()
-
-    def compute() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as failure:
-            outcome.set_exception(failure)
-
-    threading.Thread(target=compute, daemon=True).start()
-    return outcome.result()
 
 
 def open_record(path: Path) -> TextIO:

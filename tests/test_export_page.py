@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 from conftest import RunProgram, TrainedRun
+from pages import PATIENCE, cell, stones, wait_for_stones
 
 import azero
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 GUIDE = (DOCS / "your_own_game.md").read_text()
-PATIENCE = 60_000  # milliseconds
 SMALL = ("network.blocks=1", "network.channels=4")
 UNTRAINED = {
     "connect_four": ("connect_four",),  # of full size: it takes its time
@@ -88,20 +88,6 @@ def wait_for_turn(page: Any, over: str = OVER) -> str:
     """Wait until a person may move or the game is over; return what the page says."""
     expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"), timeout=PATIENCE)
     return page.locator(".message").text_content()
-
-
-def stones(page: Any) -> list[str]:
-    """Return the labels of the cells with a piece, such as "a1, X"."""
-    labels = page.locator("[role=gridcell]").evaluate_all("cells => cells.map(cell => cell.ariaLabel)")
-    return [", ".join(label.split(", ")[:2]) for label in labels if ", empty" not in label]
-
-
-def wait_for_stones(page: Any, count: int) -> None:
-    expect(page.locator(".stones .stone")).to_have_count(count, timeout=PATIENCE)
-
-
-def cell(page: Any, name: str) -> Any:
-    return page.locator(f'[role=gridcell][aria-label^="{name},"]')
 
 
 def moves_shown(page: Any) -> list[str]:

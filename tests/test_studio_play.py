@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pages import PATIENCE, cell, stones, wait_for_stones
 
 GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "your_own_game.md").read_text()
-PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -63,20 +63,6 @@ def open_page(browser: Any, address: str) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert not failures
-
-
-def stones(page: Any) -> list[str]:
-    """Return the labels of the cells with a piece, such as "a1, X"."""
-    labels = page.locator("[role=gridcell]").evaluate_all("cells => cells.map(cell => cell.ariaLabel)")
-    return [", ".join(label.split(", ")[:2]) for label in labels if ", empty" not in label]
-
-
-def wait_for_stones(page: Any, count: int) -> None:
-    expect(page.locator(".stones .stone")).to_have_count(count, timeout=PATIENCE)
-
-
-def cell(page: Any, name: str) -> Any:
-    return page.locator(f'[role=gridcell][aria-label^="{name},"]')
 
 
 def moves_shown(page: Any) -> list[str]:

@@ -25,7 +25,7 @@ from azero.network.inference import Inference
 from azero.players import Player, make_player
 from azero.players.growing import growing_search
 from azero.players.policy import PolicyPlayer
-from azero.search.repetition import History
+from azero.search.repetition import History, banned_after
 
 ONLY_GAME = np.zeros(1, np.int64)  # the number of the only game
 
@@ -175,14 +175,12 @@ class Champion:
 
     def _banned(self, state: np.ndarray, moves: str) -> np.ndarray | None:
         """Return the actions [A] that would repeat a position of the moves that led to a state."""
-        past, before, call = History(self.game, 1), self.game.initial_state(), f"search(moves={moves!r})"
+        states, call = [self.game.initial_state()], f"search(moves={moves!r})"
         for action in self._read(call, moves)[0]:
-            past.add(ONLY_GAME, before[None])
-            before = self.game.step(before, action)
-        if not np.array_equal(before, state):
+            states.append(self.game.step(states[-1], action))
+        if not np.array_equal(states[-1], state):
             raise UserError(f"{call}: these moves lead to another position than the state.")
-        banned = past.banned(ONLY_GAME, state[None])
-        return None if banned is None else banned[0]
+        return banned_after(self.game, states)
 
     def picture(self, state: np.ndarray) -> str:
         """Return the position as the text of an SVG file, with the policy as colour and in percent.

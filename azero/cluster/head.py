@@ -263,7 +263,6 @@ class Head:
         if report.failure:
             self.crew.replace(worker)
             self.lose(worker, report.failure)
-            self.crew.refuse(worker) if False else None
 
     def lose(self, worker: str, reason: str) -> None:
         """Do without a worker from now on; its chunks wait again."""

@@ -50,10 +50,9 @@ def choose_file(asked: ExportSettings) -> tuple[Path, str]:
         raise UserError(f"weights={asked.weights} is for a page; {kind} keeps the network's own numbers.")
     if not out.parent.is_dir():
         raise UserError(f"out={out} cannot be written: there is no folder {out.parent}.")
-    if out.is_dir():
-        raise UserError(f"out={out} is a folder; name a file.")
-    if out.exists() and not asked.overwrite:
-        raise UserError(f"out={out} is there already; name a new file, or set overwrite=true.")
+    from azero.run.disk import refuse_existing
+
+    refuse_existing(out, asked.overwrite)
     return out, kind
 
 

@@ -46,6 +46,10 @@ class Insight(NamedTuple):
     best: int  # the move that the search would play; -1 before there is one
     moves: list[Move]  # all legal ones, the most visited first
 
+    def best_first(self) -> list[Move]:
+        """Return the moves, the best one first and then by visits."""
+        return sorted(self.moves, key=lambda move: move.action != self.best)
+
 
 class GrowingSearch(Protocol):
     """A search of one position that goes on and stops as its owner likes."""

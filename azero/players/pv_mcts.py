@@ -25,7 +25,7 @@ from azero.search.counters import WorkerStats
 from azero.search.prefetch import Prefetch
 from azero.search.root import Temperature
 from azero.search.searches import LockStep, Searches
-from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, Tree, nodes_needed
+from azero.search.tree import NO_LEAF, ROOT, Tree, node_bytes, nodes_needed
 
 ONLY_GAME = np.zeros(1, np.int64)
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
@@ -209,8 +209,7 @@ def most_simulations(game: Game, tree_reuse: bool) -> int:
 
     The most is a million.
     """
-    node_bytes = NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
-    return min(1_000_000, LARGEST_TREE // node_bytes // nodes_needed(1, tree_reuse))
+    return min(1_000_000, LARGEST_TREE // node_bytes(game) // nodes_needed(1, tree_reuse))
 
 
 def make(

@@ -247,8 +247,7 @@ class Analysis:
 
     def move_infos(self, turn: Turn, insight: Insight) -> list[Json]:
         """Return what is known of the visited moves, the best first."""
-        visited = [move for move in insight.moves if move.visits]
-        visited.sort(key=lambda move: (move.action != insight.best, -move.visits))
+        visited = [move for move in insight.best_first() if move.visits]
         infos = []
         for order, move in enumerate(visited):
             info = {

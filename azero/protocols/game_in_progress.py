@@ -8,9 +8,7 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.search.repetition import History
-
-ONLY_GAME = np.zeros(1, np.int64)
+from azero.search.repetition import banned_after
 
 
 class GameInProgress:
@@ -52,11 +50,7 @@ class GameInProgress:
 
     def banned(self) -> np.ndarray | None:
         """Return which actions the game's history forbids, [A] bool; None for a game that forbids none."""
-        past = History(self.game, 1)
-        for state in self.states[:-1]:
-            past.add(ONLY_GAME, state[None])
-        banned = past.banned(ONLY_GAME, self.state[None])
-        return None if banned is None else banned[0]
+        return banned_after(self.game, self.states)
 
     def legal_mask(self) -> np.ndarray:
         """Return the moves that may be played, [A] bool; none when the game is over."""

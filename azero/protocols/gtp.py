@@ -11,7 +11,7 @@ from typing import BinaryIO
 from azero.config.schema import UserError
 from azero.process.ending import end_quietly
 from azero.protocols.gtp_engine import COMMANDS, REFUSED, Engine
-from azero.protocols.lines import MOST_BYTES, Lines, TooLong
+from azero.protocols.lines import MOST_BYTES, Lines, TooLong, line_writer
 from azero.records.record import clean, one_line
 
 CONTROL = dict.fromkeys((*range(9), *range(10, 32), 127)) | {ord("\t"): " "}
@@ -21,7 +21,7 @@ class Session:
     """One client and an engine."""
 
     def __init__(self, engine: Engine, lines: Lines, client: BinaryIO) -> None:
-        self.engine, self.lines, self.client = engine, lines, client
+        self.engine, self.lines, self.send = engine, lines, line_writer(client)
         self.id, self.has_begun, self.answered = "", False, 0.0
         engine.stopping, engine.next_line = lines.stopping, lines.waiting
         engine.write, engine.begin = self.send, self.begin
@@ -80,8 +80,3 @@ class Session:
             space = " " if first else ""
             self.send(f"{mark}{identifier}{space}{text}\n")
         self.has_begun, self.answered = False, time.perf_counter()
-
-    def send(self, line: str) -> None:
-        """Send a line."""
-        self.client.write(line.encode("utf-8", "replace") + b"\n")
-        self.client.flush()

@@ -13,7 +13,7 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.kit.board import NO_CELL
-from azero.players.growing import Insight, Move
+from azero.players.growing import Insight
 from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_moves import Moves, parse_colour
 
@@ -100,16 +100,11 @@ def win_rate(value: float) -> float:
     return (value + 1) / 2
 
 
-def ordered(insight: Insight) -> list[Move]:
-    """Return the moves, the best one first and then by visits."""
-    return sorted(insight.moves, key=lambda move: move.action != insight.best)
-
-
 def info_line(insight: Insight, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
     """Return the line of an analysis for the side to move at a state."""
     parts = []
     value = 0.0 if math.isnan(insight.value) else insight.value
-    for order, move in enumerate(ordered(insight)[: asked.most]):
+    for order, move in enumerate(insight.best_first()[: asked.most]):
         if not move.visits and order >= max(1, asked.least):
             break
         of = value if math.isnan(move.value) else move.value
@@ -151,7 +146,7 @@ def board_colours(insight: Insight, moves: Moves, state: np.ndarray, kind: str, 
     highest = max((move.prior for move in insight.moves if not math.isnan(move.prior)), default=0.0)
     if kind == "policy" and not highest:
         raise UserError("this player has no policy network")
-    known = ordered(insight)
+    known = insight.best_first()
     texts = moves.texts(state, [move.action for move in known])
     for move, text in zip(known, texts, strict=True):
         if moves.board.cell_of(state, move.action) == NO_CELL or text.lower() not in moves.cells():

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import azero
 from azero.cli.player_spec import PlayerSpec, needs_network
@@ -18,13 +17,14 @@ from azero.games.game import Game
 from azero.games.go import black_lead
 from azero.games.kit.grid import make_grid
 from azero.players.growing import Insight
+from azero.process.background import in_background
 from azero.protocols import gtp_display as display
 from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
-from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, in_background, never
+from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, never
 from azero.records.files import read_file
-from azero.records.record import MakeGame, Record, named_game
+from azero.records.record import Record, known_game
 
 PROTOCOL = "2"
 NAME = "azero"
@@ -427,7 +427,7 @@ def loadsgf(engine: Engine, words: list[str]) -> str:
     try:
         if not Path(name).is_file() and Path(name).exists():
             raise UserError(f"{name} is not a file")
-        record = next(read_file(Path(name), make_like(engine.game)))
+        record = next(read_file(Path(name), known_game(engine.game)))
         game = game_for(engine, record)
         actions = record.path(record.main_line()[-1])
         if has_number:
@@ -442,15 +442,6 @@ def loadsgf(engine: Engine, words: list[str]) -> str:
         engine.komi = record.game.options["komi"]
     engine.at, engine.before = at, list(range(len(actions)))
     return ""
-
-
-def make_like(game: Game) -> MakeGame:
-    """Return a function that makes the game of a record; a person's own game is the one on the board."""
-
-    def make(name: str, options: dict[str, Any]) -> Game:
-        return game if (name, options) == (game.name, game.options) else named_game(name, options)
-
-    return make
 
 
 def game_for(engine: Engine, record: Record) -> Game:

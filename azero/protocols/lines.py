@@ -142,7 +142,7 @@ def is_closed(client: BinaryIO | None) -> bool:
         return False
     watched = select.poll()
     watched.register(client, 0)
-    return any(events & select.POLLERR for _, events in watched.poll(0))
+    return bool(watched.poll(0))
 
 
 def take_over_output() -> BinaryIO:
@@ -151,3 +151,13 @@ def take_over_output() -> BinaryIO:
     client = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     return client
+
+
+def line_writer(client: BinaryIO) -> Callable[[str], None]:
+    """Return a function that sends a line to the client at once."""
+
+    def write(line: str) -> None:
+        client.write(line.encode("utf-8", "replace") + b"\n")
+        client.flush()
+
+    return write

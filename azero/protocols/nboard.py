@@ -164,8 +164,8 @@ class NBoard:
 
     def report(self, insight: Insight, hints: int) -> None:
         """Write what is known of the best moves; the value is for the player to move."""
-        visited = [move for move in insight.moves if move.visits]
-        for move in sorted(visited, key=lambda move: (move.action != insight.best, -move.visits))[:hints]:
+        visited = [move for move in insight.best_first() if move.visits]
+        for move in visited[:hints]:
             line = "".join(map(self.name, move.line))
             self.write(f"search {line} {move.value:.3f} 0 {depth_of(move)} {move.visits} visits")
 

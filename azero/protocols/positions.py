@@ -22,7 +22,7 @@ from azero.search.dead_end import check_dead_end
 from azero.search.prefetch import Prefetched, gather, make_prefetched, receive_prefetched
 from azero.search.scratch import make_scratch
 from azero.search.searches import Searches
-from azero.search.tree import EDGE, ROOT, nodes_needed
+from azero.search.tree import ROOT, node_bytes, nodes_needed
 
 SHARE = 4  # positions of the largest size whose trees are in memory together
 
@@ -72,8 +72,7 @@ class SideBySide:
 
     def tree_bytes(self, num_simulations: int) -> int:
         """Return the memory of a search of so many simulations."""
-        node = self.player.tree.nodes.dtype.itemsize + 8 * self.game.state_words
-        return (node + EDGE.itemsize * self.game.num_actions) * nodes_needed(num_simulations, False)
+        return node_bytes(self.game, self.player.tree.nodes.dtype) * nodes_needed(num_simulations, False)
 
     @property
     def most_simulations(self) -> int:

@@ -6,13 +6,10 @@ Searches run in the caller's thread and ask `stopping` many times a second, so n
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import cached_property
-from typing import TypeVar
 
 import numpy as np
 
@@ -23,16 +20,15 @@ from azero.players import Advice, Player
 from azero.players.growing import Insight, RolloutSearch, growing_search
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.perfect import PerfectPlayer
-from azero.players.pv_mcts import PvMcts, most_simulations
+from azero.players.pv_mcts import ONLY_GAME, PvMcts, most_simulations
 from azero.players.uct import UctPlayer
-from azero.protocols.game_in_progress import ONLY_GAME, GameInProgress
+from azero.protocols.game_in_progress import GameInProgress
 from azero.search.algorithm import find_kind
 
 LOOK_SECONDS = 0.02  # of a search between two looks at `stopping`
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
 
 Report = Callable[[Insight], None]  # receives what a search has found so far
-T = TypeVar("T")
 
 
 def never() -> bool:
@@ -230,20 +226,6 @@ def limit(one: float, other: float) -> float:
 def can_ponder(spec: PlayerSpec) -> bool:
     """Return whether thinking in the opponent's time helps the player's next move."""
     return spec.name == "pv_mcts"
-
-
-def in_background(work: Callable[[], T]) -> Future[T]:
-    """Return what will hold the result of `work`, which a thread does."""
-    outcome: Future[T] = Future()
-
-    def compute() -> None:
-        try:
-            outcome.set_result(work())
-        except BaseException as failure:
-            outcome.set_exception(failure)
-
-    threading.Thread(target=compute, daemon=True).start()
-    return outcome
 
 
 def check_can_analyse(thinker: Thinker) -> None:

@@ -13,7 +13,7 @@ from azero.records import parquet
 from azero.records.json_lines import read_json_lines, read_lines, write_json
 from azero.records.record import MakeGame, Record, named_game
 from azero.records.sgf import read_sgf, write_sgf
-from azero.run.disk import temporary_beside
+from azero.run.disk import refuse_existing, temporary_beside
 
 MOST_BYTES = 2**26  # of a file that is read at once, and of a line
 
@@ -86,12 +86,7 @@ def refuse_file(path: Path, overwrite: bool) -> None:
     if path.suffix.lower() not in WRITERS:
         hint = did_you_mean(path.suffix, WRITERS, "") if path.suffix else ""
         raise UserError(f"out={path} must end in {', '.join(WRITERS)}{hint or '.'}")
-    try:
-        exists = path.exists()
-    except OSError as failure:  # such as a name that is too long
-        raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
-    if exists and not overwrite:
-        raise UserError(f"out={path} is there already; name a new file, or set overwrite=true.")
+    refuse_existing(path, overwrite)
     if not path.parent.is_dir():
         raise UserError(f"out={path} cannot be written: {path.parent} is not a folder.")
     if path.suffix.lower() == ".parquet":

@@ -68,6 +68,18 @@ def temporary_beside(path: Path) -> Path:
     return path.with_name(f"{path.name}.{secrets.token_hex(8)}{TEMPORARY}")
 
 
+def refuse_existing(path: Path, overwrite: bool) -> None:
+    """Raise UserError if `out=` names a folder, a file that is not to be replaced, or what is no name."""
+    try:
+        exists, is_folder = path.exists(), path.is_dir()
+    except OSError as failure:
+        raise UserError(f"out={path} cannot be written: {failure.strerror}.") from failure
+    if is_folder:
+        raise UserError(f"out={path} is a folder; name a file.")
+    if exists and not overwrite:
+        raise UserError(f"out={path} is there already; name a new file, or set overwrite=true.")
+
+
 def write_for_user(path: Path, data: bytes) -> None:
     """Replace a file in a folder of the user's as `write_atomically` does."""
     write_atomically(Disk(), path, data, temporary_beside(path))

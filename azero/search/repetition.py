@@ -10,6 +10,8 @@ every line of play.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from azero.games.game import Game, rules_at
@@ -141,3 +143,15 @@ class History:
         banned = self.banned(np.array([number]), state[None])
         legal = self.game.legal_mask(state)
         return legal if banned is None else legal & ~banned[0]
+
+
+def banned_after(game: Game, states: Sequence[np.ndarray]) -> np.ndarray | None:
+    """Return which actions the history forbids at the last of a game's states, each [S], from the first on.
+
+    [A] bool, or None for a game that forbids none.
+    """
+    past, only_game = History(game, 1), np.zeros(1, np.int64)
+    for state in states[:-1]:
+        past.add(only_game, state[None])
+    banned = past.banned(only_game, states[-1][None])
+    return None if banned is None else banned[0]

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.games.game import Game
 from azero.kernels.compiled import kernel, part
 from azero.kernels.words import copy_words, same_words
 from azero.search.variance import set_square_sum
@@ -84,6 +85,11 @@ def make_tree(
     tree.searches["leaf"] = NO_LEAF
     tree.nodes["lower"], tree.nodes["upper"] = LOSS, WIN
     return tree
+
+
+def node_bytes(game: Game, node_type: np.dtype = NODE) -> int:
+    """Return the bytes of a node with its state and its edges."""
+    return node_type.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
 
 
 def nodes_needed(num_simulations: int, tree_reuse: bool) -> int:

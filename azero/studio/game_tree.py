@@ -10,10 +10,9 @@ import numpy as np
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, NO_CELL
 from azero.page.board import board_json
-from azero.search.repetition import History
+from azero.search.repetition import banned_after
 from azero.studio.safety import Refused
 
-ONLY_GAME = np.zeros(1, np.int64)
 MOST_NODES = 20_000  # of one game with its variations
 START = 0  # the node of the initial position
 
@@ -82,14 +81,7 @@ class GameTree:
 
     def banned(self, node: Node | None = None) -> np.ndarray | None:
         """Return which actions the game's history forbids at a node, [A] bool; None: none of them."""
-        node = node or self.current
-        if not self.game.repetition_words:
-            return None
-        past = History(self.game, 1)
-        for before in self.path(node)[:-1]:
-            past.add(ONLY_GAME, before.state[None])
-        banned = past.banned(ONLY_GAME, node.state[None])
-        return None if banned is None else banned[0]
+        return banned_after(self.game, [before.state for before in self.path(node)])
 
     def legal(self, node: Node | None = None) -> np.ndarray:
         """Return the moves that may be played at a node, [A] bool; none when the game is over."""

@@ -10,7 +10,7 @@ from pathlib import Path
 from azero.config.schema import Config, SearchConfig, UserError
 from azero.games.game import Game
 from azero.search.algorithm import node_type
-from azero.search.tree import EDGE, nodes_needed
+from azero.search.tree import node_bytes, nodes_needed
 
 MEMORY_SHARE = 0.8  # of the machine's memory that trees may take
 
@@ -32,7 +32,7 @@ def check_worker_memory(game: Game, rows: Sequence[int], config: Config) -> None
 def tree_bytes(game: Game, search: SearchConfig) -> int:
     """Return the bytes of a game's full tree."""
     nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
-    return nodes * (node_type(search).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions)
+    return nodes * node_bytes(game, node_type(search))
 
 
 def most_bytes() -> float:

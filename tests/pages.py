@@ -1,0 +1,25 @@
+"""The board on a page in the browser, of the studio or of an exported champion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
+
+
+def stones(page: Any) -> list[str]:
+    """Return the labels of the cells with a piece, such as "a1, X"."""
+    labels = page.locator("[role=gridcell]").evaluate_all("cells => cells.map(cell => cell.ariaLabel)")
+    return [", ".join(label.split(", ")[:2]) for label in labels if ", empty" not in label]
+
+
+def wait_for_stones(page: Any, count: int) -> None:
+    """Wait until so many pieces are on the board."""
+    from playwright.sync_api import expect  # here, because tests without it are skipped
+
+    expect(page.locator(".stones .stone")).to_have_count(count, timeout=PATIENCE)
+
+
+def cell(page: Any, name: str) -> Any:
+    """Return a cell of the board."""
+    return page.locator(f'[role=gridcell][aria-label^="{name},"]')
