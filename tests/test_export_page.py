@@ -229,7 +229,7 @@ def test_moves_without_a_cell_are_buttons(open_page: Open) -> None:
 
 def test_a_game_by_keyboard_only(open_page: Open) -> None:
     page = open_page("tictactoe", "#you=both")
-    wait_for_stones(page, 0)
+    expect(page.locator(".hit.can")).to_have_count(9, timeout=PATIENCE)  # ready for a move
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.getAttribute('role')") == "gridcell":
