@@ -20,7 +20,6 @@ import numpy as np
 
 from azero.cli.hydra_program import program
 from azero.config.schema import Config, UserError
-from azero.config.window import window_size
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match.gate import games_at_most
@@ -330,8 +329,7 @@ def disk_text(config: Config, measured: Measured) -> str:
     """Return the disk space at the end of the run by its use."""
     games, examples = config.selfplay.games, examples_a_cycle(config, measured)
     cycles = last_cycle(config, measured, pace(config, measured))
-    window = window_size(config.train, cycles * examples)
-    shards = min(cycles, -(-window // max(1, int(examples)))) * games * measured.game_bytes
+    shards = min(cycles, -(-config.train.window // max(1, int(examples)))) * games * measured.game_bytes
     kept = min(config.keep, cycles) + 1
     networks = kept * 2 * measured.training.candidate
     tensorboard = cycles * TENSORBOARD_BYTES

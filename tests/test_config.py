@@ -42,9 +42,7 @@ def test_every_number_has_a_range_and_every_listed_key_exists() -> None:
     numbers = {
         key for key, value in leaves.items() if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    assert (
-        numbers | {"train.value_mix_final", "selfplay.opening_fraction_final"} == RANGES.keys()
-    )  # None by default
+    assert numbers | {"selfplay.opening_fraction_final"} == RANGES.keys()  # it is None by default
     assert CHOICES.keys() <= leaves.keys()
     assert all(leaves[key] in allowed for key, allowed in CHOICES.items())
 
@@ -117,10 +115,6 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
         (
             {"selfplay.opening_fraction_cycles": 9},
             ["selfplay.opening_fraction_final=null", "selfplay.opening_fraction_cycles=9"],
-        ),
-        (
-            {"train.value_mix": 0.1, "train.value_mix_final": 0.0},
-            ["train.value_mix_final=0.0", "train.value_mix_cycles=0"],
         ),
         ({"train.milestones": [0.5]}, ["train.milestones=[0.5]", "train.schedule=constant"]),
         (
@@ -226,11 +220,7 @@ def test_the_published_recipe_is_the_published_one() -> None:
         0.5,
         0.001,
     )
-    assert (config.train.start_from, config.train.keep_optimizer, config.train.decay_biases) == (
-        "candidate",
-        False,
-        False,
-    )
+    assert not config.train.keep_optimizer
     assert (config.evaluate.games, config.evaluate.threshold, config.evaluate.temperature, config.cycles) == (
         100,
         0.5,

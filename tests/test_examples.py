@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.config.schema import NetworkConfig, TrainConfig
+from azero.config.schema import NetworkConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.inputs import encode
@@ -17,7 +17,6 @@ from azero.replay.examples import (
     GameRecord,
     examples_of,
     merge_equal,
-    mix_in,
     outcome_for_mover,
     outcome_or_proof,
     repeats_by_surprise,
@@ -170,16 +169,6 @@ def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], d
     assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (
         mixed.draw_target >= 0
     ).all()
-
-
-def test_the_share_of_root_values_moves_from_cycle_to_cycle() -> None:
-    """From 0.1 in the first cycle in four steps to 0.5 in the fifth."""
-    rising = TrainConfig(value_mix=0.1, value_mix_final=0.5, value_mix_cycles=4)
-    assert [mix_in(rising, cycle) for cycle in (1, 2, 3, 4, 5, 6, 99)] == pytest.approx(
-        [0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.5]
-    )
-    assert [mix_in(TrainConfig(value_mix=0.3), cycle) for cycle in (1, 50)] == [0.3, 0.3]
-    assert mix_in(TrainConfig(), 7) == 0.0
 
 
 def test_a_reply_is_what_the_opponent_searched_next(game: Game) -> None:

@@ -32,19 +32,6 @@ def test_the_window_grows_by_a_cycle_s_examples_until_it_is_full() -> None:
     assert [window_examples(cycle, 2000, TRAIN) for cycle in (1, 2, 3, 4)] == [2000, 4000, 5000, 5000]
 
 
-def test_a_window_that_grows_makes_training_longer_in_every_cycle() -> None:
-    """At exponent 1 a full window of 5,000 grows by half of new examples: 5,500 of 6,000, 6,500 of 8,000."""
-    growing = replace(TRAIN, window_beta=0.5, window_alpha=1.0)
-    assert [window_examples(cycle, 2000, growing) for cycle in (1, 2, 3, 4, 5)] == [
-        2000,
-        4000,
-        5500,
-        6500,
-        7500,
-    ]
-    assert run_seconds(PACE, growing, 3, 5) == pytest.approx(3 * 73 + 11 + 13 + 15)
-
-
 def test_a_bound_on_uses_makes_all_cycles_as_short() -> None:
     """2,000 new examples a cycle may be drawn 3,000 times: 30 steps of 0.1 s, from whatever window."""
     bounded = replace(TRAIN, max_uses=1.5)

@@ -362,7 +362,7 @@ def test_no_cycles_make_the_first_network_only(tmp_path: Path) -> None:
         {"selfplay": SelfplayConfig(games=3)},
         {
             "evaluate": EvaluateConfig(games=0),
-            "train": TrainConfig(batch_size=32, start_from="champion", keep_optimizer=False),
+            "train": TrainConfig(batch_size=32, keep_optimizer=False),
         },
         {"selfplay": SelfplayConfig(games=20, opening_fraction=1.0, opening_plies=3)},
         {"evaluate": EvaluateConfig(games=4, temperature=0.0, opening_plies=2, num_simulations=3)},

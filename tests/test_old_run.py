@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import RunProgram
 
 import azero
+from azero.cli.hydra_program import compose
+from azero.config.schema import REMOVED, UserError
+from azero.run.state import format_state, parse_state
 
 COMMAND = (
     "game=tictactoe", "run=old", "seed=3", "lanes=1", "device=cpu", "network.blocks=1", "network.channels=4",
@@ -38,6 +42,27 @@ def test_its_champion_loads(folder: Path) -> None:
         [0.1070, 0.1001, 0.1053, 0.1061, 0.1199, 0.1015, 0.1045, 0.1440, 0.1116], abs=1e-4
     )
     assert champion.best_move(state) == 5
+
+
+def test_a_setting_that_is_gone_is_named_if_it_had_an_effect(folder: Path) -> None:
+    """The old run has all of them at values that change nothing, so its champion loads above."""
+    path = folder / "checkpoints/old/state.json"
+    state = parse_state(path.read_bytes(), "state.json")
+    assert not state.config.keys() & REMOVED.keys()
+    path.write_bytes(format_state(replace(state, config={**state.config, "train.window_beta": 0.4})))
+    with pytest.raises(UserError) as mistake:
+        azero.load_champion("old", str(folder / "checkpoints"), device="cpu")
+    assert (
+        str(mistake.value)
+        .partition("; ")[0]
+        .endswith("sets train.window_beta=0.4, which this version does not have")
+    )
+
+
+def test_a_command_that_sets_one_is_told_that_it_is_gone() -> None:
+    for key in REMOVED:
+        with pytest.raises(UserError, match=f"the setting '{key}' is gone.*leave it out"):
+            compose(f"{key}=1")
 
 
 @pytest.mark.long

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from azero.cli.programs import ANSWERED
-from azero.config.schema import OPENSPIEL, RENAMED, UserError, settings, value_text
+from azero.config.schema import OPENSPIEL, REMOVED, RENAMED, UserError, settings, value_text
 from azero.config.suggest import did_you_mean
 
 # Hydra's flags, and those that take a word
@@ -194,6 +194,8 @@ def find_setting(name: str) -> str:
 
 def unknown_sentence(key: str) -> str:
     """Return one sentence for a setting that does not exist, with the closest one that does."""
+    if key in REMOVED:
+        return f"the setting {key!r} is gone, because nothing showed that it helps; leave it out."
     if same_name := find_setting(key.rpartition(".")[2]):
         return f"unknown setting {key!r}; did you mean {same_name}?"
     return f"unknown setting {key!r}" + did_you_mean(key, settings(), "; --help lists all settings.")

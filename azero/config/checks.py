@@ -70,7 +70,7 @@ def conflicts(config: Config) -> Iterator[str]:
 
 
 def training_conflicts(train: TrainConfig) -> Iterator[str]:
-    """Yield what is wrong with the window, the schedule of the learning rate and the value target."""
+    """Yield what is wrong with the window and the schedule of the learning rate."""
     if train.window < train.batch_size:
         yield (
             f"train.window={train.window} is smaller than train.batch_size={train.batch_size}; "
@@ -83,13 +83,15 @@ def training_conflicts(train: TrainConfig) -> Iterator[str]:
         yield f"{milestones} has no effect with train.schedule={train.schedule}; set train.schedule=step."
     if train.milestones != sorted(train.milestones) or not all(0 <= each <= 1 for each in train.milestones):
         yield f"{milestones} must be rising shares of a cycle, each between 0 and 1."
-    yield from share_conflicts("train.value_mix", train.value_mix_cycles, train.value_mix_final)
 
 
 def selfplay_conflicts(selfplay: SelfplayConfig, num_simulations: int) -> Iterator[str]:
     """Yield what is wrong with random openings and fast searches."""
     opening, cycles = "selfplay.opening_fraction", selfplay.opening_fraction_cycles
-    yield from share_conflicts(opening, cycles, selfplay.opening_fraction_final)
+    final = selfplay.opening_fraction_final
+    if (cycles > 0) != (final is not None):
+        value = "null" if final is None else final
+        yield f"{opening}_cycles={cycles} does not go with {opening}_final={value}; set both or neither."
     if selfplay.opening_plies == 0 and (selfplay.opening_fraction or selfplay.opening_fraction_final):
         key = opening if selfplay.opening_fraction else f"{opening}_final"
         yield f"{key} is above 0 but selfplay.opening_plies=0; set selfplay.opening_plies above 0."
@@ -128,10 +130,3 @@ def match_conflicts(evaluate: EvaluateConfig) -> Iterator[str]:
             f"{evaluate.temperature_plies} and evaluate.opening_plies=0 repeats one game; "
             "set evaluate.opening_plies above 0."
         )
-
-
-def share_conflicts(key: str, cycles: int, final: float | None) -> Iterator[str]:
-    """Yield what is wrong with a moving share (`schema.share_in`): it needs both its cycles and its end."""
-    if (cycles > 0) != (final is not None):
-        value = "null" if final is None else final
-        yield f"{key}_cycles={cycles} does not go with {key}_final={value}; set both or neither."

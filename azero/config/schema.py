@@ -8,11 +8,21 @@ Published values are of AlphaZero (Silver et al. 2018), AlphaGo Zero (2017), Kat
 from __future__ import annotations
 
 import copy
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, TypeVar
 
 # earlier names of settings, which command lines, recipes and old runs may still use
 RENAMED = {"lanes": "workers"}
+# settings of earlier versions, which old runs hold: the value that changes nothing, or ... for any value
+REMOVED: dict[str, Any] = {
+    "train.window_beta": 0.0,
+    "train.window_alpha": ...,
+    "train.decay_biases": False,
+    "train.value_mix_cycles": ...,
+    "train.value_mix_final": None,
+    "train.start_from": "candidate",
+}
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
 SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
 OPENSPIEL = "openspiel:"  # before the name of a game whose rules are OpenSpiel's
@@ -306,15 +316,6 @@ class TrainConfig:
         between=(1, 10**10),
         published="AlphaGo Zero 500,000 games; KataGo 250,000 at first",
     )
-    window_beta: float = setting(
-        0.0,
-        "Growth of a full window; 0: none. Places that a new example adds at first.",
-        between=(0.0, 1.0),
-        published="KataGo 0.4",
-    )
-    window_alpha: float = setting(
-        0.75, "Exponent that slows this growth.", between=(0.01, 1.0), published="KataGo 0.75"
-    )
     epochs: float = setting(
         2.0, "Passes over the window in a cycle. Counted after merge_equal.", between=(1e-6, 1e6)
     )
@@ -341,7 +342,6 @@ class TrainConfig:
     warmup_steps: int = setting(0, "Steps in which lr rises linearly.", between=(0, 10**9))
     momentum: float = setting(0.9, "Momentum of SGD.", between=(0.0, 0.9999), published="AlphaZero 0.9")
     weight_decay: float = setting(0.0001, "Weight decay.", between=(0.0, 1.0), published="AlphaZero 0.0001")
-    decay_biases: bool = setting(False, "Decay biases and batch norm too.")
     policy_loss: str = setting("cross_entropy", "Policy loss.", choices=("cross_entropy", "mse"))
     mask_illegal: bool = setting(True, "Softmax of the loss over legal moves only.")
     value_weight: float = setting(
@@ -349,12 +349,10 @@ class TrainConfig:
     )
     value_mix: float = setting(
         0.0,
-        "Share of the root value in the value target. It holds in the first cycle.",
+        "Share of the root value in the value target.",
         between=(0.0, 1.0),
         published="AlphaZero 0; soft-Z 1",
     )
-    value_mix_cycles: int = setting(0, "Cycles of its linear change; 0: none.", between=(0, 1_000_000))
-    value_mix_final: float | None = setting(None, "Share after these cycles.", between=(0.0, 1.0))
     soft_policy_weight: float = setting(
         8.0, "Weight of the soft policy loss.", between=(0.0, 1000.0), published="KataGo 8"
     )
@@ -372,12 +370,6 @@ class TrainConfig:
     )
     symmetries: bool = setting(True, "Turn or mirror each drawn example at random.")
     clip_norm: float = setting(0.0, "Largest gradient norm; 0: no limit.", between=(0.0, 1e9))
-    start_from: str = setting(
-        "candidate",
-        "Where training starts. candidate: the last one, promoted or not.",
-        choices=("candidate", "champion"),
-        published="AlphaGo Zero and AlphaZero candidate",
-    )
     keep_optimizer: bool = setting(True, "Keep the optimizer's moments between cycles.")
     ema_decay: float = setting(
         0.0,
@@ -541,6 +533,21 @@ def settings(schema: Any = Config, prefix: str = "") -> dict[str, Setting]:
         else:
             known |= settings(part.default_factory, f"{prefix}{part.name}.")
     return known
+
+
+def settings_today(values: Mapping[str, Any], source: str) -> dict[str, Any]:
+    """Return settings that an earlier version wrote, by dotted key, as this version knows them.
+
+    Raises:
+        UserError: a setting that is gone had an effect; `source` says where it stands.
+    """
+    for key in values.keys() & REMOVED.keys():
+        if REMOVED[key] not in (..., values[key]):
+            raise UserError(
+                f"{source} sets {key}={value_text(values[key])}, which this version does not have; "
+                "use the version that wrote it, or begin anew with run=NAME."
+            )
+    return {RENAMED.get(key, key): value for key, value in values.items() if key not in REMOVED}
 
 
 def value_text(value: Any) -> str:

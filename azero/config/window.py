@@ -1,19 +1,8 @@
-"""The size of the replay window, and the optimizer steps of a cycle."""
+"""The optimizer steps of a cycle."""
 
 from __future__ import annotations
 
 from azero.config.schema import TrainConfig
-
-
-def window_size(train: TrainConfig, made: float) -> int:
-    """Return how many examples the replay window holds after `made` examples of the run.
-
-    That is c = `window`, or with `window_beta` KataGo's power law (Wu 2019)
-    c (1 + beta ((made / c) ^ alpha - 1) / alpha).
-    Each new example lengthens a full window by beta at first, and by less later.
-    """
-    growth = max(1.0, made / train.window) ** train.window_alpha - 1
-    return int(train.window * (1 + train.window_beta * growth / train.window_alpha))
 
 
 def train_steps(train: TrainConfig, examples: float, new: float) -> int:

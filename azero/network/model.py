@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.config.schema import NetworkConfig, UserError
+from azero.config.schema import NetworkConfig, UserError, settings_today
 from azero.games.game import Game
 from azero.network.blocks import (
     ConvolutionalHead,
@@ -236,6 +236,8 @@ def unpack_network(data: bytes, name: str, game: Game | None = None) -> LoadedNe
     try:
         content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
         loaded = loaded_from(json.loads(content["header"]), content["tensors"])
+    except UserError as mistake:
+        raise UserError(f"{name}: {mistake}") from mistake
     except Exception as fault:  # a damaged file can raise nearly anything
         reason = (str(fault).splitlines() or [""])[0][:120]
         raise UserError(
@@ -255,7 +257,9 @@ def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNet
     """
     if header["format"] != FORMAT:
         raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
-    config = NetworkConfig(**header["config"])
+    written = {f"network.{key}": value for key, value in header["config"].items()}
+    known = settings_today(written, "its header")
+    config = NetworkConfig(**{key.removeprefix("network."): value for key, value in known.items()})
     planes, height, width = (int(size) for size in header["planes_shape"])
 
     def network_of(prefix: str) -> Network:

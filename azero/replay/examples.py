@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.config.schema import TrainConfig, share_in
 from azero.games.game import Game
 
 
@@ -172,11 +171,6 @@ def value_targets(record: GameRecord, mix: float) -> np.ndarray:
     outcome, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
     drawn = (outcome == 0).astype(np.float32)
     return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
-
-
-def mix_in(train: TrainConfig, cycle: int) -> float:
-    """Return the share of the search's own value in the value targets of a cycle, counted from 1."""
-    return share_in(cycle, train.value_mix, train.value_mix_cycles, train.value_mix_final)
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from azero.config.schema import Config, TrainConfig
-from azero.config.window import train_steps, window_size
+from azero.config.window import train_steps
 from azero.run.state import CYCLE_STAGES, StageName
 
 RECENT_CYCLES = 3  # a stage is expected to take its mean time of this many cycles
@@ -88,7 +88,7 @@ class Pace:
 
 def window_examples(cycle: int, examples: float, train: TrainConfig) -> float:
     """Return the examples in the replay window when cycle `cycle` (from 1) trains."""
-    return min(float(window_size(train, cycle * examples)), cycle * examples)
+    return min(float(train.window), cycle * examples)
 
 
 def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float]:

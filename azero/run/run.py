@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from azero.config.schema import Config, SearchConfig, UserError, flatten
-from azero.config.window import window_size
 from azero.process.signals import Stopped, StopSignal
 from azero.run.disk import DamagedFile, Disk, read_checked
 from azero.run.folder import Folder, Paths, names_of_runs, paths_of
@@ -157,9 +156,9 @@ class Run:
         if state.candidate != self.state.candidate:
             state = replace(state, train_steps_before=self.state.train_steps)
         if ends_cycle:
-            kept, window = self.config.keep + 1, window_size(self.config.train, state.examples)
+            kept = self.config.keep + 1
             champions, candidates = champions[-kept:], candidates[-kept:]
-            state = replace(state, shards=shards_in_window(state.shards, window))
+            state = replace(state, shards=shards_in_window(state.shards, self.config.train.window))
         state = replace(state, champions=champions, candidates=candidates)
         named = state.files() | {entry.file for entry in state.quarantine}
         gone = ({*self.state.retired} | self.state.files()) - named

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from azero.config.schema import RENAMED, UserError
+from azero.config.schema import UserError, settings_today
 from azero.run.disk import digest
 
 FORMAT = 1
@@ -80,7 +80,6 @@ class State:
         candidates: candidates kept, oldest first; the last one is `candidate`.
         shards: self-play games of finished self-play stages, oldest first.
         partial: finished games of the self-play stage under way, when it was interrupted.
-        examples: that all finished self-play stages made.
         train_steps: optimizer steps since the beginning.
         train_steps_before: those before the candidate was trained, in case it must be made again.
         inference: the backend chosen for this run, so that timing noise never changes it.
@@ -106,7 +105,6 @@ class State:
     candidates: list[FileEntry] = field(default_factory=list)
     shards: list[ShardEntry] = field(default_factory=list)
     partial: list[ShardEntry] = field(default_factory=list)
-    examples: int = 0
     train_steps: int = 0
     train_steps_before: int = 0
     inference: dict[str, Any] | None = None
@@ -140,7 +138,7 @@ def parse_state(data: bytes, name: str) -> State:
     """Return the state in a file, which `name` names in messages.
 
     Raises:
-        UserError: the text is damaged, foreign, or written by another version.
+        UserError: the text is damaged, foreign, or written by another version whose settings are gone.
     """
     try:
         document = json.loads(data)
@@ -149,8 +147,9 @@ def parse_state(data: bytes, name: str) -> State:
             raise UserError(f"{misfit}; use the version that wrote it, or run=NAME.")
         if document.pop("digest") != _digest(document):
             raise ValueError
-        document.pop("train_threads", None)  # of earlier versions
-        state = _build(document)
+        for gone in ("train_threads", "examples"):  # of earlier versions
+            document.pop(gone, None)
+        state = _build(document, name)
         _check_names(state)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"{name} is damaged or no file of azero"
@@ -177,15 +176,14 @@ def run_digest(state: State) -> str:
     return _digest(json.loads(json.dumps(parts, default=_plain_number)))
 
 
-def _build(document: dict[str, Any]) -> State:
+def _build(document: dict[str, Any], name: str) -> State:
     networks = {key: document[key] and FileEntry(**document[key]) for key in ("champion", "candidate")}
     kept = {key: [FileEntry(**entry) for entry in document[key]] for key in ("champions", "candidates")}
     shards = {key: [ShardEntry(**entry) for entry in document[key]] for key in ("shards", "partial")}
     quarantine = [QuarantineEntry(**entry) for entry in document["quarantine"]]
-    counted = {"examples": sum(shard.examples for shard in shards["shards"])}  # old states do not have it
-    config = {RENAMED.get(key, key): value for key, value in document["config"].items()}
+    config = settings_today(document["config"], name)
     built = {**networks, **kept, **shards, "quarantine": quarantine, "config": config}
-    return State(**{**counted, **document, **built})
+    return State(**{**document, **built})
 
 
 def _check_names(state: State) -> None:

@@ -107,9 +107,8 @@ def run_stage(
             report.message("Workers compute the network differently, so this run is marked as mixed.")
             run.commit(replace(run.state, mixed=True))
     new = write_games(run, cycle, records, game.name)
-    examples = run.state.examples + sum(shard.examples for shard in new)
-    state = replace(run.state, shards=[*run.state.shards, *new], partial=[], examples=examples)
-    run.commit(replace(state, stage=StageName.TRAIN))
+    shards = [*run.state.shards, *new]
+    run.commit(replace(run.state, shards=shards, partial=[], stage=StageName.TRAIN))
 
 
 def settings_in(config: Config, cycle: int) -> Config:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from shlex import quote
 
 from azero.config.schema import Config
-from azero.config.window import train_steps, window_size
+from azero.config.window import train_steps
 from azero.games import make_game
 from azero.network.heads import targets_of
 from azero.network.inference import resolve_device
 from azero.network.model import pack_network, unpack_network
 from azero.process.seeds import TRAIN, sequence
-from azero.replay.examples import Examples, merge_equal, mix_in
+from azero.replay.examples import Examples, merge_equal
 from azero.replay.shards import load_window
 from azero.report.forecast import HALF
 from azero.report.reporter import Reporter
@@ -35,16 +35,15 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
-    window = window_size(config.train, run.state.examples)
-    mix, targets = mix_in(config.train, cycle), targets_of(config.network)
-    examples = load_window(run, window, report.message, mix, targets)
+    mix, targets = config.train.value_mix, targets_of(config.network)
+    examples = load_window(run, config.train.window, report.message, mix, targets)
     in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal and not run.state.cycle:
         half = examples.each(lambda column: column[: in_window // 2])
         report.cycle_scalars(cycle, {HALF: float(len(merge_equal(half).states))})
     if config.train.merge_equal:
         examples = merge_equal(examples)
-    loaded = unpack_network(read_start(config, run, report), config.train.start_from, game)
+    loaded = unpack_network(read_start(run, report), "candidate", game)
     steps = train_steps(config.train, len(examples.states), new)
     moments = loaded.optimizer_state if config.train.keep_optimizer else None
 
@@ -84,19 +83,18 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     run.commit(replace(run.state, train_steps=steps_made, stage=StageName.EVALUATE, candidate=candidate))
 
 
-def read_start(config: Config, run: Run, report: Reporter) -> bytes:
-    """Return the file of the network that training starts from, by `train.start_from`.
+def read_start(run: Run, report: Reporter) -> bytes:
+    """Return the file of the network that training starts from: the last candidate, promoted or not.
 
-    A damaged candidate is put into quarantine, and the one before it, or the champion, takes its place.
+    A damaged candidate is put into quarantine, and the one before it takes its place.
     """
-    while config.train.start_from != "champion":
+    while True:
         try:
             return run.read_candidate()
         except DamagedFile as damage:
             run.drop_candidate(damage)
             place = quote(str(run.paths.quarantine))
             report.message(f"{damage} The network before it takes its place; the damaged file is in {place}.")
-    return run.read_champion()
 
 
 def new_examples(run: Run, cycle: int) -> int:

@@ -307,15 +307,15 @@ def join_statistics(network: Network) -> Tensor:
 def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimizer:
     """Return the optimizer, in fused kernels.
 
-    Weight decay acts on the kernels of convolutions and dense layers, and with `decay_biases` on biases and
-    batch norms too. For sgd and adam it is L2 in the gradient (weight_decay * weight, as if the loss had
-    weight_decay / 2 * weight squared); for adamw it is decoupled.
+    Weight decay acts on the kernels of convolutions and dense layers, not on biases and batch norms. For sgd
+    and adam it is L2 in the gradient (weight_decay * weight, as if the loss had weight_decay / 2 * weight
+    squared); for adamw it is decoupled.
     """
     kernels = [parameter for parameter in network.parameters() if parameter.ndim > 1]
     others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
     groups: list[dict[str, Any]] = [
         {"params": kernels, "weight_decay": config.weight_decay},
-        {"params": others, "weight_decay": config.weight_decay * config.decay_biases},
+        {"params": others, "weight_decay": 0.0},
     ]
     if config.optimizer == "adam":
         return torch.optim.Adam(groups, lr=config.lr, fused=True)
