@@ -21,7 +21,8 @@ from azero.report.forecast import seconds_left
 from azero.report.reporter import Reporter
 from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import StageName
-from azero.stages.clock import start_clock
+from azero.stages.ahead import Ahead
+from azero.stages.clock import Clock, start_clock
 from azero.stages.preflight import check_run
 from azero.stages.run_stage import complete_report, report_changes, run_next
 from azero.truth.known import has_table
@@ -35,6 +36,14 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
     """
     clock = start_clock(config.minutes, run, report)
     complete_report(config, run, report, clock)
+    with Ahead(config, run, report) as ahead:
+        return run_stages(config, run, report, stop, clock, ahead)
+
+
+def run_stages(
+    config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock, ahead: Ahead
+) -> bool:
+    """Run stages; see `run_cycles`."""
     warned = set[str]()
     while run.state.cycle < config.cycles or run.state.stage == StageName.INITIALIZE:
         if not clock.has_time_for(run.state.stage):
@@ -42,7 +51,7 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
             report.message(f"{used_up}; set a higher minutes= to go on.")
             return False
         cycle = run.state.cycle
-        run_next(config, run, report, stop, clock)
+        run_next(config, run, report, stop, clock, ahead)
         if run.state.cycle > cycle:
             report_time_left(config, run, report)
             warn(run, report, warned)

@@ -80,6 +80,7 @@ SICK = {
     "cluster": [
         case(cluster__workers=8.0, cluster__head_busy=0.9, time__selfplay=60.0),
         case(cluster__workers=8.0, time__selfplay=10.0, time__train=60.0),
+        case(cluster__workers=8.0, time__selfplay=0.1, cluster__play_seconds=10.0, time__train=60.0),
     ],
     "gate": [case(evaluate__promoted=0.0)],
     "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
@@ -90,9 +91,17 @@ SICK = {
 
 def test_the_workers_worth_having_are_named() -> None:
     """8 workers that keep the head busy for 0.9: 0.7 of it by 8 * 0.7 / 0.9 = 6.2; 8 * 10 s / 60 s = 1.3."""
-    saturated, waiting = (examine(each)["cluster"] for each in SICK["cluster"])
+    saturated, *waiting = (examine(each)["cluster"] for each in SICK["cluster"])
     assert "about 6 workers are worth having" in saturated and "90%" in saturated
-    assert "2 of 8 workers are worth having" in waiting
+    assert all("2 of 8 workers are worth having" in sentence for sentence in waiting)
+
+
+def test_workers_that_play_while_the_head_trains_count_for_the_time_in_which_they_play() -> None:
+    beside: Any = {"cluster__workers": 8.0, "time__selfplay": 0.1, "time__train": 60.0}
+    overlap = {"cluster.overlap": True}
+    assert examine(case(settings=overlap, cluster__play_seconds=50.0, **beside)) == {}
+    sentence = examine(case(settings=overlap, cluster__play_seconds=10.0, **beside))["cluster"]
+    assert "play for 10 s of a cycle" in sentence and "cluster.overlap" not in sentence
 
 
 def test_a_healthy_run_is_left_in_peace() -> None:

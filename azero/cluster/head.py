@@ -6,6 +6,7 @@ A `Crew` is how the head reaches workers: through Ray (`ray_crew`), or in a test
 from __future__ import annotations
 
 import math
+import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -119,6 +120,8 @@ class Totals:
     retries: int = 0
     repeats: int = 0
     received: int = 0
+    sent: int = 0
+    play_seconds: float = 0.0
     busy_seconds: float = 0.0  # in which the head did not wait
     mixed: bool = False
 
@@ -132,6 +135,8 @@ class Totals:
             "cluster/retries": float(self.retries),
             "cluster/repeats": float(self.repeats),
             "cluster/mib_received": self.received / 2**20,
+            "cluster/mib_sent": self.sent / 2**20,
+            "cluster/play_seconds": self.play_seconds,
             "cluster/head_busy": self.busy_seconds / seconds,
             **rates,
         }
@@ -171,6 +176,7 @@ class Head:
         self.totals = Totals()
         self.last_reason = ""
         self.alone_since = time.perf_counter()
+        self.shown_from = 0  # games that the progress leaves out
         self.latest = deadline  # when the last game may begin
         self.interrupted = math.inf  # when that was asked of the crew
         self.version, self.rules = own_version(), rules_digest(terms.config.game)
@@ -194,6 +200,7 @@ class Head:
                 self.show(begin)
                 self.totals.busy_seconds += time.perf_counter() - woken
         finally:
+            self.totals.play_seconds = time.perf_counter() - begin
             if self.interrupted == math.inf:
                 self.crew.interrupt()
 
@@ -308,6 +315,7 @@ class Head:
             if chunks or self.book.closed or self.book.load_of(worker):
                 order = Order(self.terms.stage, chunks, member.needless, self.book.closed, seconds)
                 member.busy, member.needless = True, []
+                self.totals.sent += len(pickle.dumps(order, protocol=5))
                 self.crew.send(worker, order)
 
     def show(self, begin: float) -> None:
@@ -316,7 +324,7 @@ class Head:
         made = sum(report.simulations for report in reports)
         seconds = max(time.perf_counter() - begin, 1e-9)
         self.progress.update(
-            len(self.book.records),
+            len(self.book.records) - self.shown_from,
             doing="" if made else "starting workers",
             simulations_per_second=made / seconds,
             workers=len(self.members),
@@ -334,6 +342,7 @@ class Head:
         stats.games = len(self.book.records)  # a game that was played twice counts once
         self.totals.retries, self.totals.repeats = self.book.retries, self.book.repeats
         self.totals.received = self.book.received
+        self.totals.sent += len(self.totals.nodes) * len(pickle.dumps(self.terms, protocol=5))
         return self.book.in_order(), stats
 
 
@@ -343,7 +352,7 @@ def lines_of(totals: Totals, seconds: float) -> str:
     more = len(totals.nodes) - 8
     listed = nodes + (f" and {more} more" if more > 0 else "")
     text = f"cluster: {totals.workers} workers; games/s by machine: {listed}; "
-    text += f"{totals.received / 2**20:,.1f} MiB received"
+    text += f"{totals.sent / 2**20:,.1f} MiB sent, {totals.received / 2**20:,.1f} MiB received"
     if totals.retries or totals.repeats or totals.lost:
         text += f"; {totals.lost} workers lost, {totals.retries} chunks again, {totals.repeats} twice"
     return f"{text}."

@@ -64,6 +64,8 @@ def conflicts(config: Config) -> Iterator[str]:
         yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
     if selfplay.surprise_share and train.merge_equal:
         yield "train.merge_equal undoes selfplay.surprise_share; turn one of them off."
+    if config.cluster.overlap and not config.cluster.address:
+        yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
     yield from training_conflicts(train)
     yield from selfplay_conflicts(selfplay, config.search.num_simulations)
     yield from match_conflicts(config.evaluate)

@@ -480,7 +480,7 @@ class OracleConfig:
 
 @dataclass(frozen=True)
 class ClusterConfig:
-    """Self-play on many machines, with Ray; docs/cluster.md. No setting changes what is played."""
+    """Self-play on many machines, with Ray; docs/cluster.md. Only `overlap` changes what is played."""
 
     address: str = setting(
         "",
@@ -490,6 +490,11 @@ class ClusterConfig:
     cores: int = setting(0, "Cores of a worker process; 0: all of its machine.", between=(0, 4096))
     mixed: bool = setting(
         False, "Accept workers that compute the network differently. The run is marked as mixed."
+    )
+    overlap: bool = setting(
+        False,
+        "Play the next cycle's games while the head trains and holds the match, with the champion from "
+        "before that match. This changes the games.",
     )
     tokens: bool = setting(True, "Refuse a cluster without tokens. Whoever reaches one can run code on it.")
 

@@ -66,6 +66,7 @@ class Console:
             estimated from them.
         minutes: wall-clock bound of the run, 0 for none.
         deadline: `time.monotonic()` at which the run ends at the latest, or None.
+        beside: returns a note on what goes on beside a stage; "" for none.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -73,6 +74,7 @@ class Console:
         self.stage_seconds: dict[str, list[float]] = {}
         self.minutes = 0.0
         self.deadline: float | None = None
+        self.beside: Callable[[], str] = str
         self._rich = make_rich_console(self.stream) if is_terminal(self.stream) else None
 
     def message(self, text: str) -> None:
@@ -111,6 +113,7 @@ class Console:
             f"{TITLES.get(name, name):<9}",
             f"{format_count(progress.done, unit)} in {took}",
             *(format_stat(stat, value) for stat, value in progress.stats.items()),
+            *filter(None, [self.beside()]),
         ]
         line = GAP.join(parts)
         if self._rich is not None and len(line) > self._rich.width:
@@ -322,6 +325,7 @@ def live_progress(
             of = format_number(total)
             count = f"{format_number(progress.done):>{len(of)}}/{of} {unit}"
             stats = [format_stat(stat, value) for stat, value in progress.stats.items()]
+        stats = [*filter(None, [console.beside()]), *stats]
         title = console.cycle_title(cycle, cycles)
         return live_line(rich.width, title, TITLES.get(name, name), count, left, stats)
 

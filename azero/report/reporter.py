@@ -297,6 +297,10 @@ class Reporter:
         """Close the cycle's row of the CSV; rows that could not be written before are tried again."""
         self._add_to_table(cycle, {})
 
+    def show_beside(self, text: Callable[[], str]) -> None:
+        """Show what goes on beside the stages from now on; see `Console.beside`."""
+        self._console.beside = text
+
     def message(self, text: str) -> None:
         """Print lines; see `Console.message`."""
         self._console.message(text)

@@ -56,7 +56,7 @@ class Run:
         state: what was committed last.
         writable: whether this process holds the lock.
         changes: settings that differ from those before it was opened for work, each as "key old → new".
-        went_back: a sentence for each damaged champion that an earlier one has replaced, for the report.
+        went_back: a sentence for each damaged champion that another one has replaced, for the report.
     """
 
     def __init__(self, config: Config, name: str, disk: Disk | None = None, recipe: str = "") -> None:
@@ -221,6 +221,23 @@ class Run:
             what = f"The champion {damage.name} is damaged ({damage.reason})"
             raise UserError(f"{what}; put a copy of it back, or {way}.") from damage
 
+    def read_player(self) -> bytes:
+        """Return the file of the network that plays the next games; see `State.player`.
+
+        Raises:
+            UserError: as for `read_champion`.
+        """
+        player = self.state.player
+        if player is None or player == self.state.champion:
+            return self.read_champion()
+        try:
+            return self.read_file(player)
+        except DamagedFile as damage:
+            what = f"The network {damage.name}, which plays the next games, is damaged ({damage.reason})"
+            raise UserError(
+                f"{what}; put a copy of it back, or let the champion play with accept_previous=true."
+            ) from damage
+
     def read_candidate(self) -> bytes:
         """Return the file of the candidate trained last; the champion's where the champion stands in for it.
 
@@ -264,19 +281,39 @@ class Run:
         self._folder.quarantine(damaged)
 
     def accept_previous(self) -> None:
-        """Go back to the newest undamaged champion if `accept_previous` is set and the newest is damaged."""
+        """Go back to the newest undamaged champion if `accept_previous` is set and the newest is damaged.
+
+        The champion stands in for a damaged network that plays the next games.
+        """
         while self.config.accept_previous and len(self.state.champions) > 1:
             *before, champion = self.state.champions
-            try:
-                self.read_file(champion)
-                return
-            except DamagedFile as damage:
-                state = replace(self.state, champion=before[-1], champions=before)
-                self.went_back.append(f"{damage} The run goes back to {before[-1].file}.")
-                if self.writable:
-                    self._set_aside(state, champion, damage.reason)
-                else:
-                    self.state = state
+            if not (damage := self._damage(champion)):
+                break
+            player = None if self.state.player == champion else self.state.player
+            state = replace(self.state, champion=before[-1], champions=before, player=player)
+            self._go_back(state, champion, damage)
+        player = self.state.player
+        if not self.config.accept_previous or player is None or player == self.state.champion:
+            return
+        if damage := self._damage(player):
+            champions = [entry for entry in self.state.champions if entry != player]
+            self._go_back(replace(self.state, champions=champions, player=None), player, damage)
+
+    def _damage(self, entry: FileEntry) -> DamagedFile | None:
+        try:
+            self.read_file(entry)
+        except DamagedFile as damage:
+            return damage
+        return None
+
+    def _go_back(self, state: State, entry: FileEntry, damage: DamagedFile) -> None:
+        """Do without a damaged champion, or without an older one that would have played."""
+        assert state.champion is not None
+        self.went_back.append(f"{damage} The run goes back to {state.champion.file}.")
+        if self.writable:
+            self._set_aside(state, entry, damage.reason)
+        else:
+            self.state = state
 
     def _load(self) -> None:
         try:

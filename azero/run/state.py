@@ -75,6 +75,7 @@ class State:
         cycle: cycles finished.
         stage: the stage that comes next, one of STAGES.
         champion: the network that plays; None before `initialize`.
+        player: with `cluster.overlap`, who plays the next games instead: the champion when training began.
         candidate: the network trained last, promoted or not.
         champions: champions kept, oldest first; the last one is `champion`.
         candidates: candidates kept, oldest first; the last one is `candidate`.
@@ -100,6 +101,7 @@ class State:
     cycle: int = 0
     stage: str = StageName.INITIALIZE
     champion: FileEntry | None = None
+    player: FileEntry | None = None
     candidate: FileEntry | None = None
     champions: list[FileEntry] = field(default_factory=list)
     candidates: list[FileEntry] = field(default_factory=list)
@@ -120,7 +122,7 @@ class State:
 
     def entries(self) -> Iterator[FileEntry | ShardEntry]:
         """Yield every file in use, some of them more than once."""
-        yield from (entry for entry in (self.champion, self.candidate) if entry)
+        yield from (entry for entry in (self.champion, self.player, self.candidate) if entry)
         yield from itertools.chain(self.champions, self.candidates, self.shards, self.partial)
 
     def files(self) -> set[str]:
@@ -177,7 +179,9 @@ def run_digest(state: State) -> str:
 
 
 def _build(document: dict[str, Any], name: str) -> State:
-    networks = {key: document[key] and FileEntry(**document[key]) for key in ("champion", "candidate")}
+    document.setdefault("player", None)  # old states do not have it
+    single = ("champion", "player", "candidate")
+    networks = {key: document[key] and FileEntry(**document[key]) for key in single}
     kept = {key: [FileEntry(**entry) for entry in document[key]] for key in ("champions", "candidates")}
     shards = {key: [ShardEntry(**entry) for entry in document[key]] for key in ("shards", "partial")}
     quarantine = [QuarantineEntry(**entry) for entry in document["quarantine"]]

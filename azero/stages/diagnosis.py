@@ -204,7 +204,8 @@ def machine_busy(case: Case) -> str | None:
 def cluster_unbalanced(case: Case) -> str | None:
     """Find a cluster that waits for its head, in self-play or while the head trains."""
     workers, busy = case.latest("cluster/workers"), case.latest("cluster/head_busy")
-    play = case.latest("time/selfplay")
+    play = case.cycles[-1].get("cluster/play_seconds", case.latest("time/selfplay")) if case.cycles else 0.0
+    overlap = case.config.get("cluster.overlap", False)
     rest = sum(stats for tag in ("train", "evaluate") if (stats := case.latest(f"time/{tag}")) >= 0)
     if busy > HEAD_BUSY and play > SHORT:
         enough = max(1, math.floor(workers * HEAD_BUSY / busy))
@@ -213,10 +214,11 @@ def cluster_unbalanced(case: Case) -> str | None:
             f"for it: about {enough} workers are worth having."
         )
     if workers > 1 and rest > SHORT and play < UNBALANCED * rest:
-        enough = max(1, math.ceil(workers * play / rest))
+        enough, more = max(1, math.ceil(workers * play / rest)), "raise selfplay.games"
         return (
-            f"The workers of the cluster play for {play:.0f} s of a cycle and wait {rest:.0f} s for training "
-            f"and the match: {enough} of {workers:.0f} workers are worth having, or raise selfplay.games."
+            f"The workers of the cluster play for {play:.0f} s of a cycle, and training and the match take "
+            f"{rest:.0f} s: {enough} of {workers:.0f} workers are worth having, or {more}"
+            f"{'' if overlap else ', or set cluster.overlap=true'}."
         )
     return None
 

@@ -6,11 +6,15 @@ import importlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from azero.config.schema import Config
 from azero.report.reporter import Reporter
 from azero.run.run import Run, StopSignal
 from azero.run.state import StageName
+
+if TYPE_CHECKING:
+    from azero.stages.selfplay import Begun
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,13 @@ class Stage:
     ignores_minutes: Callable[[Config], bool] = lambda config: False
 
     def run(
-        self, config: Config, run: Run, report: Reporter, stop: StopSignal, deadline: float = math.inf
+        self,
+        config: Config,
+        run: Run,
+        report: Reporter,
+        stop: StopSignal,
+        deadline: float = math.inf,
+        begun: Begun | None = None,
     ) -> None:
         """Run the stage on a run's folder; it commits what it has made.
 
@@ -37,13 +47,15 @@ class Stage:
             run: opened for work; this stage comes next.
             stop: looked at often; when requested, the stage saves what is safe.
             deadline: `time.perf_counter()` at which a stage that `ends_early` should end.
+            begun: its work, if it has begun already.
 
         Raises:
             Stopped: a stop was requested.
             UserError: the stage cannot run; nothing is lost.
         """
         function = importlib.import_module(f"azero.stages.{self.name}").run_stage
-        function(config, run, report, stop, **({"deadline": deadline} if self.ends_early else {}))
+        more: dict[str, Any] = {"deadline": deadline} if self.ends_early else {}
+        function(config, run, report, stop, **more, **({"begun": begun} if begun else {}))
 
 
 RECORDS = (

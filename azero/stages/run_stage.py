@@ -13,6 +13,7 @@ from azero.match.elo_table import champion_name, csv_text, results_of, scalars_o
 from azero.report.reporter import Reporter
 from azero.run.run import Run, State, Stopped, StopSignal
 from azero.run.state import STAGES, StageName
+from azero.stages.ahead import Ahead
 from azero.stages.clock import MEASURING, Clock, start_clock, times_of
 from azero.stages.preflight import check_run
 from azero.stages.registry import record_of
@@ -21,8 +22,12 @@ from azero.truth.known import last_metric
 SHORT = 0.05  # lost seconds that are not worth a note
 
 
-def run_next(config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock) -> None:
+def run_next(
+    config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock, ahead: Ahead | None = None
+) -> None:
     """Run the stage that comes next, report its time, measure a cycle's champion, commit the time.
+
+    ahead: plays the next cycle's games beside the stages that follow self-play.
 
     Raises:
         Stopped: a stop was requested; all that is finished is committed.
@@ -35,7 +40,8 @@ def run_next(config: Config, run: Run, report: Reporter, stop: StopSignal, clock
     stage = record_of(before.stage)
     try:
         with CompileTimer() as compiling:
-            stage.run(config, run, report, stop, time.perf_counter() + clock.selfplay_seconds())
+            games = ahead.look(before.stage) if ahead else None
+            stage.run(config, run, report, stop, time.perf_counter() + clock.selfplay_seconds(), games)
         if place_of(run.state) > place_of(before):  # else the stage took the run back
             first_use = 0.0 if before.cycle else report.work_began(stage.name, begun) - begun
             lost = max(compiling.seconds, first_use)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
-from azero.cluster.head import lines_of
-from azero.cluster.stage import crew_of, play_on_cluster
+from azero.cluster.head import Head, lines_of
+from azero.cluster.stage import Playing, crew_of, make_head, play_on_cluster
 from azero.config.schema import Config, share_in
 from azero.games import make_game
 from azero.games.game import Game
 from azero.kernels.compiling import compiled_before, note_compiled
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
-from azero.network.model import unpack_network
+from azero.network.model import Network, unpack_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process.seeds import FORKS, SELFPLAY, game_seeds, sequence
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_newest, load_partial, write_games, write_partial
+from azero.report.console import Progress
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import StageName
@@ -33,15 +36,98 @@ from azero.workers.threads import GameQueue, play_games, workers_wanted
 FIXED_POSITIONS = 64  # that every worker of a cluster must evaluate alike
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What is to be played of a cycle.
+
+    Attributes:
+        config: the run's, with the cycle's share of openings.
+        cycle: counted from 1.
+        game, network, choice: the rules, who plays, and how the network is computed.
+        done: games that an interrupted stage has finished.
+        numbers: of the games to play.
+        openings: the actions that some of them begin with, by number.
+    """
+
+    config: Config
+    cycle: int
+    game: Game
+    network: Network
+    choice: InferenceChoice
+    done: list[GameRecord]
+    numbers: list[int]
+    openings: dict[int, np.ndarray]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """Self-play on a cluster that has begun while the head did something else."""
+
+    plan: Plan
+    playing: Playing
+
+
+def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
+    """Return what is to be played of a cycle.
+
+    Raises:
+        UserError: the network does not fit the rules, or is damaged.
+    """
+    game = make_game(config.game.name, **config.game.options)
+    network = unpack_network(run.read_player(), "champion", game).network
+    choice = ensure_choice(run, config, game, network, report)
+    done = load_partial(run, report.message)
+    numbers = sorted(set(range(config.selfplay.games)) - {record.number for record in done})
+    openings = openings_of(config, run, game, report, cycle)
+    return Plan(settings_in(config, cycle), cycle, game, network, choice, done, numbers, openings)
+
+
+def head_for(
+    plan: Plan, report: Reporter, progress: Progress, stop: StopSignal, deadline: float = math.inf
+) -> Head:
+    """Return a head that plays what is planned with the workers of the cluster; nothing happens yet."""
+    planes = positions_to_time(plan.game, FIXED_POSITIONS, plan.config.seed)
+    return make_head(
+        crew_of(plan.config, plan.choice.device),
+        plan.game,
+        plan.network,
+        plan.choice,
+        planes,
+        plan.config,
+        plan.cycle,
+        plan.numbers,
+        plan.openings,
+        progress,
+        stop,
+        report.message,
+        deadline,
+        report.last_stat(GAME_SECONDS) or 0.0,
+    )
+
+
+def keep(run: Run, plan: Plan, played: Sequence[GameRecord]) -> None:
+    """Commit finished games of a cycle that is not finished."""
+    parts = write_partial(run, plan.cycle, played, plan.game.name)
+    run.commit(replace(run.state, partial=[*run.state.partial, *parts]))
+
+
 def run_stage(
-    config: Config, run: Run, report: Reporter, stop: StopSignal, deadline: float = math.inf
+    config: Config,
+    run: Run,
+    report: Reporter,
+    stop: StopSignal,
+    deadline: float = math.inf,
+    begun: Begun | None = None,
 ) -> None:
     """Play the cycle's games with the champion, write them, commit.
+
+    With `cluster.overlap` the network plays that was champion when the training of the cycle before began.
 
     Args:
         config, run, report, stop: as for every stage.
         deadline: `time.perf_counter()` at which the games should have ended; those that could be played until
             then are the cycle's games.
+        begun: the games, if they have begun already.
 
     Raises:
         Stopped: finished games are committed as a partial shard; the others are played again from their
@@ -50,45 +136,36 @@ def run_stage(
     """
     begin = time.perf_counter()
     cycle, wanted = run.state.cycle + 1, config.selfplay.games
-    game = make_game(config.game.name, **config.game.options)
-    champion = unpack_network(run.read_champion(), "champion", game).network
-    choice = ensure_choice(run, config, game, champion, report)
-    remote = bool(config.cluster.address)
+    remote = begun is not None or bool(config.cluster.address)
     if not remote and not compiled_before(config.search.kind):
         kind = config.search.kind
         report.message(f"Compiling the {kind} search takes a minute or two; later starts skip it.")
         warm_up.start(kind)
-    done = load_partial(run, report.message)
-    numbers = sorted(set(range(wanted)) - {record.number for record in done})
-    seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
-    config = settings_in(config, cycle)
-    expected_seconds = report.last_stat(GAME_SECONDS) or 0.0
-    openings = openings_of(config, run, game, report)
-
-    def keep(played: list[GameRecord]) -> None:
-        parts = write_partial(run, cycle, played, game.name)
-        run.commit(replace(run.state, partial=[*run.state.partial, *parts]))
-
+    plan = begun.plan if begun else make_plan(config, run, report, cycle)
+    game, choice, numbers, saving = plan.game, plan.choice, plan.numbers, partial(keep, run, plan)
+    total = begun.playing.games_left() if begun else len(numbers)
     with (
-        report.stage(StageName.SELFPLAY, cycle, config.cycles, len(numbers), "games") as progress,
+        report.stage(StageName.SELFPLAY, cycle, config.cycles, total, "games") as progress,
         one_thread_per_worker(),
     ):
-        if remote:
-            planes = positions_to_time(game, FIXED_POSITIONS, config.seed)
-            played, stats, totals = play_on_cluster(
-                *(crew_of(config, choice.device), game, champion, choice, planes, config, cycle, numbers),
-                *(openings, progress, stop, report.message, deadline, expected_seconds, keep),
-            )
+        if begun:
+            played, stats, totals = begun.playing.finish(progress, stop, deadline, saving)
+        elif remote:
+            head = head_for(plan, report, progress, stop, deadline)
+            played, stats, totals = play_on_cluster(head, saving)
         else:
-            inferences = make_inferences(champion, game, choice, worker_count(config, len(numbers), choice))
-            queue = GameQueue(iter(numbers), deadline, expected_seconds, openings)
-            played, stats = play_games(game, inferences, config, queue, seeds, progress, stop, keep)
+            workers = worker_count(config, len(numbers), choice)
+            inferences = make_inferences(plan.network, game, choice, workers)
+            expected_seconds = report.last_stat(GAME_SECONDS) or 0.0
+            queue = GameQueue(iter(numbers), deadline, expected_seconds, plan.openings)
+            seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
+            played, stats = play_games(game, inferences, plan.config, queue, seeds, progress, stop, saving)
     if played and not remote:
         note_compiled(config.search.kind)
     if len(played) < len(numbers) and stop.requested:
-        keep(played)
+        saving(played)
         raise Stopped
-    records = [*(record for record in done if record.number < wanted), *played]
+    records = [*(record for record in plan.done if record.number < wanted), *played]
     if len(records) < wanted:
         short = f"self-play: {len(records):,} of {wanted:,} games"
         report.message(f"{short}, as many as minutes={config.minutes:g} leaves time for.")
@@ -97,7 +174,7 @@ def run_stage(
             f"self-play: {cut:,} of {len(records):,} games went on after {game.max_plies} plies and count as "
             f"draws; raise max_plies in the rules of {game.name}, or let its games end."
         )
-    seconds = time.perf_counter() - begin
+    seconds = totals.play_seconds if begun else time.perf_counter() - begin
     records.sort(key=lambda record: record.number)
     report_games(report, game, cycle, records, stats, seconds, config.selfplay.resign_threshold)
     if remote:
@@ -107,8 +184,9 @@ def run_stage(
             report.message("Workers compute the network differently, so this run is marked as mixed.")
             run.commit(replace(run.state, mixed=True))
     new = write_games(run, cycle, records, game.name)
-    shards = [*run.state.shards, *new]
-    run.commit(replace(run.state, shards=shards, partial=[], stage=StageName.TRAIN))
+    player = run.state.champion if config.cluster.overlap else None
+    state = replace(run.state, shards=[*run.state.shards, *new], partial=[], player=player)
+    run.commit(replace(state, stage=StageName.TRAIN))
 
 
 def settings_in(config: Config, cycle: int) -> Config:
@@ -118,11 +196,11 @@ def settings_in(config: Config, cycle: int) -> Config:
     return replace(config, selfplay=replace(selfplay, opening_fraction=share_in(cycle, *shares)))
 
 
-def openings_of(config: Config, run: Run, game: Game, report: Reporter) -> dict[int, np.ndarray]:
+def openings_of(config: Config, run: Run, game: Game, report: Reporter, cycle: int) -> dict[int, np.ndarray]:
     """Return the openings of the cycle's games that leave earlier ones, by number; see `forks`."""
     if not config.selfplay.fork_fraction:
         return {}
-    source, selfplay = sequence(config.seed, run.state.cycle + 1, FORKS), config.selfplay
+    source, selfplay = sequence(config.seed, cycle, FORKS), config.selfplay
     return forks(game, load_newest(run, report.message), selfplay.fork_fraction, selfplay.games, source)
 
 
