@@ -82,7 +82,7 @@ class Bench:
         start_searches(
             rules, tree, states, self.games, self.started, self.num_simulations, False, scratch.new_index
         )
-        while search_wave(rules, tree, self.cache, self.games, self.puct, scratch.key):
+        while search_wave(rules, tree, self.cache, self.games, self.puct, scratch.key, None):
             rows = write_rows(rules, tree, self.planes, self.row_games)
             fake_network(tree, self.row_games, rows, self.logits, self.values)
             answers = self.logits, self.values

@@ -68,6 +68,7 @@ class PlainSearch:
                 actions.append(action)
                 if action not in node.children:
                     node.children[action] = Node(self.game, self.step(node.state, action))
+                    self.solve(node.children[action])
                 node = node.children[action]
                 path.append(node)
             if not node.proven:
@@ -75,6 +76,21 @@ class PlainSearch:
             self.back_up(path, actions, node.value)
             if self.config.solver and node.proven:
                 self.prove(path, actions)
+
+    def solve(self, leaf: Node) -> None:
+        """Prove a leaf from which the game must end soon, however many positions that takes."""
+        if self.game.rules.plain().plies_left(leaf.state) <= self.config.exact_plies:
+            leaf.proven, leaf.value = True, self.negamax(leaf)
+            leaf.lower = leaf.upper = leaf.value
+
+    def negamax(self, node: Node) -> float:
+        """The value of a position for its player to move."""
+        if node.terminal:
+            return node.value
+        legal = np.zeros(self.game.num_actions, np.bool_)
+        self.game.rules.plain().legal_mask(node.state, legal)
+        after = [Node(self.game, self.step(node.state, int(action))) for action in np.flatnonzero(legal)]
+        return max(self.negamax(each) * (1 if each.to_play == node.to_play else -1) for each in after)
 
     def choose(self, node: Node) -> int:
         """The first forced action, or the one with the greatest score, of those that may be worth more than

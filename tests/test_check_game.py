@@ -68,6 +68,22 @@ FAULTS = {
                 out[1, cell // 3, cell % 3] = np.float32((state[1 - second] >> np.uint64(cell)) & ONE)
         """,
     ),
+    "a bound on the plies left that stays the same": (
+        "plies_left is negative, or has not fallen since the ply before",
+        """
+        @cfunc(interface.PLIES_LEFT)
+        def plies_left(state):
+            return CELLS
+        """,
+    ),
+    "a bound on the plies left that is too small": (
+        "plies_left is negative, or has not fallen since the ply before",
+        """
+        @cfunc(interface.PLIES_LEFT)
+        def plies_left(state):
+            return CELLS - 1 - count_stones(state[0] | state[1])
+        """,
+    ),
     "a draw scored as a loss": (
         "a final board is lost for both sides",
         """

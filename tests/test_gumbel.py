@@ -210,7 +210,7 @@ def search(ring: Game, case: dict[str, Any]) -> tuple[Tree, Gumbel]:
     )
     logits, values = np.array(case["logits"], np.float32), np.array(case["values"], np.float32)
     planes, games = np.zeros((1, 1, 1, 1), np.float32), np.zeros(1, np.int64)
-    while search_wave(ring.rule_addresses, tree, cache, games, settings, scratch.key):
+    while search_wave(ring.rule_addresses, tree, cache, games, settings, scratch.key, None):
         rows = write_rows(ring.rule_addresses, tree, planes, games)
         place = planes[:, 0, 0, 0].astype(int)
         answers = logits[place], values[place]

@@ -30,6 +30,7 @@ CONFIGS = {
     "solver": SearchConfig(solver=True),
     "c by the spread of values": SearchConfig(c_puct_deviation=0.85),
     "c by the spread of values, solver": SearchConfig(c_puct_deviation=1.0, solver=True),
+    "exact play": SearchConfig(solver=True, exact_plies=4),
     "solver with forced simulations": SearchConfig(
         solver=True, forced_simulations=4.0, fpu_mode="explored", fpu=0.2
     ),

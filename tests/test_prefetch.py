@@ -146,6 +146,7 @@ def gather_rows(player: PvMcts) -> int:
             own.rows,
             own.prefetched,
             own.scratch.key,
+            player.searches.exact,
         )
     )
 

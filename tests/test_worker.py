@@ -91,10 +91,8 @@ class HandDriven:
 
     def wave(self) -> int:
         """Move every game to its next evaluation; return how many are finished."""
-        addresses = self.game.rule_addresses
-        return int(
-            play_wave(addresses, self.tree, self.cache, self.worker, self.puct, self.settings, self.scratch)
-        )
+        addresses, games = self.game.rule_addresses, (self.tree, self.cache, self.worker)
+        return int(play_wave(addresses, *games, self.puct, self.settings, self.scratch, None))
 
     def evaluate(self) -> int:
         """Answer every waiting leaf; return how many there were."""

@@ -163,6 +163,17 @@ class SearchConfig:
         "Prove wins, draws and losses. Proofs end searches, decide moves and become targets "
         "(MCTS-Solver, Winands et al. 2008). It is off in games with superko.",
     )
+    exact_plies: int = setting(
+        0,
+        "Solve a leaf from which the game must end within this many plies, by alpha-beta; 0: never. It needs "
+        "search.solver, and a game with the rule plies_left.",
+        between=(0, 1000),
+    )
+    exact_nodes: int = setting(
+        1000,
+        "Positions that this may look at. A leaf that needs more is evaluated by the network.",
+        between=(1, 1_000_000),
+    )
     tree_reuse: bool = setting(True, "Keep the subtree of the move played.")
     options: dict[str, Any] = setting({}, "Settings of other search algorithms. The algorithm checks them.")
     c_puct: float = puct(1.25, "Exploration constant.", between=(0.0, 1000.0), published="AlphaZero 1.25")

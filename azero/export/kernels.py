@@ -191,7 +191,7 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
     @entry
     def advance(tree, cache, algorithm, scratch, planes):
         """Search on until a leaf waits for its evaluation, and write its planes. Return whether one does."""
-        advance_search(rules, tree, cache, 0, algorithm, scratch.key)
+        advance_search(rules, tree, cache, 0, algorithm, scratch.key, None)
         leaf = tree.searches[0].leaf
         if leaf == NO_LEAF:
             return 0

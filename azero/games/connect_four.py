@@ -95,7 +95,14 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
         key[0] = state[0]
         key[1] = state[1]
 
-    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+    @interface.rule(interface.PLIES_LEFT)
+    def plies_left(state):
+        return rows * columns - popcount(state[0] | state[1])
+
+    return Rules(
+        *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        plies_left=plies_left,
+    )
 
 
 def make_board(rows: int, columns: int) -> Board:

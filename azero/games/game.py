@@ -17,6 +17,7 @@ Laws (`python -m azero.check_game` tests a game against them):
 5. A symmetry maps games to games: play the mapped actions, and masks and planes are the mapped ones.
 6. Every game ends within `max_plies`.
 7. A rule never raises an exception: inside compiled code it would be printed and ignored.
+8. `plies_left` is never negative and falls with every ply, unless it is UNBOUNDED.
 
 A rule against repetition (superko) needs the history of the game, which a state does not contain. Such a game
 defines `repetition_key`. A move is forbidden if the key after it equals the key of an earlier position, other
@@ -53,6 +54,9 @@ TO_PLAY = types.int64(WORDS)  # (state): 0 for who makes the first move of the g
 WRITE_PLANES = types.void(WORDS, PLANES)  # (state, planes[C, H, W]): write the network's input
 EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): write what planes and legal_mask depend on
 REPETITION_KEY = types.void(WORDS, WORDS)  # (state, key[R]): write what must not come back; nothing if R is 0
+PLIES_LEFT = types.int64(WORDS)  # (state): an upper bound of the plies until the end; UNBOUNDED: unknown
+
+UNBOUNDED = 1 << 62
 
 
 def rule(signature: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -68,6 +72,11 @@ def no_repetition_key(state: np.ndarray, key: np.ndarray) -> None:
     pass
 
 
+@rule(PLIES_LEFT)
+def no_plies_left(state: np.ndarray) -> int:
+    return UNBOUNDED
+
+
 class Rules(NamedTuple):
     """The compiled rules of one game, passed to the search kernels as an argument."""
 
@@ -80,6 +89,7 @@ class Rules(NamedTuple):
     planes: Any
     evaluation_key: Any
     repetition_key: Any = no_repetition_key
+    plies_left: Any = no_plies_left
 
     def plain(self) -> Rules:
         """Return the plain Python twins of the rules, for tests and `check_game`."""
@@ -113,6 +123,7 @@ to_play_at = function_at(TO_PLAY)
 planes_at = function_at(WRITE_PLANES)
 evaluation_key_at = function_at(EVALUATION_KEY)
 repetition_key_at = function_at(REPETITION_KEY)
+plies_left_at = function_at(PLIES_LEFT)
 
 
 @njit(cache=True, nogil=True)
@@ -132,6 +143,7 @@ def rules_at(addresses: np.ndarray) -> Rules:
         planes_at(addresses[6]),
         evaluation_key_at(addresses[7]),
         repetition_key_at(addresses[8]),
+        plies_left_at(addresses[9]),
     )
 
 
@@ -174,7 +186,7 @@ class Game:
 
     @cached_property
     def rule_addresses(self) -> np.ndarray:
-        """Return the addresses of the compiled rules, [9] int64, for `rules_at`."""
+        """Return the addresses of the compiled rules, [10] int64, for `rules_at`."""
         return np.array([rule.address for rule in self.rules], np.int64)
 
     def parse_action(self, text: str) -> int:

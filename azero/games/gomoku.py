@@ -104,7 +104,14 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
         for word in range(status):
             key[word] = state[word]
 
-    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+    @interface.rule(interface.PLIES_LEFT)
+    def plies_left(state):
+        return cells - np.int64(state[status] & (LINE - ONE))
+
+    return Rules(
+        *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        plies_left=plies_left,
+    )
 
 
 def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:

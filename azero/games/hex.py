@@ -21,7 +21,7 @@ from numba import njit
 
 from azero.games import game as interface
 from azero.games.game import Game, Rules
-from azero.games.kit.bits import WORD_BITS, lowest_bit, words_needed, words_of
+from azero.games.kit.bits import WORD_BITS, lowest_bit, popcount, words_needed, words_of
 from azero.games.kit.board import NO_CELL, Board, letters, marks_of_words, numbers
 from azero.games.kit.options import whole_number, yes_or_no
 
@@ -163,7 +163,17 @@ def make_rules(size: int, swap: bool) -> Rules:
             key[word] = state[word]
         key[2 * width] = state[status] & ONE
 
-    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+    @interface.rule(interface.PLIES_LEFT)
+    def plies_left(state):
+        left = cells + (1 if swap and state[status] <= ONE else 0)
+        for word in range(2 * width):
+            left -= popcount(state[word])
+        return left
+
+    return Rules(
+        *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        plies_left=plies_left,
+    )
 
 
 def make_board(size: int) -> Board:

@@ -146,7 +146,16 @@ def make_rules(size: int) -> Rules:
         key[0] = state[0]
         key[1] = state[1]
 
-    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+    @interface.rule(interface.PLIES_LEFT)
+    def plies_left(state):
+        # a pass may come before each disc, but never two in a row
+        empty = cells - popcount(state[0] | state[1])
+        return 2 * empty - (1 if state[2] else 0)
+
+    return Rules(
+        *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        plies_left=plies_left,
+    )
 
 
 def make_game(size: int = 8) -> Game:

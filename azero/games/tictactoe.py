@@ -12,6 +12,7 @@ from numba import njit
 
 from azero.games import game as interface
 from azero.games.game import Game, Rules
+from azero.games.kit.bits import popcount
 from azero.games.kit.board import Board, marks_of_words, numbers, square_symmetries
 
 CELLS = 9
@@ -85,6 +86,11 @@ def to_play(state):
     return parity(state[0] | state[1])
 
 
+@interface.rule(interface.PLIES_LEFT)
+def plies_left(state):
+    return CELLS - popcount(state[0] | state[1])
+
+
 @interface.rule(interface.WRITE_PLANES)
 def planes(state, out):
     for side in range(2):
@@ -120,7 +126,10 @@ def make_game() -> Game:
         state_words=2,
         key_words=2,
         max_plies=CELLS,
-        rules=Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        rules=Rules(
+            *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+            plies_left=plies_left,
+        ),
         action_symmetries=symmetries,
         cell_symmetries=symmetries,
         format_state=format_state,

@@ -147,7 +147,9 @@ class PvMcts:
 
     def wave(self, game: int) -> bool:
         """Search a game on by one batch of the network. Return whether simulations are left to do."""
-        goes_on = self.prefetch.wave(self.tree, game, self.searches.algorithm, self.stats)
+        goes_on = self.prefetch.wave(
+            self.tree, game, self.searches.algorithm, self.stats, self.searches.exact
+        )
         return len(self.searches.ban(np.array([game]))) > 0 or goes_on
 
     def is_over(self, game: int, begin: float, last: float) -> bool:
@@ -219,6 +221,7 @@ def make(
     search: SearchConfig | None = None,
     kind: str | None = None,
     num_simulations: int | None = None,
+    exact_plies: int | None = None,
     temperature: float = 0.0,
     temperature_plies: int = 1_000_000,
     temperature_decay_plies: int = 0,
@@ -236,6 +239,8 @@ def make(
             `until_decided` asks for it, the default is PUCT.
         num_simulations: new simulations before each move, instead of those of `search`. With `seconds`, None
             means as many as the time allows.
+        exact_plies: solve leaves from which the game must end within this many plies, instead of those of
+            `search`. It turns proofs on.
         temperature: exponent 1/temperature on visit counts; 0 plays the most visited move, proofs aside.
         temperature_plies: plies at that temperature.
         temperature_decay_plies: plies of the linear fall that follows.
@@ -272,6 +277,9 @@ def make(
         num_simulations = most_simulations(game, search.tree_reuse) if seconds else search.num_simulations
     check_number("pv_mcts", "num_simulations", num_simulations, 1, 1_000_000)
     search = replace(search, num_simulations=num_simulations)
+    if exact_plies is not None:
+        check_number("pv_mcts", "exact_plies", exact_plies, 0, 1000)
+        search = replace(search, exact_plies=exact_plies, solver=search.solver or exact_plies > 0)
     schedule = Temperature(
         float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final)
     )

@@ -91,7 +91,7 @@ class SideBySide:
             prefetched, searches = Prefetched(nodes, keys, legal, journal), position.searches
             rows = gather(
                 *(rules, searches.tree, self.cache, 0, searches.algorithm),
-                *(self.planes[share], prefetched, scratch.key),
+                *(self.planes[share], prefetched, scratch.key, searches.exact),
             )
             if rows:
                 waiting.append((position, prefetched, begin, rows))

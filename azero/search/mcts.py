@@ -18,6 +18,7 @@ from azero.kernels.compiled import borrowed, kernel, part
 from azero.search.algorithm import next_child
 from azero.search.bounds import bounded_sum, tighten
 from azero.search.cache import find, remember
+from azero.search.exact import solve_leaf
 from azero.search.tree import LOSS, NO_LEAF, NO_PARENT, ROOT, UNVISITED, WIN, add_child
 from azero.search.variance import set_square_sum, square_sum
 
@@ -117,14 +118,15 @@ def write_proof(tree, b, node):
 
 
 @part
-def simulate(rules, tree, cache, b, algorithm, key):
+def simulate(rules, tree, cache, b, algorithm, key, exact):
     """Run game b's simulations until one needs the network; its leaf then waits in `leaf`.
 
     Return False if none is left to do, which includes a proven root. The root must be expanded. key: scratch,
-    [K] uint64.
+    [K] uint64. exact: `exact.Exact`, or None.
     """
     while tree.searches[b].simulations_left > 0 and not tree.nodes[b, ROOT].proven:
         leaf = select(rules, tree, b, algorithm)
+        solve_leaf(rules, tree, b, leaf, exact)
         if not tree.nodes[b, leaf].proven and not expand_from_cache(rules, tree, cache, b, leaf, key):
             tree.searches[b].leaf = leaf
             return True
@@ -241,7 +243,7 @@ def receive(rules, tree, b, logits, value, legal, prior):
 
 
 @kernel
-def search_wave(addresses, tree, cache, games, algorithm, key):
+def search_wave(addresses, tree, cache, games, algorithm, key, exact):
     """Advance the searches of `games` [any] until each waits for the network or is done.
 
     Return how many wait.
@@ -250,15 +252,15 @@ def search_wave(addresses, tree, cache, games, algorithm, key):
     tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
     waiting = 0
     for b in games:
-        advance(rules, tree, cache, b, algorithm, key)
+        advance(rules, tree, cache, b, algorithm, key, exact)
         waiting += tree.searches[b].leaf != NO_LEAF
     return waiting
 
 
 @part
-def advance(rules, tree, cache, b, algorithm, key):
+def advance(rules, tree, cache, b, algorithm, key, exact):
     """Advance game b's search until it waits for the network or is done."""
     if tree.searches[b].leaf == NO_LEAF and (
         tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key)
     ):
-        simulate(rules, tree, cache, b, algorithm, key)
+        simulate(rules, tree, cache, b, algorithm, key, exact)

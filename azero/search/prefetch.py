@@ -24,6 +24,7 @@ from azero.kernels.words import copy_words, same_words
 from azero.search.cache import EvaluationCache, find, remember
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
+from azero.search.exact import Exact, solve_leaf
 from azero.search.mcts import (
     backup,
     expand,
@@ -153,7 +154,7 @@ def write_row(rules, tree, b, leaf, key, planes, prefetched, row):
 
 
 @part
-def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key):
+def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key, exact):
     """Write the leaf that game b's search waits for, and leaves that it will probably need next.
 
     Return how many. The tree is left as it was. At an unexpanded root nothing can be prefetched.
@@ -172,6 +173,7 @@ def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key):
         length = noted
         backup(tree, b, leaf, guess(tree, b, leaf))
         leaf = select(rules, tree, b, algorithm)
+        solve_leaf(rules, tree, b, leaf, exact)
         if tree.nodes[b, leaf].proven:
             continue
         rules.evaluation_key(tree.states[b, leaf], key)
@@ -186,10 +188,11 @@ def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key):
 
 
 @kernel
-def gather(addresses, tree, cache, b, algorithm, planes, prefetched, key):
+def gather(addresses, tree, cache, b, algorithm, planes, prefetched, key, exact):
     """Search on in game b, SLICE simulations at most, until the network is needed.
 
     Write the rows of the wave and return how many. planes: [R, C, H, W] float32. key: scratch, [K] uint64.
+    exact: `exact.Exact`, or None.
     """
     rules = rules_at(addresses)
     tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
@@ -197,11 +200,11 @@ def gather(addresses, tree, cache, b, algorithm, planes, prefetched, key):
     if tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key):
         later = max(0, tree.searches[b].simulations_left - SLICE)
         tree.searches[b].simulations_left -= later
-        simulate(rules, tree, cache, b, algorithm, key)
+        simulate(rules, tree, cache, b, algorithm, key, exact)
         tree.searches[b].simulations_left += later
     if tree.searches[b].leaf == NO_LEAF:
         return 0
-    return prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key)
+    return prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key, exact)
 
 
 @kernel
@@ -233,13 +236,13 @@ class Prefetch:
         self.prefetched = make_prefetched(game, leaves)
         self.scratch = make_scratch(game, 0)
 
-    def wave(self, tree: Tree, b: int, algorithm: Any, stats: WorkerStats) -> bool:
+    def wave(self, tree: Tree, b: int, algorithm: Any, stats: WorkerStats, exact: Exact | None) -> bool:
         """Search game b up to and with its next batch of evaluations, or SLICE simulations that need none.
 
         Return whether simulations are left to do.
         """
         prefetched, scratch, rules = self.prefetched, self.scratch, self.game.rule_addresses
-        rows = gather(rules, tree, self.cache, b, algorithm, self.rows, prefetched, scratch.key)
+        rows = gather(rules, tree, self.cache, b, algorithm, self.rows, prefetched, scratch.key, exact)
         if rows:
             logits, values = infer_counted(self.inference, self.planes, rows, stats)
             games = np.array([b])

@@ -16,6 +16,7 @@ from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algo
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
+from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, temperature_at
@@ -77,6 +78,7 @@ class Searches:
         self.algorithm = make_algorithm(search, num_games, game.num_actions)
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
         self.scratch = make_scratch(game, num_nodes)
+        self.exact = make_exact(game, search)
         self.started = np.zeros(num_games, np.bool_)
         self.bans: dict[int, np.ndarray] = {}  # moves to ban, of games whose roots are not expanded yet
         self.stats = WorkerStats()
@@ -143,8 +145,10 @@ class LockStep:
         """
         waiting = 0
         while len(games):
-            key = searches.scratch.key
-            waiting += search_wave(self.addresses, searches.tree, self.cache, games, searches.algorithm, key)
+            key, exact = searches.scratch.key, searches.exact
+            waiting += search_wave(
+                self.addresses, searches.tree, self.cache, games, searches.algorithm, key, exact
+            )
             games = searches.ban(games) if searches.bans else games[:0]
         return waiting
 

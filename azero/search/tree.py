@@ -38,7 +38,7 @@ FIELDS: list[tuple[str, type]] = [
     ("upper", np.float32),  # bound of its value for to_play: WIN while nothing is known
     ("to_play", np.int8),  # 0 or 1
     ("terminal", np.bool_),
-    ("proven", np.bool_),  # an end of the game, or with `search.solver` a node with lower == upper
+    ("proven", np.bool_),  # an end of the game, a solved leaf, or with `search.solver` lower == upper
     ("expanded", np.bool_),  # the priors are known
 ]
 NODE = np.dtype(FIELDS, align=True)
@@ -176,10 +176,14 @@ def forget_proof(tree, b):
     """Reset the bounds and the proof of row b's root.
 
     The nodes behind them may be forgotten, or their moves banned here. The evaluation of a proven root is
-    lost. The mean of its children replaces it, so that its sums hold nothing of the proof.
+    lost. The mean of its children replaces it, so that its sums hold nothing of the proof. A root that was
+    solved as a leaf has no children: it is new again.
     """
     set_bounds(tree, b, ROOT, LOSS, WIN)
     if not tree.nodes[b, ROOT].proven:
+        return
+    if not tree.nodes[b, ROOT].expanded:
+        clear_node(tree, b, ROOT)
         return
     visits, values = 0, 0.0
     for action in range(tree.edges.shape[2]):

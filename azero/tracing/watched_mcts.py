@@ -105,9 +105,9 @@ class WatchedMcts:
         tree, rows = self.tree, int(self.tree.searches["num_nodes"][0]) + 1
         states, nodes, edges = (array[:, :rows].copy() for array in tree[:3])
         before = Tree(states, nodes, edges, tree.searches.copy())
-        algorithm, scratch = self.searches.algorithm, self.searches.scratch
+        algorithm, scratch, exact = self.searches.algorithm, self.searches.scratch, self.searches.exact
         tree.searches["simulations_left"] = 1
-        search_wave(self.game.rule_addresses, tree, self.cache, ONLY_GAME, algorithm, scratch.key)
+        search_wave(self.game.rule_addresses, tree, self.cache, ONLY_GAME, algorithm, scratch.key, exact)
         leaf = int(tree.searches["leaf"][0])
         evaluation = None
         if leaf != NO_LEAF:

@@ -277,7 +277,7 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
 
 
 @kernel
-def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch):
+def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch, exact):
     """Advance game b until it is finished or its search needs the network; its leaf then waits in `leaf`."""
     while worker.status[b] == PLAYING:
         if not tree.nodes[b, ROOT].expanded:
@@ -292,14 +292,14 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
             temperature = temperature_at(settings.temperature, ply)
             begin_search(tree, b, algorithm, temperature, ply, worker.stream[b])
             worker.root_ready[b] = True
-        elif simulate(rules, tree, cache, b, algorithm, scratch.key):
+        elif simulate(rules, tree, cache, b, algorithm, scratch.key, exact):
             return
         else:
             make_move(rules, tree, worker, b, algorithm, settings, scratch)
 
 
 @kernel
-def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch):
+def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch, exact):
     """Advance every game that does not wait. Return how many games are finished and wait to be collected."""
     rules = rules_at(addresses)
     tree, cache, worker = borrowed(tree), borrowed(cache), borrowed(worker)
@@ -307,6 +307,6 @@ def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch):
     finished = 0
     for b in range(worker.status.shape[0]):
         if worker.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:
-            play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch)
+            play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch, exact)
         finished += worker.status[b] == FINISHED
     return finished

@@ -30,6 +30,7 @@ from azero.search.algorithm import make_algorithm, node_type, sound_for
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.counters import StageStats, WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
+from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, write_rows
 from azero.search.root import Temperature
 from azero.search.scratch import make_scratch
@@ -162,6 +163,7 @@ class SelfplayWorker:
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
         self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
+        self.exact = make_exact(game, search)
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)
         self.numbers = np.zeros(size, np.int64)
@@ -193,7 +195,7 @@ class SelfplayWorker:
         Where the cache holds every position, games end and begin here to the end of the queue.
         """
         games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
-        while play_wave(rules, *games, self.algorithm, self.settings, self.scratch):
+        while play_wave(rules, *games, self.algorithm, self.settings, self.scratch, self.exact):
             finished = np.flatnonzero(self.worker.status == FINISHED)
             for place in finished.tolist():
                 number = int(self.numbers[place])

@@ -73,6 +73,11 @@ def to_play(state):
     return mover(state)
 
 
+@interface.rule(interface.PLIES_LEFT)
+def plies_left(state):
+    return CELLS - count_stones(state[0] | state[1])
+
+
 @interface.rule(interface.WRITE_PLANES)
 def planes(state, out):
     side = mover(state)
@@ -106,7 +111,10 @@ def make_game() -> Game:
         state_words=2,
         key_words=2,
         max_plies=CELLS,
-        rules=Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        rules=Rules(
+            *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+            plies_left=plies_left,
+        ),
         action_symmetries=symmetries,
         cell_symmetries=symmetries,
         format_state=format_state,

@@ -23,7 +23,7 @@ from numba.core.ccallback import CFunc
 
 from azero.config.schema import BrokenGame
 from azero.games import game as interface
-from azero.games.game import Game, Rules, rules_at
+from azero.games.game import UNBOUNDED, Game, Rules, rules_at
 from azero.games.laws.outcomes import outcome_faults
 from azero.games.laws.views import Look, find_turn, turn_fault
 
@@ -142,8 +142,8 @@ class PlainCaller:
             key = self.written("evaluation_key", state, game.key_words, np.uint64)
         outcome = float(self.call("outcome", state)) if terminal else 0.0
         repetition = self.written("repetition_key", state, game.repetition_words, np.uint64)
-        to_play = int(self.call("to_play", state))
-        return Look(state, ply, to_play, terminal, outcome, planes, mask, key, repetition)
+        to_play, plies_left = (int(self.call(rule, state)) for rule in ("to_play", "plies_left"))
+        return Look(state, ply, to_play, terminal, outcome, planes, mask, key, repetition, plies_left)
 
 
 @njit(cache=True, nogil=True)
@@ -167,6 +167,12 @@ def look_compiled(
 def repetition_compiled(addresses: np.ndarray, state: np.ndarray, key: np.ndarray) -> None:
     """Write the repetition key."""
     rules_at(addresses).repetition_key(state, key)
+
+
+@njit(cache=True, nogil=True)
+def plies_left_compiled(addresses: np.ndarray, state: np.ndarray) -> int:
+    """Return the bound of the plies left."""
+    return rules_at(addresses).plies_left(state)
 
 
 @njit(cache=True, nogil=True)
@@ -312,7 +318,7 @@ class GameCheck:
                 action = int(self.rng.choice(allowed))
             actions.append(action)
             look = self.plain.look(self.plain.step(look.state, actions[-1]), len(actions))
-            self.check_state(look, actions)
+            self.check_state(look, actions, looks[-1])
             looks.append(look)
         return looks, actions
 
@@ -348,8 +354,8 @@ class GameCheck:
             return True
         return False
 
-    def check_state(self, look: Look, actions: list[int]) -> None:
-        """Check one state on its own."""
+    def check_state(self, look: Look, actions: list[int], before: Look | None = None) -> None:
+        """Check one state on its own, and that `plies_left` has fallen since the one before."""
         faults = []
         if look.to_play not in (0, 1):
             faults.append(("signatures: to_play", f"to_play is {look.to_play}; it must be 0 or 1"))
@@ -361,6 +367,10 @@ class GameCheck:
         if look.terminal and not actions:
             law = "law 2: an unfinished game has a legal action"
             faults.append((law, "the game is over before the first move"))
+        bound = before.plies_left if before else UNBOUNDED
+        if look.plies_left < 0 or (bound != UNBOUNDED and look.plies_left >= bound):
+            text = "plies_left is negative, or has not fallen since the ply before"
+            faults.append(("law 8: plies_left bounds the plies until the end", text))
         for law, text in faults:
             self.findings.add(law, text, look.state, moves=actions)
 
@@ -424,6 +434,7 @@ class GameCheck:
         yield "to_play", to_play, look.to_play
         yield "is_terminal", terminal, look.terminal
         yield "outcome", outcome, look.outcome
+        yield "plies_left", plies_left_compiled(addresses, given), look.plies_left
         repetition = np.zeros(game.repetition_words, np.uint64)
         repetition_compiled(addresses, given, repetition)
         yield "repetition_key", repetition, look.repetition

@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.games.game import UNBOUNDED
+
 SAMPLES = 400  # steps examined, evenly spread
 ENOUGH = 10  # cases of each player that show more than chance
 
@@ -29,6 +31,7 @@ class Look(NamedTuple):
     mask: np.ndarray | None  # [A] bool
     key: np.ndarray | None  # [K] uint64
     repetition: np.ndarray  # [R] uint64
+    plies_left: int = UNBOUNDED
 
 
 class Turn(NamedTuple):

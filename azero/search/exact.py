@@ -1,0 +1,151 @@
+"""Exact play: a leaf from which the game must end soon is solved by alpha-beta, instead of evaluated.
+
+The rule `plies_left` of a game bounds how many plies are left. A new leaf with at most `search.exact_plies`
+of them is searched to the end of the game, looking at about `search.exact_nodes` positions at most. If that
+finds its value, the leaf is proven, as an end of the game is, and `mcts.prove` carries the value up the tree.
+If not, the leaf is an ordinary one. The budget counts positions, not time, and nothing is kept between two
+leaves, so the result depends on the position alone.
+
+Letters: P plies, A actions, S state words.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from azero.config.schema import SearchConfig, UserError
+from azero.games.game import Game, no_plies_left
+from azero.kernels.compiled import kernel, part
+from azero.search.tree import LOSS, WIN, set_bounds
+
+NO_ACTION = -1
+UNSOLVED = np.inf
+
+ROW = np.dtype(
+    [
+        ("alpha", np.float64),  # the player to move has at least this elsewhere
+        ("beta", np.float64),  # the opponent never allows this much
+        ("best", np.float64),  # value of the best move so far, for the player to move
+        ("action", np.int64),  # the move being searched
+        ("to_play", np.int64),
+    ]
+)
+
+
+class Exact(NamedTuple):
+    """The budget of a leaf, and scratch: row r of the current line is the position after r plies."""
+
+    plies: int
+    nodes: int
+    rows: np.ndarray  # [P] ROW
+    legal: np.ndarray  # [P, A] bool: moves not searched yet
+    successors: np.ndarray  # [P, A, S] uint64
+    history: np.ndarray  # [2, A] int64: how much each player's moves cut off so far
+
+
+def make_exact(game: Game, search: SearchConfig) -> Exact | None:
+    """Return the budget and buffers of one thread; None if leaves are not solved.
+
+    Raises:
+        UserError: the game has no bound on the plies left.
+    """
+    if not (search.exact_plies and search.solver):
+        return None
+    if game.rules.plies_left is no_plies_left:
+        raise UserError(
+            f"search.exact_plies={search.exact_plies} needs the rule plies_left, which {game.name} does not "
+            "have; set search.exact_plies=0."
+        )
+    plies, actions = min(search.exact_plies, game.max_plies), game.num_actions
+    return Exact(
+        plies,
+        search.exact_nodes,
+        rows=np.zeros(plies, ROW),
+        legal=np.zeros((plies, actions), np.bool_),
+        successors=np.zeros((plies, actions, game.state_words), np.uint64),
+        history=np.zeros((2, actions), np.int64),
+    )
+
+
+@kernel
+def solve_leaf(rules, tree, b, leaf, exact):
+    """Prove a new node if the game must end soon and the budget is enough to find its value."""
+    if exact is None:  # known when this is compiled, so a search without it pays nothing
+        return
+    if tree.nodes[b, leaf].proven or tree.nodes[b, leaf].node_visits > 0:
+        return
+    state = tree.states[b, leaf]
+    if rules.plies_left(state) > exact.plies:
+        return
+    value = find_value(rules, exact, state)
+    if value != UNSOLVED:
+        tree.nodes[b, leaf].proven = True
+        tree.nodes[b, leaf].raw_value = value
+        set_bounds(tree, b, leaf, value, value)
+
+
+@kernel
+def find_value(rules, exact, state):
+    """Return the exact value of an unfinished state for its player to move, or UNSOLVED."""
+    rows, legal = exact.rows, exact.legal
+    exact.history[:] = 0
+    nodes, row, alpha, beta, to_play = 0, 0, LOSS, WIN, rules.to_play(state)
+    while row < exact.plies:  # always, if the bound is true
+        # open the row: a move that ends the game is searched by looking at its successor
+        rules.legal_mask(state, legal[row])
+        best = -np.inf
+        for action in range(legal.shape[1]):
+            if legal[row, action] and best < beta:
+                successor = exact.successors[row, action]
+                rules.step(state, action, successor)
+                nodes += 1
+                if rules.is_terminal(successor):
+                    value = rules.outcome(successor)
+                    best = max(best, value if rules.to_play(successor) == to_play else -value)
+                    legal[row, action] = False
+        rows[row].alpha, rows[row].beta, rows[row].best = max(alpha, best), beta, best
+        rows[row].to_play = to_play
+        if nodes >= exact.nodes:
+            return UNSOLVED
+        # return to the last row with a move that matters
+        action = next_action(exact, row)
+        while action == NO_ACTION and row > 0:
+            row -= 1
+            back_up(exact, row)
+            action = next_action(exact, row)
+        if action == NO_ACTION:
+            return rows[0].best
+        # make that move
+        legal[row, action] = False
+        rows[row].action = action
+        state = exact.successors[row, action]
+        to_play = rules.to_play(state)
+        alpha, beta = rows[row].alpha, rows[row].beta
+        if to_play != rows[row].to_play:
+            alpha, beta = -beta, -alpha
+        row += 1
+    return UNSOLVED
+
+
+@kernel
+def next_action(exact, row):
+    """Return the move of a row that cut off most elsewhere, or NO_ACTION if none matters."""
+    chosen, most = NO_ACTION, -1
+    if exact.rows[row].best < exact.rows[row].beta:
+        history = exact.history[exact.rows[row].to_play]
+        for action in range(exact.legal.shape[1]):
+            if exact.legal[row, action] and history[action] > most:
+                chosen, most = action, history[action]
+    return chosen
+
+
+@part
+def back_up(exact, row):
+    """Give a row the value of its current move, which is that of the row below."""
+    here, below = exact.rows[row], exact.rows[row + 1]
+    value = below.best if below.to_play == here.to_play else -below.best
+    here.best, here.alpha = max(here.best, value), max(here.alpha, value)
+    if value >= here.beta:
+        exact.history[here.to_play, here.action] += (exact.plies - row) ** 2
