@@ -1,11 +1,21 @@
-"""A crew of workers in this process, with faults on request: head and workers are real, Ray is not."""
+"""Crews of workers in this process, or in processes of their own: head and workers are real, Ray is not.
+
+Faults come on request.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
+import os
 import queue
+import resource
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
 from typing import Any
 
 from azero.cluster.head import Event, Joined, Lost, Reported
@@ -20,6 +30,7 @@ class NearCrew:
     Attributes:
         changes: what to make of a worker's greeting, by name.
         on_report: called with a worker's name and each of its reports, before the head sees it.
+        deadly: games that kill a worker as soon as it gets them.
     """
 
     def __init__(self, workers: int = 1, threads: int = 1, changes: dict[str, Change] | None = None) -> None:
@@ -31,6 +42,7 @@ class NearCrew:
         self.refused: list[str] = []
         self.terms: Terms | None = None
         self.on_report: Callable[[str, Report], None] = lambda name, report: None
+        self.deadly: set[int] = set()
 
     def begin(self, terms: Terms) -> None:
         self.terms, self.events, self.begun = terms, queue.Queue(), set()
@@ -79,7 +91,10 @@ class NearCrew:
         return events
 
     def send(self, worker: str, order: Order) -> None:
-        if process := self.processes.get(worker):
+        if any(self.deadly.intersection(chunk.games) for chunk in order.chunks):
+            self.kill(worker)
+            self.start(f"{worker}+")
+        elif process := self.processes.get(worker):
             call = self.executor.submit(process.exchange, replace(order, seconds=0.05))
             call.add_done_callback(lambda done: self.answered(worker, process, done))
 
@@ -108,3 +123,142 @@ class NearCrew:
             if process.play is not None:
                 process.play.end()
         self.executor.shutdown()
+
+
+CONTEXT = multiprocessing.get_context("forkserver")
+CONTEXT.set_forkserver_preload(["azero.cluster.worker"])  # what takes seconds is imported once
+
+
+class LeakingProcess(WorkerProcess):
+    """A worker that can use up its memory."""
+
+    def leak(self, mib: int) -> None:
+        """Keep all memory that is left, after the process has been limited to so much more than it has."""
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + mib * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        self.kept = list[bytearray]()
+        for size in (2**20, 2**14, 2**10, 2**7):
+            with contextlib.suppress(MemoryError):
+                while True:
+                    self.kept.append(bytearray(size))
+
+
+def serve(connection: Connection) -> None:
+    """Be a worker: answer (method, argument) until the other side is gone."""
+    process, sending = LeakingProcess(1), threading.Lock()
+
+    def answer(method: str, argument: Any) -> None:
+        try:
+            result = getattr(process, method)(argument)
+        except BaseException as failure:  # passed on
+            result = failure
+        with sending, contextlib.suppress(OSError):
+            connection.send(result)
+
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            threading.Thread(target=answer, args=connection.recv(), daemon=True).start()
+    os._exit(0)
+
+
+class FarCrew:
+    """Workers as processes of their own.
+
+    Attributes:
+        processes: by worker.
+        on_report: called with a worker's name and each of its reports, before the head sees it.
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self.processes: dict[str, Any] = {}
+        self.connections: dict[str, Connection] = {}
+        self.begun: set[str] = set()
+        self.started = 0
+        self.events: list[Event] = []
+        self.terms: Terms | None = None
+        self.on_report: Callable[[str, Report], None] = lambda name, report: None
+        for _ in range(workers):
+            self.start()
+
+    def start(self) -> None:
+        """Start a process; it begins as soon as it can."""
+        self.started += 1
+        name = f"far-{self.started}"
+        here, there = CONTEXT.Pipe()
+        self.processes[name] = CONTEXT.Process(target=serve, args=(there,), daemon=True)
+        self.processes[name].start()
+        there.close()
+        self.connections[name] = here
+        if self.terms is not None:
+            here.send(("begin", self.terms))
+
+    def begin(self, terms: Terms) -> None:
+        self.terms, self.events, self.begun = terms, [], set()
+        for connection in self.connections.values():
+            connection.send(("begin", terms))
+
+    def poll(self, seconds: float) -> list[Event]:
+        names = {connection: name for name, connection in self.connections.items()}
+        for ready in wait([*names], timeout=0 if self.events else seconds):
+            assert isinstance(ready, Connection)
+            try:
+                self.take(names[ready], ready.recv())
+            except (EOFError, OSError):
+                self.lose(names[ready], "killed")
+        events, self.events = self.events, []
+        return events
+
+    def take(self, name: str, answer: Any) -> None:
+        """Take in what a worker has sent."""
+        assert self.terms is not None
+        if isinstance(answer, BaseException):
+            self.lose(name, f"{type(answer).__name__}: {answer}")
+        elif isinstance(answer, Greeting):
+            if answer.ready == self.terms.stage:
+                self.begun.add(name)
+                self.events.append(Joined(name, answer))
+        elif isinstance(answer, Report):
+            self.on_report(name, answer)
+            self.events.append(Reported(name, answer))
+
+    def lose(self, name: str, reason: str) -> None:
+        """Replace a worker that has failed, and say so."""
+        self.events.append(Lost(name, reason))
+        self.replace(name)
+
+    def send(self, worker: str, order: Order) -> None:
+        with contextlib.suppress(OSError):  # it is gone, which `poll` will see
+            self.connections[worker].send(("exchange", replace(order, seconds=0.05)))
+
+    def interrupt(self) -> None:
+        assert self.terms is not None
+        for connection in self.connections.values():
+            with contextlib.suppress(OSError):
+                connection.send(("interrupt", self.terms.stage))
+
+    def refuse(self, worker: str) -> None:
+        raise AssertionError(worker)
+
+    def replace(self, worker: str) -> None:
+        self.end(worker)
+        self.start()
+
+    def end(self, worker: str) -> None:
+        """End a process, also one that is stopped."""
+        self.connections.pop(worker).close()
+        process = self.processes.pop(worker)
+        process.kill()
+        process.join(10)
+
+    def starting(self) -> int:
+        return len(self.processes.keys() - self.begun)
+
+    def node_of(self, worker: str) -> str:
+        return worker.partition("-")[0]
+
+    def close(self) -> None:
+        """End all processes."""
+        for name in list(self.processes):
+            self.end(name)

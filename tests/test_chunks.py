@@ -41,7 +41,7 @@ def test_chunks_have_fixed_numbers_whatever_games_are_left() -> None:
     some = chunks_of([17, 9, 3], openings)
     assert [(chunk.number, chunk.games) for chunk in some] == [(0, (3,)), (1, (9,)), (2, (17,))]
     assert [list(chunk.openings) for chunk in some] == [[], [9], []]
-    assert some[1].title == "games 9 to 9"
+    assert [each.title for each in some[:2]] == ["game 3", "game 9"]
 
 
 def test_workers_share_what_waits_and_take_no_more_than_they_have_room_for() -> None:
@@ -129,7 +129,23 @@ def test_a_worker_that_sends_other_games_is_named() -> None:
         book.finish("a", Answer(1, b"junk", digest_of(b"junk"), True))
 
 
-def test_a_chunk_with_which_two_workers_died_is_played_alone_and_the_third_death_stops_the_run() -> None:
+def lose_all(book: Book, deadly: set[int]) -> list[int]:
+    """Play a book to its end with workers that die of some games; return the games set aside, in order."""
+    aside = list[int]()
+    for number in range(1000):
+        if book.done:
+            break
+        held = book.take(name := f"worker-{number}", room=2)
+        if any(deadly.intersection(chunk.games) for chunk in held):
+            aside += book.lose(name, "SIGSEGV")
+            continue
+        for chunk in held:
+            book.finish(name, answer(chunk))
+        book.lose(name, "ended")
+    return aside
+
+
+def test_a_chunk_with_which_two_workers_died_is_played_alone() -> None:
     book = Book(chunks_of(range(16)))
     for name in ("a", "b"):
         assert len(book.take(name, room=2)) == 2
@@ -138,10 +154,40 @@ def test_a_chunk_with_which_two_workers_died_is_played_alone_and_the_third_death
     assert book.take("c", room=2) == []  # nothing besides it
     (other,) = book.take("d", room=2)
     book.finish("d", answer(other))
-    with pytest.raises(UserError, match="3 workers were lost while they played games") as failure:
-        book.lose("c", "SIGSEGV")
-    assert alone.title in str(failure.value) and "c: SIGSEGV" in str(failure.value)
-    assert len(book.records) == 8
+    book.finish("c", answer(alone))
+    assert book.done and not book.aside
+
+
+def test_a_chunk_that_kills_alone_is_split_and_only_its_deadly_game_is_set_aside() -> None:
+    """Two workers die with chunks 0 and 1, one with chunk 1 alone, two with game 11 alone."""
+    openings = {number: np.array([number], np.int32) for number in (9, 11)}
+    book = Book(chunks_of(range(40), openings))
+    assert lose_all(book, {11}) == [11]
+    assert book.done and book.aside == {11: "SIGSEGV"}
+    assert [each.number for each in book.in_order()] == [*range(11), *range(12, 40)]
+    singles = [chunk for chunk in book.by_number.values() if len(chunk.games) == 1]
+    assert [chunk.games[0] for chunk in singles] == [8, 9, 10, 12, 13, 14, 15]
+    assert [list(chunk.openings) for chunk in singles if chunk.openings] == [[9]]
+    assert singles[0].title == "game 8"
+
+
+def test_a_game_is_set_aside_only_after_three_workers_died_that_played_nothing_else() -> None:
+    book = Book(chunks_of([5]))
+    for name in "abcd":
+        assert len(book.take(name, room=2)) == 1
+        assert book.lose(name, "killed") == []
+    book.take("e", room=2)
+    assert book.lose("e", "killed") == [5] and book.done
+
+
+def test_too_many_deadly_games_stop_the_run() -> None:
+    assert sorted(lose_all(Book(chunks_of(range(40))), {3, 11, 20})) == [3, 11, 20]
+    book = Book(chunks_of(range(40)))
+    with pytest.raises(UserError, match="Each of the games 3, 11, 20, 39 has ended 3 workers") as failure:
+        lose_all(book, {3, 11, 20, 39})
+    assert "SIGSEGV" in str(failure.value) and "without cluster.address" in str(failure.value)
+    with pytest.raises(UserError, match="Each of the games 3 has"):
+        lose_all(Book(chunks_of(range(8)), spare=0), {3})
 
 
 def test_three_deaths_with_different_chunks_stop_nothing() -> None:
@@ -165,8 +211,9 @@ def test_a_closed_book_keeps_the_games_of_unfinished_chunks() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_workers_do_every_game_comes_back_once(seed: int) -> None:
-    """Random joins, deaths, answers, damage and repeats; few deaths, so that no chunk meets three."""
+    """Random joins, deaths, answers, damage and repeats; in every second case a worker dies of game 5."""
     choice = random.Random(seed)
+    deadly = {5} if seed % 2 else set[int]()
     book = Book(chunks_of(range(8 * choice.randint(1, 12))))
     held: dict[str, list[Chunk]] = {}
     deaths = 0
@@ -182,9 +229,14 @@ def test_whatever_workers_do_every_game_comes_back_once(seed: int) -> None:
             deaths += 1
         elif held[name] and choice.random() < 0.6:
             chunk = held[name].pop(choice.randrange(len(held[name])))
+            if deadly.intersection(chunk.games):
+                book.lose(name, "SIGSEGV")
+                held.pop(name)
+                continue
             sent = answer(chunk)
             damaged = choice.random() < 0.1
             book.finish(name, sent._replace(data=sent.data + b"?") if damaged else sent)
         else:
             held[name] += book.take(name, choice.randint(0, 4), len(held))
-    assert book.done and [each.number for each in book.in_order()] == list(range(8 * len(book.chunks)))
+    assert book.done and [*book.aside] == [*deadly]
+    assert {each.number for each in book.in_order()} == set(range(8 * len(book.chunks))) - deadly

@@ -5,9 +5,12 @@ The workers run in this process. `test_cluster_ray.py` does the same with Ray's 
 
 from __future__ import annotations
 
+import os
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -16,15 +19,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from crews import NearCrew
+from crews import FarCrew, NearCrew
+from play_game import play_again
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import loop
 from azero.cluster import head
 from azero.cluster.worker import Greeting, Report, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
-from azero.run.run import Run, ShardEntry, State, Stopped
+from azero.replay.shards import dump_games, load_newest
+from azero.run.run import AsideEntry, Run, ShardEntry, State, Stopped
 from azero.stages import selfplay
+from azero.stages.diagnosis import case_of, examine
 from azero.workers.threads import make_workers
 
 NEAR = ClusterConfig(address="near", tokens=False)
@@ -46,9 +52,9 @@ def config(tmp_path: Path) -> Config:
 @pytest.fixture
 def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Let self-play use a crew; it is closed after the test."""
-    used: list[NearCrew] = []
+    used: list[NearCrew | FarCrew] = []
 
-    def use_crew(crew: NearCrew) -> NearCrew:
+    def use_crew(crew: NearCrew | FarCrew) -> NearCrew | FarCrew:
         used.append(crew)
         monkeypatch.setattr(selfplay, "crew_of", lambda config, device: crew)
         return crew
@@ -112,6 +118,124 @@ def test_a_worker_that_raises_is_replaced_and_its_games_are_played_again(
     assert digest_of(config) == undisturbed and not left
     assert any("MemoryError: no memory for the batch" in line for line in report.messages)
     assert crew.processes
+
+
+def kill(crew: FarCrew, name: str) -> None:
+    os.kill(crew.processes[name].pid, signal.SIGKILL)
+
+
+def stop_for_ever(crew: FarCrew, name: str) -> None:
+    os.kill(crew.processes[name].pid, signal.SIGSTOP)
+
+
+def leak(crew: FarCrew, name: str) -> None:
+    crew.connections[name].send(("leak", 1))
+
+
+@pytest.mark.parametrize("fault", [kill, stop_for_ever, leak])
+def test_a_worker_process_that_is_killed_hangs_or_has_no_memory_changes_no_byte(
+    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch, fault: Any
+) -> None:
+    """The fault comes when the first games are finished and others are under way; there is one worker."""
+    monkeypatch.setattr(head, "SILENT_SECONDS", 1.0)
+    crew, faults = use(FarCrew(1)), list[str]()
+
+    def cause(name: str, report: Report) -> None:
+        if report.answers and not faults:  # the head has not seen them yet
+            faults.append(name)
+            fault(crew, name)
+
+    crew.on_report = cause
+    report = Told()
+    advance(config, report=report)
+    assert digest_of(config) == undisturbed
+    (lost,) = [line for line in report.messages if line.startswith(f"Worker {faults[0]} was lost: ")]
+    assert fault is not stop_for_ever or "it has not answered for 1 s" in lost
+
+
+def test_a_worker_whose_game_never_ends_is_replaced(
+    config: Config, undisturbed: str, use: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its process answers, but its thread is stuck."""
+    monkeypatch.setattr(head, "STUCK_SECONDS", 1.0)
+    released, stuck = threading.Event(), list[int]()
+
+    def make_stuck(*of: Any) -> Any:
+        players = make_workers(*of)
+        infer_leaves = players[0].infer_leaves
+
+        def hang_once() -> int:
+            if not stuck and players[0].stats.games:
+                stuck.append(1)
+                released.wait(60)
+            return int(infer_leaves())
+
+        monkeypatch.setattr(players[0], "infer_leaves", hang_once)
+        return players
+
+    monkeypatch.setattr("azero.cluster.worker.make_workers", make_stuck)
+    use(NearCrew(1))
+    report = Told()
+    advance(config, report=report)
+    released.set()
+    assert digest_of(config) == undisturbed and stuck
+    assert any("near-1 was lost: it has searched nothing for 1 s" in line for line in report.messages)
+
+
+@pytest.fixture(scope="module")
+def without_13(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of a run with one worker that dies of game 13 in both cycles."""
+    config = replace(toy_config(tmp_path_factory.mktemp("without")), cluster=NEAR)
+    with pytest.MonkeyPatch.context() as patch:
+        crew = NearCrew(1)
+        crew.deadly = {13}
+        patch.setattr(selfplay, "crew_of", lambda config, device: crew)
+        advance(config)
+        crew.close()
+    return digest_of(config)
+
+
+@pytest.mark.parametrize("workers", [2, 4])
+def test_a_game_of_which_workers_die_is_left_out_whatever_their_number(
+    config: Config, undisturbed: str, without_13: str, use: Any, workers: int
+) -> None:
+    crew = use(NearCrew(workers))
+    crew.deadly = {13}
+    report = Told()
+    state = advance(config, report=report)
+    assert digest_of(config) == without_13 != undisturbed
+    assert [(entry.cycle, entry.game, entry.reason) for entry in state.aside] == [
+        (1, 13, "killed"),
+        (2, 13, "killed"),
+    ]
+    assert [shard.games for shard in state.shards] == [39, 39]
+    left_out = "Game 13 of cycle 2 is left out: 3 workers were lost that played nothing else."
+    assert left_out in report.messages and report.scalars[1]["cluster/set_aside"] == 1
+    assert not any("leaves time for" in line for line in report.messages)
+    found = examine(case_of(Run.read(config, NAME)))["left out"]
+    assert "game 13 of cycle 1, game 13 of cycle 2" in found and "(killed)" in found
+
+
+def test_a_game_that_was_left_out_can_be_played_again_here(config: Config, undisturbed: str) -> None:
+    """The script plays the very game that the run has, were it not left out."""
+    config = replace(config, cluster=ClusterConfig())
+    advance(config)
+    assert digest_of(config) == undisturbed
+    run = Run.read(config, NAME)
+    (recorded,) = [game for game in load_newest(run, print) if game.number == 13]
+    again = play_again(run, cycle=2, number=13)
+    assert dump_games([again], "tictactoe") == dump_games([recorded], "tictactoe")
+    with pytest.raises(UserError, match="has no network of cycle 0"):
+        play_again(run, cycle=0, number=13)
+
+
+def test_a_game_that_was_left_out_is_not_played_again_after_a_stop(config: Config, use: Any) -> None:
+    advance(config, until="selfplay")
+    with Run.open(config, NAME, "test") as run:
+        run.commit(replace(run.state, aside=[AsideEntry(1, 13, "killed"), AsideEntry(2, 5, "of another")]))
+    use(NearCrew(1))
+    state = advance(config, until="train")
+    assert state.shards[0].games == 39 and len(state.aside) == 2
 
 
 def test_a_worker_that_joins_in_the_middle_gets_work(config: Config, undisturbed: str, use: Any) -> None:

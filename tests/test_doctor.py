@@ -15,7 +15,7 @@ from toy import NAME, Told, toy_config
 from azero import doctor, loop
 from azero.config.schema import Config, flatten
 from azero.replay.examples import GameRecord
-from azero.run.run import Run
+from azero.run.run import AsideEntry, Run
 from azero.stages.diagnosis import CHECKS, Case, case_of, examine
 
 HEALTHY = {
@@ -83,6 +83,7 @@ SICK = {
         case(cluster__workers=8.0, time__selfplay=0.1, cluster__play_seconds=10.0, time__train=60.0),
     ],
     "gate": [case(evaluate__promoted=0.0)],
+    "left out": [replace(case(), aside=[AsideEntry(2, 37, "killed"), AsideEntry(4, 5, "no memory")])],
     "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
     "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
@@ -118,7 +119,13 @@ def test_each_illness_is_named_alone_in_one_sentence_that_says_what_to_do(about:
         after = sentence.split(": ")[1]
         settings = re.findall(r"\b(?:search|selfplay|train|evaluate)\.\w+", sentence)
         assert set(settings) <= flatten(Config()).keys()
-        assert settings or "azero check_game" in after or "workers" in after or "end those programs" in after
+        assert (
+            settings
+            or "azero check_game" in after
+            or "workers" in after
+            or "play_game" in after
+            or "end those programs" in after
+        )
 
 
 @pytest.mark.parametrize(

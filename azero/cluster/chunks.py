@@ -22,7 +22,8 @@ from azero.run.disk import DamagedFile
 
 CHUNK_GAMES = 8
 SUSPECT_DEATHS = 2  # workers lost with a chunk; after that it is played by a worker that has no other
-MOST_DEATHS = 3
+MOST_DEATHS = 3  # workers lost with a game that was all they played
+SPARE_GAMES = 3  # of a stage that may be set aside
 
 
 class Chunk(NamedTuple):
@@ -41,7 +42,8 @@ class Chunk(NamedTuple):
     @property
     def title(self) -> str:
         """Such as "games 8 to 15"."""
-        return f"games {self.games[0]} to {self.games[-1]}"
+        first, last = self.games[0], self.games[-1]
+        return f"games {first} to {last}" if last > first else f"game {first}"
 
 
 class Answer(NamedTuple):
@@ -95,7 +97,9 @@ class Book:
     Attributes:
         chunks: all of them.
         compare: whether a chunk that comes twice must be the same in every byte.
+        spare: the most games that may be set aside.
         records: the finished games by number.
+        aside: games that are played no more because workers die of them, and why the last one did.
         retries: chunks that were given out again because a worker was lost or its answer was damaged.
         repeats: chunks that came twice.
         received: bytes of answers.
@@ -103,7 +107,9 @@ class Book:
 
     chunks: Sequence[Chunk]
     compare: bool = True
+    spare: int = SPARE_GAMES
     records: dict[int, GameRecord] = field(default_factory=dict)
+    aside: dict[int, str] = field(default_factory=dict)
     retries: int = 0
     repeats: int = 0
     received: int = 0
@@ -115,14 +121,15 @@ class Book:
         self.suspects: deque[int] = deque()
         self.holders: dict[int, list[str]] = {}  # of the chunks given out and not finished, oldest first
         self.held: dict[str, list[int]] = {}  # the same by worker
-        self.deaths: dict[int, int] = {}
+        self.deaths: dict[int, int] = {}  # workers lost with a chunk
+        self.alone: dict[int, int] = {}  # those of them that had nothing else
         self.finished: dict[int, tuple[str, str]] = {}  # digest of the first answer, and who gave it
         self.closed = False
 
     @property
     def done(self) -> bool:
         """Whether all chunks are finished."""
-        return len(self.finished) == len(self.chunks)
+        return len(self.finished) == len(self.by_number)
 
     def load_of(self, worker: str) -> int:
         """Return how many unfinished chunks a worker has."""
@@ -148,6 +155,7 @@ class Book:
         if not taken and not held and room > 0:
             if self.suspects:
                 taken = [self.suspects.popleft()]
+                self.alone.setdefault(taken[0], 0)
             else:
                 others = [number for number in reversed(self.holders) if self._may_go_twice(number)]
                 taken = others[: min(room, -(-len(others) // 2))]
@@ -189,22 +197,48 @@ class Book:
             self.held[other].remove(number)
         return others
 
-    def lose(self, worker: str, reason: str) -> None:
-        """Let the chunks of a lost worker wait again.
+    def lose(self, worker: str, reason: str) -> list[int]:
+        """Let the chunks of a lost worker wait again. Return the games that are set aside.
+
+        A chunk that was all that the worker had is split into single games. A game with which MOST_DEATHS
+        workers were lost that had nothing else is set aside.
 
         Raises:
-            UserError: it is the third worker that was lost with one of them.
+            UserError: more games than `spare` are set aside.
         """
+        aside = list[int]()
         for number in self.held.pop(worker, []):
             self.holders[number].remove(worker)
             self.deaths[number] = self.deaths.get(number, 0) + 1
-            if self.deaths[number] >= MOST_DEATHS:
-                what = f"{MOST_DEATHS} workers were lost while they played {self.by_number[number].title}"
-                raise UserError(
-                    f"{what}, the last one ({worker}: {reason}) with nothing else to do; run the same "
-                    "command without cluster.address to see what fails there."
-                )
-            self._wait_again(number)
+            games = self.by_number[number].games
+            if number in self.alone:
+                self.alone[number] += 1
+            if number in self.alone and len(games) > 1:
+                self._split(number)
+            elif self.alone.get(number) == MOST_DEATHS:
+                del self.by_number[number], self.holders[number]
+                self.aside[games[0]] = reason
+                aside += games
+            else:
+                self._wait_again(number)
+        if len(self.aside) > self.spare:
+            numbers = ", ".join(map(str, sorted(self.aside)))
+            raise UserError(
+                f"Each of the games {numbers} has ended {MOST_DEATHS} workers that played nothing else, the "
+                f"last one ({worker}: {reason}); run the same command without cluster.address to see what "
+                "fails there."
+            )
+        return aside
+
+    def _split(self, number: int) -> None:
+        """Let the games of a chunk wait one by one."""
+        first, chunk = max(self.by_number) + 1, self.by_number.pop(number)
+        del self.holders[number]
+        for new, game in enumerate(chunk.games, first):
+            openings = {game: chunk.openings[game]} if game in chunk.openings else {}
+            self.by_number[new] = Chunk(new, (game,), openings)
+            self.deaths[new], self.alone[new] = self.deaths[number], self.alone[number]
+            self._wait_again(new)
 
     def close(self) -> None:
         """Give out nothing any more."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from azero.cluster.chunks import Book
+from azero.cluster.chunks import MOST_DEATHS, Book
 from azero.cluster.worker import Greeting, Order, Report, Terms, own_version, rules_digest
 from azero.config.schema import UserError
 from azero.process.signals import StopSignal
@@ -22,6 +22,8 @@ from azero.search.counters import StageStats, WorkerStats
 
 POLL_SECONDS = 0.2
 HEARTBEAT_SECONDS = 2.0  # a worker reports at least so often
+SILENT_SECONDS = 60.0  # beyond that, after which a worker counts as lost
+STUCK_SECONDS = 600.0  # in which a worker with chunks searches nothing; compiling takes minutes
 NOBODY_SECONDS = 60.0  # without a worker, after which the stage ends
 STOP_SECONDS = 5.0  # that workers get to send what they have finished when a stop is requested
 
@@ -95,7 +97,9 @@ class Member:
 
     Attributes:
         room: the most chunks that it has at once.
+        moved: `time.perf_counter()` at which it was seen to get on, or had nothing to do.
         busy: whether an order is not answered yet.
+        due: `time.perf_counter()` at which the answer is overdue.
         ended: whether it has sent all that it had.
         report: the newest one.
         needless: chunks that it need not begin any more.
@@ -103,7 +107,9 @@ class Member:
 
     node: str
     room: int
+    moved: float
     busy: bool = False
+    due: float = math.inf
     ended: bool = False
     report: Report | None = None
     needless: list[int] = field(default_factory=list)
@@ -119,6 +125,7 @@ class Totals:
     refused: int = 0
     retries: int = 0
     repeats: int = 0
+    aside: dict[int, str] = field(default_factory=dict)  # see `Book`
     received: int = 0
     sent: int = 0
     play_seconds: float = 0.0
@@ -134,6 +141,7 @@ class Totals:
             "cluster/lost": float(self.lost),
             "cluster/retries": float(self.retries),
             "cluster/repeats": float(self.repeats),
+            "cluster/set_aside": float(len(self.aside)),
             "cluster/mib_received": self.received / 2**20,
             "cluster/mib_sent": self.sent / 2**20,
             "cluster/play_seconds": self.play_seconds,
@@ -185,7 +193,7 @@ class Head:
         """Play until every chunk is finished, time is up or a stop is requested.
 
         Raises:
-            UserError: no worker is left, workers differ, or three died with the same games.
+            UserError: no worker is left, workers differ, or they die of too many games.
         """
         self.crew.begin(self.terms)
         begin = time.perf_counter()
@@ -196,6 +204,7 @@ class Head:
                 for event in events:
                     self.receive(event)
                 self.look_at_time()
+                self.look_at_silence()
                 self.give_orders()
                 self.show(begin)
                 self.totals.busy_seconds += time.perf_counter() - woken
@@ -253,12 +262,14 @@ class Head:
             self.crew.refuse(worker)
             return
         self.totals.mixed |= greeting.digest != self.digest
-        self.members[worker] = Member(self.crew.node_of(worker), greeting.room)
+        self.members[worker] = Member(self.crew.node_of(worker), greeting.room, time.perf_counter())
         self.totals.nodes.setdefault(self.members[worker].node, 0)
         self.totals.workers = max(self.totals.workers, len(self.members))
 
     def take_in(self, worker: str, member: Member, report: Report) -> None:
         """Keep what a worker has finished."""
+        if report.answers or not member.report or report.simulations > member.report.simulations:
+            member.moved = time.perf_counter()
         member.report = report
         for answer in report.answers:
             before = len(self.book.records)
@@ -280,7 +291,24 @@ class Head:
         self.last_reason = f"{worker} was lost: {reason}"
         if not self.book.closed:
             self.say(f"Worker {self.last_reason.rstrip('.')}.")
-        self.book.lose(worker, reason)
+        for game in self.book.lose(worker, reason):
+            what = f"Game {game} of cycle {self.terms.cycle} is left out"
+            self.say(f"{what}: {MOST_DEATHS} workers were lost that played nothing else.")
+
+    def look_at_silence(self) -> None:
+        """Replace workers that do not answer, or play for ever."""
+        now = time.perf_counter()
+        for worker, member in list(self.members.items()):
+            if not self.book.load_of(worker):
+                member.moved = now
+            if member.busy and now > member.due:
+                reason = f"it has not answered for {SILENT_SECONDS:.0f} s"
+            elif now - member.moved > STUCK_SECONDS:
+                reason = f"it has searched nothing for {STUCK_SECONDS:.0f} s"
+            else:
+                continue
+            self.crew.replace(worker)
+            self.lose(worker, reason)
 
     def look_at_time(self) -> None:
         """Close the book when a stop is requested or time is up; give up when nobody is there."""
@@ -315,6 +343,7 @@ class Head:
             if chunks or self.book.closed or self.book.load_of(worker):
                 order = Order(self.terms.stage, chunks, member.needless, self.book.closed, seconds)
                 member.busy, member.needless = True, []
+                member.due = time.perf_counter() + seconds + SILENT_SECONDS
                 self.totals.sent += len(pickle.dumps(order, protocol=5))
                 self.crew.send(worker, order)
 
@@ -341,7 +370,7 @@ class Head:
         stats.game_seconds = weighted / played
         stats.games = len(self.book.records)  # a game that was played twice counts once
         self.totals.retries, self.totals.repeats = self.book.retries, self.book.repeats
-        self.totals.received = self.book.received
+        self.totals.received, self.totals.aside = self.book.received, self.book.aside
         self.totals.sent += len(self.totals.nodes) * len(pickle.dumps(self.terms, protocol=5))
         return self.book.in_order(), stats
 
@@ -355,4 +384,6 @@ def lines_of(totals: Totals, seconds: float) -> str:
     text += f"{totals.sent / 2**20:,.1f} MiB sent, {totals.received / 2**20:,.1f} MiB received"
     if totals.retries or totals.repeats or totals.lost:
         text += f"; {totals.lost} workers lost, {totals.retries} chunks again, {totals.repeats} twice"
+    if totals.aside:
+        text += f"; {len(totals.aside)} games left out"
     return f"{text}."

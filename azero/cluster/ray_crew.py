@@ -25,7 +25,7 @@ from azero.config.schema import ClusterConfig, UserError
 from azero.process.machine import cores
 
 NODES_SECONDS = 1.0  # between two looks at the machines
-PATIENCE_SECONDS = 60.0  # that a worker may be silent beyond its order's own time
+FETCH_SECONDS = 60.0  # that an answer takes from its machine when it is ready
 START_SECONDS = 600.0  # that a worker gets to start; libraries may lie on a slow disk
 REACH_SECONDS = 5.0  # to reach the address of a cluster
 FAILURES = 3  # workers that could not begin, after which a machine is left alone for the stage
@@ -39,7 +39,7 @@ class Actor:
         handle: Ray's.
         node: Ray's id of its machine.
         call: what is under way: "begin", "exchange" or "".
-        until: `time.perf_counter()` at which an answer is overdue.
+        until: `time.perf_counter()` at which it should have begun; the head watches the orders.
     """
 
     handle: Any
@@ -190,8 +190,8 @@ class RayCrew:
                 self._receive(ready)
         now = time.perf_counter()
         for name, actor in list(self.actors.items()):
-            if actor.call and now > actor.until:
-                self._lose(name, f"it has not answered for {PATIENCE_SECONDS:.0f} s")
+            if actor.call == "begin" and now > actor.until:
+                self._lose(name, f"it has not begun for {START_SECONDS:.0f} s")
         events, self.events = self.events, []
         return events
 
@@ -253,8 +253,7 @@ class RayCrew:
 
     def _call(self, worker: str, method: str, order: Order | None = None) -> None:
         actor = self.actors[worker]
-        own = order.seconds if order else START_SECONDS
-        actor.call, actor.until = method, time.perf_counter() + own + PATIENCE_SECONDS
+        actor.call, actor.until = method, time.perf_counter() + START_SECONDS
         self.calls[getattr(actor.handle, method).remote(order or self.shared)] = worker
 
     def _receive(self, reference: Any) -> None:
@@ -262,7 +261,7 @@ class RayCrew:
         if worker not in self.actors:
             return
         try:
-            answer = self.ray.get(reference)
+            answer = self.ray.get(reference, timeout=FETCH_SECONDS)
         except Exception as failure:
             self._lose(worker, reason_of(failure))
             return

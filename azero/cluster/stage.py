@@ -92,7 +92,7 @@ def play_on_cluster(
     keep: receives the finished games by number if something fails, before the error is raised again.
 
     Raises:
-        UserError: no worker is left, workers differ, or three died with the same games.
+        UserError: no worker is left, workers differ, or they die of too many games.
     """
     try:
         head.play()

@@ -18,6 +18,7 @@ from azero.process.signals import Stopped, StopSignal
 from azero.run.disk import DamagedFile, Disk, read_checked
 from azero.run.folder import Folder, Paths, names_of_runs, paths_of
 from azero.run.state import (
+    AsideEntry,
     FileEntry,
     QuarantineEntry,
     ShardEntry,
@@ -29,6 +30,7 @@ from azero.run.state import (
 )
 
 __all__ = [
+    "AsideEntry",
     "DamagedFile",
     "Disk",
     "FileEntry",

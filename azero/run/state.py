@@ -65,6 +65,15 @@ class QuarantineEntry:
 
 
 @dataclass(frozen=True)
+class AsideEntry:
+    """One game of self-play that was left out, because the workers that played it died."""
+
+    cycle: int
+    game: int
+    reason: str  # why the last one did
+
+
+@dataclass(frozen=True)
 class State:
     """Where a run stands.
 
@@ -91,6 +100,7 @@ class State:
         recipe: the recipe of that configuration; "" if none or unknown.
         git: the commit of the sources that began the run, with "-dirty" if they were changed; "" if unknown.
         quarantine: damaged files kept aside.
+        aside: games of self-play that were left out.
         mixed: games were played by machines that compute the network differently in its last bits.
         retired: files that an earlier state named and this one does not; they may be removed.
     """
@@ -117,6 +127,7 @@ class State:
     recipe: str = ""
     git: str = ""
     quarantine: list[QuarantineEntry] = field(default_factory=list)
+    aside: list[AsideEntry] = field(default_factory=list)
     mixed: bool = False
     retired: list[str] = field(default_factory=list)
 
@@ -185,8 +196,9 @@ def _build(document: dict[str, Any], name: str) -> State:
     kept = {key: [FileEntry(**entry) for entry in document[key]] for key in ("champions", "candidates")}
     shards = {key: [ShardEntry(**entry) for entry in document[key]] for key in ("shards", "partial")}
     quarantine = [QuarantineEntry(**entry) for entry in document["quarantine"]]
+    aside = [AsideEntry(**entry) for entry in document.get("aside", [])]  # old states do not have it
     config = settings_today(document["config"], name)
-    built = {**networks, **kept, **shards, "quarantine": quarantine, "config": config}
+    built = {**networks, **kept, **shards, "quarantine": quarantine, "aside": aside, "config": config}
     return State(**{**document, **built})
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from azero.config.schema import SearchConfig
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import DamagedFile
-from azero.run.run import Run
+from azero.run.run import AsideEntry, Run
 
 if TYPE_CHECKING:
     from azero.replay.examples import GameRecord
@@ -53,11 +53,13 @@ class Case:
         config: the settings by dotted key.
         cycles: the stats of each finished cycle by tag, oldest first.
         games: those of the newest cycle.
+        aside: games that self-play has left out.
     """
 
     config: Mapping[str, Any]
     cycles: Sequence[Mapping[str, float]]
     games: Sequence[GameRecord]
+    aside: Sequence[AsideEntry] = ()
 
     def latest(self, tag: str) -> float:
         """Return a statistic of the newest cycle, or nan, which compares as False."""
@@ -223,6 +225,18 @@ def cluster_unbalanced(case: Case) -> str | None:
     return None
 
 
+def games_left_out(case: Case) -> str | None:
+    """Find games of which a cluster's workers died."""
+    if not case.aside:
+        return None
+    last = case.aside[-1]
+    games = ", ".join(f"game {entry.game} of cycle {entry.cycle}" for entry in case.aside)
+    return (
+        f"Self-play has left out {games}, because workers that played nothing else died of it "
+        f"({last.reason}): play it again on one of their machines with python scripts/play_game.py."
+    )
+
+
 def resigned_wrongly(case: Case) -> str | None:
     """Find resigned games that were not lost."""
     measured, wrong = case.latest("selfplay/resign_measured"), case.latest("selfplay/resign_false_positives")
@@ -245,6 +259,7 @@ CHECKS: dict[str, Callable[[Case], str | None]] = {
     "workers": workers_idle,
     "machine": machine_busy,
     "cluster": cluster_unbalanced,
+    "left out": games_left_out,
     "resignation": resigned_wrongly,
 }
 
@@ -260,7 +275,7 @@ def case_of(run: Run) -> Case:
     rows = sorted(read_rows(run.paths.metrics_csv), key=lambda row: row[0])
     finished = [stats for cycle, stats in rows if 1 <= cycle <= run.state.cycle]
     cycles = [{tag: float(text) for tag, text in stats.items() if text} for stats in finished]
-    return Case(run.state.config, cycles, newest_games(run))
+    return Case(run.state.config, cycles, newest_games(run), run.state.aside)
 
 
 def newest_games(run: Run) -> list[GameRecord]:

@@ -25,7 +25,7 @@ from azero.replay.examples import GameRecord
 from azero.replay.shards import load_newest, load_partial, write_games, write_partial
 from azero.report.console import Progress
 from azero.report.reporter import GAME_SECONDS, Reporter
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import AsideEntry, Run, Stopped, StopSignal
 from azero.run.state import StageName
 from azero.stages import warm_up
 from azero.stages.backend import ensure_choice, positions_to_time
@@ -77,9 +77,10 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
     network = unpack_network(run.read_player(), "champion", game).network
     choice = ensure_choice(run, config, game, network, report)
     done = load_partial(run, report.message)
-    numbers = sorted(set(range(config.selfplay.games)) - {record.number for record in done})
+    wanted = config.selfplay.games
+    numbers = set(range(wanted)) - {record.number for record in done} - left_out(run, cycle, wanted)
     openings = openings_of(config, run, game, report, cycle)
-    return Plan(settings_in(config, cycle), cycle, game, network, choice, done, numbers, openings)
+    return Plan(settings_in(config, cycle), cycle, game, network, choice, done, sorted(numbers), openings)
 
 
 def head_for(
@@ -160,13 +161,17 @@ def run_stage(
             queue = GameQueue(iter(numbers), deadline, expected_seconds, plan.openings)
             seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
             played, stats = play_games(game, inferences, plan.config, queue, seeds, progress, stop, saving)
+    if remote and totals.aside:
+        entries = [AsideEntry(cycle, game, reason) for game, reason in sorted(totals.aside.items())]
+        run.commit(replace(run.state, aside=[*run.state.aside, *entries]))
+    aside = left_out(run, cycle, wanted)
     if played and not remote:
         note_compiled(config.search.kind)
-    if len(played) < len(numbers) and stop.requested:
+    if len(played) < len(set(numbers) - aside) and stop.requested:
         saving(played)
         raise Stopped
     records = [*(record for record in plan.done if record.number < wanted), *played]
-    if len(records) < wanted:
+    if len(records) < wanted - len(aside):
         short = f"self-play: {len(records):,} of {wanted:,} games"
         report.message(f"{short}, as many as minutes={config.minutes:g} leaves time for.")
     if cut := sum(is_cut(game, record) for record in records):
@@ -187,6 +192,11 @@ def run_stage(
     player = run.state.champion if config.cluster.overlap else None
     state = replace(run.state, shards=[*run.state.shards, *new], partial=[], player=player)
     run.commit(replace(state, stage=StageName.TRAIN))
+
+
+def left_out(run: Run, cycle: int, games: int) -> set[int]:
+    """Return the games of a cycle that are not played, because workers died of them."""
+    return {entry.game for entry in run.state.aside if entry.cycle == cycle and entry.game < games}
 
 
 def settings_in(config: Config, cycle: int) -> Config:
