@@ -13,6 +13,7 @@ book and the messages are real. Timings need a quiet machine.
 from __future__ import annotations
 
 import argparse
+import collections
 import contextlib
 import io
 import itertools
@@ -56,6 +57,7 @@ TOY = (
     *("device=cpu", "workers=1", "inference.backend=torch", "inference.precision=fp32"),
     "train.precision=fp32",
 )
+KILLED = collections.Counter[str]()  # by kind
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_worker_niceness": "0"}
 
 
@@ -311,11 +313,35 @@ def two_machines() -> Iterator[Any]:
         cluster.shutdown()
 
 
-def disturbed(folder: Path, words: Sequence[str], rounds: int, choice: random.Random, heads: bool) -> int:
-    """Run to the end while `rounds` processes are killed at random moments; return how many were."""
+class Node:
+    """The second of two pretended machines, which may be killed."""
+
+    def __init__(self, cluster: Any) -> None:
+        (self.node,) = cluster.worker_nodes
+        self.cluster = cluster
+
+    @property
+    def pid(self) -> int:
+        """The process whose death is the machine's."""
+        return int(self.node.all_processes["raylet"][0].process.pid)
+
+    def begin_again(self) -> None:
+        """Start another machine in its place."""
+        self.cluster.remove_node(self.node, allow_graceful=False)
+        self.node = self.cluster.add_node(num_cpus=2)
+
+
+def disturbed(
+    folder: Path, words: Sequence[str], rounds: int, choice: random.Random, heads: bool, node: Any = None
+) -> int:
+    """Run to the end while `rounds` processes are killed at random moments; return how many were.
+
+    heads: whether the head may be one.
+    node: the second machine, whose Ray may be one; None: it may not.
+    """
     killed, process = 0, loop(folder, *words)
-    for _ in range(rounds):
-        time.sleep(choice.uniform(0.2, 6.0))
+    while killed < rounds:
+        time.sleep(choice.uniform(0.2, 4.0))
         if process.poll() is not None:
             if process.returncode not in (0, -signal.SIGKILL):
                 finish(process)
@@ -323,12 +349,18 @@ def disturbed(folder: Path, words: Sequence[str], rounds: int, choice: random.Ra
                 break
             process = loop(folder, *words)
             continue
-        found = victims(process.pid)
-        victim = choice.choice(found if heads or len(found) == 1 else found[1:])
-        if heads or victim != process.pid:
+        found = victims(process.pid)[0 if heads else 1 :]
+        if node and len(found) > 1:
+            found.append(node.pid)
+        if found:
+            victim = choice.choice(found)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
                 killed += 1
+                is_node = node is not None and victim == node.pid
+                KILLED["machine" if is_node else "head" if victim == process.pid else "worker"] += 1
+                if is_node:
+                    node.begin_again()
     process.wait()
     if process.returncode == -signal.SIGKILL:
         process = loop(folder, *words)
@@ -367,16 +399,19 @@ def told(name: str, folder: Path, expected: str) -> bool:
 
 def kills(folder: Path, rounds: int) -> bool:
     """Kill random processes, workers' and heads', `rounds` times in all, over as many runs as that takes."""
-    finish(loop(folder / "plain"))
+    cycles = "cycles=12"
+    finish(loop(folder / "plain", cycles))
     expected, equal, killed = run_digest(state_in(folder / "plain")), True, 0
     with two_machines() as cluster:
-        words = (f"cluster.address={cluster.address}", "cluster.cores=1")
+        words = (cycles, f"cluster.address={cluster.address}", "cluster.cores=1")
+        node = Node(cluster)
         for number in itertools.count(1):
             if killed >= rounds:
                 return equal
             place = folder / str(number)
-            killed += disturbed(place, words, min(8, rounds - killed), random.Random(number), heads=True)
-            equal &= told(f"{killed} kills", place, expected)
+            killed += disturbed(place, words, min(20, rounds - killed), random.Random(number), True, node)
+            counts = ", ".join(f"{count} {kind}s" for kind, count in KILLED.items())
+            equal &= told(f"killed: {counts}", place, expected)
     return equal
 
 
