@@ -37,9 +37,9 @@ from azero.report.forecast import (
 from azero.run.folder import paths_of
 from azero.run.run import Run, StopSignal
 from azero.stages.backend import batch_rows
-from azero.stages.evaluate import match_bytes, match_choice
 from azero.stages.selfplay import settings_in, worker_count
 from azero.stages.trials import MatchSpeed, Speed, Training, Trial
+from azero.workers.matches import match_bytes, match_choice
 from azero.workers.memory import memory_in_use, most_bytes, worker_bytes
 
 SELFPLAY_SECONDS, WORKER_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 10.0, 2.0, 6.0, 6.0

@@ -21,6 +21,7 @@ from azero.report.event_files import read_events
 from azero.report.reporter import Reporter
 from azero.run.run import Run, State, Stopped, StopSignal
 from azero.stages import evaluate
+from azero.workers import matches
 from azero.workers.memory import tree_bytes
 
 
@@ -62,8 +63,8 @@ def test_a_match_that_memory_cannot_hold_is_refused_before_it_begins(
 ) -> None:
     """Two trees for each of the games that are under way together."""
     game = make_game("tictactoe")
-    needed = evaluate.match_bytes(config, game)
-    assert needed == 2 * config.evaluate.games * tree_bytes(game, evaluate.match_search(config))
+    needed = matches.match_bytes(config, game)
+    assert needed == 2 * config.evaluate.games * tree_bytes(game, matches.match_search(config))
     monkeypatch.setattr("azero.workers.memory.most_bytes", lambda: needed - 1)
     with pytest.raises(
         UserError,
@@ -81,8 +82,8 @@ def test_so_are_games_against_fixed_opponents(
 ) -> None:
     """Random and exact play, UCT, the champion before: 4 x 100 trees of the new champion, 100 of that one."""
     rated = EvaluateConfig(games=games, gate="off", anchor_games=100, anchors=[5])
-    needed = evaluate.match_bytes(replace(config, evaluate=rated), make_game("tictactoe"))
-    assert needed == 500 * tree_bytes(make_game("tictactoe"), evaluate.match_search(config))
+    needed = matches.match_bytes(replace(config, evaluate=rated), make_game("tictactoe"))
+    assert needed == 500 * tree_bytes(make_game("tictactoe"), matches.match_search(config))
     monkeypatch.setattr("azero.workers.memory.most_bytes", lambda: needed - 1)
     with pytest.raises(UserError, match=r"lower evaluate\.games, evaluate\.anchor_games"):
         evaluated(replace(config, evaluate=rated))
@@ -184,10 +185,10 @@ def test_without_games_every_candidate_is_promoted(config: Config, monkeypatch: 
 def test_a_batch_of_the_match_has_a_row_for_a_quarter_of_its_games_but_no_more_than_the_run_s(
     games: int, rows: int
 ) -> None:
-    alone = evaluate.match_choice(InferenceChoice("torch", "fp32", 64, "cpu", 0.0), games)
+    alone = matches.match_choice(InferenceChoice("torch", "fp32", 64, "cpu", 0.0), games)
     assert (alone.batch_size, alone.batches) == (rows, (rows,))
     smaller = InferenceChoice("torch", "fp32", 64, "cpu", 0.0, batches=(8, 16, 32, 64))
-    chosen = evaluate.match_choice(smaller, games)
+    chosen = matches.match_choice(smaller, games)
     assert chosen.batch_size == rows and chosen.batches == tuple(
         size for size in smaller.batches if size <= rows
     )
@@ -310,8 +311,8 @@ def test_a_candidate_of_other_rules_is_one_sentence(config: Config) -> None:
 
 def test_a_match_has_its_own_number_of_simulations() -> None:
     search = SearchConfig(num_simulations=20, dirichlet_fraction=0.25, c_puct=2.0)
-    assert evaluate.match_search(Config(search=search)) == search
-    own = evaluate.match_search(Config(search=search, evaluate=EvaluateConfig(num_simulations=7)))
+    assert matches.match_search(Config(search=search)) == search
+    own = matches.match_search(Config(search=search, evaluate=EvaluateConfig(num_simulations=7)))
     assert own == replace(search, num_simulations=7)
 
 

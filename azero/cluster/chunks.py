@@ -11,13 +11,12 @@ import hashlib
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from azero.cluster.kinds import SELFPLAY, Kind
 from azero.config.schema import UserError
-from azero.replay.examples import GameRecord
-from azero.replay.shards import dump_games, load_games
 from azero.run.disk import DamagedFile
 
 CHUNK_GAMES = 8
@@ -27,7 +26,7 @@ SPARE_GAMES = 3  # of a stage that may be set aside
 
 
 class Chunk(NamedTuple):
-    """Some games of a stage.
+    """Some games of a stage: of self-play, or a pair of a match.
 
     Attributes:
         number: the chunk's.
@@ -51,7 +50,7 @@ class Answer(NamedTuple):
 
     Attributes:
         chunk: its number.
-        data: the finished games in order, as `dump_games` writes them.
+        data: the finished games in order, as their kind's `dump` writes them.
         digest: SHA-256 of `data`, taken by the worker.
         whole: whether these are all games of the chunk.
     """
@@ -71,9 +70,9 @@ def digest_of(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def answer_of(chunk: Chunk, records: Sequence[GameRecord], game_name: str) -> Answer:
+def answer_of(chunk: Chunk, records: Sequence[Any], game_name: str, kind: Kind = SELFPLAY) -> Answer:
     """Return the answer that holds the finished games of a chunk."""
-    data = dump_games(sorted(records, key=lambda record: record.number), game_name)
+    data = kind.dump(sorted(records, key=lambda record: record.number), game_name)
     return Answer(chunk.number, data, digest_of(data), len(records) == len(chunk.games))
 
 
@@ -98,6 +97,7 @@ class Book:
         chunks: all of them.
         compare: whether a chunk that comes twice must be the same in every byte.
         spare: the most games that may be set aside.
+        kind: of the games.
         records: the finished games by number.
         aside: games that are played no more because workers die of them, and why the last one did.
         retries: chunks that were given out again because a worker was lost or its answer was damaged.
@@ -108,7 +108,8 @@ class Book:
     chunks: Sequence[Chunk]
     compare: bool = True
     spare: int = SPARE_GAMES
-    records: dict[int, GameRecord] = field(default_factory=dict)
+    kind: Kind = SELFPLAY
+    records: dict[int, Any] = field(default_factory=dict)
     aside: dict[int, str] = field(default_factory=dict)
     retries: int = 0
     repeats: int = 0
@@ -125,6 +126,14 @@ class Book:
         self.alone: dict[int, int] = {}  # those of them that had nothing else
         self.finished: dict[int, tuple[str, str]] = {}  # digest of the first answer, and who gave it
         self.closed = False
+
+    def add(self, chunks: Sequence[Chunk]) -> None:
+        """Let more chunks wait, under numbers above those of all others."""
+        first = max(self.by_number, default=-1) + 1
+        added = {number: chunk._replace(number=number) for number, chunk in enumerate(chunks, first)}
+        self.chunks = [*self.chunks, *added.values()]
+        self.by_number |= added
+        self.waiting.extend(added)
 
     @property
     def done(self) -> bool:
@@ -186,7 +195,7 @@ class Book:
             if answer.whole:
                 self._compare(worker, answer)
             return []
-        records = records_of(chunk, answer, worker)
+        records = records_of(chunk, answer, worker, self.kind)
         self.records |= {record.number: record for record in records}
         if not answer.whole:
             self._wait_again(number)
@@ -246,7 +255,7 @@ class Book:
         self.suspects.clear()
         self.closed = True
 
-    def in_order(self) -> list[GameRecord]:
+    def in_order(self) -> list[Any]:
         """Return the finished games by number."""
         return [self.records[number] for number in sorted(self.records)]
 
@@ -281,14 +290,14 @@ class Book:
             )
 
 
-def records_of(chunk: Chunk, answer: Answer, worker: str) -> list[GameRecord]:
+def records_of(chunk: Chunk, answer: Answer, worker: str, kind: Kind = SELFPLAY) -> list[Any]:
     """Return the games of an answer.
 
     Raises:
         UserError: the data holds no games, or others than the chunk's.
     """
     try:
-        records = load_games(answer.data, f"the answer of worker {worker}")
+        records = kind.load(answer.data, f"the answer of worker {worker}")
     except DamagedFile as damage:
         raise UserError(f"Worker {worker} has sent no games ({damage.reason}); stop it.") from damage
     numbers = {record.number for record in records}

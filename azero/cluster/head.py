@@ -10,13 +10,12 @@ import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from azero.cluster.chunks import MOST_DEATHS, Book
 from azero.cluster.worker import Greeting, Order, Report, Terms, own_version, rules_digest
 from azero.config.schema import UserError
 from azero.process.signals import StopSignal
-from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.search.counters import StageStats, WorkerStats
 
@@ -132,22 +131,23 @@ class Totals:
     busy_seconds: float = 0.0  # in which the head did not wait
     mixed: bool = False
 
-    def scalars(self, seconds: float) -> dict[str, float]:
-        """Return them by tag."""
-        rates = {f"cluster/games_per_second_{node}": games / seconds for node, games in self.nodes.items()}
-        return {
-            "cluster/nodes": float(len(self.nodes)),
-            "cluster/workers": float(self.workers),
-            "cluster/lost": float(self.lost),
-            "cluster/retries": float(self.retries),
-            "cluster/repeats": float(self.repeats),
-            "cluster/set_aside": float(len(self.aside)),
-            "cluster/mib_received": self.received / 2**20,
-            "cluster/mib_sent": self.sent / 2**20,
-            "cluster/play_seconds": self.play_seconds,
-            "cluster/head_busy": self.busy_seconds / seconds,
+    def scalars(self, seconds: float, of: str = "") -> dict[str, float]:
+        """Return them by tag; `of` comes before each name, such as "match_"."""
+        rates = {f"games_per_second_{node}": games / seconds for node, games in self.nodes.items()}
+        named = {
+            "nodes": float(len(self.nodes)),
+            "workers": float(self.workers),
+            "lost": float(self.lost),
+            "retries": float(self.retries),
+            "repeats": float(self.repeats),
+            "set_aside": float(len(self.aside)),
+            "mib_received": self.received / 2**20,
+            "mib_sent": self.sent / 2**20,
+            "play_seconds": self.play_seconds,
+            "head_busy": self.busy_seconds / seconds,
             **rates,
         }
+        return {f"cluster/{of}{name}": value for name, value in named.items()}
 
 
 class Head:
@@ -188,6 +188,7 @@ class Head:
         self.latest = deadline  # when the last game may begin
         self.interrupted = math.inf  # when that was asked of the crew
         self.version, self.rules = own_version(), rules_digest(terms.config.game)
+        self.began = 0.0  # when `begin` was called
 
     def play(self) -> None:
         """Play until every chunk is finished, time is up or a stop is requested.
@@ -195,23 +196,35 @@ class Head:
         Raises:
             UserError: no worker is left, workers differ, or they die of too many games.
         """
-        self.crew.begin(self.terms)
-        begin = time.perf_counter()
+        self.begin()
         try:
-            while not self.over():
-                events = self.crew.poll(POLL_SECONDS)
-                woken = time.perf_counter()
-                for event in events:
-                    self.receive(event)
-                self.look_at_time()
-                self.look_at_silence()
-                self.give_orders()
-                self.show(begin)
-                self.totals.busy_seconds += time.perf_counter() - woken
+            self.play_on()
         finally:
-            self.totals.play_seconds = time.perf_counter() - begin
-            if self.interrupted == math.inf:
-                self.crew.interrupt()
+            self.end()
+
+    def begin(self) -> None:
+        """Tell the crew of the stage."""
+        self.crew.begin(self.terms)
+        self.began = time.perf_counter()
+
+    def play_on(self) -> None:
+        """Play what the book holds, as `play` does; more may be added then."""
+        while not self.over():
+            events = self.crew.poll(POLL_SECONDS)
+            woken = time.perf_counter()
+            for event in events:
+                self.receive(event)
+            self.look_at_time()
+            self.look_at_silence()
+            self.give_orders()
+            self.show(self.began)
+            self.totals.busy_seconds += time.perf_counter() - woken
+
+    def end(self) -> None:
+        """Let the crew end what is still under way."""
+        self.totals.play_seconds = time.perf_counter() - self.began
+        if self.interrupted == math.inf:
+            self.crew.interrupt()
 
     def over(self) -> bool:
         """Return whether there is nothing more to wait for."""
@@ -360,7 +373,7 @@ class Head:
             nodes=len({member.node for member in self.members.values()}),
         )
 
-    def results(self) -> tuple[list[GameRecord], StageStats]:
+    def results(self) -> tuple[list[Any], StageStats]:
         """Return the finished games by number, and stats with one entry for each worker."""
         members = [*self.members.values(), *self.gone]
         reports = [member.report for member in members if member.report]
@@ -375,12 +388,12 @@ class Head:
         return self.book.in_order(), stats
 
 
-def lines_of(totals: Totals, seconds: float) -> str:
-    """Return one sentence about the cluster in a stage."""
+def lines_of(totals: Totals, seconds: float, what: str = "") -> str:
+    """Return one sentence about the cluster in a stage; `what` is played if that is not self-play."""
     nodes = ", ".join(f"{node} {games / seconds:,.1f}" for node, games in sorted(totals.nodes.items())[:8])
     more = len(totals.nodes) - 8
     listed = nodes + (f" and {more} more" if more > 0 else "")
-    text = f"cluster: {totals.workers} workers; games/s by machine: {listed}; "
+    text = f"cluster{what and f', {what}'}: {totals.workers} workers; games/s by machine: {listed}; "
     text += f"{totals.sent / 2**20:,.1f} MiB sent, {totals.received / 2**20:,.1f} MiB received"
     if totals.retries or totals.repeats or totals.lost:
         text += f"; {totals.lost} workers lost, {totals.retries} chunks again, {totals.repeats} twice"

@@ -1,4 +1,4 @@
-"""A worker: a process that plays the chunks that a head sends, in the threads of `azero.workers.threads`.
+"""A worker: a process that plays the chunks that a head sends, in the threads of `azero.workers`.
 
 The head calls the methods of `WorkerProcess`, through Ray or directly. It plays as one machine does: the same
 workers, caches and random streams; only the numbers of the games come from elsewhere.
@@ -17,21 +17,27 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import azero
 from azero.cluster.chunks import CHUNK_GAMES, Answer, Chunk, answer_of
+from azero.cluster.kinds import MATCH, SELFPLAY, Kind
 from azero.config.schema import Config, GameConfig, UserError
 from azero.games import make_game
+from azero.games.game import Game
+from azero.match.lockstep import MatchGame
 from azero.network.backends import make_inferences, obstacle
 from azero.network.inference import Inference, InferenceChoice
 from azero.network.model import unpack_network
 from azero.network.torch_inference import one_thread_per_worker
-from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process import seeds
+from azero.process.seeds import game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.search.counters import WorkerStats
+from azero.workers.matches import MatchWorker, make_players, match_choice, match_seeds
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
 
 END_SECONDS = 30.0  # that threads get to end their wave in hand
@@ -46,6 +52,7 @@ class Terms:
         config: the run's, with the cycle's share of openings.
         cycle: under way, counted from 1.
         network: the champion, as `pack_network` writes it.
+        candidate: the same of the candidate, for a match of (candidate, champion); empty for self-play.
         choice: how the network is computed.
         planes: [N, C, H, W] float32, the fixed positions to compare with.
     """
@@ -56,6 +63,12 @@ class Terms:
     network: bytes
     choice: InferenceChoice
     planes: np.ndarray
+    candidate: bytes = b""
+
+    @property
+    def kind(self) -> Kind:
+        """What is played."""
+        return MATCH if self.candidate else SELFPLAY
 
 
 @dataclass(frozen=True)
@@ -68,7 +81,7 @@ class Greeting:
         version: azero's version and a digest of its sources.
         tokens: whether its cluster asks for tokens.
         ready: the stage that it is ready for.
-        digest: of the answers to the fixed positions.
+        digest: of all networks' answers to the fixed positions.
         rules: digest of the file of rules; "" for a game of azero.
         room: the most chunks that it takes at once.
     """
@@ -129,6 +142,10 @@ class Numbers(Iterator[int]):
     def __init__(self) -> None:
         self.left: deque[int] = deque()
 
+    def __length_hint__(self) -> int:
+        """Return how many there are now."""
+        return len(self.left)
+
     def __next__(self) -> int:
         """Return the next number, or stop if there is none now."""
         if not self.left:
@@ -144,13 +161,13 @@ class ChunkQueue(GameQueue):
         news: set when the head should hear something.
     """
 
-    def __init__(self, game_name: str) -> None:
+    def __init__(self, game_name: str, kind: Kind = SELFPLAY) -> None:
         self.stock, self.begins_with = Numbers(), dict[int, np.ndarray]()
         super().__init__(self.stock, openings=self.begins_with)
-        self.game_name = game_name
+        self.game_name, self.kind = game_name, kind
         self.chunks: dict[int, Chunk] = {}
         self.chunk_of: dict[int, int] = {}  # by game
-        self.played: dict[int, list[GameRecord]] = {}  # by chunk
+        self.played: dict[int, list[Any]] = {}  # by chunk
         self.whole: list[int] = []  # chunks whose games are all finished
         self.finished = 0
         self.closed = False
@@ -177,8 +194,10 @@ class ChunkQueue(GameQueue):
         """Add chunks, and drop the games of others that have not begun."""
         with self.changed:
             for number in needless:
-                if (chunk := self.chunks.get(number)) and not set(chunk.games) - set(self.stock.left):
-                    self._forget(chunk)
+                if chunk := self.chunks.get(number):
+                    self.needless.update(chunk.games)
+                    if not set(chunk.games) - set(self.stock.left):
+                        self._forget(chunk)
             for chunk in chunks:
                 self.chunks[chunk.number] = chunk
                 self.chunk_of |= dict.fromkeys(chunk.games, chunk.number)
@@ -191,7 +210,7 @@ class ChunkQueue(GameQueue):
         self.stock.left = deque(game for game in self.stock.left if game not in unwanted)
         self.chunks.pop(chunk.number)
 
-    def finish(self, record: GameRecord) -> None:
+    def finish(self, record: GameRecord | MatchGame) -> None:
         """Keep a game that has ended."""
         with self.lock:
             self.finished += 1
@@ -217,27 +236,36 @@ class ChunkQueue(GameQueue):
             numbers = [*self.whole, *(set(self.played) - set(self.whole) if all_of_them else ())]
             self.whole = []
             taken = [(self.chunks.pop(number), self.played.pop(number)) for number in numbers]
-        return [answer_of(chunk, records, self.game_name) for chunk, records in taken]
+        return [answer_of(chunk, records, self.game_name, self.kind) for chunk, records in taken]
 
 
 @dataclass
 class Play:
-    """A stage under way in a worker."""
+    """A stage under way in a worker.
+
+    Attributes:
+        terms: of the stage.
+        queue: what is to be played.
+        workers: who plays it, each in a thread of its own.
+        seeds: of all games of the stage.
+        room: the most chunks that it takes at once.
+        digest: of all networks' answers to the fixed positions.
+    """
 
     terms: Terms
     queue: ChunkQueue
-    workers: list[SelfplayWorker]
+    workers: Sequence[SelfplayWorker | MatchWorker]
+    seeds: np.ndarray
+    room: int
+    digest: str
     stop: StopSignal = field(default_factory=StopSignal)
     began: float = field(default_factory=time.perf_counter)
     threads: WorkerThreads | None = None
 
     def start(self) -> None:
         """Let the threads wait for chunks."""
-        seeds = game_seeds(
-            self.terms.config.seed, self.terms.cycle, SELFPLAY, self.terms.config.selfplay.games
-        )
         with one_thread_per_worker():
-            self.threads = WorkerThreads(self.workers, self.queue, seeds, self.stop)
+            self.threads = WorkerThreads(self.workers, self.queue, self.seeds, self.stop)
         threading.Thread(target=self.watch, daemon=True).start()
 
     def watch(self) -> None:
@@ -265,8 +293,8 @@ class Play:
         ended, failures = self.ended, self.threads.failures if self.threads else []
         stats, seconds = WorkerStats(), time.perf_counter() - self.began
         for worker in self.workers:
-            idle = max(0.0, seconds - worker.stats.seconds)
-            stats.add(replace(worker.stats, idle_seconds=idle))
+            done = worker.stats
+            stats.add(replace(done, idle_seconds=max(0.0, worker.threads * seconds - done.seconds)))
         return Report(
             answers=self.queue.collect(ended and not failures),  # a failure condemns whole chunks
             stats=stats,
@@ -294,15 +322,11 @@ class WorkerProcess:
         if self.play is not None:
             self.play.end()
             self.play = None
-        config = terms.config
         if missing := obstacle(terms.choice.backend, terms.choice.precision, terms.choice.device):
             raise UserError(missing)
-        game = make_game(config.game.name, **config.game.options)
-        champion = unpack_network(terms.network, "champion", game).network
-        inferences = make_inferences(champion, game, terms.choice, self.threads)
+        game = make_game(terms.config.game.name, **terms.config.game.options)
         with one_thread_per_worker():
-            digest = positions_digest(inferences[0], terms.planes, terms.choice)
-        play = Play(terms, ChunkQueue(game.name), make_workers(game, inferences, config))
+            play = (match_of if terms.candidate else selfplay_of)(terms, game, self.threads)
         play.start()
         self.play = play
         return Greeting(
@@ -311,9 +335,9 @@ class WorkerProcess:
             version=own_version(),
             tokens=os.environ.get("RAY_AUTH_MODE") == "token",
             ready=terms.stage,
-            digest=digest,
-            rules=rules_digest(config.game),
-            room=room_for(self.threads, terms.choice.batch_size),
+            digest=play.digest,
+            rules=rules_digest(terms.config.game),
+            room=play.room,
         )
 
     def exchange(self, order: Order) -> Report | None:
@@ -333,6 +357,54 @@ class WorkerProcess:
         if play is not None and play.terms.stage == stage:
             play.end()
             play.queue.news.set()
+
+
+def selfplay_of(terms: Terms, game: Game, threads: int) -> Play:
+    """Return the self-play of a stage, a worker for each thread."""
+    config, choice = terms.config, terms.choice
+    champion = unpack_network(terms.network, "champion", game).network
+    inferences = make_inferences(champion, game, choice, threads)
+    return Play(
+        terms,
+        ChunkQueue(game.name),
+        make_workers(game, inferences, config),
+        game_seeds(config.seed, terms.cycle, seeds.SELFPLAY, config.selfplay.games),
+        room_for(threads, choice.batch_size),
+        positions_digest(inferences[0], terms.planes, choice),
+    )
+
+
+def match_of(terms: Terms, game: Game, threads: int) -> Play:
+    """Return the match of a stage: a table for each two threads, one for each network, as on one machine.
+
+    All games of a round may come here; the head has checked that they fit into its own memory.
+    """
+    config, networks = terms.config, (terms.candidate, terms.network)
+    pairs = config.evaluate.games // 2
+    tables = max(1, min(threads // 2, pairs))
+    workers = [
+        MatchWorker(game, make_players(config, networks, game, terms.choice), min(2, threads))
+        for _ in range(tables)
+    ]
+    for worker in workers:
+        worker.beside = workers
+    inferences = [player.inference for player in workers[0].players]
+    return Play(
+        terms,
+        ChunkQueue(game.name, MATCH),
+        workers,
+        match_seeds(config, terms.cycle),
+        pairs,
+        match_digest(inferences, terms.planes, terms.choice, config),
+    )
+
+
+def match_digest(
+    inferences: Sequence[Inference], planes: np.ndarray, choice: InferenceChoice, config: Config
+) -> str:
+    """Return the digest of both networks' answers in the batches of a match; see `positions_digest`."""
+    used = match_choice(choice, config.evaluate.games)
+    return "".join(positions_digest(inference, planes, used) for inference in inferences)
 
 
 def room_for(threads: int, rows: int) -> int:

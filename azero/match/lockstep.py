@@ -99,12 +99,21 @@ class Table:
         seeds: np.ndarray,
         openings: Sequence[list[int]],
         watch: Watch,
+        numbers: np.ndarray | None = None,
     ) -> None:
-        """Lay out the games and play their openings."""
+        """Lay out the games and play their openings.
+
+        Args:
+            game, players, watch: as for `play_match`.
+            seeds: [G] uint64, of each game.
+            openings: the first plies of each game.
+            numbers: [G] of the games in their match; without any, they count from 0.
+        """
         num_games = len(seeds)
         self.game, self.watch = game, watch
-        self.first = np.arange(num_games) % 2  # the player who moves first in each game
-        self.openings = [openings[g // 2] if openings else [] for g in range(num_games)]
+        self.numbers = np.arange(num_games) if numbers is None else numbers
+        self.first = self.numbers % 2  # the player who moves first in each game
+        self.openings = openings
         self.histories: list[list[int]] = [[] for _ in range(num_games)]
         self.states = np.stack([game.initial_state()] * num_games)
         self.to_play = np.full(num_games, game.to_play(self.states[0]), np.int64)
@@ -150,7 +159,8 @@ class Table:
         for g, outcome in zip(games[~running].tolist(), outcomes[~running].tolist(), strict=True):
             first = int(self.first[g])
             own = outcome if first == 0 else -outcome
-            ended.append(MatchGame(g, first, len(self.openings[g]), self.histories[g], own))
+            number = int(self.numbers[g])
+            ended.append(MatchGame(number, first, len(self.openings[g]), self.histories[g], own))
         self.ended += ended
         self.watch(ended)
         return games[running]
@@ -264,7 +274,8 @@ def play_match(
         watch: receives the games that end after each move of a player, often none; may raise to stop.
         workers: 2 gives each player a thread; both call `watch`, one at a time.
     """
-    table = Table(game, players, seeds, openings, watch)
+    pairs = openings or [[]] * (len(seeds) // 2)
+    table = Table(game, players, seeds, [pairs[g // 2] for g in range(len(seeds))], watch)
     table.play(workers)
     return table.result()
 

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from shlex import quote
-from typing import Any
+from typing import Any, Protocol
 
-from azero.config.schema import Config, EvaluateConfig, SearchConfig
+import numpy as np
+
+from azero.cluster.head import lines_of
+from azero.cluster.match import OnCluster
+from azero.cluster.stage import crew_of
+from azero.config.schema import Config, EvaluateConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match.anchors import Anchors
 from azero.match.elo_table import Result, champion_name, results_of
-from azero.match.gate import counted_games, counts_distinct, games_at_most, judge
-from azero.match.lockstep import MatchGame, MatchResult, Table, Watch, summarize
-from azero.match.openings import draw_openings, random_openings
+from azero.match.gate import counted_games, games_at_most, judge
+from azero.match.lockstep import MatchGame, MatchResult, Watch, summarize
 from azero.match.rating import count_results, elo_difference, score, score_interval
 from azero.match.text import game_text
-from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
 from azero.network.model import unpack_network
 from azero.network.torch_inference import one_thread_per_worker
-from azero.players import pv_mcts
-from azero.players.pv_mcts import PvMcts
 from azero.process import seeds
 from azero.report.console import Progress, format_number
 from azero.report.reporter import Reporter
@@ -30,106 +32,81 @@ from azero.run.disk import DamagedFile
 from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import StageName
 from azero.search.counters import StageStats
-from azero.stages.backend import choice_for, ensure_choice
-from azero.workers.memory import check_memory, tree_bytes
+from azero.stages.backend import choice_for, ensure_choice, positions_to_time
+from azero.stages.selfplay import FIXED_POSITIONS, mark_mixed
+from azero.workers.matches import (
+    MatchWorker,
+    check_match_memory,
+    make_openings,
+    make_players,
+    make_searcher,
+    match_choice,
+    match_search,
+    match_seeds,
+    match_workers,
+    play_here,
+)
 from azero.workers.threads import workers_wanted
 
-
-def match_search(config: Config) -> SearchConfig:
-    """Return the search of a match: as in self-play, with its own number of simulations if one is set."""
-    simulations = config.evaluate.num_simulations or config.search.num_simulations
-    return replace(config.search, num_simulations=simulations)
+# Simulations of a round if all games were as long as can be. Two cores play that many in about two seconds;
+# to send the networks and compare the fixed positions takes one.
+WORTH_SENDING = 20_000
 
 
-def match_bytes(config: Config, game: Game) -> int:
-    """Return the bytes of the trees of a match, or of the games against fixed opponents if that is more.
-
-    All games of a round are under way together, and each side has a tree in each. A champion's games against
-    all fixed opponents, random and exact play too, and against the champion before it run together as well.
-    """
-    evaluate = config.evaluate
-    rated = evaluate.anchor_games * (len(evaluate.anchors) + 4)
-    return max(2 * evaluate.games, rated) * tree_bytes(game, match_search(config))
+def worth_sending(config: Config, game: Game) -> bool:
+    """Return whether the workers of a cluster play the match: it is long, and they do not play ahead."""
+    simulations = config.evaluate.games * match_search(config).num_simulations * game.max_plies
+    return bool(config.cluster.address) and not config.cluster.overlap and simulations >= WORTH_SENDING
 
 
-def check_match_memory(config: Config, game: Game) -> None:
-    """Raise UserError if this machine's memory cannot hold the games of a match."""
-    settings = "evaluate.games, evaluate.anchor_games or evaluate.num_simulations"
-    check_memory(f"A match of {game.name}", match_bytes(config, game), settings)
+class Rounds(Protocol):
+    """Who plays the games of a match: this process (`Here`) or a cluster (`cluster.match.OnCluster`)."""
+
+    def play(self, numbers: range, openings: dict[int, np.ndarray]) -> list[MatchGame]:
+        """Play games of the match, whole pairs. Return them by number; not all if a stop is requested."""
+        ...
+
+    def summary(self, games: list[MatchGame]) -> MatchResult:
+        """Return the match of these games, with the stats of who played them."""
+        ...
+
+    def end(self) -> None:
+        """End what is still under way."""
+        ...
 
 
-def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
-    """Return how the networks of a match are computed: in batches that its games can fill.
+class Here:
+    """Plays a match in this process."""
 
-    Half of the games wait for either network while all are under way, and fewer later, so a batch has a row
-    for a quarter of the games: one of the run's smaller batches, or a size of its own where it has none. As
-    in `batch_rows` the number of workers does not count. 60 games of Connect Four on two cores took 6.0 s
-    with 16 rows, 5.7 s with 24, 6.3 s with 32.
-    """
-    sizes = choice.batches if len(choice.batches) > 1 else (8 * -(-games // 32), choice.batch_size)
-    size = next((size for size in sizes if 4 * size >= games), choice.batch_size)
-    return replace(choice, batch_size=min(size, choice.batch_size))
+    def __init__(
+        self,
+        config: Config,
+        networks: tuple[bytes, bytes],
+        game: Game,
+        cycle: int,
+        choice: InferenceChoice,
+        progress: Progress,
+        stop: StopSignal,
+    ) -> None:
+        """Make the players; the arguments are those of `play_gate`."""
+        players = make_players(config, networks, game, choice)
+        self.worker = MatchWorker(game, players, match_workers(config, choice))
+        self.seeds, self.progress, self.stop = match_seeds(config, cycle), progress, stop
 
+    def play(self, numbers: range, openings: dict[int, np.ndarray]) -> list[MatchGame]:
+        """Play games of the match; see `Rounds`."""
 
-def make_players(
-    config: Config, networks: tuple[bytes, bytes], game: Game, choice: InferenceChoice
-) -> tuple[PvMcts, PvMcts]:
-    """Return the players of a match between (candidate, champion).
+        def show(ended: int) -> None:
+            self.progress.update(numbers.start + ended)
 
-    Raises:
-        UserError: a network does not fit the rules, or the games of a round do not fit into memory.
-    """
-    check_match_memory(config, game)
-    names = ("temperature", "temperature_plies", "temperature_decay_plies", "temperature_final")
-    schedule = {name: getattr(config.evaluate, name) for name in names}
-    choice = match_choice(choice, config.evaluate.games)
-    candidate = make_searcher(config, networks[0], "candidate", game, choice, **schedule)
-    return candidate, make_searcher(config, networks[1], "champion", game, choice, **schedule)
+        return play_here(self.worker, numbers, openings, self.seeds, self.stop, show)
 
+    def summary(self, games: list[MatchGame]) -> MatchResult:
+        """Return the match of these games."""
+        return summarize(games, self.worker.parts)
 
-def make_searcher(
-    config: Config, data: bytes, name: str, game: Game, choice: InferenceChoice, **schedule: Any
-) -> PvMcts:
-    """Return a player with a network's file, which `name` names in messages, and the search of a match.
-
-    schedule: its temperature; without one it plays the most visited moves.
-
-    Raises:
-        UserError: the network does not fit the rules.
-    """
-    inference = make_inference(unpack_network(data, name, game).network, game, choice)
-    search, cache = match_search(config), config.inference.cache
-    return pv_mcts.make(game, inference, search=search, cache=cache, **schedule)
-
-
-def make_openings(config: Config, game: Game, cycle: int) -> list[list[int]]:
-    """Return the opening of each pair of games that a match may have.
-
-    Openings differ as far as possible if copies do not count or a sequential test may need many games.
-    """
-    evaluate, source = config.evaluate, seeds.sequence(config.seed, cycle, seeds.OPENINGS)
-    draw = draw_openings if counts_distinct(evaluate) or evaluate.gate == "sequential" else random_openings
-    return draw(game, evaluate.opening_plies, games_at_most(evaluate) // 2, source)
-
-
-def lay_table(
-    config: Config,
-    players: tuple[PvMcts, PvMcts],
-    game: Game,
-    cycle: int,
-    openings: Sequence[list[int]],
-    watch: Watch,
-    start: int = 0,
-) -> Table:
-    """Lay out a round of the match of (candidate, champion): games from `start` on, openings played."""
-    end = min(start + config.evaluate.games, games_at_most(config.evaluate))
-    game_seeds = seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, end)[start:]
-    return Table(game, players, game_seeds, openings[start // 2 : end // 2], watch)
-
-
-def match_workers(config: Config, choice: InferenceChoice) -> int:
-    """Return the threads that play a match: one for each network, or one for both."""
-    return min(2, workers_wanted(config, choice.device))
+    def end(self) -> None:
+        """Do nothing: all has ended."""
 
 
 def play_gate(
@@ -140,34 +117,38 @@ def play_gate(
     choice: InferenceChoice,
     progress: Progress,
     stop: StopSignal,
+    rounds: Rounds | None = None,
 ) -> MatchResult:
     """Play the match of (candidate, champion), in rounds until the gate is decided.
+
+    Args:
+        config, game: the settings and the rules.
+        networks: as `pack_network` writes them.
+        cycle: under way, counted from 1.
+        choice: how the networks are computed.
+        progress, stop: as for every stage.
+        rounds: who plays; by default this process.
 
     Raises:
         Stopped: a stop was requested.
         UserError: a network does not fit the rules.
     """
-    rounds, games = list[MatchResult](), list[MatchGame]()
-    tables: list[Table] = []  # at most one, of the round under way
-
-    def watch(ended: list[MatchGame]) -> None:
-        for table in tables:
-            progress.update(len(games) + len(table.ended))
-        if stop.requested:
-            raise Stopped
-
+    evaluate, games = config.evaluate, list[MatchGame]()
     with one_thread_per_worker():
-        players, openings = make_players(config, networks, game, choice), make_openings(config, game, cycle)
-        while not games or not judge(games, config.evaluate).decided:
-            tables.append(lay_table(config, players, game, cycle, openings, watch, len(games)))
-            tables[0].play(match_workers(config, choice))
-            played = tables.pop().result()
-            rounds.append(played)
-            games += [game._replace(number=len(games) + game.number) for game in played.games]
-            test = judge(games, config.evaluate).test
-            live = {"test": f"LLR {test.llr:.2f} of {test.lower:.2f} to {test.upper:.2f}"} if test else {}
-            progress.update(len(games), **live)
-    return summarize(games, rounds)
+        rounds = rounds or Here(config, networks, game, cycle, choice, progress, stop)
+        openings = make_openings(config, game, cycle)
+        try:
+            while not games or not judge(games, evaluate).decided:
+                end = min(len(games) + evaluate.games, games_at_most(evaluate))
+                games += rounds.play(range(len(games), end), openings)
+                if len(games) < end:
+                    raise Stopped
+                test = judge(games, evaluate).test
+                live = {"test": f"LLR {test.llr:.2f} of {test.lower:.2f} to {test.upper:.2f}"} if test else {}
+                progress.update(len(games), **live)
+        finally:
+            rounds.end()
+    return rounds.summary(games)
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
@@ -283,7 +264,17 @@ def hold_matches(
     match = rated = None
     with report.stage(StageName.EVALUATE, cycle, config.cycles, most, "games") as progress:
         if evaluate.games:
-            result = play_gate(config, networks, game, cycle, choice, progress, stop)
+            begin, spread = time.perf_counter(), None
+            if worth_sending(config, game):
+                planes = positions_to_time(game, FIXED_POSITIONS, config.seed)
+                crew, say = crew_of(config, choice.device), report.message
+                spread = OnCluster(crew, game, networks, choice, planes, config, cycle, progress, stop, say)
+            result = play_gate(config, networks, game, cycle, choice, progress, stop, spread)
+            if spread:
+                seconds, totals = time.perf_counter() - begin, spread.head.totals
+                report.cycle_scalars(cycle, totals.scalars(seconds, "match_"))
+                report.message(lines_of(totals, seconds, "match"))
+                mark_mixed(run, report, totals)
             match = match_record(result, evaluate)
             progress.stats.pop("test", None)  # the result sums it up
             progress.update(match.games, result=gate_text(match, evaluate))

@@ -27,10 +27,10 @@ def check_run(config: Config, name: str) -> None:
     from azero.network.inference import InferenceChoice
     from azero.search.algorithm import check as check_algorithm
     from azero.stages.backend import batch_rows, device_for
-    from azero.stages.evaluate import check_match_memory
     from azero.stages.initialize import source_network
     from azero.stages.selfplay import worker_count
     from azero.truth.known import positions_of
+    from azero.workers.matches import check_match_memory
     from azero.workers.memory import check_worker_memory
 
     game = make_game(config.game.name, **config.game.options)

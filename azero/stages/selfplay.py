@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from azero.cluster.head import Head, lines_of
+from azero.cluster.head import Head, Totals, lines_of
 from azero.cluster.stage import Playing, crew_of, make_head, play_on_cluster
 from azero.config.schema import Config, share_in
 from azero.games import make_game
@@ -185,9 +185,7 @@ def run_stage(
     if remote:
         report.cycle_scalars(cycle, totals.scalars(seconds))
         report.message(lines_of(totals, seconds))
-        if totals.mixed and not run.state.mixed:
-            report.message("Workers compute the network differently, so this run is marked as mixed.")
-            run.commit(replace(run.state, mixed=True))
+        mark_mixed(run, report, totals)
     new = write_games(run, cycle, records, game.name)
     player = run.state.champion if config.cluster.overlap else None
     state = replace(run.state, shards=[*run.state.shards, *new], partial=[], player=player)
@@ -197,6 +195,13 @@ def run_stage(
 def left_out(run: Run, cycle: int, games: int) -> set[int]:
     """Return the games of a cycle that are not played, because workers died of them."""
     return {entry.game for entry in run.state.aside if entry.cycle == cycle and entry.game < games}
+
+
+def mark_mixed(run: Run, report: Reporter, totals: Totals) -> None:
+    """Mark the run if workers of a stage computed the network differently."""
+    if totals.mixed and not run.state.mixed:
+        report.message("Workers compute the network differently, so this run is marked as mixed.")
+        run.commit(replace(run.state, mixed=True))
 
 
 def settings_in(config: Config, cycle: int) -> Config:

@@ -17,7 +17,6 @@ import numpy as np
 from azero.config.schema import Config
 from azero.games import make_game
 from azero.games.game import Game
-from azero.match.lockstep import Table
 from azero.network.backends import make_inferences
 from azero.network.heads import targets_of
 from azero.network.inference import InferenceChoice, resolve_device
@@ -29,10 +28,18 @@ from azero.replay.shards import dump_games
 from azero.report.forecast import Merging, merging_of
 from azero.report.reporter import NullReporter
 from azero.run.run import Run, StopSignal
-from azero.stages import evaluate, initialize
+from azero.stages import initialize
 from azero.stages.backend import ensure_choice
 from azero.training.fit import fit
 from azero.truth.known import last_metric
+from azero.workers.matches import (
+    MatchWorker,
+    make_openings,
+    make_players,
+    match_seeds,
+    match_workers,
+    play_here,
+)
 from azero.workers.memory import memory_in_use
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
 
@@ -209,21 +216,23 @@ class Trial:
         """Return time and moves after each turn of a player, and whether all games ended."""
         config = replace(self.config, evaluate=replace(self.config.evaluate, games=games))
         played: list[tuple[float, int]] = []
-        tables: list[Table] = []
-
-        def watch(ended: object) -> None:
-            played.extend((time.perf_counter(), sum(seat.moves for seat in table.seats)) for table in tables)
-            if played and played[-1][0] - played[0][0] > seconds:
-                raise Enough
-
         with one_thread_per_worker():
-            players = evaluate.make_players(config, (self.first, self.first), self.game, self.choice)
-            openings = evaluate.make_openings(config, self.game, 1)
-            tables.append(evaluate.lay_table(config, players, self.game, 1, openings, watch))
+            players = make_players(config, (self.first, self.first), self.game, self.choice)
+            worker = MatchWorker(self.game, players, match_workers(config, self.choice))
+            openings, game_seeds = make_openings(config, self.game, 1), match_seeds(config, 1)
             played.append((time.perf_counter(), 0))
+            numbers, ended = range(min(games, len(game_seeds))), [0]
+
+            def look(finished: int) -> None:
+                moves = sum(seat.moves for seat in worker.table.seats) if worker.table else 0
+                played.append((time.perf_counter(), moves))
+                ended[0] = finished
+                if played[-1][0] - played[0][0] > seconds:
+                    raise Enough
+
             with contextlib.suppress(Enough):
-                tables[0].play(evaluate.match_workers(config, self.choice))
-        return played, len(tables[0].ended) == games
+                play_here(worker, numbers, openings, game_seeds, StopSignal(), look)
+        return played, ended[0] == len(numbers)
 
     def correctness(self) -> float:
         """Return the seconds to measure a champion, the game being solved; 0 where nothing is measured."""

@@ -1,5 +1,5 @@
-"""Threads that play many games of self-play.
+"""Threads that play many games: of self-play, and of the match between candidate and champion.
 
-For others: `threads.play_games`, `memory`, `report`.
-Imports: config, process, games, kernels, network, report, replay, search, match.
+For others: `threads.play_games`, `matches`, `memory`, `report`.
+Imports: config, process, games, kernels, network, report, replay, search, players, match.
 """

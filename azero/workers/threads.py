@@ -13,13 +13,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from azero.config.schema import Config, SearchConfig, SelfplayConfig
 from azero.games.game import Game
 from azero.kernels.compiling import compiled_before
+from azero.match.lockstep import MatchGame
 from azero.network.inference import Inference
 from azero.process.machine import cores
 from azero.process.signals import StopSignal
@@ -63,7 +64,8 @@ class GameQueue:
         expected_seconds: of a game; the mean of the finished games counts if it is more.
         openings: the actions that some games begin with, by number, [plies] int32.
         abandoned: something has failed; workers end after the wave in hand.
-        records: the finished games, in the order in which they ended.
+        needless: games in flight whose result nobody needs any more.
+        records: the finished games, of self-play or of a match, in the order in which they ended.
         begun: `time.perf_counter()` at which games in flight were handed out, by number.
         played_seconds: the sum over the finished games.
     """
@@ -73,9 +75,10 @@ class GameQueue:
     expected_seconds: float = 0.0
     openings: Mapping[int, np.ndarray] = field(default_factory=dict)
     abandoned: bool = False
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    needless: set[int] = field(default_factory=set)
+    lock: threading.RLock = field(default_factory=threading.RLock)
     handed_out: int = 0
-    records: list[GameRecord] = field(default_factory=list)
+    records: list[Any] = field(default_factory=list)
     begun: dict[int, float] = field(default_factory=dict)
     played_seconds: float = 0.0
 
@@ -105,13 +108,13 @@ class GameQueue:
             self.begun |= dict.fromkeys(numbers.tolist(), now)
             return numbers
 
-    def finish(self, record: GameRecord) -> None:
+    def finish(self, record: GameRecord | MatchGame) -> None:
         """Keep a game that has ended."""
         with self.lock:
             self.records.append(record)
             self.played_seconds += time.perf_counter() - self.begun.pop(record.number)
 
-    def in_order(self) -> list[GameRecord]:
+    def in_order(self) -> list[Any]:
         """Return the finished games by number."""
         return sorted(self.records, key=lambda record: record.number)
 
@@ -123,6 +126,14 @@ class GameQueue:
         for row, actions in enumerate(given):
             table[row, : len(actions)] = actions
         return table
+
+
+class GameWorker(Protocol):
+    """Who plays games of a queue in a thread: of self-play, or of a match."""
+
+    def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Play games of the queue until it is empty or a stop is requested."""
+        ...
 
 
 def play_settings(search: SearchConfig, selfplay: SelfplayConfig) -> PlaySettings:
@@ -167,7 +178,7 @@ class SelfplayWorker:
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)
         self.numbers = np.zeros(size, np.int64)
-        self.stats = WorkerStats()
+        self.stats, self.threads = WorkerStats(), 1
         self.ended = math.inf  # `time.perf_counter()` since when it has nothing to do
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
@@ -319,13 +330,13 @@ class WorkerThreads:
     """
 
     def __init__(
-        self, workers: Sequence[SelfplayWorker], queue: GameQueue, seeds: np.ndarray, stop: StopSignal
+        self, workers: Sequence[GameWorker], queue: GameQueue, seeds: np.ndarray, stop: StopSignal
     ) -> None:
         """Begin to play; the arguments are those of `SelfplayWorker.play`."""
         self.failures: list[BaseException] = []
         self.queue = queue
 
-        def run(worker: SelfplayWorker) -> None:
+        def run(worker: GameWorker) -> None:
             try:
                 worker.play(queue, seeds, stop)
                 while queue.wait():

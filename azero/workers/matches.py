@@ -1,0 +1,225 @@
+"""The match between candidate and champion: its search, openings and seeds, and who plays its games.
+
+Games 2n and 2n + 1 are a pair: one opening, colours swapped. What is played in a game depends on its number
+alone, so the pairs of a match may be played together or apart, on this machine or on others.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from azero.config.schema import Config, SearchConfig
+from azero.games.game import Game
+from azero.match.gate import counts_distinct, games_at_most
+from azero.match.lockstep import MatchGame, MatchResult, Table
+from azero.match.openings import draw_openings, random_openings
+from azero.network.backends import make_inference
+from azero.network.inference import InferenceChoice
+from azero.network.model import unpack_network
+from azero.players import pv_mcts
+from azero.players.pv_mcts import PvMcts
+from azero.process import seeds
+from azero.process.signals import StopSignal
+from azero.search.counters import WorkerStats
+from azero.workers.memory import check_memory, tree_bytes
+from azero.workers.threads import GameQueue, workers_wanted
+
+NO_OPENING = np.zeros(0, np.int32)
+
+
+def match_search(config: Config) -> SearchConfig:
+    """Return the search of a match: as in self-play, with its own number of simulations if one is set."""
+    simulations = config.evaluate.num_simulations or config.search.num_simulations
+    return replace(config.search, num_simulations=simulations)
+
+
+def match_bytes(config: Config, game: Game) -> int:
+    """Return the bytes of the trees of a match, or of the games against fixed opponents if that is more.
+
+    All games of a round are under way together, and each side has a tree in each. A champion's games against
+    all fixed opponents, random and exact play too, and against the champion before it run together as well.
+    """
+    evaluate = config.evaluate
+    rated = evaluate.anchor_games * (len(evaluate.anchors) + 4)
+    return max(2 * evaluate.games, rated) * tree_bytes(game, match_search(config))
+
+
+def check_match_memory(config: Config, game: Game) -> None:
+    """Raise UserError if this machine's memory cannot hold the games of a match."""
+    settings = "evaluate.games, evaluate.anchor_games or evaluate.num_simulations"
+    check_memory(f"A match of {game.name}", match_bytes(config, game), settings)
+
+
+def match_choice(choice: InferenceChoice, games: int) -> InferenceChoice:
+    """Return how the networks of a match are computed: in batches that its games can fill.
+
+    Half of the games wait for either network while all are under way, and fewer later, so a batch has a row
+    for a quarter of the games: one of the run's smaller batches, or a size of its own where it has none. As
+    in `batch_rows` the number of workers does not count. 60 games of Connect Four on two cores took 6.0 s
+    with 16 rows, 5.7 s with 24, 6.3 s with 32.
+    """
+    sizes = choice.batches if len(choice.batches) > 1 else (8 * -(-games // 32), choice.batch_size)
+    size = next((size for size in sizes if 4 * size >= games), choice.batch_size)
+    return replace(choice, batch_size=min(size, choice.batch_size))
+
+
+def make_players(
+    config: Config, networks: tuple[bytes, bytes], game: Game, choice: InferenceChoice
+) -> tuple[PvMcts, PvMcts]:
+    """Return the players of a match between (candidate, champion).
+
+    Raises:
+        UserError: a network does not fit the rules, or the games of a round do not fit into memory.
+    """
+    check_match_memory(config, game)
+    names = ("temperature", "temperature_plies", "temperature_decay_plies", "temperature_final")
+    schedule = {name: getattr(config.evaluate, name) for name in names}
+    choice = match_choice(choice, config.evaluate.games)
+    candidate = make_searcher(config, networks[0], "candidate", game, choice, **schedule)
+    return candidate, make_searcher(config, networks[1], "champion", game, choice, **schedule)
+
+
+def make_searcher(
+    config: Config, data: bytes, name: str, game: Game, choice: InferenceChoice, **schedule: Any
+) -> PvMcts:
+    """Return a player with a network's file, which `name` names in messages, and the search of a match.
+
+    schedule: its temperature; without one it plays the most visited moves.
+
+    Raises:
+        UserError: the network does not fit the rules.
+    """
+    inference = make_inference(unpack_network(data, name, game).network, game, choice)
+    search, cache = match_search(config), config.inference.cache
+    return pv_mcts.make(game, inference, search=search, cache=cache, **schedule)
+
+
+def make_openings(config: Config, game: Game, cycle: int) -> dict[int, np.ndarray]:
+    """Return the opening of each game that a match may have, by number, [plies] int32.
+
+    Openings differ as far as possible if copies do not count or a sequential test may need many games.
+    """
+    evaluate, source = config.evaluate, seeds.sequence(config.seed, cycle, seeds.OPENINGS)
+    draw = draw_openings if counts_distinct(evaluate) or evaluate.gate == "sequential" else random_openings
+    pairs = draw(game, evaluate.opening_plies, games_at_most(evaluate) // 2, source)
+    return {number: np.array(pairs[number // 2], np.int32) for number in range(2 * len(pairs))}
+
+
+def match_seeds(config: Config, cycle: int) -> np.ndarray:
+    """Return the seeds of all games that a match may have, [games] uint64."""
+    return seeds.game_seeds(config.seed, cycle, seeds.EVALUATE, games_at_most(config.evaluate))
+
+
+def match_workers(config: Config, choice: InferenceChoice) -> int:
+    """Return the threads that play a match on one machine: one for each network, or one for both."""
+    return min(2, workers_wanted(config, choice.device))
+
+
+class Needless(Exception):
+    """The games at a table need not be played to their end."""
+
+
+class MatchWorker:
+    """Plays games of a match at one table after another.
+
+    Attributes:
+        parts: the tables so far; games of an unfinished one too.
+        busy: whether it has games.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        players: tuple[PvMcts, PvMcts],
+        threads: int,
+        look: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Make a worker.
+
+        Args:
+            game: the rules.
+            players: candidate and champion, for this worker alone.
+            threads: 2 gives each of them a thread.
+            look: called after each move of either, when its finished games are in the queue.
+        """
+        self.game, self.players, self.threads, self.look = game, players, threads, look
+        self.parts: list[MatchResult] = []
+        self.table: Table | None = None
+        self.busy = False
+        self.beside: Sequence[MatchWorker] = (self,)  # all that share a queue
+
+    def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
+        """Play this worker's share of what a queue holds now, or less if a stop is requested."""
+        with queue.lock:
+            free = sum(not worker.busy for worker in self.beside)
+            numbers = queue.take(-(-operator.length_hint(queue.numbers) // free))
+            self.busy = len(numbers) > 0
+        if not self.busy:
+            return
+        left = set(numbers.tolist())
+
+        def watch(ended: list[MatchGame]) -> None:
+            for game in ended:
+                left.discard(game.number)
+                queue.finish(game)
+            self.look()
+            if left and (stop.requested or queue.abandoned or left <= queue.needless):
+                raise Needless
+
+        openings = [queue.openings.get(number, NO_OPENING).tolist() for number in numbers.tolist()]
+        try:
+            self.table = Table(self.game, self.players, seeds[numbers], openings, watch, numbers)
+            self.table.play(self.threads)
+        except Needless:
+            pass
+        finally:
+            self.parts += [self.table.result()] if self.table else []
+            self.table, self.busy = None, False
+
+    @property
+    def stats(self) -> WorkerStats:
+        """What both players have done until now."""
+        stats, table = WorkerStats(games=sum(len(part.games) for part in self.parts)), self.table
+        under_way = (table.result(),) if table else ()
+        for part in (*self.parts, *under_way):
+            for each in part.stats:
+                stats.add(each)
+        return stats
+
+    def simulations_made(self) -> int:
+        """Return the simulations of the moves chosen until now, and those of searches under way.
+
+        A move counts in full, also if a proof has ended its search.
+        """
+        budget, begun = self.players[0].search.num_simulations, 0
+        for player in self.players if self.table else ():
+            begun += int((budget - player.tree.searches["simulations_left"][player.thinking]).sum())
+        return self.stats.plies * budget + begun
+
+
+def play_here(
+    worker: MatchWorker,
+    numbers: range,
+    openings: dict[int, np.ndarray],
+    seeds: np.ndarray,
+    stop: StopSignal,
+    progress: Callable[[int], object],
+) -> list[MatchGame]:
+    """Play games of a match in this process. Return them by number; not all if a stop is requested.
+
+    Args:
+        worker: who plays.
+        numbers: of the games.
+        openings, seeds: of all games of the match.
+        stop: ends the games.
+        progress: receives the number of finished games after each move.
+    """
+    queue = GameQueue(iter(numbers), openings=openings)
+    worker.look = lambda: progress(len(queue.records))
+    worker.play(queue, seeds, stop)
+    return queue.in_order()
