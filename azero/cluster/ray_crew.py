@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from azero.cluster.guardian import guarded
 from azero.cluster.head import Event, Joined, Lost, Reported
 from azero.cluster.worker import Greeting, Order, Terms, WorkerProcess
 from azero.config.schema import ClusterConfig, UserError
@@ -102,7 +103,7 @@ def connect(config: ClusterConfig) -> None:
     options = {"num_cpus": cores(), "include_dashboard": False} if local else {}
     if local:
         os.environ.setdefault("RAY_worker_niceness", "0")
-    with tamed():
+    with tamed(), guarded() if local else contextlib.nullcontext():
         try:
             ray.init(config.address, log_to_driver=False, logging_level="ERROR", **options)
         except Exception as failure:
