@@ -349,16 +349,15 @@ def disturbed(
                 break
             process = loop(folder, *words)
             continue
-        found = victims(process.pid)[0 if heads else 1 :]
-        if node and len(found) > 1:
-            found.append(node.pid)
-        if found:
+        head, *found = victims(process.pid)
+        if found:  # else no worker has begun
+            found += [head] * heads + ([node.pid] if node else [])
             victim = choice.choice(found)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(victim, signal.SIGKILL)
                 killed += 1
                 is_node = node is not None and victim == node.pid
-                KILLED["machine" if is_node else "head" if victim == process.pid else "worker"] += 1
+                KILLED["machine" if is_node else "head" if victim == head else "worker"] += 1
                 if is_node:
                     node.begin_again()
     process.wait()

@@ -1,6 +1,7 @@
 """Self-play over Ray: real worker processes on two pretended machines, killed while they play.
 
-Long: Ray takes seconds to start. `.ci/run` runs these after the suite.
+Long: Ray takes seconds to start. `.ci/run` runs these after the suite. One cluster serves all, and one crew
+those whose head is this process.
 """
 
 from __future__ import annotations
@@ -13,16 +14,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from toy import Told, advance, toy_config
+from toy import digest_of as toy_digest
 
-from azero.cluster.ray_crew import places, reason_of, refusal_of
-from azero.config.schema import Config, UserError
+from azero.cluster import head
+from azero.cluster.guardian import MARK
+from azero.cluster.ray_crew import RayCrew, places, reason_of, refusal_of
+from azero.config.schema import ClusterConfig, Config, UserError
 from azero.run.run import Run, run_digest
-from azero.run.state import State
+from azero.run.state import StageName, State
+from azero.stages import selfplay
 
 EXACT = (
     *("device=cpu", "workers=1", "inference.backend=torch", "inference.precision=fp32"),
@@ -116,104 +122,158 @@ def wait_for(what: Callable[[], Any]) -> Any:
     raise AssertionError("waited too long")
 
 
-def worker_processes() -> list[int]:
-    """The processes of workers on this machine that belong to this test's Ray."""
-    found = []
+def commands_with(mark: bytes) -> dict[bytes, int]:
+    """The processes on this machine with a mark in their environment, by command."""
+    found = {}
     for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            with contextlib.suppress(OSError):
-                command = (folder / "cmdline").read_bytes()
-                environment = (folder / "environ").read_bytes()
-                if command.startswith(b"ray::WorkerProcess") and MARK in environment:
-                    found.append(int(folder.name))
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and mark in (folder / "environ").read_bytes():
+                found[b"%s %s" % ((folder / "cmdline").read_bytes(), folder.name.encode())] = int(folder.name)
     return found
 
 
-MARK = b"AZERO_TEST_CLUSTER=%d" % os.getpid()
+def worker_processes() -> list[int]:
+    """The processes of workers on this machine that belong to this test's cluster, oldest first."""
+    found = commands_with(b"AZERO_TEST_CLUSTER=%d" % os.getpid())
+    return sorted(pid for command, pid in found.items() if command.startswith(b"ray::WorkerProcess"))
+
+
 os.environ["AZERO_TEST_CLUSTER"] = str(os.getpid())  # Ray's processes inherit it
 
 
+@pytest.fixture(scope="module")
+def crew(machines: tuple[Any, Any]) -> Iterator[RayCrew]:
+    """A worker on each of the machines; this process is the head."""
+    crew = RayCrew(ClusterConfig(address=machines[0].address), threads=1, cuda=False)
+    yield crew
+    crew.close()
+    crew.ray.shutdown()
+
+
 @pytest.fixture
-def cluster(machines: tuple[Any, Any]) -> Any:
-    """The cluster alone."""
-    return machines[0]
+def config(crew: RayCrew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
+    """A toy run that plays with the crew."""
+    monkeypatch.setattr(selfplay, "crew_of", lambda config, device: crew)
+    return replace(toy_config(tmp_path), cluster=crew.config)
 
 
 @pytest.fixture(scope="module")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The digest of the tiny run without Ray."""
-    folder = tmp_path_factory.mktemp("tiny")
-    ended(loop(folder, *TINY))
-    return digest_of(folder)
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The digest of the toy run without Ray."""
+    config = toy_config(tmp_path_factory.mktemp("undisturbed"))
+    advance(config)
+    return toy_digest(config)
+
+
+class Disturbing(Told):
+    """Sends a signal to workers in the first moment of each cycle in which games are finished."""
+
+    def __init__(self, number: signal.Signals, workers: int) -> None:
+        super().__init__()
+        self.number, self.workers, self.hit = number, workers, list[int]()
+
+    @contextlib.contextmanager
+    def stage(self, name: str, cycle: int, *of: Any) -> Iterator[Any]:
+        with super().stage(name, cycle, *of) as progress:
+
+            def disturb() -> None:
+                due = name == StageName.SELFPLAY and len(self.hit) < cycle * self.workers
+                if due and 0 < progress.done < 40:
+                    self.hit += (chosen := worker_processes()[: self.workers])
+                    for process in chosen:
+                        os.kill(process, self.number)
+
+            progress.observe = disturb
+            yield progress
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number, workers", [(signal.SIGKILL, 1), (signal.SIGSTOP, 2)])
+def test_a_worker_that_is_killed_or_hangs_in_each_cycle_changes_no_byte(
+    config: Config, undisturbed: str, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, workers: int
+) -> None:
+    """Of two workers one is killed and the other goes on; or both hang until others are started."""
+    monkeypatch.setattr(head, "SILENT_SECONDS", 3.0)
+    report = Disturbing(number, workers)
+    advance(config, report=report)
+    assert toy_digest(config) == undisturbed
+    assert sum(" was lost: " in line for line in report.messages) >= 1
+    wait_for(lambda: not set(report.hit) & set(worker_processes()))  # Ray ends also those that hang
+
+
+@pytest.mark.long
+def test_a_node_that_computes_differently_is_refused(
+    machines: tuple[Any, Any], crew: RayCrew, config: Config, undisturbed: str
+) -> None:
+    """oneDNN without AVX adds in another order, as an older processor does."""
+    advance(replace(config, cycles=1))
+    odd = machines[0].add_node(num_cpus=1, env_vars={"ONEDNN_MAX_CPU_ISA": "SSE41"})
+    report = Told()
+
+    def has_begun() -> bool:
+        crew.poll(0.1)
+        return any(actor.node == odd.node_id and not actor.call for actor in crew.actors.values())
+
+    try:
+        wait_for(has_begun)  # the toy run is over before a process can start
+        advance(config, report=report)
+    finally:
+        machines[0].remove_node(odd)
+    assert any("was refused: it computes the network differently" in line for line in report.messages)
+    assert toy_digest(config) == undisturbed
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_node_that_is_killed_in_the_middle_changes_no_byte_and_the_run_learns(
+def test_a_head_and_a_node_that_are_killed_change_no_byte_and_the_run_learns(
     machines: tuple[Any, Any], tmp_path: Path
 ) -> None:
-    """Tic-tac-toe to 11 of 11 on two machines; one is killed in cycle 2, another joins later."""
+    """Tic-tac-toe to 11 of 11 on two machines; Ctrl-C; the head is killed, then a machine; another joins."""
     cluster, second = machines
     plain, spread = tmp_path / "plain", tmp_path / "spread"
     for folder in (plain, spread):
         folder.mkdir()
-    run = loop(spread, *LEARNS, f"cluster.address={cluster.address}", "cluster.cores=2")
-    alone = ended(loop(plain, *LEARNS))
-    wait_for(lambda: place_of(spread) >= (1, ""))
+    before = set(worker_processes())
+    alone = loop(plain, *LEARNS)
+    words = (*LEARNS, f"cluster.address={cluster.address}")
+
+    def workers() -> set[int]:
+        return set(worker_processes()) - before
+
+    run = loop(spread, *words)
+    wait_for(workers)
+    run.send_signal(signal.SIGINT)
+    ended(run, 130)
+    wait_for(lambda: not workers())
+    run = loop(spread, *words)
+    wait_for(lambda: place_of(spread) >= (1, "") and workers())
+    run.kill()
+    run.communicate()
+    wait_for(lambda: not workers())
+    run = loop(spread, *words)
+    wait_for(lambda: place_of(spread) >= (2, "") and workers())
     cluster.remove_node(second, allow_graceful=False)
-    wait_for(lambda: place_of(spread) >= (2, ""))
+    wait_for(lambda: place_of(spread) >= (3, ""))
     cluster.add_node(num_cpus=2)
     output = ended(run)
     right = next(line for line in output.splitlines() if line.startswith("PV-MCTS"))
     assert right.split()[-1] == "11", output
-    assert digest_of(spread) == digest_of(plain), alone + output
+    assert digest_of(spread) == digest_of(plain), ended(alone) + output
 
 
 @pytest.mark.long
 @pytest.mark.timeout(600)
-def test_a_worker_killed_in_each_cycle_changes_no_byte(cluster: Any, tmp_path: Path, tiny: str) -> None:
-    run = loop(tmp_path, *TINY, f"cluster.address={cluster.address}", "cluster.cores=1")
-    for cycle in range(3):
-        wait_for(partial(is_at, tmp_path, (cycle, "selfplay")))
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(wait_for(worker_processes)[0], signal.SIGKILL)
-        wait_for(partial(is_at, tmp_path, (cycle + 1, "")))
-    ended(run)
-    assert digest_of(tmp_path) == tiny
-
-
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_a_killed_head_leaves_no_worker_behind_and_goes_on_by_the_same_command(
-    cluster: Any, tmp_path: Path, tiny: str
+def test_nothing_is_left_of_a_local_ray_whose_head_is_killed(
+    tmp_path: Path, machines: tuple[Any, Any]
 ) -> None:
-    words = (*TINY, f"cluster.address={cluster.address}", "cluster.cores=2")
-    run = loop(tmp_path, *words)
-    wait_for(lambda: place_of(tmp_path) >= (1, ""))
-    wait_for(worker_processes)
+    """Also not the processes of Ray that only its first process knew."""
+    run = loop(tmp_path, *TINY, "cluster.address=local")
+    mark = f"{MARK}={run.pid}-".encode()
+    wait_for(lambda: any(b"ray::WorkerProcess" in command for command in commands_with(mark)))
+    assert len(commands_with(mark)) > 4  # raylet, GCS, agents, workers
     run.kill()
     run.communicate()
-    wait_for(lambda: not worker_processes())
-    again = loop(tmp_path, *words)
-    wait_for(worker_processes)
-    again.send_signal(signal.SIGINT)
-    ended(again, 130)
-    wait_for(lambda: not worker_processes())
-    ended(loop(tmp_path, *words))
-    assert digest_of(tmp_path) == tiny
-
-
-@pytest.mark.long
-@pytest.mark.timeout(600)
-def test_a_node_that_computes_differently_is_refused(cluster: Any, tmp_path: Path, tiny: str) -> None:
-    """oneDNN without AVX adds in another order, as an older processor does."""
-    odd = cluster.add_node(num_cpus=1, env_vars={"ONEDNN_MAX_CPU_ISA": "SSE41"})
-    try:
-        output = ended(loop(tmp_path, *TINY, f"cluster.address={cluster.address}", "cluster.cores=1"))
-    finally:
-        cluster.remove_node(odd)
-    assert "was refused: it computes the network differently" in output, output
-    assert digest_of(tmp_path) == tiny
+    wait_for(lambda: not commands_with(mark))
 
 
 @pytest.mark.long
