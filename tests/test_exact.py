@@ -14,6 +14,7 @@ from searching import FakeInference, after, planes_network, random_states, searc
 
 from azero.classic.deepening import Searcher
 from azero.classic.solve import solve
+from azero.config.checks import check
 from azero.config.schema import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
@@ -183,8 +184,8 @@ def test_value_targets_are_true_from_the_end_backwards() -> None:
 
 def test_settings_that_cannot_work_are_refused() -> None:
     game = make_game("tictactoe")
-    with pytest.raises(UserError, match=r"set search.solver=true"):
-        make_player("pv_mcts", game, inference=FakeInference(game), search=SearchConfig(exact_plies=4))
+    with pytest.raises(UserError, match=r"search.exact_plies=4 needs proofs; set search.solver=true"):
+        check(Config(search=SearchConfig(exact_plies=4)))
     with pytest.raises(UserError, match="needs the rule plies_left, which go does not have"):
         make_exact(make_game("go", size=3), EXACT)
     assert make_exact(game, SearchConfig()) is None

@@ -66,6 +66,8 @@ def conflicts(config: Config) -> Iterator[str]:
         yield "train.merge_equal undoes selfplay.surprise_share; turn one of them off."
     if config.cluster.overlap and not config.cluster.address:
         yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
+    if config.search.exact_plies and not config.search.solver:
+        yield f"search.exact_plies={config.search.exact_plies} needs proofs; set search.solver=true."
     yield from training_conflicts(train)
     yield from selfplay_conflicts(selfplay, config.search.num_simulations)
     yield from match_conflicts(config.evaluate)

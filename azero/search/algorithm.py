@@ -87,8 +87,6 @@ def check(search: SearchConfig) -> None:
         raise UserError(
             f"search.kind={kind.name} begins each search with an empty tree; set search.tree_reuse=false."
         )
-    if search.exact_plies and not search.solver:
-        raise UserError("search.exact_plies needs proofs; set search.solver=true.")
     kind.check(search)
 
 
