@@ -72,7 +72,7 @@ def test_the_code_of_every_kind_of_network_answers_like_torch(game: Game, config
             "block": st.sampled_from(["residual", "pyramid"]),
             "pooling_every": st.integers(0, 2),
             "squeeze_ratio": st.sampled_from([0, 1, 3, 100]),
-            "head": st.sampled_from(["convolutional", "pooled"]),
+            "head": st.sampled_from(["convolutional", "pooled", "spatial"]),
             "policy_output": st.sampled_from(["logits", "linear"]),
             "value_output": st.sampled_from(["scalar", "wdl"]),
             "value_hidden": st.integers(1, 20),
@@ -83,6 +83,8 @@ def test_any_shape_answers_like_torch(
     shape: tuple[int, int, int], channels: int, blocks: int, actions: int, choices: dict[str, object]
 ) -> None:
     """Boards down to one cell, channels that fill no group, all choices of layers."""
+    if choices["head"] == "spatial":  # a move for each cell, and 0 to 29 others
+        actions += shape[1] * shape[2] - 1
     config = NetworkConfig(blocks=blocks, channels=channels, **choices)  # type: ignore[arg-type]
     code = check_answers(*network_and_planes(config, shape, actions))
     assert sum(rows * columns for rows, columns in code.layers) == len(code.weights)

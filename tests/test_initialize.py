@@ -78,6 +78,17 @@ def test_init_from_begins_with_another_run_s_champion(tmp_path: Path) -> None:
     assert Run.read(config, NAME).state == source.state
 
 
+def test_init_from_takes_a_spatial_network_to_a_larger_board(tmp_path: Path) -> None:
+    network = NetworkConfig(blocks=1, channels=8, head="spatial")
+    config = toy_config(tmp_path, network=network, game=GameConfig(name="hex", options={"size": 3}))
+    begun(config)
+    larger = replace(config, init_from=NAME, game=GameConfig(name="hex", options={"size": 5}))
+    theirs, ours = network_of(Run.read(config, NAME)), network_of(begun(larger, "second"))
+    assert (theirs.network.num_actions, ours.network.num_actions) == (9, 25)
+    weights, copied = theirs.network.state_dict(), ours.network.state_dict()
+    assert weights.keys() == copied.keys() and all(torch.equal(weights[key], copied[key]) for key in weights)
+
+
 def test_a_run_begun_from_another_goes_on_by_itself(tmp_path: Path) -> None:
     config = toy_config(tmp_path, cycles=1)
     advance(config, until="selfplay")

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,9 +16,11 @@ from answering import every_kind
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SqueezeExcitation
+from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SpatialHead, SqueezeExcitation
 from azero.network.folded import FoldedNetwork
-from azero.network.model import Network, build_network, check_fits, pack_network, unpack_network
+from azero.network.model import Network, build_network, check_fits, pack_network, resized, unpack_network
+
+SPATIAL = NetworkConfig(blocks=2, channels=8, head="spatial")
 
 
 @pytest.fixture(scope="module")
@@ -247,3 +250,64 @@ def test_a_network_of_another_game_does_not_fit(game: Game) -> None:
         check_fits(loaded, other)
     with pytest.raises(UserError):
         check_fits(loaded, dataclasses.replace(game, num_actions=10))
+
+
+def test_a_spatial_head_gives_each_cell_its_own_output() -> None:
+    """With weights by hand: a cell's logit is its plane's number, the pass the mean plus the largest.
+
+    plane   1 0 4        logits of the cells   1 0 4  0 0 0  0 0 0
+            0 0 0        pass                  5/9 + 4
+            0 0 0
+    """
+    head = SpatialHead(channels=1, planes=1, per_cell=True, hidden=1, others=1).eval()
+    for name, weights in head.named_parameters():
+        weights.data.fill_(0.0 if name.endswith("bias") else 1.0)
+    head.norm.eps = 0.0
+    plane = torch.tensor([1.0, 0, 4, 0, 0, 0, 0, 0, 0])
+    found = head(plane.reshape(1, 1, 3, 3))
+    assert found[0].tolist() == pytest.approx([*plane.tolist(), 5 / 9 + 4])
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("go", {"size": 5}),
+        ("hex", {"size": 5}),
+        ("gomoku", {"rows": 7, "columns": 7}),
+        ("othello", {"size": 6}),
+    ],
+)
+def test_a_spatial_head_turns_with_the_board(name: str, options: dict[str, int]) -> None:
+    """Cells in another order give logits in that order; pass and value stay."""
+    game = make_game(name, **options)
+    network = build_network(replace(SPATIAL, blocks=0), game, 1)
+    x = torch.rand(1, SPATIAL.channels, *game.planes_shape[1:])
+    cells, order = game.planes_shape[1] * game.planes_shape[2], torch.from_numpy(game.cell_symmetries[-1])
+    turned = x.flatten(2)[:, :, order].reshape(x.shape)
+    logits, others = (network.policy_head(each)[0] for each in (x, turned))
+    assert torch.allclose(logits[:cells][order], others[:cells], atol=1e-5)
+    assert torch.allclose(logits[cells:], others[cells:], atol=1e-5)
+    assert torch.allclose(network.value_head(x), network.value_head(turned), atol=1e-5)
+
+
+def test_a_spatial_network_moves_to_a_larger_board_with_equal_weights() -> None:
+    small, large = make_game("go", size=5), make_game("go", size=7)
+    loaded = unpack_network(pack(build_network(SPATIAL, small, 1), small), "file")
+    network = resized(loaded, large)
+    policy, value = network(torch.rand(2, *large.planes_shape))
+    assert policy.shape == (2, 50) and value.shape == (2,)
+    theirs, ours = loaded.network.state_dict(), network.state_dict()
+    assert theirs.keys() == ours.keys() and all(torch.equal(theirs[key], ours[key]) for key in theirs)
+
+
+def test_a_spatial_network_of_another_game_is_refused() -> None:
+    loaded = unpack_network(
+        pack(build_network(SPATIAL, make_game("go", size=5), 1), make_game("go", size=5)), "file"
+    )
+    with pytest.raises(UserError, match="The network plays go"):
+        resized(loaded, make_game("hex", size=7))
+
+
+def test_a_game_without_a_move_for_each_cell_has_no_spatial_head() -> None:
+    with pytest.raises(UserError, match=r"connect_four is none\. Set"):
+        build_network(SPATIAL, make_game("connect_four"), 1)

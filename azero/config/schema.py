@@ -115,8 +115,10 @@ class NetworkConfig:
     head: str = setting(
         "convolutional",
         "Heads. convolutional: 1x1 convolution and dense layer (AlphaZero); "
-        "pooled: global average pooling and dense layer.",
-        choices=("convolutional", "pooled"),
+        "pooled: global average pooling and dense layer; "
+        "spatial: an output for each cell and dense layers on means and maxima, so that the weights fit a "
+        "board of any size (after KataGo). It needs a game with a move for each cell.",
+        choices=("convolutional", "pooled", "spatial"),
     )
     policy_output: str = setting(
         "logits",
@@ -140,7 +142,7 @@ class NetworkConfig:
     )
     value_hidden: int = setting(
         64,
-        "Value head's hidden units, for head=convolutional.",
+        "Hidden units of the value head and, for head=spatial, of moves without a cell. Not for head=pooled.",
         between=(1, 65536),
         published="AlphaZero 256",
     )
@@ -531,7 +533,10 @@ class Config:
     workers: int = setting(
         0, "Threads that play; 0: automatic. One for each core, two on a GPU.", between=(0, 1024)
     )
-    init_from: str | None = setting(None, "Run whose champion is the first network.")
+    init_from: str | None = setting(
+        None,
+        "Run whose champion is the first network. With network.head=spatial its board may have another size.",
+    )
     keep: int = setting(
         3, "Old networks to keep. Counts lost candidates and replaced champions each.", between=(0, 1_000_000)
     )

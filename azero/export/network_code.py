@@ -9,6 +9,7 @@ Letters: A actions, C H W planes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,9 +94,7 @@ class Writer:
             self.block(block, x, inner, spare)
         policy, value = (self.head(x, head) for head in heads)
         self.call("log_of" if folded.linear_policy else "copy", policy, self.logits, self.num_actions)
-        self.call(
-            "tanh_of" if len(folded.value_head.output.bias) == 1 else "win_minus_loss", value, self.value
-        )
+        self.call("tanh_of" if folded.value_head.others == 1 else "win_minus_loss", value, self.value)
         self.b.ret_void()
         lines = str(self.module).splitlines()
         return NetworkCode(
@@ -115,10 +114,12 @@ class Writer:
             source, floor = spare, NO_FLOOR
             scale, shift = self.vector(array(block.affine.scale)), self.vector(array(block.affine.shift))
             self.combine(x, scale, shift, None, NO_FLOOR, spare)
-        pools = isinstance(block.pooling, GlobalPooling)
-        self.convolution(source, block.conv1, inner, NO_FLOOR if pools else RELU)
-        if pools:
-            self.combine(inner, self.ones, self.pooled_bias(inner, block.pooling), None, RELU, inner)
+        is_pooled = isinstance(block.pooling, GlobalPooling)
+        self.convolution(source, block.conv1, inner, NO_FLOOR if is_pooled else RELU)
+        if is_pooled:
+            pools = [self.b.at(vector, block.pooling.kept) for vector in self.pool(inner, RELU)]
+            bias = self.over_pools(pools, block.pooling.dense, NO_FLOOR)
+            self.combine(inner, self.ones, bias, None, RELU, inner)
         if isinstance(block.squeeze, SqueezeExcitation):
             self.convolution(inner, block.conv2, spare, NO_FLOOR)
             means, _ = self.pool(spare, NO_FLOOR)
@@ -129,19 +130,22 @@ class Writer:
         else:
             self.convolution(inner, block.conv2, x, floor, skip=x)
 
-    def pooled_bias(self, x: Board, pooling: Any) -> Value:
-        """Return the dense layer's output over the last channels' means and maxima."""
-        weight = array(pooling.dense.weight)
+    def over_pools(self, pools: Sequence[Value], layer: Any, floor: float) -> Value:
+        """Return a dense layer's output over channels' means and maxima."""
+        weight = array(layer.weight)
         half = weight.shape[1] // 2
-        means, maxima = (self.b.at(vector, pooling.kept) for vector in self.pool(x, RELU))
-        first = self.dense(means, weight[:, :half], pooling.dense.bias)
-        return self.dense(maxima, weight[:, half:], first)
+        first = self.dense(pools[0], weight[:, :half], layer.bias)
+        return self.dense(pools[1], weight[:, half:], first, floor)
 
     def head(self, x: Board, head: FoldedHead) -> Value:
         """Return a head's outputs; see `FoldedHead.forward`."""
         layers = [layer for layer in (head.hidden, head.output) if layer is not None]
         if head.conv is None:
             found, _ = self.pool(x, NO_FLOOR)
+        elif head.spatial:
+            y = self.board(padded(head.conv.out_channels))
+            self.convolution(x, head.conv, y, RELU)
+            return self.spatial_head(y, head)
         else:
             y = self.board(padded(head.conv.out_channels))
             self.convolution(x, head.conv, y, RELU)
@@ -155,6 +159,20 @@ class Writer:
             )
         for layer in layers:
             found = self.dense(found, array(layer.weight), layer.bias)
+        return found
+
+    def spatial_head(self, x: Board, head: FoldedHead) -> Value:
+        """Return a spatial head's outputs from its convolution's; see `FoldedHead.forward`."""
+        cells = self.height * self.width if head.cells is not None else 0
+        found = self.filled(padded(cells + head.others), 0.0)
+        if head.cells is not None:
+            y = self.board(padded(1))
+            self.convolution(x, head.cells, y, NO_FLOOR)
+            self.call("gather", self.inside(y), self.table, cells, y.channels, found)
+        if head.hidden is not None and head.output is not None:
+            hidden = self.over_pools(self.pool(x, RELU), head.hidden, RELU)
+            others = self.dense(hidden, array(head.output.weight), head.output.bias)
+            self.call("copy", others, self.b.at(found, cells), head.others)
         return found
 
     def convolution(self, x: Board, layer: Any, y: Board, floor: float, skip: Board | None = None) -> None:
@@ -249,7 +267,8 @@ def padded(channels: int) -> int:
 
 def widths(head: FoldedHead) -> list[int]:
     """Return the lengths of the vectors that a head puts out."""
-    return [len(layer.bias) for layer in (head.conv, head.hidden, head.output) if layer is not None]  # type: ignore[arg-type]
+    layers = (head.conv, head.cells, head.hidden, head.output)
+    return [len(layer.bias) for layer in layers if layer is not None]  # type: ignore[arg-type]
 
 
 def array(tensor: Any) -> np.ndarray:

@@ -234,6 +234,13 @@ def spread(b: Builder, planes: Value, table: Value, cells: Value, channels: Valu
             b.write(found, y, b.add(b.mul(pixel, channels), channel))
 
 
+def gather(b: Builder, x: Value, table: Value, cells: Value, channels: Value, y: Value) -> None:
+    """Write the first channel of each cell."""
+    with b.loop(cells) as cell:
+        pixel = b.read(table, cell, INTEGER)
+        b.write(b.read(x, b.mul(pixel, channels)), y, cell)
+
+
 def copy(b: Builder, x: Value, y: Value, count: Value) -> None:
     """Write so many floats to another place."""
     with b.loop(count) as index:
@@ -287,6 +294,7 @@ KERNELS = {
     "fill": (signature("pif"), fill),
     "list_cells": (signature("piiii"), list_cells),
     "spread": (signature("ppiip"), spread),
+    "gather": (signature("ppiip"), gather),
     "copy": (signature("ppi"), copy),
     "log_of": (signature("ppi"), log_of),
     "sigmoid_of": (signature("ppi"), sigmoid_of),

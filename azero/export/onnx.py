@@ -80,7 +80,7 @@ class Graph:
         if folded.linear_policy:
             policy = self.add("Log", self.add("Max", policy, self.constant(np.float32(SMALLEST_OUTPUT))))
         self.add("Identity", policy, name="policy")
-        if len(folded.value_head.output.bias) == 1:
+        if folded.value_head.others == 1:
             self.add("Squeeze", self.add("Tanh", value), self.constant(np.array([1])), name="value")
             return
         chances = self.add("Softmax", value, axis=1)
@@ -109,11 +109,8 @@ class Graph:
         sizes = self.constant(np.array([part.kept, pooled]))
         kept, rest = f"kept_{len(self.nodes)}", f"pooled_{len(self.nodes)}"
         self.nodes.append(self.helper.make_node("Split", [x, sizes], [kept, rest], axis=1))
-        rest = self.add("Relu", rest)
-        pools = [self.add(reduce, rest, axes=[2, 3], keepdims=0) for reduce in ("ReduceMean", "ReduceMax")]
-        return self.add(
-            "Add", kept, self.over_cells(self.dense(self.add("Concat", *pools, axis=1), part.dense))
-        )
+        bias = self.dense(self.pools(self.add("Relu", rest)), part.dense)
+        return self.add("Add", kept, self.over_cells(bias))
 
     def squeeze(self, x: str, part: SqueezeExcitation) -> str:
         """See `SqueezeExcitation.forward`."""
@@ -123,13 +120,23 @@ class Graph:
 
     def head(self, x: str, head: FoldedHead) -> str:
         """See `FoldedHead.forward`."""
-        if head.conv is None:
-            x = self.add("ReduceMean", x, axes=[2, 3], keepdims=0)
-        else:
-            x = self.add("Flatten", self.add("Relu", self.convolution(x, head.conv)), axis=1)
-        return self.dense(
-            x if head.hidden is None else self.add("Relu", self.dense(x, head.hidden)), head.output
-        )
+        x = x if head.conv is None else self.add("Relu", self.convolution(x, head.conv))
+        outputs = [] if head.cells is None else [self.add("Flatten", self.convolution(x, head.cells), axis=1)]
+        if head.output is not None:
+            if head.spatial:
+                x = self.pools(x)
+            elif head.conv is None:
+                x = self.add("ReduceMean", x, axes=[2, 3], keepdims=0)
+            else:
+                x = self.add("Flatten", x, axis=1)
+            x = x if head.hidden is None else self.add("Relu", self.dense(x, head.hidden))
+            outputs.append(self.dense(x, head.output))
+        return self.add("Concat", *outputs, axis=1)
+
+    def pools(self, x: str) -> str:
+        """Return each channel's mean and then each one's maximum over the cells, [B, 2 * channels]."""
+        both = [self.add(reduce, x, axes=[2, 3], keepdims=0) for reduce in ("ReduceMean", "ReduceMax")]
+        return self.add("Concat", *both, axis=1)
 
     def convolution(self, x: str, layer: Any) -> str:
         """Add a convolution with its bias; it keeps the board's size."""

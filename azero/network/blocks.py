@@ -142,12 +142,55 @@ class PooledHead(nn.Module):
         return self.output(x.mean((2, 3)))
 
 
+class SpatialHead(nn.Module):
+    """A head whose weights fit a board of any size (after KataGo, Wu 2019).
+
+    Behind a 1x1 convolution - BN - ReLU, another 1x1 convolution gives each cell's output, and two dense
+    layers on the means and maxima over the board give the others. A policy head has a move for each cell
+    first, then such as a pass; a value head has no cells.
+    """
+
+    def __init__(self, channels: int, planes: int, per_cell: bool, hidden: int, others: int) -> None:
+        super().__init__()
+        self.conv = convolution(channels, planes, size=1)
+        self.norm = batch_norm(planes)
+        self.cells = nn.Conv2d(planes, 1, 1) if per_cell else None
+        self.others = others
+        if others:
+            self.hidden, self.output = nn.Linear(2 * planes, hidden), nn.Linear(hidden, others)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Map [B, channels, H, W] to [B, H * W + others], or to [B, others]."""
+        x = functional.relu(self.norm(self.conv(x)))
+        outputs = [] if self.cells is None else [self.cells(x).flatten(1)]
+        if self.others:
+            pooled = torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1)
+            outputs.append(self.output(functional.relu(self.hidden(pooled))))
+        return torch.cat(outputs, dim=1)
+
+
+Head = ConvolutionalHead | PooledHead | SpatialHead
+
+
+def last_layers(head: Head) -> list[nn.Module]:
+    """Return the layers that give a head's outputs."""
+    if not isinstance(head, SpatialHead):
+        return [head.output]
+    return [*([head.cells] if head.cells else []), *([head.output] if head.others else [])]
+
+
 def make_head(
     config: NetworkConfig, planes_shape: tuple[int, int, int], outputs: int, hidden: int = 0
-) -> ConvolutionalHead | PooledHead:
-    """Return a head of the kind `config.head`. Only the convolutional kind has `hidden` units."""
+) -> Head:
+    """Return a head of the kind `config.head` with `outputs` for moves or, with `hidden` units, others.
+
+    A spatial head of moves has one for each cell and then the others.
+    """
     if config.head == "pooled":
         return PooledHead(config.channels, outputs)
     _, height, width = planes_shape
     planes = min(config.channels, HEAD_PLANES)
+    if config.head == "spatial":
+        others = outputs if hidden else outputs - height * width
+        return SpatialHead(config.channels, planes, not hidden, config.value_hidden, others)
     return ConvolutionalHead(config.channels, planes, height * width, hidden, outputs)

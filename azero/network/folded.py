@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.network.blocks import ConvolutionalHead, PooledHead, PyramidBlock, ResidualBlock
+from azero.network.blocks import Head, PooledHead, PyramidBlock, ResidualBlock, SpatialHead
 from azero.network.model import Network, value_of
 
 SMALLEST_OUTPUT = 1e-6  # a smaller or negative output of a linear policy head counts as this
@@ -83,19 +83,38 @@ class FoldedPyramid(nn.Module):
 
 
 class FoldedHead(nn.Module):
-    """A head without batch norm. Only the convolutional kind has `conv`, and it may have `hidden`."""
+    """A head without batch norm. Only the pooled kind lacks `conv`, and only the spatial kind is `spatial`.
 
-    def __init__(self, head: ConvolutionalHead | PooledHead) -> None:
+    A spatial head has `cells`, the output for each cell, or `output` and `hidden`, the others, or all.
+    """
+
+    def __init__(self, head: Head) -> None:
         super().__init__()
-        self.conv = fold(head.conv, head.norm) if isinstance(head, ConvolutionalHead) else None
-        self.hidden = (
-            Dense(head.hidden) if isinstance(head, ConvolutionalHead) and head.hidden is not None else None
-        )
-        self.output = Dense(head.output)
+        self.spatial = isinstance(head, SpatialHead)
+        self.conv = None if isinstance(head, PooledHead) else fold(head.conv, head.norm)
+        self.cells = copy.deepcopy(head.cells) if isinstance(head, SpatialHead) else None
+        without = isinstance(head, SpatialHead) and not head.others
+        self.output = None if without else Dense(head.output)
+        hidden = None if without or isinstance(head, PooledHead) else head.hidden
+        self.hidden = None if hidden is None else Dense(hidden)
+
+    @property
+    def others(self) -> int:
+        """How many outputs its last dense layer has."""
+        return 0 if self.output is None else len(self.output.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to [B, outputs]."""
-        x = x.mean((2, 3)) if self.conv is None else self.conv(x).relu_().flatten(1)
+        x = x if self.conv is None else self.conv(x).relu_()
+        if not self.spatial:
+            return self.dense(x.mean((2, 3)) if self.conv is None else x.flatten(1))
+        cells = [] if self.cells is None else [self.cells(x).flatten(1)]
+        others = [self.dense(torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1))] if self.others else []
+        return torch.cat(cells + others, dim=1)
+
+    def dense(self, x: Tensor) -> Tensor:
+        """Map [B, inputs] to [B, others]."""
+        assert self.output is not None
         return self.output(x if self.hidden is None else self.hidden(x).relu_())
 
 

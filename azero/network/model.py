@@ -17,15 +17,16 @@ from torch.nn import functional
 
 from azero.config.schema import NetworkConfig, UserError, settings_today
 from azero.games.game import Game
+from azero.games.kit.board import NO_CELL
 from azero.network.blocks import (
-    ConvolutionalHead,
     GlobalPooling,
-    PooledHead,
+    Head,
     PyramidBlock,
     ResidualBlock,
     SqueezeExcitation,
     batch_norm,
     convolution,
+    last_layers,
     make_head,
 )
 from azero.network.heads import heads_of
@@ -117,12 +118,34 @@ def value_of(value_output: Tensor) -> Tensor:
 
 
 def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
-    """Return a network in evaluation mode. Its first weights depend on `seed` alone."""
+    """Return a network in evaluation mode. Its first weights depend on `seed` alone.
+
+    Raises:
+        UserError: a spatial head does not fit the game.
+    """
+    if config.head == "spatial":
+        check_has_cells(game)
     # torch draws weights while it makes layers; the caller's random stream must stay as it is.
     with torch.random.fork_rng(devices=[]):
         network = Network(config, game.planes_shape, game.num_actions)
     initialize(network, torch.Generator().manual_seed(seed))
     return network.eval()
+
+
+def check_has_cells(game: Game) -> None:
+    """Refuse a game whose first H * W moves are not its cells in order, as a spatial head has them.
+
+    Raises:
+        UserError: it is such a game.
+    """
+    cells, start = game.planes_shape[1] * game.planes_shape[2], game.initial_state()
+    moves = [*range(cells), *[NO_CELL] * (game.num_actions - cells)]
+    placed = [game.board.cell_of(start, action) for action in range(game.num_actions)] if game.board else []
+    if placed != moves:
+        raise UserError(
+            f"network.head=spatial needs a game whose moves are the cells of its board; {game.name} is none. "
+            "Set network.head=convolutional."
+        )
 
 
 @torch.no_grad()
@@ -135,8 +158,8 @@ def initialize(network: Network, generator: torch.Generator) -> None:
     """
     gains: dict[nn.Module, float] = {}
     for module in network.modules():
-        if isinstance(module, ConvolutionalHead | PooledHead):
-            gains[module.output] = 1.0
+        if isinstance(module, Head):
+            gains |= dict.fromkeys(last_layers(module), 1.0)
         elif isinstance(module, GlobalPooling):
             gains[module.dense] = 0.1
         elif isinstance(module, SqueezeExcitation):
@@ -308,6 +331,25 @@ def fill_weights(network: Network, weights: dict[str, Tensor]) -> None:
         if tensor.shape != weights[key].shape or tensor.dtype != weights[key].dtype:
             raise ValueError(f"{key} is {list(weights[key].shape)}, not {list(tensor.shape)}")
         tensor.copy_(weights[key])
+
+
+def resized(loaded: LoadedNetwork, game: Game) -> Network:
+    """Return a network with a spatial head for another size of its game's board, with the same weights.
+
+    Raises:
+        UserError: the network is of another game, or its weights fit one size of board only.
+    """
+    config, shape = loaded.network.config, loaded.network.planes_shape
+    others = loaded.network.num_actions - shape[1] * shape[2]
+    ours = game.num_actions - game.planes_shape[1] * game.planes_shape[2]
+    if config.head != "spatial" or (loaded.game_name, shape[0], others) != (
+        game.name, game.planes_shape[0], ours,
+    ):  # fmt: skip
+        check_fits(loaded, game)
+        return loaded.network
+    network = build_network(config, game, seed=0)
+    fill_weights(network, loaded.network.state_dict())
+    return network
 
 
 def check_fits(loaded: LoadedNetwork, game: Game) -> None:

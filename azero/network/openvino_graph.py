@@ -70,7 +70,7 @@ class Graph:
         logits = self.head(x, folded.policy_head)
         if folded.linear_policy:
             logits = op.log(op.maximum(logits, op.constant(np.float32(SMALLEST_OUTPUT))))
-        value = self.value(self.head(x, folded.value_head), len(folded.value_head.output.bias))
+        value = self.value(self.head(x, folded.value_head), folded.value_head.others)
         return self.library.Model([op.result(logits), op.result(value)], [self.planes], "azero")
 
     def value(self, x: Node, outputs: int) -> Node:
@@ -102,11 +102,8 @@ class Graph:
             return x
         op, sizes = self.op, np.array([part.kept, part.dense.weight.shape[1] // 2])
         kept, pooled = op.variadic_split(x, op.constant(np.int64(1)), op.constant(sizes)).outputs()
-        pooled = op.relu(pooled)
-        pools = [
-            reduce(pooled, op.constant(CELLS), keep_dims=False) for reduce in (op.reduce_mean, op.reduce_max)
-        ]
-        return op.add(kept, op.unsqueeze(self.dense(op.concat(pools, 1), part.dense), op.constant(CELLS)))
+        bias = self.dense(self.pools(op.relu(pooled)), part.dense)
+        return op.add(kept, op.unsqueeze(bias, op.constant(CELLS)))
 
     def squeeze(self, x: Node, part: nn.Module) -> Node:
         """See `SqueezeExcitation.forward`; returns x if the block has none."""
@@ -119,13 +116,30 @@ class Graph:
     def head(self, x: Node, head: FoldedHead) -> Node:
         """See `FoldedHead.forward`."""
         op = self.op
-        if head.conv is None:
-            x = op.reduce_mean(x, op.constant(CELLS), keep_dims=False)
-        else:
-            x = op.reshape(
-                op.relu(self.convolution(x, head.conv)), op.constant(np.array([0, -1])), special_zero=True
-            )
-        return self.dense(x if head.hidden is None else op.relu(self.dense(x, head.hidden)), head.output)
+        x = x if head.conv is None else op.relu(self.convolution(x, head.conv))
+        outputs = [] if head.cells is None else [self.flat(self.convolution(x, head.cells))]
+        if head.output is not None:
+            if head.spatial:
+                x = self.pools(x)
+            else:
+                x = (
+                    op.reduce_mean(x, op.constant(CELLS), keep_dims=False)
+                    if head.conv is None
+                    else self.flat(x)
+                )
+            x = x if head.hidden is None else op.relu(self.dense(x, head.hidden))
+            outputs.append(self.dense(x, head.output))
+        return op.concat(outputs, 1) if len(outputs) > 1 else outputs[0]
+
+    def flat(self, x: Node) -> Node:
+        """Flatten [B, channels, H, W] to [B, channels * H * W]."""
+        return self.op.reshape(x, self.op.constant(np.array([0, -1])), special_zero=True)
+
+    def pools(self, x: Node) -> Node:
+        """Return each channel's mean and then each one's maximum over the cells, [B, 2 * channels]."""
+        op = self.op
+        both = [reduce(x, op.constant(CELLS), keep_dims=False) for reduce in (op.reduce_mean, op.reduce_max)]
+        return op.concat(both, 1)
 
     def convolution(self, x: Node, layer: nn.Conv2d) -> Node:
         """Add a convolution with its bias; it keeps the board's size."""

@@ -8,7 +8,7 @@ from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.inference import resolve_device
-from azero.network.model import Network, build_network, pack_network, unpack_network
+from azero.network.model import Network, build_network, pack_network, resized, unpack_network
 from azero.process.seeds import INITIALIZE, torch_seed
 from azero.report.reporter import Reporter
 from azero.run.run import Run, StopSignal
@@ -19,17 +19,17 @@ def source_network(config: Config, game: Game) -> Network | None:
     """Return the network that the run begins with, by `init_from`; None where that is not set.
 
     Raises:
-        UserError: the run named by `init_from` does not exist, or its champion plays another game or has
-            another shape.
+        UserError: the run named by `init_from` does not exist, or its champion plays another game, has
+            another shape, or does not fit the board.
     """
     if config.init_from is None:
         return None
     source = Run.read(config, config.init_from)
-    loaded = unpack_network(source.read_champion(), f"champion of {config.init_from}", game)
+    loaded = unpack_network(source.read_champion(), f"champion of {config.init_from}")
     if loaded.network.config != config.network:
         had = f"init_from={config.init_from} has the network {loaded.network.config}"
         raise UserError(f"{had}; ask for the same with network.*.")
-    return loaded.network
+    return resized(loaded, game)
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
