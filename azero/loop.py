@@ -21,6 +21,7 @@ from azero.report.forecast import seconds_left
 from azero.report.reporter import Reporter
 from azero.run.run import Run, Stopped, StopSignal
 from azero.run.state import StageName
+from azero.stages import warm_up
 from azero.stages.ahead import Ahead
 from azero.stages.clock import Clock, start_clock
 from azero.stages.preflight import check_run
@@ -115,6 +116,8 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
 
     asked: the command line, for the recipe and the commands that the report ends with.
     """
+    if not config.cluster.address:
+        warm_up.start_if_new(config.search.kind)
     check_run(config, name)
     asked = asked or Asked()
     with (

@@ -220,7 +220,10 @@ def test_no_risky_calls(name: str) -> None:
             )
 
 
-COMPILING = {"kernel", "part", "entry", "njit", "rule", "cfunc", "heuristic", "dispatched", "overload"}
+COMPILING = {
+    *("kernel", "inner", "part", "entry"),
+    *("njit", "rule", "cfunc", "heuristic", "dispatched", "overload"),
+}
 
 
 def untyped(tree: ast.AST, in_compiled: bool = False) -> Iterator[str]:

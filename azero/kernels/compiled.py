@@ -1,22 +1,47 @@
-"""How search code is compiled: two decorators, and borrowed arguments."""
+"""How search code is compiled: three decorators, and borrowed arguments."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, register_jitable
 
 from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
 
-# Called from Python: compiled once, kept on disk, runs without the GIL. Division by zero gives inf as in
-# NumPy. Checks for an exception would cost a fifth of the time (measured: 706 to 571 ns a simulation).
-kernel = njit(cache=True, nogil=True, error_model="numpy")
+# Called from Python: compiled once for its arguments' types, kept on disk, runs without the GIL. Division by
+# zero gives inf as in NumPy. Checks for an exception would cost a fifth of the time (measured: 706 to 571 ns
+# a simulation).
+_kernel: Any = njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)  # type: ignore[call-overload]
+
+# Called from kernels only and compiled once for them. Where Python calls it, it is plain Python, so no code
+# is compiled that unpacks its arguments, which takes longer than a short function.
+inner = register_jitable(error_model="numpy", no_cfunc_wrapper=True)
 
 # Called from kernels only and inlined there: passing rules and tree takes some forty machine words a call
-# (measured: 581 to 353 ns a simulation).
+# (measured: 581 to 353 ns a simulation). Inlining takes Numba a time that grows with the square of what is
+# inlined into one function: what is long and called twice is better an `inner`.
 part = njit(inline="always", error_model="numpy")
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Compile a function for Python and for other kernels.
+
+    For a call such as `f(tree, 0)` Numba would compile it once more, with the 0 as a type.
+    """
+    compiled = _kernel(function)
+    template = compiled.get_call_template
+
+    def template_for_numbers(arguments: Any, keywords: Any) -> Any:
+        return template(
+            tuple(map(types.unliteral, arguments)),
+            {name: types.unliteral(kind) for name, kind in keywords.items()},
+        )
+
+    compiled.get_call_template = template_for_numbers
+    return compiled
 
 
 def _borrowed(_typing_context: Any, argument: Any) -> Any:

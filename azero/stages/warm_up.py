@@ -1,4 +1,4 @@
-"""Compile what a run needs later in a second process, while the run itself compiles self-play.
+"""Compile in a second process what a run needs, while the run itself compiles self-play's longest kernel.
 
 Numba's compiler holds a lock, so only another process can use another core for it. Both processes write into
 the same folder of compiled code, each file under a temporary name first. What one needs before the other has
@@ -11,15 +11,15 @@ import os
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.classic.solve import solve
-from azero.config.schema import SearchConfig
-from azero.games import make_game
-from azero.match.lockstep import play_match
-from azero.players import make_player
+from azero.config.schema import Config, SearchConfig
 from azero.process.machine import cores
+
+if TYPE_CHECKING:
+    from azero.games.game import Game
 
 # The processes that were started, kept because Python warns of a running one that nobody holds.
 STARTED: list[subprocess.Popen[bytes]] = []
@@ -39,25 +39,50 @@ class Blank:
 
 
 def start(kind: str) -> None:
-    """Start to compile for a search of this `search.kind`, and do not wait. With one core, do nothing.
+    """Start to compile for a search of this `search.kind`, once, and do not wait. With one core, do nothing.
 
     The process ends with this one, however this one ends: it reads from a pipe that only this process holds.
     """
-    if cores() > 1:
+    if cores() > 1 and not STARTED:
         command, pipe, nowhere = [sys.executable, "-m", __name__, kind], subprocess.PIPE, subprocess.DEVNULL
         STARTED.append(
             subprocess.Popen(command, stdin=pipe, stdout=nowhere, stderr=nowhere, start_new_session=True)
         )
 
 
+def start_if_new(kind: str) -> None:
+    """Start to compile unless self-play with such a search has run here before."""
+    from azero.kernels.compiling import compiled_before  # here, because it imports Numba
+
+    if not compiled_before(kind):
+        start(kind)
+
+
 def main(kind: str) -> None:
     """Use everything once, in the order of a run and as small as can be: that compiles it."""
+    from azero.classic.solve import solve  # here, because a run begins by importing this module
+    from azero.games import make_game
+    from azero.match.lockstep import play_match
+    from azero.players import make_player
+
     game, search = make_game("tictactoe"), SearchConfig(kind=kind, num_simulations=2, tree_reuse=False)
+    begin_game(game, search)
     searching = make_player("pv_mcts", game, inference=Blank(game.num_actions), search=search)
     play_match(game, (searching, searching), np.zeros(2, np.uint64))
     solve(game)
     for player in (make_player("uct", game, num_simulations=2), make_player("alpha_beta", game, depth=1)):
         play_match(game, (player, player), np.zeros(2, np.uint64))
+
+
+def begin_game(game: Game, search: SearchConfig) -> None:
+    """Begin a game of self-play and evaluate its root, by the kernels that a worker needs after `wave`."""
+    from azero.search.tree import ROOT
+    from azero.workers.threads import GameQueue, make_workers
+
+    worker = make_workers(game, [Blank(game.num_actions)], Config(search=search))[0]
+    worker.start_next(np.arange(1), GameQueue(iter(range(1))), np.zeros(1, np.uint64))
+    worker.tree.searches["leaf"][0] = ROOT
+    worker.infer_leaves()
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import rules_at
-from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.compiled import borrowed, inner, kernel, part
 from azero.kernels.random_stream import next_below, next_float
 from azero.kernels.words import copy_words
 from azero.search.algorithm import begin_search, choose_move, search_value, write_target
@@ -101,7 +101,7 @@ def start_games(addresses, tree, worker, places, seeds, openings, settings, scra
         start_game(rules, tree, worker, places[row], seeds[row], openings[row], settings, scratch)
 
 
-@kernel
+@part
 def start_game(rules, tree, worker, b, seed, opening, settings, scratch):
     """Begin a game in place b from a seed, with the actions of `opening` [plies] or perhaps random ones."""
     worker.status[b] = PLAYING
@@ -125,7 +125,7 @@ def start_game(rules, tree, worker, b, seed, opening, settings, scratch):
     prepare_search(tree, worker, b, settings)
 
 
-@kernel
+@inner
 def find_banned_here(rules, worker, b, state, scratch):
     """Write which legal actions of `state`, game b's position, its history forbids into scratch.banned.
 
@@ -147,7 +147,7 @@ def find_banned_here(rules, worker, b, state, scratch):
     )
 
 
-@kernel
+@inner
 def find_legal(rules, worker, b, state, scratch):
     """Write what may be played in `state`, game b's position, into scratch.legal."""
     if find_banned_here(rules, worker, b, state, scratch) > 0:
@@ -165,7 +165,7 @@ def replay_opening(rules, tree, worker, b, opening, scratch):
         play_unsearched(rules, tree, worker, b, action, scratch)
 
 
-@kernel
+@inner
 def play_opening(rules, tree, worker, b, plies, scratch):
     """Play uniformly random legal plies, stopping before one that would end the game or be the last."""
     for _ in range(min(plies, worker.actions.shape[1] - 1)):
@@ -196,7 +196,7 @@ def play_unsearched(rules, tree, worker, b, action, scratch):
     reset(rules, tree, b, scratch.successor)
 
 
-@kernel
+@inner
 def record_ply(tree, worker, b, action, searched):
     """Write the root and the action chosen there into the game's record."""
     ply = worker.ply[b]
@@ -207,13 +207,13 @@ def record_ply(tree, worker, b, action, searched):
     worker.ply[b] = ply + 1
 
 
-@kernel
+@inner
 def budget(settings, fast):
     """Return the number of simulations of a search."""
     return settings.fast_simulations if fast else settings.num_simulations
 
 
-@kernel
+@inner
 def prepare_search(tree, worker, b, settings):
     """Begin the next search, full or fast at random: playout-cap randomization (Wu 2019, section 3.1)."""
     fast = (
@@ -243,7 +243,7 @@ def end_game(worker, b, player, outcome):
     worker.status[b] = FINISHED
 
 
-@kernel
+@inner
 def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     """End a search: record it, choose the move, and make its node the root.
 
@@ -256,7 +256,7 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     record_search(tree, worker, b, algorithm, settings)
     action = choose_move(tree, b, algorithm, temperature_at(settings.temperature, ply), worker.stream[b])
     record_ply(tree, worker, b, action, not tree.searches[b].fast)
-    child = tree.edges[b, ROOT, action].child
+    child = np.int64(tree.edges[b, ROOT, action].child)  # the type of a new child, so that `reroot` has one
     if child == UNVISITED:  # its node was forgotten when the tree was full
         child = add_child(rules, tree, b, ROOT, action)
     if tree.nodes[b, child].terminal:
@@ -276,7 +276,7 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     prepare_search(tree, worker, b, settings)
 
 
-@kernel
+@part
 def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch, exact):
     """Advance game b until it is finished or its search needs the network; its leaf then waits in `leaf`."""
     while worker.status[b] == PLAYING:

@@ -183,6 +183,8 @@ class SelfplayWorker:
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
         """Play games of the queue until it is empty or a stop is requested."""
+        # Compiled first, because it takes longest; a second process compiles the rest (`stages/warm_up.py`).
+        self.wave()
         places = np.arange(len(self.numbers))
         for first in range(0, len(places), BEGUN_TOGETHER):
             self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
@@ -205,8 +207,7 @@ class SelfplayWorker:
 
         Where the cache holds every position, games end and begin here to the end of the queue.
         """
-        games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
-        while play_wave(rules, *games, self.algorithm, self.settings, self.scratch, self.exact):
+        while self.wave():
             finished = np.flatnonzero(self.worker.status == FINISHED)
             for place in finished.tolist():
                 number = int(self.numbers[place])
@@ -219,6 +220,11 @@ class SelfplayWorker:
             if stop.requested or queue.abandoned:
                 return
             self.start_next(finished, queue, seeds)
+
+    def wave(self) -> int:
+        """Advance every game until it is finished or needs the network. Return how many are finished."""
+        games, rules = (self.tree, self.cache, self.worker), self.game.rule_addresses
+        return int(play_wave(rules, *games, self.algorithm, self.settings, self.scratch, self.exact))
 
     def start_next(self, places: np.ndarray, queue: GameQueue, seeds: np.ndarray) -> None:
         """Begin the next games in those places [any], as far as there are any left."""
