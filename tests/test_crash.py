@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = ("initialize", "selfplay", "train", "evaluate")
 
-pytestmark = [pytest.mark.crash, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.crash, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 def load_torture() -> ModuleType:
@@ -52,7 +52,6 @@ def kill_in(folder: Path, stage: str, number: signal.Signals, cycle: int) -> int
     return status
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_a_run_killed_in_every_stage_ends_as_if_nobody_had(
     tmp_path: Path, undisturbed: str, number: signal.Signals
@@ -141,7 +140,6 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_pa
     assert torture.state_of(tmp_path / "run").cycle == 4
 
 
-@pytest.mark.long
 def test_torture(tmp_path: Path) -> None:
     """Twenty rounds, as in the script's own default."""
     assert torture.torture(tmp_path, 20, 1, [])

@@ -137,6 +137,7 @@ def test_a_folder_that_is_removed_under_a_run_stops_it(tmp_path: Path, kind: str
 
 
 @pytest.mark.crash
+@pytest.mark.long
 def test_a_process_that_is_stopped_and_continued_goes_on(tmp_path: Path) -> None:
     """SIGSTOP and SIGCONT, as a laptop that sleeps: five times half a second."""
     expected = torture.finish(tmp_path / "undisturbed", [])[0]
