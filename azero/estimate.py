@@ -1,8 +1,11 @@
 """`azero estimate connect_four`: how long would this run take here, and what would it need?
 
 It times a few hundred moves and a few dozen training steps with the recipe's network, search and settings;
-the rest is arithmetic (`forecast.py`). It touches no run. The game length is that of the run's newest cycle.
-Without one it is an untrained network's; trained networks often play longer games, so the answer is a range.
+the rest is arithmetic (`forecast.py`). It touches no run. With `cluster.address=…` the workers of the cluster
+play for some seconds, self-play and the match, and the estimate is that of the cluster.
+
+The game length is that of the run's newest cycle. Without one it is an untrained network's; trained networks
+often play longer games, so the answer is a range.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from azero.cli.hydra_program import program
+from azero.cluster.stage import crew_of
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
@@ -36,13 +40,16 @@ from azero.report.forecast import (
 )
 from azero.run.folder import paths_of
 from azero.run.run import Run, StopSignal
+from azero.run.state import StageName
 from azero.stages.backend import batch_rows
+from azero.stages.cluster_trial import ClusterSpeed, try_cluster
 from azero.stages.selfplay import settings_in, worker_count
 from azero.stages.trials import MatchSpeed, Speed, Training, Trial
 from azero.workers.matches import match_bytes, match_choice
 from azero.workers.memory import memory_in_use, most_bytes, worker_bytes
 
 SELFPLAY_SECONDS, WORKER_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 10.0, 2.0, 6.0, 6.0
+CLUSTER_SECONDS = 10.0  # workers report at least every two seconds
 LENGTH_SECONDS = 30.0
 LENGTH_GAMES = 32  # played with one simulation a move if no whole game fits into the time
 OTHER_SECONDS = 0.2  # of a cycle, to write files and stats
@@ -67,6 +74,7 @@ class Measured:
         game_bytes: of a game on the disk.
         base: bytes of memory before any worker is made.
         choice: how the network is computed, in words.
+        cluster: what the workers of a cluster do; None without one.
     """
 
     workers: int
@@ -85,6 +93,7 @@ class Measured:
     game_bytes: float
     base: int
     choice: str
+    cluster: ClusterSpeed | None = None
 
     @property
     def mean_plies(self) -> float:
@@ -146,7 +155,7 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
     trial.play(1, rows, LENGTH_SECONDS, 2, shallow(config))  # compiles
     start, base = time.perf_counter() - begin, memory_in_use()
     tried: dict[tuple[int, int], Speed] = {}
-    for pair in combinations(workers, rows, games):
+    for pair in [(workers, rows)] if config.cluster.address else combinations(workers, rows, games):
         if tried and pair[0] * worker_bytes(trial.game, pair[1], config) > most_bytes():
             continue
         now = f"self-play in {format_count(pair[0], 'workers')} of {format_count(pair[1], 'games')}"
@@ -165,7 +174,11 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
     games = match_games(config)
     match = trial.match(MATCH_SECONDS, games) if games else MatchSpeed(0.0, 1.0, 0.0)
     progress.update(9, now="measuring the champion")
-    correctness = trial.correctness()
+    correctness, cluster = trial.correctness(), None
+    if config.cluster.address:
+        progress.update(9, now="the workers of the cluster")
+        crew = crew_of(config, trial.choice.device)
+        cluster = try_cluster(trial, crew, CLUSTER_SECONDS, MATCH_SECONDS, float(np.mean(plies)))
     progress.update(10, now="done")
     return Measured(
         workers=workers,
@@ -180,10 +193,11 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
         smallest=trial.choice.batches[0],
         match_smallest=match_choice(trial.choice, games).batches[0],
         correctness=correctness,
-        start=start,
+        start=cluster.start if cluster else start,
         game_bytes=trial.shard_bytes(records) * float(np.mean(plies) / np.mean(own)),
         base=base,
         choice=f"{trial.choice.backend} {trial.choice.precision} on {trial.choice.device}",
+        cluster=cluster,
     )
 
 
@@ -225,6 +239,13 @@ def stage_seconds(
     return plies_paid(places_end(plies.tolist(), workers * rows), least) / max(speed.plies, 1e-9)
 
 
+def cluster_seconds(measured: Measured, cluster: ClusterSpeed, games: int, scale: float = 1.0) -> float:
+    """Return the seconds of a self-play stage on a cluster. A ply costs as many simulations as here."""
+    each = measured.speed.simulations / max(measured.speed.plies, 1e-9)
+    there = replace(measured.speed, plies=cluster.simulations / each, whole=False)
+    return cluster.prepare + stage_seconds(measured, games, there, cluster.threads, measured.rows, scale)
+
+
 def rated_games(config: Config) -> int:
     """Return the games of a new champion against fixed opponents; each counts as a game of the match."""
     return config.evaluate.anchor_games * (len(config.evaluate.anchors) + 2)
@@ -236,19 +257,29 @@ def match_games(config: Config) -> int:
 
 
 def pace(config: Config, measured: Measured, scale: float = 1.0) -> Pace:
-    """Return the pace of a cycle with games longer by `scale`. A sequential match plays all its games."""
-    games, evaluated = config.selfplay.games, match_games(config)
-    match = scale * measured.match.seconds
+    """Return the pace of a cycle with games longer by `scale`. A sequential match plays all its games.
+
+    With a cluster its workers play, in the cluster's time.
+    """
+    games, evaluated, cluster = config.selfplay.games, match_games(config), measured.cluster
+    match, start = scale * measured.match.seconds, measured.match.start
     if math.isnan(match):
         lengths = np.resize(measured.plies, evaluated) * scale
         match = plies_paid(lengths.tolist(), 2 * measured.match_smallest) / measured.match.plies
-    match *= (games_at_most(config.evaluate) + rated_games(config)) / max(1, evaluated)
+    here = match / max(1, evaluated)  # of a game
+    match = here * games_at_most(config.evaluate)
+    if cluster and not math.isnan(cluster.match):
+        rounds = games_at_most(config.evaluate) / config.evaluate.games
+        match, start = scale * rounds * cluster.match, 0.0
+    selfplay = stage_seconds(measured, games, measured.speed, measured.workers, measured.rows, scale)
+    if cluster:
+        selfplay = cluster_seconds(measured, cluster, games, scale)
     return Pace(
-        selfplay=stage_seconds(measured, games, measured.speed, measured.workers, measured.rows, scale),
+        selfplay=selfplay,
         examples=examples_a_cycle(config, measured) * scale,
         merging=measured.training.merging,
         step=measured.training.step,
-        evaluate=measured.match.start + match,
+        evaluate=start + match + here * rated_games(config),
         window_example=measured.training.window_example,
         correctness=measured.correctness,
         other=OTHER_SECONDS,
@@ -266,7 +297,7 @@ def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -
     for part in columns[0]:
         if columns[1][part]:
             rows.append([TITLES.get(part, part), *(format_seconds(column[part]) for column in columns)])
-    rows.append(["together", *(format_seconds(sum(column.values())) for column in columns)])
+    rows.append(["together", *(format_seconds(together(config, column)) for column in columns)])
     if config.minutes:
         few, many = sorted(cycles_held(config, measured, each) for each in (now, other))
         whole = f"minutes={config.minutes:g} leaves time for {few} to {many} cycles"
@@ -275,6 +306,12 @@ def time_text(config: Config, measured: Measured, scales: tuple[float, float]) -
         short, long, start = map(format_seconds, times)
         whole = f"{config.cycles} cycles: {short} to {long}, start {start}"
     return f"{table_text(rows)}\n\n{whole}"
+
+
+def together(config: Config, parts: Mapping[str, float]) -> float:
+    """Return the seconds of a cycle; with `cluster.overlap` self-play and the rest go on at the same time."""
+    whole, play = sum(parts.values()), parts[StageName.SELFPLAY]
+    return max(play, whole - play) if config.cluster.overlap else whole
 
 
 def cycles_held(config: Config, measured: Measured, pace: Pace) -> int:
@@ -291,6 +328,9 @@ def last_cycle(config: Config, measured: Measured, pace: Pace) -> int:
 
 def whole_seconds(config: Config, measured: Measured, pace: Pace) -> float:
     """Return the seconds of the whole run at that pace, its start included."""
+    if config.cluster.overlap:
+        cycles = (cycle_seconds(pace, config.train, cycle) for cycle in range(1, config.cycles + 1))
+        return measured.start + sum(together(config, parts) for parts in cycles)
     return measured.start + run_seconds(pace, config.train, 1, config.cycles)
 
 
@@ -307,6 +347,36 @@ def workers_text(config: Config, measured: Measured) -> str:
     if took[workers, size] < CLEARLY * took[measured.workers, measured.rows]:
         advice = f"workers={workers} selfplay.concurrent_games={size}"
     return f"{table_text(rows)}\nsuggested: {advice}"
+
+
+def cluster_text(config: Config, measured: Measured, cluster: ClusterSpeed) -> str:
+    """Return what was measured on the cluster, what was assumed, and how many workers are worth having."""
+    now = pace(config, measured)
+    times = cycle_seconds(now, config.train, last_cycle(config, measured, now))
+    spread = not math.isnan(cluster.match)
+    play = now.selfplay + (now.evaluate if spread else 0.0)
+    rest = max(sum(times.values()) - play, 1e-9)
+    gain = cluster.simulations / max(measured.speed.simulations, 1e-9)
+    counts = {"machines": cluster.machines, "workers": cluster.workers, "threads": cluster.threads}
+    who = ", ".join(format_count(number, unit) for unit, number in counts.items())
+    match = "and the match on its workers" if spread else "on its workers"
+    speed = f"{cluster.simulations:,.0f} simulations/s"
+    if not measured.speed.whole:  # else this machine's batches were not full
+        speed += f", {gain:.1f} times this machine's"
+    held = ", and the head plays the match" if config.evaluate.games and not spread else ""
+    worth = round(cluster.workers * play / rest)
+    advice = f"about {worth:,} workers like these are worth having"
+    if worth <= cluster.workers:
+        advice = "more workers save little"
+    sent, busy, idle = map(format_seconds, (cluster.prepare, play, rest))
+    lines = [
+        f"cluster {config.cluster.address}: {who}",
+        f"measured: self-play {match}: {speed}; {sent} to send a network; training on this machine",
+        f"assumed: nothing else runs there, a move takes as many simulations as here{held}",
+        f"a cycle: the workers play for {busy}, the rest takes {idle}: {advice}",
+        *cluster.said,
+    ]
+    return "\n".join(lines)
 
 
 def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
@@ -343,6 +413,8 @@ def report_text(config: Config, measured: Measured, game: Game) -> str:
     """Return the whole estimate."""
     own, speed, network = measured.source.startswith("of run"), measured.speed, config.network
     training = config.train.batch_size / measured.training.step
+    cluster = measured.cluster
+    last = cluster_text(config, measured, cluster) if cluster else workers_text(config, measured)
     doubt = "" if own else "; a trained network's may be longer or shorter"
     return f"""\
 {game.name}, {network.blocks} blocks x {network.channels} channels, {measured.choice}
@@ -355,7 +427,7 @@ training {training:,.0f} examples/s
 {memory_text(config, measured, game)}
 {disk_text(config, measured)}
 
-{workers_text(config, measured)}"""
+{last}"""
 
 
 def main(config: Config, name: str) -> int:

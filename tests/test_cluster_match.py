@@ -16,7 +16,7 @@ import pytest
 from crews import NearCrew
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
-from azero import loop
+from azero import estimate, loop
 from azero.cluster.chunks import Book, Differing, answer_of, chunks_of
 from azero.cluster.chunks import digest_of as sha256
 from azero.cluster.kinds import MATCH, dump_match, load_match
@@ -27,6 +27,7 @@ from azero.games import make_game
 from azero.match.lockstep import MatchGame
 from azero.network.inference import InferenceChoice
 from azero.process.signals import StopSignal
+from azero.report.console import Progress
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, Stopped
 from azero.stages import evaluate, selfplay
@@ -349,3 +350,41 @@ def test_a_short_match_stays_on_the_head(
     advance(config, report=report)
     assert outcome_of(config) == undisturbed and not in_matches(crew)
     assert "cluster/workers" in report.scalars[2] and "cluster/match_workers" not in report.scalars[2]
+
+
+class TestEstimate:
+    """`azero estimate cluster.address=…`: the workers play, and the estimate is the cluster's."""
+
+    @pytest.fixture(autouse=True)
+    def _short(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("SELFPLAY", "WORKER", "TRAIN", "MATCH", "LENGTH", "CLUSTER"):
+            monkeypatch.setattr(estimate, f"{name}_SECONDS", 0.4)
+
+    @pytest.mark.parametrize(
+        "least, held", [(0, "the match on its workers"), (10**9, "the head plays the match")]
+    )
+    def test_self_play_and_the_match_are_measured_on_the_workers(
+        self, use: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int, held: str
+    ) -> None:
+        crew = use(NearCrew(2))
+        monkeypatch.setattr(estimate, "crew_of", lambda config, device: crew)
+        monkeypatch.setattr(evaluate, "WORTH_SENDING", least)
+        config = gated(tmp_path, cluster=NEAR)
+        measured = estimate.measure(config, NAME, tmp_path / "trial", Progress())
+        found = measured.cluster
+        assert found is not None and (found.workers, found.threads, found.machines) == (2, 2, 1)
+        assert found.simulations > 0 and found.start > 0 and found.prepare > 0 and not found.said
+        text = estimate.report_text(config, measured, make_game("tictactoe"))
+        assert "cluster near: 1 machine, 2 workers, 2 threads" in text and held in text
+        now = estimate.pace(config, measured)
+        each = measured.speed.simulations / measured.speed.plies
+        there = found.prepare + 40 * measured.mean_plies * each / found.simulations
+        assert now.selfplay >= there * 0.999  # its tail costs more
+        assert (now.evaluate == found.match) is (least == 0)
+
+    def test_with_overlap_a_cycle_takes_the_longer_of_both(self, tmp_path: Path) -> None:
+        parts = {"selfplay": 30.0, "train": 20.0, "evaluate": 15.0}
+        assert estimate.together(gated(tmp_path), parts) == 65.0
+        ahead = gated(tmp_path, cluster=replace(NEAR, overlap=True))
+        assert estimate.together(ahead, parts) == 35.0
+        assert estimate.together(ahead, parts | {"selfplay": 50.0}) == 50.0

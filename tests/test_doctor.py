@@ -97,6 +97,15 @@ def test_the_workers_worth_having_are_named() -> None:
     assert all("2 of 8 workers are worth having" in sentence for sentence in waiting)
 
 
+def test_a_match_on_the_workers_is_their_work() -> None:
+    """8 workers play 6 s of self-play and 4 s of the match while training takes 60 s: 8 * 10 / 60 = 1.3."""
+    here = case(cluster__workers=8.0, time__selfplay=6.0, time__evaluate=4.0, time__train=60.0)
+    cycles = [{**stats, "cluster/match_workers": 8.0} for stats in here.cycles]
+    spread, alone = examine(replace(here, cycles=cycles)), examine(here)
+    assert "play for 10 s of a cycle, and training takes 60 s: 2 of 8 workers" in spread["cluster"]
+    assert "play for 6 s of a cycle, and training and the match take 64 s: 1 of 8" in alone["cluster"]
+
+
 def test_workers_that_play_while_the_head_trains_count_for_the_time_in_which_they_play() -> None:
     beside: Any = {"cluster__workers": 8.0, "time__selfplay": 0.1, "time__train": 60.0}
     overlap = {"cluster.overlap": True}

@@ -207,8 +207,11 @@ def cluster_unbalanced(case: Case) -> str | None:
     """Find a cluster that waits for its head, in self-play or while the head trains."""
     workers, busy = case.latest("cluster/workers"), case.latest("cluster/head_busy")
     play = case.cycles[-1].get("cluster/play_seconds", case.latest("time/selfplay")) if case.cycles else 0.0
-    overlap = case.config.get("cluster.overlap", False)
-    rest = sum(stats for tag in ("train", "evaluate") if (stats := case.latest(f"time/{tag}")) >= 0)
+    overlap, match = case.config.get("cluster.overlap", False), case.latest("time/evaluate")
+    rest = sum(stats for stats in (case.latest("time/train"), match) if stats >= 0)
+    spread = case.latest("cluster/match_workers") > 0
+    if spread:  # the workers play the match too
+        play, rest = play + match, rest - match
     if busy > HEAD_BUSY and play > SHORT:
         enough = max(1, math.floor(workers * HEAD_BUSY / busy))
         return (
@@ -217,9 +220,10 @@ def cluster_unbalanced(case: Case) -> str | None:
         )
     if workers > 1 and rest > SHORT and play < UNBALANCED * rest:
         enough, more = max(1, math.ceil(workers * play / rest)), "raise selfplay.games"
+        trains = "training takes" if spread else "training and the match take"
         return (
-            f"The workers of the cluster play for {play:.0f} s of a cycle, and training and the match take "
-            f"{rest:.0f} s: {enough} of {workers:.0f} workers are worth having, or {more}"
+            f"The workers of the cluster play for {play:.0f} s of a cycle, and {trains} {rest:.0f} s: "
+            f"{enough} of {workers:.0f} workers are worth having, or {more}"
             f"{'' if overlap else ', or set cluster.overlap=true'}."
         )
     return None
