@@ -16,7 +16,7 @@ from azero.cluster.chunks import MOST_DEATHS, Book
 from azero.cluster.worker import Greeting, Order, Report, Terms, own_version, rules_digest
 from azero.config.schema import UserError
 from azero.process.signals import StopSignal
-from azero.report.console import Progress
+from azero.report.console import Progress, format_count
 from azero.search.counters import StageStats, WorkerStats
 
 POLL_SECONDS = 0.2
@@ -393,7 +393,8 @@ def lines_of(totals: Totals, seconds: float, what: str = "") -> str:
     nodes = ", ".join(f"{node} {games / seconds:,.1f}" for node, games in sorted(totals.nodes.items())[:8])
     more = len(totals.nodes) - 8
     listed = nodes + (f" and {more} more" if more > 0 else "")
-    text = f"cluster{what and f', {what}'}: {totals.workers} workers; games/s by machine: {listed}; "
+    who = format_count(totals.workers, "workers")
+    text = f"cluster{what and f', {what}'}: {who}; games/s by machine: {listed}; "
     text += f"{totals.sent / 2**20:,.1f} MiB sent, {totals.received / 2**20:,.1f} MiB received"
     if totals.retries or totals.repeats or totals.lost:
         text += f"; {totals.lost} workers lost, {totals.retries} chunks again, {totals.repeats} twice"
