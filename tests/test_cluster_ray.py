@@ -13,20 +13,21 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import Told, advance, toy_config
+from toy import StopInside, Told, advance, toy_config
 from toy import digest_of as toy_digest
 
 from azero.cluster import head
 from azero.cluster.guardian import MARK
 from azero.cluster.ray_crew import RayCrew, places, reason_of, refusal_of
 from azero.config.schema import ClusterConfig, Config, UserError
-from azero.run.run import Run, run_digest
+from azero.loop import run_cycles
+from azero.run.run import Run, Stopped, run_digest
 from azero.run.state import StageName, State
 from azero.stages import selfplay
 
@@ -201,6 +202,35 @@ def test_a_worker_that_is_killed_or_hangs_in_each_cycle_changes_no_byte(
     wait_for(lambda: not set(report.hit) & set(worker_processes()))  # Ray ends also those that hang
 
 
+class KillingInTraining(Told):
+    """Waits in the first step of training until workers play the next cycle, and kills one of them."""
+
+    def __init__(self, crew: RayCrew) -> None:
+        super().__init__()
+        self.crew, self.killed = crew, list[int]()
+
+    def train_scalars(self, step: int, scalars: Mapping[str, float]) -> None:
+        if not self.killed:
+            wait_for(lambda: self.crew.terms and self.crew.terms.cycle == 2)
+            self.killed.append(wait_for(worker_processes)[0])
+            os.kill(self.killed[0], signal.SIGKILL)
+
+
+@pytest.mark.long
+def test_games_played_while_the_head_trains_are_those_of_the_rule(
+    crew: RayCrew, config: Config, tmp_path: Path
+) -> None:
+    """The rule alone, without Ray; then games beside training, a worker killed, and a stop there."""
+    alone = replace(toy_config(tmp_path / "alone"), cycles=3, cluster=ClusterConfig(overlap=True))
+    advance(alone)
+    config = replace(config, cycles=3, cluster=replace(crew.config, overlap=True))
+    report = KillingInTraining(crew)
+    with Run.open(config, "toy", "test") as run, pytest.raises(Stopped):
+        run_cycles(config, run, report, StopInside(run, 1, "train", 3))
+    advance(config)
+    assert toy_digest(config) == toy_digest(alone) and report.killed
+
+
 @pytest.mark.long
 def test_a_node_that_computes_differently_is_refused(
     machines: tuple[Any, Any], crew: RayCrew, config: Config, undisturbed: str
@@ -220,6 +250,37 @@ def test_a_node_that_computes_differently_is_refused(
     finally:
         machines[0].remove_node(odd)
     assert any("was refused: it computes the network differently" in line for line in report.messages)
+    assert toy_digest(config) == undisturbed
+
+
+@pytest.mark.long
+def test_each_gpu_has_a_worker_that_sees_no_other(
+    machines: tuple[Any, Any],
+    crew: RayCrew,
+    config: Config,
+    undisturbed: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ray counts two GPUs that are not there; the terms of a stage tell the workers to compute on the CPU."""
+    node = machines[0].add_node(num_cpus=2, num_gpus=2)
+    gpus = RayCrew(crew.config, threads=0, cuda=True)
+    try:
+        monkeypatch.setattr(selfplay, "crew_of", lambda config, device: gpus)
+        report = Told()
+        advance(config, report=report)
+        seen = {
+            gpus.ray.get(actor.handle.__ray_call__.remote(lambda worker: os.environ["CUDA_VISIBLE_DEVICES"]))
+            for actor in gpus.actors.values()
+        }
+        threads = [
+            gpus.ray.get(actor.handle.__ray_call__.remote(lambda worker: worker.threads))
+            for actor in gpus.actors.values()
+        ]
+        assert {actor.node for actor in gpus.actors.values()} == {node.node_id}
+    finally:
+        gpus.close()
+        machines[0].remove_node(node)
+    assert seen == {"0", "1"} and threads == [2, 2] and report.scalars[1]["cluster/workers"] == 2
     assert toy_digest(config) == undisturbed
 
 

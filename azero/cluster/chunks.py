@@ -39,6 +39,11 @@ class Chunk(NamedTuple):
     openings: Mapping[int, np.ndarray]
 
     @property
+    def size(self) -> int:
+        """Bytes of its numbers and openings."""
+        return 8 * len(self.games) + sum(opening.nbytes for opening in self.openings.values())
+
+    @property
     def title(self) -> str:
         """Such as "games 8 to 15"."""
         first, last = self.games[0], self.games[-1]

@@ -6,7 +6,6 @@ A `Crew` is how the head reaches workers: through Ray (`ray_crew`), or in a test
 from __future__ import annotations
 
 import math
-import pickle
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -126,7 +125,7 @@ class Totals:
     repeats: int = 0
     aside: dict[int, str] = field(default_factory=dict)  # see `Book`
     received: int = 0
-    sent: int = 0
+    sent: int = 0  # bytes, without Ray's own; the same of `received`
     play_seconds: float = 0.0
     busy_seconds: float = 0.0  # in which the head did not wait
     mixed: bool = False
@@ -276,7 +275,9 @@ class Head:
             return
         self.totals.mixed |= greeting.digest != self.digest
         self.members[worker] = Member(self.crew.node_of(worker), greeting.room, time.perf_counter())
-        self.totals.nodes.setdefault(self.members[worker].node, 0)
+        if self.members[worker].node not in self.totals.nodes:  # Ray sends the terms to each machine once
+            self.totals.nodes[self.members[worker].node] = 0
+            self.totals.sent += self.terms.size
         self.totals.workers = max(self.totals.workers, len(self.members))
 
     def take_in(self, worker: str, member: Member, report: Report) -> None:
@@ -357,7 +358,7 @@ class Head:
                 order = Order(self.terms.stage, chunks, member.needless, self.book.closed, seconds)
                 member.busy, member.needless = True, []
                 member.due = time.perf_counter() + seconds + SILENT_SECONDS
-                self.totals.sent += len(pickle.dumps(order, protocol=5))
+                self.totals.sent += sum(chunk.size for chunk in chunks)
                 self.crew.send(worker, order)
 
     def show(self, begin: float) -> None:
@@ -384,7 +385,6 @@ class Head:
         stats.games = len(self.book.records)  # a game that was played twice counts once
         self.totals.retries, self.totals.repeats = self.book.retries, self.book.repeats
         self.totals.received, self.totals.aside = self.book.received, self.book.aside
-        self.totals.sent += len(self.totals.nodes) * len(pickle.dumps(self.terms, protocol=5))
         return self.book.in_order(), stats
 
 

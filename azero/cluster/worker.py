@@ -66,6 +66,11 @@ class Terms:
     candidate: bytes = b""
 
     @property
+    def size(self) -> int:
+        """Bytes of what is large: the networks and the positions."""
+        return len(self.network) + len(self.candidate) + self.planes.nbytes
+
+    @property
     def kind(self) -> Kind:
         """What is played."""
         return MATCH if self.candidate else SELFPLAY
