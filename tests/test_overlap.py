@@ -105,7 +105,8 @@ def test_a_cycle_is_played_by_the_champion_from_before_the_match_of_the_cycle_be
         begin(terms)
 
     monkeypatch.setattr(crew, "begin", begin_and_note)
-    state = advance(config)
+    report = Told()
+    state = advance(config, report=report)
     game = make_game("tictactoe")
     with Run.open(config, NAME, "test") as run:
         files = [run.read_file(entry) for entry in state.champions]
@@ -113,6 +114,8 @@ def test_a_cycle_is_played_by_the_champion_from_before_the_match_of_the_cycle_be
     networks = [unpack_network(data, "champion", game).network for data in files]
     for terms, player in zip(begun, (0, 0, 1), strict=True):
         assert terms.network == pack_network(networks[player], game=game, cycle=terms.cycle)
+        sent = report.scalars[terms.cycle]["cluster/mib_sent"] * 2**20
+        assert sent >= len(terms.network) + terms.planes.nbytes + 8 * 40  # once for the machine; 40 games
     assert digest_of(config) == by_rule
 
 
