@@ -20,9 +20,7 @@ from azero.network.model import build_network
 from azero.network.torch_inference import one_thread_per_worker
 
 Way = tuple[str, str]
-EVERYTHING = NetworkConfig(
-    value_output="wdl", pooling_every=2, squeeze_ratio=8
-)  # all that a block or head may have besides
+EVERYTHING = NetworkConfig(value_output="wdl", pooling_every=2)  # all that a block or head may have besides
 
 
 @pytest.fixture(scope="module")

@@ -129,10 +129,6 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
             {"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21},
             ["selfplay.fast_simulations"],
         ),
-        (
-            {"selfplay.surprise_share": 0.5, "train.merge_equal": True},
-            ["selfplay.surprise_share", "train.merge_equal"],
-        ),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
         (
             {"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40},

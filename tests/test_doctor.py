@@ -84,7 +84,6 @@ SICK = {
     ],
     "gate": [case(evaluate__promoted=0.0)],
     "left out": [replace(case(), aside=[AsideEntry(2, 37, "killed"), AsideEntry(4, 5, "no memory")])],
-    "resignation": [case(selfplay__resign_measured=40.0, selfplay__resign_false_positives=0.1)],
     "workers": [case(selfplay__idle_share=0.5), case(selfplay__batch_fill=0.1)],
     "machine": [slowed("selfplay/simulations_per_second", 0.4), slowed("train/steps_per_second", 0.01)],
 }
@@ -184,11 +183,6 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
             case(settings={"train.epochs": 17.0}),
         ),  # 48 uses, and 51
         ("value head", case(games=games_of(constant=0.021)), case(games=games_of(constant=0.019))),
-        (
-            "resignation",
-            case(selfplay__resign_measured=20.0, selfplay__resign_false_positives=0.05),
-            case(selfplay__resign_measured=20.0, selfplay__resign_false_positives=0.06),
-        ),
     ],
 )
 def test_where_illness_begins(about: str, well: Case, sick: Case) -> None:
@@ -224,15 +218,7 @@ def test_the_gate_may_rest_for_some_cycles_after_a_promotion() -> None:
     assert list(examine(replace(rested, cycles=[*rested.cycles, *turned_away[:1]]))) == ["gate"]
 
 
-def test_plies_that_count_more_than_once_or_not_at_all_are_compared_once_each() -> None:
-    games = [game._replace(repeats=np.array([0, 0, 3, 2], np.uint8)) for game in games_of()]
-    expected, ended = case(games=games).values()
-    assert len(expected) == len(ended) == 40 * 3 and np.corrcoef(expected, ended)[0, 1] == pytest.approx(1.0)
-    assert examine(case(games=games)) == {}
-
-
 def test_a_few_games_prove_nothing() -> None:
-    assert examine(case(selfplay__resign_measured=19.0, selfplay__resign_false_positives=1.0)) == {}
     few = games_of(expect=-0.6)[:10]
     assert (
         examine(case(games=few, selfplay__games=10.0, selfplay__distinct_games=1.0, selfplay__draws=1.0))

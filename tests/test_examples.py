@@ -19,7 +19,6 @@ from azero.replay.examples import (
     merge_equal,
     outcome_for_mover,
     outcome_or_proof,
-    repeats_by_surprise,
 )
 
 REPLIES = targets_of(NetworkConfig(opponent_reply=True))
@@ -248,28 +247,6 @@ def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> No
     record = record._replace(searched=np.array([False, False, True, True, True]))
     assert record.opening_plies == 1
     assert examples_of([record]).value_target.tolist() == [1, -1, 1]
-
-
-def test_a_ply_counts_by_its_surprise() -> None:
-    """Three plies are examples, with surprises 0.6, 0, 0.3. Half of the weight 3 goes by them: 1, 0, 0.5.
-
-    So the weights are 0.5 + 1 = 1.5, 0.5 and 1, and sum to 3; the first is one example or two, the last
-    always one.
-    """
-    searched, surprise = np.array([True, False, True, True]), np.array([0.6, 9.0, 0.0, 0.3], np.float32)
-    drawn = np.array(
-        [repeats_by_surprise(searched, surprise, 0.5, np.random.default_rng(seed)) for seed in range(2000)]
-    )
-    assert drawn.mean(axis=0) == pytest.approx([1.5, 0, 0.5, 1], abs=5 * 0.5 / 2000**0.5)
-    assert (drawn.min(axis=0) == [1, 0, 0, 1]).all() and (drawn.max(axis=0) == [2, 0, 1, 1]).all()
-    assert repeats_by_surprise(searched, 0 * surprise, 0.5, np.random.default_rng(1)).tolist() == [1, 0, 1, 1]
-
-
-def test_a_repeated_ply_is_several_examples(game: Game) -> None:
-    record = play(game, [0, 3, 1, 4, 2])._replace(repeats=np.array([2, 0, 1, 3, 0], np.uint8))
-    examples = examples_of([record])
-    assert examples.value_target.tolist() == [1, 1, 1, -1, -1, -1]
-    assert np.array_equal(examples.states, record.states[[0, 0, 2, 3, 3, 3]])
 
 
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:

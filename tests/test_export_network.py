@@ -71,7 +71,6 @@ def test_the_code_of_every_kind_of_network_answers_like_torch(game: Game, config
         {
             "block": st.sampled_from(["residual", "pyramid"]),
             "pooling_every": st.integers(0, 2),
-            "squeeze_ratio": st.sampled_from([0, 1, 3, 100]),
             "head": st.sampled_from(["convolutional", "pooled", "spatial"]),
             "policy_output": st.sampled_from(["logits", "linear"]),
             "value_output": st.sampled_from(["scalar", "wdl"]),
@@ -92,12 +91,12 @@ def test_any_shape_answers_like_torch(
 
 
 def test_a_board_of_19_x_19_with_128_channels() -> None:
-    config = NetworkConfig(blocks=2, channels=128, pooling_every=2, squeeze_ratio=16)
+    config = NetworkConfig(blocks=2, channels=128, pooling_every=2)
     check_answers(*network_and_planes(config, (17, 19, 19), 362))
 
 
 def test_equal_networks_give_equal_code_and_scratch_needs_no_cleaning(game: Game) -> None:
-    config = NetworkConfig(blocks=2, channels=12, block="pyramid", pooling_every=1, squeeze_ratio=2)
+    config = NetworkConfig(blocks=2, channels=12, block="pyramid", pooling_every=1)
     one, other = (network_code(lived_in(config, game)) for _ in range(2))
     assert one.ir == other.ir and np.array_equal(one.weights, other.weights)
     native, planes = NativeNetwork(one, one.weights), positions(game)
@@ -156,7 +155,7 @@ def test_webassembly_gives_the_same_bits(game: Game, config: NetworkConfig, tmp_
     found = np.fromfile(tmp_path / "found.bin", np.float32).reshape(len(planes), -1)
     logits, values = NativeNetwork(code, code.weights).infer(planes)
     own = found[:, :-1]
-    if config.squeeze_ratio or config.policy_output == "linear":
+    if config.policy_output == "linear":
         np.testing.assert_allclose(own, logits, rtol=1e-6, atol=1e-6)
     else:
         assert np.array_equal(own, logits)

@@ -22,7 +22,7 @@ from azero.network.folded import FoldedNetwork
 from azero.network.model import Network
 
 KINDS = tuple(LIMITS)
-CONFIG = NetworkConfig(blocks=2, channels=12, pooling_every=2, squeeze_ratio=4)
+CONFIG = NetworkConfig(blocks=2, channels=12, pooling_every=2)
 SCRIPT = Path(weights.__file__).parent / "static" / "weights.js"
 
 

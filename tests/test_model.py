@@ -16,7 +16,7 @@ from answering import every_kind
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SpatialHead, SqueezeExcitation
+from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SpatialHead
 from azero.network.folded import FoldedNetwork
 from azero.network.model import Network, build_network, check_fits, pack_network, resized, unpack_network
 
@@ -57,7 +57,7 @@ def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output", "pooling_every", "squeeze_ratio", "soft_policy", "opponent_reply"):
+    for name in ("value_output", "pooling_every", "soft_policy", "opponent_reply"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
@@ -110,18 +110,6 @@ def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels()
         [[-1 + 8, 0 + 8, 1 + 8]],
     ]  # + mean; + maximum; + mean - maximum + 10
     assert pooling(x)[0].tolist() == expected
-
-
-def test_squeeze_excitation_scales_each_channel_by_the_means_of_all() -> None:
-    """Means 2 and 3: hidden 2 - 3 + 1.5 = 0.5, scales sigmoid(0.5 * 2 - 1) = 1/2, sigmoid(ln 3) = 3/4."""
-    squeeze = SqueezeExcitation(2, ratio=2)
-    squeeze.hidden.weight.data.copy_(torch.tensor([[1.0, -1.0]]))
-    squeeze.hidden.bias.data.fill_(1.5)
-    squeeze.scale.weight.data.copy_(torch.tensor([[2.0], [0.0]]))
-    squeeze.scale.bias.data.copy_(torch.tensor([-1.0, math.log(3)]))
-    x = torch.tensor([[[[1.0, 3.0]], [[3.0, 3.0]]]])
-    assert squeeze(x).flatten().tolist() == pytest.approx([0.5, 1.5, 2.25, 2.25])
-    assert SqueezeExcitation(8, ratio=16).hidden.weight.shape == (1, 8)
 
 
 def test_heads_for_training_leave_the_rest_as_it_is(game: Game) -> None:

@@ -87,18 +87,12 @@ def game_record(actions: list[int], outcome: float) -> GameRecord:
     )
 
 
-def test_the_move_of_a_player_that_resigned_was_not_played() -> None:
-    # X . .   after 0 4 1 the second player resigns; the shard holds its move 5
-    record = record_of(GAME, game_record([0, 4, 1, 5], 1.0), "mine", 3)
-    assert record.path(record.main_line()[-1]) == [0, 4, 1]
-    assert (record.outcome, record.result, record.cycle) == (1.0, "B+R", 3)
-    assert [node.value for node in record.nodes] == [-0.5, 0.5, -0.5, 0.5]  # for the first player
-    assert record.nodes[3].policy == {3: 0.75, 2: 0.25}  # the best first
-
-
 def test_a_game_that_was_cut_is_a_draw_with_all_its_moves() -> None:
-    record = record_of(GAME, game_record([0, 4, 1], 0.0), "mine", 3)
-    assert (record.path(record.main_line()[-1]), record.outcome, record.result) == ([0, 4, 1], 0.0, "")
+    record = record_of(GAME, game_record([0, 4, 1, 5], 0.0), "mine", 3)
+    assert record.path(record.main_line()[-1]) == [0, 4, 1, 5]
+    assert (record.outcome, record.result, record.cycle) == (0.0, "", 3)
+    assert [node.value for node in record.nodes] == [-0.5, 0.5, -0.5, 0.5, None]  # for the first player
+    assert record.nodes[3].policy == {3: 0.75, 2: 0.25}  # the best first
 
 
 def test_games_that_the_run_removes_meanwhile_are_left_out_and_damaged_ones_refused(

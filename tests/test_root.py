@@ -25,7 +25,6 @@ from azero.search.puct import (
 from azero.search.root import (
     Temperature,
     choose_action,
-    divergence,
     normalize,
     temperature_at,
 )
@@ -119,14 +118,6 @@ def test_the_root_s_temperature_flattens_its_prior() -> None:
     assert tree.edges["prior"][0, ROOT] == pytest.approx([0.8 / 1.4, -1, 0.6 / 1.4, 0])
     soften_prior(tree, 0, 1.0)
     assert tree.edges["prior"][0, ROOT] == pytest.approx([0.8 / 1.4, -1, 0.6 / 1.4, 0])
-
-
-def test_the_divergence_of_target_and_prior_by_hand() -> None:
-    # 0.75 ln(0.75 / 0.5) + 0.25 ln(0.25 / 0.5) = 0.3041 - 0.1733
-    prior = np.array([0.5, 0.5, 0.0, -1.0], np.float32)
-    assert divergence(np.array([0.75, 0.25, 0, 0], np.float32), prior) == pytest.approx(0.1308, abs=1e-4)
-    assert divergence(np.array([0.5, 0.5, 0, 0], np.float32), prior) == 0.0
-    assert 50 < divergence(np.array([0.0, 0.0, 1, 0], np.float32), prior) < 100
 
 
 def test_the_policy_target_is_the_visits_over_their_sum() -> None:

@@ -23,7 +23,7 @@ from azero.replay.shards import load_games
 from azero.run.run import Run, ShardEntry, Stopped, StopSignal
 from azero.search.counters import StageStats, WorkerStats
 from azero.stages import selfplay
-from azero.workers.report import report_games, resignations
+from azero.workers.report import report_games
 
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 
@@ -229,49 +229,13 @@ def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> 
         "champion wins"
     )
     assert game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
-    # X chose 8 as its second move, and resigned instead
-    resigned = game_text(game, [1, 0, 8], -1.0, 0)
-    assert resigned == "moves: 1 0\n\nO X 2\n3 4 5\n6 7 8\n\nthe second player wins, the other one resigned"
 
 
-def test_resignations_are_counted_and_those_that_would_have_been_wrong(game: Game) -> None:
-    """Threshold -0.9. O gave up after three plies; in three of the others somebody would have: X, who lost,
-    O, who won, and X, who drew.
-    """
-    over, won_by_second = [0, 3, 1, 4, 2], [0, 3, 1, 4, 8, 5]
-
-    def game_with(actions: list[int], outcome: float, values: dict[int, float]) -> GameRecord:
-        states = [game.initial_state()]
-        for action in actions:
-            states.append(game.step(states[-1], action))
-        plain = record(0, actions, outcome, [True] * len(actions), [[1.0]] * len(actions))
-        for ply, value in values.items():
-            plain.root_value[ply] = value
-        return plain._replace(states=np.array(states[:-1]))
-
-    records = [
-        game_with(over[:3], 1.0, {1: -0.95}),
-        game_with(over, 1.0, {1: -0.8}),
-        game_with(won_by_second, -1.0, {4: -0.95}),
-        game_with(won_by_second, -1.0, {1: -0.95, 4: -0.99}),
-        game_with(over, 1.0, {4: -0.95}),  # X ends the game by that move instead of resigning
-        game_with([0, 1, 2, 4, 3, 5, 7, 6, 8], 0.0, {2: -0.95}),
-    ]
-    assert resignations(game, records, -0.9) == {
-        "selfplay/resigned": pytest.approx(1 / 6),
-        "selfplay/resign_measured": 3.0,
-        "selfplay/resign_false_positives": pytest.approx(2 / 3),
-    }
-    assert "selfplay/resign_false_positives" not in resignations(game, records[:2], -0.9)
-
-
-def test_forks_resignation_and_fast_searches_survive_an_interruption(tmp_path: Path) -> None:
+def test_forks_and_fast_searches_survive_an_interruption(tmp_path: Path) -> None:
     settings = SelfplayConfig(
         games=40,
         concurrent_games=16,
         fork_fraction=0.5,
-        resign_threshold=-0.05,
-        resign_play_on=0.5,
         full_search_fraction=0.5,
         fast_simulations=3,
     )
@@ -284,13 +248,11 @@ def test_forks_resignation_and_fast_searches_survive_an_interruption(tmp_path: P
         advance(replace(each, cycles=1))
     with Run.open(twin, NAME, "test") as run, pytest.raises(Stopped):
         loop.run_cycles(twin, run, Told(), StopInside(run, 2, "selfplay", 12))
-    report = Told()
-    state = advance(config, until="train", report=report)
+    state = advance(config, until="train")
     assert advance(twin, until="train").shards == state.shards
     records = load_games(Run.read(config, NAME).read_file(state.shards[-1]), "shard")
     forked = [record for record in records if record.opening_plies]
     assert 5 < len(forked) < 35
-    assert 0 < report.scalars[2]["selfplay/resigned"] < 1
 
 
 def test_games_finished_by_the_deadline_are_the_cycle_s(tmp_path: Path) -> None:

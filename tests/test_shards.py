@@ -83,29 +83,13 @@ def test_games_read_back_as_they_were() -> None:
     assert same(load_games(SHARD, "shard"), RECORDS)
 
 
-def test_games_whose_plies_are_repeated_read_back_so_and_others_have_no_such_column() -> None:
-    repeated = [record._replace(repeats=np.arange(len(record.actions), dtype=np.uint8)) for record in RECORDS]
-    assert same(load_games(dump_games(repeated, "toy"), "shard"), repeated)
-    assert "repeats" not in GOOD and "repeats" in pickle.loads(dump_games(repeated, "toy"))["columns"]
-
-
-def test_games_with_proofs_read_back_so_alone_and_beside_repeated_plies() -> None:
+def test_games_with_proofs_read_back_so() -> None:
     proven = [record._replace(proven=np.arange(len(record.actions)) % 3 == 0) for record in RECORDS]
-    both = [record._replace(repeats=np.arange(len(record.actions), dtype=np.uint8)) for record in proven]
     assert same(load_games(dump_games(proven, "toy"), "shard"), proven) and "proven" not in GOOD
-    assert same(load_games(dump_games(both, "toy"), "shard"), both)
     some = [proven[0], *RECORDS[1:]]  # those of an older version among them
     assert same(
         load_games(dump_games(some, "toy"), "shard"), [record._replace(proven=None) for record in some]
     )
-
-
-def test_a_shard_s_examples_are_counted_as_they_will_be_read(run: Any) -> None:
-    """Only some games have plies repeated three times, so that no game is read so."""
-    some = [RECORDS[0]._replace(repeats=np.full(len(RECORDS[0].actions), 3, np.uint8)), *RECORDS[1:]]
-    (shard,) = write_games(run, 1, some, "toy")
-    assert shard.examples == sum(record.num_examples for record in load_games(run.read_file(shard), "shard"))
-    assert shard.examples == sum(record.num_examples for record in RECORDS)
 
 
 def test_equal_games_give_equal_bytes_whoever_made_them() -> None:

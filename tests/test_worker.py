@@ -39,8 +39,6 @@ PLAIN = PlaySettings(
     opening_plies=1,
     full_search_fraction=1.0,
     fast_simulations=0,
-    resign_threshold=-1.0,
-    resign_play_on=0.0,
 )
 NOISELESS = SearchConfig(dirichlet_fraction=0.0)
 NO_OPENING = np.zeros(0, np.int32)
@@ -155,50 +153,6 @@ def test_a_given_opening_is_played_instead_of_a_random_one(game: Game) -> None:
     assert (played.worker.states[0, 2] == after(game, 4, 0)).all() and not played.worker.searched[:, :3].any()
     played.play_out()
     assert (played.worker.status == FINISHED).all()
-
-
-def test_who_resigns_loses_at_once_and_its_search_is_on_record(game: Game) -> None:
-    """Network and first search say that X loses. X resigns, except in games that are played on."""
-
-    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
-        x_to_move = planes[0].sum() == planes[1].sum()  # as many stones of the mover as of the other
-        return np.zeros(9, np.float32), np.float32(-0.9 if x_to_move else 0.9)
-
-    played = HandDriven(game, 80, PLAIN._replace(resign_threshold=-0.8, resign_play_on=0.25), answer=answer)
-    played.play_out()
-    worker, on = played.worker, played.worker.plays_on
-    assert on.mean() == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / 80) ** 0.5)
-    assert (
-        (worker.ply[~on] == 1).all()
-        and (worker.first_outcome[~on] == -1.0).all()
-        and worker.searched[~on, 0].all()
-    )
-    assert (worker.ply[on] >= 5).all()
-    assert worker.root_value[:, 0] == pytest.approx(-0.9, abs=1e-5)
-
-
-def test_the_second_player_resigns_too_and_by_its_search(game: Game) -> None:
-    """The network calls the empty board lost and X's later boards won, so the search corrects it."""
-
-    def answer(planes: np.ndarray) -> tuple[np.ndarray, np.float32]:
-        o_to_move = planes[0].sum() != planes[1].sum()
-        return np.zeros(9, np.float32), np.float32(-0.9 if o_to_move or not planes[:2].any() else 0.9)
-
-    played = HandDriven(game, 20, PLAIN._replace(resign_threshold=-0.8), answer=answer)
-    played.play_out()
-    assert (played.worker.ply == 2).all() and (played.worker.first_outcome == 1.0).all()
-
-
-def test_a_move_that_ends_the_game_is_made_by_who_would_resign(game: Game) -> None:
-    """X has one cell left, 8, and its value says lost, but that move ends the game: a draw."""
-    settings = PLAIN._replace(resign_threshold=0.5, opening_fraction=1.0, opening_plies=8)
-    played = HandDriven(game, 1, settings, opening=np.array([0, 4, 2, 1, 7, 6, 3, 5], np.int32))
-    played.play_out()
-    assert (
-        played.worker.root_value[0, 8] < 0.5
-        and played.worker.ply[0] == 9
-        and played.worker.first_outcome[0] == 0.0
-    )
 
 
 def test_the_share_of_games_with_an_opening_is_the_one_asked_for(game: Game) -> None:
@@ -358,23 +312,6 @@ def test_the_root_s_temperature_falls_with_the_plies(game: Game) -> None:
     legal = game.legal_mask(state)
     soft = softmax(played.inference.answer(game.planes(state))[0][legal]) ** 0.4
     np.testing.assert_allclose(played.tree.edges["prior"][0, ROOT][legal], soft / soft.sum(), atol=1e-6)
-
-
-def test_the_surprise_of_a_ply_is_how_far_its_target_is_from_the_prior_before_noise(game: Game) -> None:
-    played = HandDriven(game, 6, search=SearchConfig(dirichlet_fraction=0.5))
-    played.play_out()
-    for place in range(6):
-        for ply in range(int(played.worker.ply[place])):
-            state = played.worker.states[place, ply]
-            legal = game.legal_mask(state)
-            clean, target = (
-                softmax(played.inference.answer(game.planes(state))[0][legal]),
-                played.worker.policy_target[place, ply, legal],
-            )
-            some = target > 0
-            expected = (target[some] * np.log(target[some] / clean[some])).sum()
-            assert played.worker.surprise[place, ply] == pytest.approx(expected, abs=1e-4)
-    assert played.worker.surprise.max() > 0.1
 
 
 def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:

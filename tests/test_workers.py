@@ -88,17 +88,6 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     assert record.opening_plies < plies  # an opening never ends a game
 
 
-def test_plies_are_repeated_as_they_surprise_where_that_is_asked_for(game: Game) -> None:
-    records, _ = played(game, config=replace(CONFIG, selfplay=SelfplayConfig(surprise_share=0.5)))
-    repeats = [record.repeats for record in records if record.repeats is not None]
-    assert len(repeats) == 30 and {0, 1, 2} <= set(np.concatenate(repeats).tolist())
-    plies = sum(len(record.actions) for record in records)
-    assert sum(each.sum() for each in repeats) == pytest.approx(
-        plies, rel=0.1
-    )  # the weights of a game sum to its plies
-    assert all(record.repeats is None for record in played(game)[0])
-
-
 @pytest.mark.parametrize(
     "changes",
     [
@@ -110,7 +99,6 @@ def test_plies_are_repeated_as_they_surprise_where_that_is_asked_for(game: Game)
             )
         },
         {"search": replace(SEARCH, solver=True)},
-        {"selfplay": SelfplayConfig(surprise_share=0.5)},
         {"search": replace(SEARCH, solver=True, kind="gumbel", tree_reuse=False)},
         {"selfplay": SelfplayConfig(opening_fraction=0.5, opening_plies=4)},
         {"inference": InferenceConfig(cache=64)},
@@ -121,7 +109,6 @@ def test_plies_are_repeated_as_they_surprise_where_that_is_asked_for(game: Game)
         "tree anew",
         "KataGo's root",
         "solver",
-        "surprise",
         "solver in Gumbel",
         "openings",
         "small cache",
@@ -563,8 +550,6 @@ def test_the_play_settings_of_a_worker_are_the_config_s() -> None:
         opening_plies=6,
         full_search_fraction=0.25,
         fast_simulations=3,
-        resign_threshold=-0.8,
-        resign_play_on=0.05,
     )
     move = Temperature(0.9, 5, 3, 0.1)
-    assert play_settings(search, selfplay) == (7, False, move, 0.2, 6, 0.25, 3, -0.8, 0.05)
+    assert play_settings(search, selfplay) == (7, False, move, 0.2, 6, 0.25, 3)

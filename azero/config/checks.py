@@ -62,8 +62,6 @@ def conflicts(config: Config) -> Iterator[str]:
         yield "network.pooling_every needs two channels; set network.channels to 2 or more."
     if network.policy_output == "linear" and train.policy_loss == "cross_entropy":
         yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
-    if selfplay.surprise_share and train.merge_equal:
-        yield "train.merge_equal undoes selfplay.surprise_share; turn one of them off."
     if config.cluster.overlap and not config.cluster.address:
         yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
     if config.search.exact_plies and not config.search.solver:

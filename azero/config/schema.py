@@ -16,6 +16,10 @@ from typing import Any, TypeVar
 RENAMED = {"lanes": "workers"}
 # settings of earlier versions, which old runs hold: the value that changes nothing, or ... for any value
 REMOVED: dict[str, Any] = {
+    "network.squeeze_ratio": 0,
+    "selfplay.surprise_share": 0.0,
+    "selfplay.resign_threshold": -1.0,
+    "selfplay.resign_play_on": ...,
     "train.window_beta": 0.0,
     "train.window_alpha": ...,
     "train.decay_biases": False,
@@ -105,12 +109,6 @@ class NetworkConfig:
     )
     pooling_every: int = setting(
         0, "Every n-th block pools globally; 0: none.", between=(0, 100), published="KataGo about 3"
-    )
-    squeeze_ratio: int = setting(
-        0,
-        "Squeeze-excitation ratio; 0: none. Each block then has channels / ratio hidden units.",
-        between=(0, 4096),
-        published="Hu et al. 2018 16",
     )
     head: str = setting(
         "convolutional",
@@ -278,30 +276,12 @@ class SelfplayConfig:
         between=(0, 1_000_000),
         published="KataGo a sixth",
     )
-    surprise_share: float = setting(
-        0.0,
-        "Share of a game's weight set by surprise. Surprise is KL(target || prior) of a ply.",
-        between=(0.0, 1.0),
-        published="KataGo 0.5",
-    )
     fork_fraction: float = setting(
         0.0,
         "Share of games that fork an earlier one. A fork leaves a game of the previous cycle with another "
         "move.",
         between=(0.0, 1.0),
         published="KataGo 0.05",
-    )
-    resign_threshold: float = setting(
-        -1.0,
-        "Resign below this root value; -1: never.",
-        between=(-1.0, 0.0),
-        published="AlphaGo Zero: below 5 % false positives",
-    )
-    resign_play_on: float = setting(
-        0.1,
-        "Share of games without resignation. They measure false positives.",
-        between=(0.0, 1.0),
-        published="AlphaGo Zero 0.1",
     )
     opening_fraction: float = setting(
         0.0,

@@ -16,7 +16,7 @@ import numpy as np
 from llvmlite import ir
 
 from azero.export.network_kernels import GROUP, PIXELS, POINTER, Builder, Kernels, Value, as_value, number
-from azero.network.blocks import GlobalPooling, SqueezeExcitation
+from azero.network.blocks import GlobalPooling
 from azero.network.folded import FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.model import Network
 
@@ -120,15 +120,7 @@ class Writer:
             pools = [self.b.at(vector, block.pooling.kept) for vector in self.pool(inner, RELU)]
             bias = self.over_pools(pools, block.pooling.dense, NO_FLOOR)
             self.combine(inner, self.ones, bias, None, RELU, inner)
-        if isinstance(block.squeeze, SqueezeExcitation):
-            self.convolution(inner, block.conv2, spare, NO_FLOOR)
-            means, _ = self.pool(spare, NO_FLOOR)
-            hidden = self.dense(means, array(block.squeeze.hidden.weight), block.squeeze.hidden.bias, RELU)
-            scales = self.dense(hidden, array(block.squeeze.scale.weight), block.squeeze.scale.bias)
-            self.call("sigmoid_of", scales, scales, spare.channels)
-            self.combine(spare, scales, self.zeros, x, floor, x)
-        else:
-            self.convolution(inner, block.conv2, x, floor, skip=x)
+        self.convolution(inner, block.conv2, x, floor, skip=x)
 
     def over_pools(self, pools: Sequence[Value], layer: Any, floor: float) -> Value:
         """Return a dense layer's output over channels' means and maxima."""

@@ -254,13 +254,6 @@ def log_of(b: Builder, x: Value, y: Value, count: Value) -> None:
         b.write(in_double(b, "log", found), y, index)
 
 
-def sigmoid_of(b: Builder, x: Value, y: Value, count: Value) -> None:
-    """Write 1 / (1 + exp(-x))."""
-    with b.loop(count) as index:
-        power = in_double(b, "exp", b.fneg(b.read(x, index)))
-        b.write(b.fdiv(number(1.0), b.fadd(number(1.0), power)), y, index)
-
-
 def tanh_of(b: Builder, x: Value, y: Value) -> None:
     """Write the value of a value head with one output."""
     b.write(in_double(b, "tanh", b.read(x)), y)
@@ -297,7 +290,6 @@ KERNELS = {
     "gather": (signature("ppiip"), gather),
     "copy": (signature("ppi"), copy),
     "log_of": (signature("ppi"), log_of),
-    "sigmoid_of": (signature("ppi"), sigmoid_of),
     "tanh_of": (signature("pp"), tanh_of),
     "win_minus_loss": (signature("pp"), win_minus_loss),
 }

@@ -17,7 +17,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.export.readme import readme
 from azero.games.game import Game
-from azero.network.blocks import GlobalPooling, SqueezeExcitation
+from azero.network.blocks import GlobalPooling
 from azero.network.folded import SMALLEST_OUTPUT, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.model import Network
 from azero.run.disk import write_for_user
@@ -98,8 +98,6 @@ class Graph:
         if isinstance(block.pooling, GlobalPooling):
             inner = self.pooling(inner, block.pooling)
         inner = self.convolution(self.add("Relu", inner), block.conv2)
-        if isinstance(block.squeeze, SqueezeExcitation):
-            inner = self.squeeze(inner, block.squeeze)
         x = self.add("Add", inner, x)
         return self.add("Relu", x) if isinstance(block, FoldedResidual) else x
 
@@ -111,12 +109,6 @@ class Graph:
         self.nodes.append(self.helper.make_node("Split", [x, sizes], [kept, rest], axis=1))
         bias = self.dense(self.pools(self.add("Relu", rest)), part.dense)
         return self.add("Add", kept, self.over_cells(bias))
-
-    def squeeze(self, x: str, part: SqueezeExcitation) -> str:
-        """See `SqueezeExcitation.forward`."""
-        means = self.add("ReduceMean", x, axes=[2, 3], keepdims=0)
-        hidden = self.add("Relu", self.dense(means, part.hidden))
-        return self.add("Mul", x, self.over_cells(self.add("Sigmoid", self.dense(hidden, part.scale))))
 
     def head(self, x: str, head: FoldedHead) -> str:
         """See `FoldedHead.forward`."""

@@ -59,18 +59,15 @@ def game_text(
 
     Args:
         game: the rules.
-        actions: all of its plies; a resigning player's last move too.
+        actions: all of its plies.
         first_outcome: +1 the first player won, 0 draw, -1 lost.
         opening_plies: plies at its beginning that the players did not choose.
         names: of the first and the second player, if they differ.
     """
-    state, before = game.initial_state(), game.initial_state()
+    state = game.initial_state()
     for action in actions:
-        state, before = game.step(state, action), state
+        state = game.step(state, action)
     moves = [game.action_name(action) for action in actions]
-    resigned = not game.is_terminal(state)
-    if resigned:  # instead of the last move
-        state, moves = before, moves[:-1]
     opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
     winner = 0 if first_outcome > 0 else 1
     who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"
@@ -79,7 +76,7 @@ def game_text(
         *([f"opening: {opening}"] if opening else []),
         f"moves: {played}",
         *("", game.format_state(state), ""),
-        f"{who} wins{', the other one resigned' if resigned else ''}" if first_outcome else "draw",
+        f"{who} wins" if first_outcome else "draw",
     ]
     return "\n".join(lines)
 

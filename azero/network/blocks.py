@@ -52,48 +52,33 @@ class GlobalPooling(nn.Module):
         return x[:, : self.kept] + bias[:, :, None, None]
 
 
-class SqueezeExcitation(nn.Module):
-    """Scale each channel by a number in (0, 1) that follows from all channels' means (Hu et al. 2018)."""
-
-    def __init__(self, channels: int, ratio: int) -> None:
-        super().__init__()
-        units = max(1, channels // ratio)
-        self.hidden, self.scale = nn.Linear(channels, units), nn.Linear(units, channels)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map [B, channels, H, W] to the same shape."""
-        scale = torch.sigmoid(self.scale(functional.relu(self.hidden(x.mean((2, 3))))))
-        return x * scale[:, :, None, None]
-
-
 class ResidualBlock(nn.Module):
     """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero).
 
-    Global pooling comes before the first ReLU, squeeze-excitation before the identity is added.
+    Global pooling comes before the first ReLU.
     """
 
-    def __init__(self, channels: int, pools: bool = False, squeeze_ratio: int = 0) -> None:
+    def __init__(self, channels: int, pools: bool = False) -> None:
         super().__init__()
         self.conv1 = convolution(channels, channels)
         self.norm1 = batch_norm(channels)
         self.pooling = GlobalPooling(channels) if pools else nn.Identity()
         self.conv2 = convolution(inputs_behind(self.pooling, channels), channels)
         self.norm2 = batch_norm(channels)
-        self.squeeze = SqueezeExcitation(channels, squeeze_ratio) if squeeze_ratio else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
         inner = functional.relu(self.pooling(self.norm1(self.conv1(x))), inplace=True)
-        return functional.relu(self.squeeze(self.norm2(self.conv2(inner))) + x, inplace=True)
+        return functional.relu(self.norm2(self.conv2(inner)) + x, inplace=True)
 
 
 class PyramidBlock(nn.Module):
     """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017).
 
-    Global pooling and squeeze-excitation are where `ResidualBlock` has them.
+    Global pooling is where `ResidualBlock` has it.
     """
 
-    def __init__(self, channels: int, pools: bool = False, squeeze_ratio: int = 0) -> None:
+    def __init__(self, channels: int, pools: bool = False) -> None:
         super().__init__()
         self.norm1 = batch_norm(channels)
         self.conv1 = convolution(channels, channels)
@@ -101,12 +86,11 @@ class PyramidBlock(nn.Module):
         self.pooling = GlobalPooling(channels) if pools else nn.Identity()
         self.conv2 = convolution(inputs_behind(self.pooling, channels), channels)
         self.norm3 = batch_norm(channels)
-        self.squeeze = SqueezeExcitation(channels, squeeze_ratio) if squeeze_ratio else nn.Identity()
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
         inner = functional.relu(self.pooling(self.norm2(self.conv1(self.norm1(x)))), inplace=True)
-        return self.squeeze(self.norm3(self.conv2(inner))) + x
+        return self.norm3(self.conv2(inner)) + x
 
 
 def inputs_behind(pooling: nn.Module, channels: int) -> int:

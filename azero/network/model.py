@@ -23,7 +23,6 @@ from azero.network.blocks import (
     Head,
     PyramidBlock,
     ResidualBlock,
-    SqueezeExcitation,
     batch_norm,
     convolution,
     last_layers,
@@ -73,9 +72,7 @@ class Network(nn.Module):
         pooling = [
             config.pooling_every > 0 and (n + 1) % config.pooling_every == 0 for n in range(config.blocks)
         ]
-        self.blocks = nn.ModuleList(
-            [block(config.channels, pools, config.squeeze_ratio) for pools in pooling]
-        )
+        self.blocks = nn.ModuleList([block(config.channels, pools) for pools in pooling])
         self.policy_head = make_head(config, planes_shape, num_actions)
         outcomes = 3 if config.value_output == "wdl" else 1
         self.value_head = make_head(config, planes_shape, outcomes, config.value_hidden)
@@ -162,8 +159,6 @@ def initialize(network: Network, generator: torch.Generator) -> None:
             gains |= dict.fromkeys(last_layers(module), 1.0)
         elif isinstance(module, GlobalPooling):
             gains[module.dense] = 0.1
-        elif isinstance(module, SqueezeExcitation):
-            gains[module.scale] = 1.0
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             gain = gains.get(module, 2.0)

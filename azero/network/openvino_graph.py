@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from azero.network.blocks import GlobalPooling, SqueezeExcitation
+from azero.network.blocks import GlobalPooling
 from azero.network.folded import (
     SMALLEST_OUTPUT,
     Affine,
@@ -87,14 +87,14 @@ class Graph:
     def residual(self, x: Node, block: FoldedResidual) -> Node:
         """See `FoldedResidual.forward`."""
         inner = self.op.relu(self.pooling(self.convolution(x, block.conv1), block.pooling))
-        return self.op.relu(self.op.add(self.squeeze(self.convolution(inner, block.conv2), block.squeeze), x))
+        return self.op.relu(self.op.add(self.convolution(inner, block.conv2), x))
 
     def pyramid(self, x: Node, block: FoldedPyramid) -> Node:
         """See `FoldedPyramid.forward`."""
         inner = self.op.relu(
             self.pooling(self.convolution(self.affine(x, block.affine), block.conv1), block.pooling)
         )
-        return self.op.add(self.squeeze(self.convolution(inner, block.conv2), block.squeeze), x)
+        return self.op.add(self.convolution(inner, block.conv2), x)
 
     def pooling(self, x: Node, part: nn.Module) -> Node:
         """See `GlobalPooling.forward`; returns x if the block has none."""
@@ -104,14 +104,6 @@ class Graph:
         kept, pooled = op.variadic_split(x, op.constant(np.int64(1)), op.constant(sizes)).outputs()
         bias = self.dense(self.pools(op.relu(pooled)), part.dense)
         return op.add(kept, op.unsqueeze(bias, op.constant(CELLS)))
-
-    def squeeze(self, x: Node, part: nn.Module) -> Node:
-        """See `SqueezeExcitation.forward`; returns x if the block has none."""
-        if not isinstance(part, SqueezeExcitation):
-            return x
-        op = self.op
-        hidden = op.relu(self.dense(op.reduce_mean(x, op.constant(CELLS), keep_dims=False), part.hidden))
-        return op.multiply(x, op.unsqueeze(op.sigmoid(self.dense(hidden, part.scale)), op.constant(CELLS)))
 
     def head(self, x: Node, head: FoldedHead) -> Node:
         """See `FoldedHead.forward`."""

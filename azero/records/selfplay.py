@@ -68,13 +68,9 @@ def read_selfplay(
 def record_of(game: Game, played: GameRecord, run: str, cycle: int) -> Record:
     """Return a game of self-play as a record, with the values and policies of its searches.
 
-    Plies of an opening have neither. A player that resigned did not play its last move.
+    Plies of an opening have neither.
     """
-    actions, outcome = played.actions.tolist(), played.first_outcome
-    over = game.is_terminal(game.step(played.states[-1], actions[-1]))
-    resigned = not over and outcome != 0.0  # else the game was cut as a draw
-    nodes = [Node(place, action) for place, action in enumerate(actions[: -1 if resigned else None])]
-    nodes = [Node(), *nodes]
+    nodes = [Node(), *(Node(place, action) for place, action in enumerate(played.actions.tolist()))]
     first = played.to_play == 0
     searched = played.policy_target.any(axis=1)
     for ply in np.flatnonzero(searched).tolist():
@@ -86,8 +82,7 @@ def record_of(game: Game, played: GameRecord, run: str, cycle: int) -> Record:
     return Record(
         game,
         players=(run, run),
-        outcome=outcome + 0.0,
-        result=("B+R" if outcome > 0 else "W+R") if resigned else "",
+        outcome=played.first_outcome + 0.0,
         source=f"azero self-play, run {run}, game {played.number}",
         cycle=cycle,
         nodes=nodes,

@@ -27,7 +27,6 @@ class GameRecord(NamedTuple):
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
         searched: [T] bool, searched in full, so an example. False in an opening and for the moves of fast
             searches.
-        repeats: [T] uint8, how many examples each ply makes; None: one for each ply searched in full.
         proven: [T] bool, the search has proven its root value; None: searches prove nothing.
         first_outcome: +1.0 if the first player won, 0.0 for a draw, -1.0 if it lost.
     """
@@ -40,19 +39,12 @@ class GameRecord(NamedTuple):
     root_value: np.ndarray
     searched: np.ndarray
     first_outcome: float
-    repeats: np.ndarray | None = None
     proven: np.ndarray | None = None
 
     @property
-    def example_plies(self) -> np.ndarray:
-        """[N] int64: the plies that are examples, in order, each as often as it is one."""
-        repeats = self.searched.astype(bool) if self.repeats is None else self.repeats
-        return np.repeat(np.arange(len(self.actions)), repeats)
-
-    @property
     def num_examples(self) -> int:
-        """N."""
-        return int(np.count_nonzero(self.searched) if self.repeats is None else self.repeats.sum())
+        """N, the number of plies searched in full."""
+        return int(np.count_nonzero(self.searched))
 
     @property
     def opening_plies(self) -> int:
@@ -118,29 +110,8 @@ def examples_of(
         value, draw = value_targets(record, mix)
         extra = {name: target(record) for name, target in targets.items()}
         rows = Examples(record.states, record.policy_target, value, draw, extra)
-        parts.append(rows.each(itemgetter(record.example_plies)))
+        parts.append(rows.each(itemgetter(record.searched)))
     return join(parts)
-
-
-def repeats_by_surprise(
-    searched: np.ndarray, surprise: np.ndarray, share: float, rng: np.random.Generator
-) -> np.ndarray:
-    """Return how many examples each ply makes, [T] uint8.
-
-    This is policy surprise weighting (Wu 2019, and KataGo's methods document). Each of n plies searched
-    in full has the weight 1 - share + share * n * surprise / sum of the surprises. A weight of 1.3 gives one
-    example, and another one with probability 0.3.
-
-    Args:
-        searched: [T] bool, searched in full.
-        surprise: [T] float32, KL(policy target || prior).
-        share: of the weight that goes by surprise.
-        rng: draws the fractions.
-    """
-    surprise = np.where(searched, surprise, 0.0).astype(np.float64)
-    by_surprise = searched.sum() * surprise / surprise.sum() if surprise.any() else searched
-    weight = (1.0 - share) * searched + share * by_surprise
-    return np.minimum(np.floor(weight + rng.random(len(weight))), 255).astype(np.uint8)
 
 
 def merge_equal(examples: Examples) -> Examples:

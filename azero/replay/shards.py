@@ -37,10 +37,9 @@ COLUMNS = {
     "policy_target": ("<f4", 2),
     "root_value": ("<f4", 1),
     "searched": ("|b1", 1),
-    "repeats": ("|u1", 1),
     "proven": ("|b1", 1),
 }
-OPTIONAL = {"repeats", "proven"}  # written only if all games of the shard have them
+OPTIONAL = {"proven"}  # written only if all games of the shard have them
 PER_GAME = ("number", "plies", "first_outcome")
 
 OPCODES = {
@@ -196,8 +195,7 @@ def load_window(
 def _write_part(
     run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool
 ) -> ShardEntry:
-    unwritten: dict[str, Any] = dict.fromkeys(missing(records))
-    examples = sum(record._replace(**unwritten).num_examples for record in records)  # as they will be read
+    examples = sum(record.num_examples for record in records)
     return run.write_shard(
         cycle, part, dump_games(records, game_name), len(records), examples, partial=partial
     )

@@ -5,12 +5,10 @@ Letters: A actions. A stream is uint64 [2], see `kernels/random_stream.py`.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 from azero.kernels.compiled import kernel
 from azero.kernels.random_stream import next_float
-from azero.search.tree import SMALLEST_PRIOR
 
 
 class Temperature(NamedTuple):
@@ -42,16 +40,6 @@ def normalize(weights, out):
     total = weights.sum()
     for action in range(out.shape[0]):
         out[action] = weights[action] / total
-
-
-@kernel
-def divergence(target, prior):
-    """Return KL(target || prior) in nats of two distributions [A] over the same legal actions."""
-    total = 0.0
-    for action in range(target.shape[0]):
-        if target[action] > 0.0:
-            total += target[action] * math.log(target[action] / max(prior[action], SMALLEST_PRIOR))
-    return max(total, 0.0)
 
 
 @kernel

@@ -30,7 +30,6 @@ DRAWN = 0.99  # share of games
 USES = 50.0  # of each example in training; AlphaZero used each about once, small runs about ten times
 IDLE = 0.3  # share of the workers' time
 EMPTY = 0.25  # share of batches' rows that carry a position
-WRONGLY = 0.05  # share of resignations; the limit of AlphaGo Zero
 FEW_CYCLES = 3  # before a usual speed is known
 SLOW = 0.5  # of the usual speed
 RECENT_CYCLES = 5  # whose median is the usual speed
@@ -241,17 +240,6 @@ def games_left_out(case: Case) -> str | None:
     )
 
 
-def resigned_wrongly(case: Case) -> str | None:
-    """Find resigned games that were not lost."""
-    measured, wrong = case.latest("selfplay/resign_measured"), case.latest("selfplay/resign_false_positives")
-    if not (measured >= FEW_GAMES and wrong > WRONGLY):
-        return None
-    return (
-        f"In {wrong:.0%} of {measured:.0f} games that were played on, the player who would have resigned did "
-        "not lose: lower selfplay.resign_threshold, or set it to -1 until values are better."
-    )
-
-
 CHECKS: dict[str, Callable[[Case], str | None]] = {
     "value sign": value_sign,
     "value head": value_constant,
@@ -264,7 +252,6 @@ CHECKS: dict[str, Callable[[Case], str | None]] = {
     "machine": machine_busy,
     "cluster": cluster_unbalanced,
     "left out": games_left_out,
-    "resignation": resigned_wrongly,
 }
 
 

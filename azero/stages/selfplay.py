@@ -181,7 +181,7 @@ def run_stage(
         )
     seconds = totals.play_seconds if begun else time.perf_counter() - begin
     records.sort(key=lambda record: record.number)
-    report_games(report, game, cycle, records, stats, seconds, config.selfplay.resign_threshold)
+    report_games(report, game, cycle, records, stats, seconds)
     if remote:
         report.cycle_scalars(cycle, totals.scalars(seconds))
         report.message(lines_of(totals, seconds))

@@ -54,9 +54,6 @@ def replay_json(
 ) -> dict[str, Any]:
     """Return a game with all its positions, as far as its moves are legal.
 
-    A resigning player's move is recorded but not played, so a last move that does not end the game is left
-    out by the caller.
-
     Args:
         game: the rules.
         name: by which the page asks for the game.

@@ -30,7 +30,6 @@ from azero.studio.replay import replay_json
 from azero.studio.safety import Refused, api
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
-from azero.workers.report import is_cut, is_over
 
 MOST_GAMES = 200  # in one answer
 TENSORBOARD_SECONDS = 60.0  # until it answers
@@ -231,12 +230,9 @@ class Shards:
             float(value) if ply >= record.opening_plies else None
             for ply, value in enumerate(signs * record.root_value)
         ]
-        over, cut = is_over(game, record), is_cut(game, record)
-        actions = record.actions.tolist()
         return {
-            **replay_json(game, title, actions if over or cut else actions[:-1], values),
+            **replay_json(game, title, record.actions.tolist(), values),
             "outcome": record.first_outcome,
-            "resigned": not (over or cut),
             "opening": record.opening_plies,
         }
 

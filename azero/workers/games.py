@@ -21,7 +21,7 @@ from azero.kernels.words import copy_words
 from azero.search.algorithm import begin_search, choose_move, search_value, write_target
 from azero.search.mcts import expand_root, simulate
 from azero.search.repetition import ban, find_banned
-from azero.search.root import Temperature, divergence, temperature_at
+from azero.search.root import Temperature, temperature_at
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
 IDLE, PLAYING, FINISHED = 0, 1, 2
@@ -35,15 +35,12 @@ class Worker(NamedTuple):
     ply: np.ndarray  # [B] int64
     stream: np.ndarray  # [B, 2] uint64
     root_ready: np.ndarray  # [B] bool: the root's noise is in
-    plays_on: np.ndarray  # [B] bool: nobody resigns in this game
     states: np.ndarray  # [B, P, S] uint64, before each ply
     to_play: np.ndarray  # [B, P] int8
     actions: np.ndarray  # [B, P] int32
     policy_target: np.ndarray  # [B, P, A] float32
     root_value: np.ndarray  # [B, P] float32, the search's value for to_play
     proven: np.ndarray  # [B, P] bool: the search has proven that value
-    prior: np.ndarray  # [B, A] float32, the root's, before noise
-    surprise: np.ndarray  # [B, P] float32, KL(target || that prior) in nats
     searched: np.ndarray  # [B, P] bool: full search; False for fast searches and random plies of an opening
     first_outcome: np.ndarray  # [B] float32, for the player who moves first in the initial state
     searches: np.ndarray  # [B] int64, finished in this game
@@ -60,8 +57,6 @@ class PlaySettings(NamedTuple):
     opening_plies: int
     full_search_fraction: float
     fast_simulations: int
-    resign_threshold: float
-    resign_play_on: float
 
 
 def make_worker(num_games: int, max_plies: int, num_actions: int, state_words: int) -> Worker:
@@ -72,15 +67,12 @@ def make_worker(num_games: int, max_plies: int, num_actions: int, state_words: i
         ply=np.zeros(num_games, np.int64),
         stream=np.zeros((num_games, 2), np.uint64),
         root_ready=np.zeros(num_games, np.bool_),
-        plays_on=np.zeros(num_games, np.bool_),
         states=np.zeros((*plies, state_words), np.uint64),
         to_play=np.zeros(plies, np.int8),
         actions=np.zeros(plies, np.int32),
         policy_target=np.zeros((*plies, num_actions), np.float32),
         root_value=np.zeros(plies, np.float32),
         proven=np.zeros(plies, np.bool_),
-        prior=np.zeros((num_games, num_actions), np.float32),
-        surprise=np.zeros(plies, np.float32),
         searched=np.zeros(plies, np.bool_),
         first_outcome=np.zeros(num_games, np.float32),
         searches=np.zeros(num_games, np.int64),
@@ -119,9 +111,6 @@ def start_game(rules, tree, worker, b, seed, opening, settings, scratch):
         play_opening(
             rules, tree, worker, b, 1 + next_below(worker.stream[b], settings.opening_plies), scratch
         )
-    worker.plays_on[b] = (
-        settings.resign_threshold <= -1.0 or next_float(worker.stream[b]) < settings.resign_play_on
-    )
     prepare_search(tree, worker, b, settings)
 
 
@@ -189,7 +178,6 @@ def play_unsearched(rules, tree, worker, b, action, scratch):
     """Record a ply of an opening and move on to scratch.successor."""
     worker.root_value[b, worker.ply[b]] = 0.0
     worker.proven[b, worker.ply[b]] = False
-    worker.surprise[b, worker.ply[b]] = 0.0
     for choice in range(worker.policy_target.shape[2]):
         worker.policy_target[b, worker.ply[b], choice] = 0.0
     record_ply(tree, worker, b, action, False)
@@ -231,7 +219,6 @@ def record_search(tree, worker, b, algorithm, settings):
     worker.searches[b] += 1
     worker.simulations[b] += budget(settings, tree.searches[b].fast) - tree.searches[b].simulations_left
     write_target(tree, b, algorithm, worker.policy_target[b, ply])
-    worker.surprise[b, ply] = divergence(worker.policy_target[b, ply], worker.prior[b])
     worker.root_value[b, ply] = search_value(tree, b, algorithm)
     worker.proven[b, ply] = tree.nodes[b, ROOT].proven
 
@@ -247,10 +234,8 @@ def end_game(worker, b, player, outcome):
 def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     """End a search: record it, choose the move, and make its node the root.
 
-    Mark the game FINISHED at its end. A resigning player's move is recorded but not played. A move that ends
-    the game is always played. A game that goes on after `max_plies` ends as a draw, which keeps the arrays'
-    bounds whatever the rules do. So if a game's last move does not end it, it was resigned, or cut if it is a
-    draw.
+    Mark the game FINISHED at its end. A game that goes on after `max_plies` ends as a draw, which keeps the
+    arrays' bounds whatever the rules do.
     """
     ply = worker.ply[b]
     record_search(tree, worker, b, algorithm, settings)
@@ -261,9 +246,6 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
         child = add_child(rules, tree, b, ROOT, action)
     if tree.nodes[b, child].terminal:
         end_game(worker, b, tree.nodes[b, child].to_play, tree.nodes[b, child].raw_value)
-        return
-    if not worker.plays_on[b] and worker.root_value[b, ply] < settings.resign_threshold:
-        end_game(worker, b, worker.to_play[b, ply], -1.0)
         return
     if worker.ply[b] >= worker.actions.shape[1]:
         end_game(worker, b, 0, 0.0)
@@ -286,8 +268,6 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
         elif not worker.root_ready[b]:
             if find_banned_here(rules, worker, b, tree.states[b, ROOT], scratch) > 0:
                 ban(tree, b, scratch.banned)
-            for action in range(worker.prior.shape[1]):
-                worker.prior[b, action] = tree.edges[b, ROOT, action].prior
             ply = worker.ply[b]
             temperature = temperature_at(settings.temperature, ply)
             begin_search(tree, b, algorithm, temperature, ply, worker.stream[b])

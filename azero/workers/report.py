@@ -20,9 +20,8 @@ def report_games(
     records: Sequence[GameRecord],
     stats: StageStats,
     seconds: float,
-    threshold: float = -1.0,
 ) -> None:
-    """Report scalars, histograms and one game as text. threshold: `selfplay.resign_threshold`."""
+    """Report scalars, histograms and one game as text."""
     outcomes = np.array([record.first_outcome for record in records])
     searched = np.concatenate([record.searched for record in records])
     targets = np.concatenate([record.policy_target for record in records])[searched]
@@ -42,7 +41,6 @@ def report_games(
             "selfplay/second_wins": float((outcomes < 0).mean()),
             "selfplay/distinct_games": float(len({record.actions.tobytes() for record in records})),
             "selfplay/target_entropy": float(entropy.sum() / max(len(entropy), 1)),
-            **(resignations(game, records, threshold) if threshold > -1 else {}),
             **stats.shares("selfplay"),
         },
     )
@@ -56,28 +54,8 @@ def report_games(
     report.text("selfplay/game", text, cycle)
 
 
-def resignations(game: Game, records: Sequence[GameRecord], threshold: float) -> dict[str, float]:
-    """Return the share of resigned games, and how often resigning would have been wrong, by tag.
-
-    Games that were played on show that: the first player whose search was worth less than the threshold,
-    before the last move, would have resigned, and wrongly if it did not lose. Silver et al. 2017 ("AlphaGo
-    Zero") want less than 5 % of these false positives.
-    """
-    finished = [record for record in records if is_over(game, record) or is_cut(game, record)]
-    low = [(record, record.root_value[:-1] < threshold) for record in finished]
-    wrong = [float(outcome_for_mover(record)[below.argmax()] > -1.0) for record, below in low if below.any()]
-    shares = {
-        "selfplay/resigned": (len(records) - len(finished)) / len(records),
-        "selfplay/resign_measured": float(len(wrong)),
-    }
-    return shares | ({"selfplay/resign_false_positives": float(np.mean(wrong))} if wrong else {})
-
-
-def is_over(game: Game, record: GameRecord) -> bool:
-    """Return whether a game was played to its end."""
-    return game.is_terminal(game.step(record.states[-1], int(record.actions[-1])))
-
-
 def is_cut(game: Game, record: GameRecord) -> bool:
     """Return whether a game was ended as a draw at `max_plies`, where its rules go on."""
-    return len(record.actions) == game.max_plies and record.first_outcome == 0.0 and not is_over(game, record)
+    if len(record.actions) < game.max_plies or record.first_outcome:
+        return False
+    return not game.is_terminal(game.step(record.states[-1], int(record.actions[-1])))

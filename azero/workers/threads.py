@@ -24,7 +24,7 @@ from azero.match.lockstep import MatchGame
 from azero.network.inference import Inference
 from azero.process.machine import cores
 from azero.process.signals import StopSignal
-from azero.replay.examples import GameRecord, repeats_by_surprise
+from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
 from azero.search.algorithm import make_algorithm, node_type, sound_for
@@ -148,8 +148,6 @@ def play_settings(search: SearchConfig, selfplay: SelfplayConfig) -> PlaySetting
         opening_plies=max(1, selfplay.opening_plies),
         full_search_fraction=float(selfplay.full_search_fraction),
         fast_simulations=selfplay.fast_simulations if selfplay.full_search_fraction < 1 else 0,
-        resign_threshold=float(selfplay.resign_threshold),
-        resign_play_on=float(selfplay.resign_play_on),
     )
 
 
@@ -163,13 +161,12 @@ class SelfplayWorker:
         search: SearchConfig,
         settings: PlaySettings,
         cache: EvaluationCache,
-        surprise_share: float = 0.0,
     ) -> None:
-        """Make arrays for as many games as a batch has rows. surprise_share: see `record_of`."""
+        """Make arrays for as many games as a batch has rows."""
         size, search = inference.batch_size, sound_for(search, game)
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
-        self.surprise_share, self.proves = surprise_share, search.solver
+        self.proves = search.solver
         self.algorithm = make_algorithm(search, size, game.num_actions, settings.fast_simulations)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
         self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
@@ -211,7 +208,7 @@ class SelfplayWorker:
             finished = np.flatnonzero(self.worker.status == FINISHED)
             for place in finished.tolist():
                 number = int(self.numbers[place])
-                record = record_of(self.worker, place, number, self.surprise_share, self.proves)
+                record = record_of(self.worker, place, number, self.proves)
                 self.stats.games += 1
                 self.stats.plies += len(record.actions)
                 self.stats.simulations += int(self.worker.simulations[place])
@@ -281,22 +278,15 @@ def workers_wanted(config: Config, device: str) -> int:
     return config.workers or (2 if device == "cuda" else cores())
 
 
-def record_of(
-    worker: Worker, place: int, number: int, surprise_share: float = 0.0, proves: bool = False
-) -> GameRecord:
+def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> GameRecord:
     """Return a copy of the record of the finished game in that place.
 
     Args:
         worker: the games in flight.
         place, number: of the game.
-        surprise_share: the share of the plies' weight that goes by their surprise; see `repeats_by_surprise`.
         proves: whether searches prove values.
     """
     plies = int(worker.ply[place])
-    searched, repeats = worker.searched[place, :plies].copy(), None
-    if surprise_share:  # a generator costs more than all else of a short game's record
-        rng = np.random.default_rng(worker.stream[place])
-        repeats = repeats_by_surprise(searched, worker.surprise[place, :plies], surprise_share, rng)
     return GameRecord(
         number=number,
         states=worker.states[place, :plies].copy(),
@@ -304,9 +294,8 @@ def record_of(
         actions=worker.actions[place, :plies].copy(),
         policy_target=worker.policy_target[place, :plies].copy(),
         root_value=worker.root_value[place, :plies].copy(),
-        searched=searched,
+        searched=worker.searched[place, :plies].copy(),
         first_outcome=float(worker.first_outcome[place]),
-        repeats=repeats,
         proven=worker.proven[place, :plies].copy() if proves else None,
     )
 
@@ -318,12 +307,11 @@ def make_workers(game: Game, inferences: Sequence[Inference], config: Config) ->
         UserError: they do not fit into memory.
     """
     check_worker_memory(game, [inference.batch_size for inference in inferences], config)
-    settings, share = play_settings(config.search, config.selfplay), config.selfplay.surprise_share
-
+    settings = play_settings(config.search, config.selfplay)
     entries = config.inference.cache
     caches = [make_cache(entries, game.key_words, game.num_actions) for _ in inferences]
     return [
-        SelfplayWorker(game, inference, config.search, settings, cache, share)
+        SelfplayWorker(game, inference, config.search, settings, cache)
         for inference, cache in zip(inferences, caches, strict=True)
     ]
 

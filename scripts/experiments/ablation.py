@@ -103,15 +103,9 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "average of weights": {"recipe": [], "none": ["train.ema_decay=0"]},
     "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
-    "squeeze-excitation": {"recipe": [], "ratio 4": ["network.squeeze_ratio=4"]},
-    "surprise": {
-        "recipe": [],
-        "half the weight, nothing merged": ["selfplay.surprise_share=0.5", "train.merge_equal=false"],
-    },
     "forks": {"recipe": [], "of a fifth of the games": ["selfplay.fork_fraction=0.2"]},
     "soft policy": {"recipe": [], "head and target": ["network.soft_policy=true"]},
     "opponent's reply": {"recipe": [], "head and target": ["network.opponent_reply=true"]},
-    "resignation": {"recipe": [], "below -0.95": ["selfplay.resign_threshold=-0.95"]},
     "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],

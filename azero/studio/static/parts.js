@@ -39,9 +39,9 @@ export const gameButtons = (games, open) => games.map(({ number, plies, outcome 
   onclick: () => open(number) }, plies));
 
 /** Return who won, in words. */
-export function outcomeText(outcome, players = ["the first player", "the second player"], resigned = false) {
+export function outcomeText(outcome, players = ["the first player", "the second player"]) {
   if (!outcome) return outcome === 0 ? "draw" : "not finished";
-  return `${players[outcome > 0 ? 0 : 1]} won${resigned ? " by resignation" : ""}`;
+  return `${players[outcome > 0 ? 0 : 1]} won`;
 }
 
 /** Show a game with its positions in an element; return a function that ends it. */
@@ -59,7 +59,7 @@ export function showReplay(element, game, title) {
       (value === null ? "" : `, ${Math.round(50 + 50 * value)} % for the first player`);
   };
   const shown = card(title, el("a", { class: "button", href: playAddress(game) }, "Open in Play"),
-    quiet(`${outcomeText(game.outcome, game.players, game.resigned)}, ${game.moves.length} moves` +
+    quiet(`${outcomeText(game.outcome, game.players)}, ${game.moves.length} moves` +
       (game.opening ? `, ${game.opening} of them random at the start` : "")), holder, graph,
     el("div", { class: "buttons middle" }, button("To the start", "first", () => show(0)),
       button("Back", "back", () => show(at - 1)), count, button("Forward", "next", () => show(at + 1)),
