@@ -15,7 +15,7 @@ import numpy as np
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
 from azero.search.gumbel import SMALLEST_RANGE
-from azero.search.tree import SMALLEST_PRIOR, SPREAD_NODE, Tree
+from azero.search.tree import SMALLEST_PRIOR, Tree
 
 Network = Callable[
     [np.ndarray], tuple[np.ndarray, np.float32]
@@ -37,7 +37,6 @@ class Node:
         self.children: dict[int, Node] = {}
         self.visits = 0
         self.value_sum = np.float32(0)
-        self.square_sum = np.float32(0)
         self.edge_visits: dict[int, int] = {}
         self.edge_value_sum: dict[int, np.float32] = {}
 
@@ -93,21 +92,13 @@ class PlainSearch:
         return max(self.negamax(each) * (1 if each.to_play == node.to_play else -1) for each in after)
 
     def choose(self, node: Node) -> int:
-        """The first forced action, or the one with the greatest score, of those that may be worth more than
-        the node's least.
-        """
+        """The action with the greatest score, of those that may be worth more than the node's least."""
         idle = {
             action
             for action in node.priors
             if self.config.solver and self.bounds(node, action)[1] <= node.lower
         }
         tried = [action for action in sorted(node.priors) if action not in idle] or [min(node.priors)]
-        if node is self.root:
-            total = sum(node.edge_visits.values())
-            for action in tried:
-                lower = math.sqrt(self.config.forced_simulations * node.priors[action] * total)
-                if 0 < node.edge_visits.get(action, 0) < lower:
-                    return action
         return max(tried, key=lambda a: (self.puct(node, a), -a))
 
     def bounds(self, node: Node, action: int) -> tuple[float, float]:
@@ -133,7 +124,6 @@ class PlainSearch:
             if node.lower == node.upper:
                 node.proven, node.value = True, node.lower
                 node.value_sum = np.float32(node.value * node.visits)
-                node.square_sum = np.float32(node.value**2 * node.visits)
             if change and depth:
                 self.back_up_edges(path[: depth + 1], actions[:depth], change, visits=0)
 
@@ -154,17 +144,7 @@ class PlainSearch:
             q = float(node.value_sum) / node.visits - self.config.fpu * share
         else:
             q = self.config.fpu
-        if self.config.c_puct_deviation:
-            c *= 1 + self.config.c_puct_deviation * (self.deviation(node) / 0.4 - 1)
         return q + c * math.sqrt(total) * node.priors[action] / (1 + n)
-
-    def deviation(self, node: Node) -> float:
-        """Of the node's values, two of them being what is usual: 0.4 away from the mean."""
-        if node.visits == 1:
-            return 0.4
-        mean = float(node.value_sum) / node.visits
-        squares = 2 * (mean**2 + 0.4**2) + max(float(node.square_sum), node.visits * mean**2)
-        return math.sqrt(max(0.0, squares / (2 + node.visits - 1) - mean**2))
 
     def evaluate(self, node: Node) -> None:
         """Priors are the softmax over legal actions."""
@@ -185,7 +165,6 @@ class PlainSearch:
         before = bounded_sum(node)
         node.visits += visits
         node.value_sum = np.float32(node.value_sum + np.float32(value))
-        node.square_sum = squares_with(node, visits, value)
         if (node.lower, node.upper) != (-1.0, 1.0):
             value = bounded_sum(node) - before
         if actions:
@@ -295,17 +274,10 @@ def bounded_sum(node: Node) -> float:
     return min(max(float(node.value_sum), node.lower * node.visits), node.upper * node.visits)
 
 
-def squares_with(node: Node, visits: int, value: float) -> np.float32:
-    """A node's sum of squares with so many times one more value."""
-    return np.float32(float(node.square_sum) + visits * float(np.float32(value)) ** 2)
-
-
 def assert_same_tree(tree: Tree, b: int, index: int, node: Node) -> None:
     """Game b's tree from a node on is the plain one, visit for visit."""
     assert tree.nodes["node_visits"][b, index] == node.visits
     assert tree.nodes["value_sum"][b, index] == node.value_sum
-    if tree.nodes.dtype == SPREAD_NODE:
-        assert tree.nodes["square_sum"][b, index] == node.square_sum
     for action in range(tree.edges.shape[2]):
         edge = tree.edges[b, index, action]
         assert edge["child_visits"] == node.edge_visits.get(action, 0)

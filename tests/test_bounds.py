@@ -164,19 +164,6 @@ def test_what_is_sure_takes_the_visits_of_what_turned_out_worse(
     assert move_weights(tree, 0, make_puct(SOLVER)).tolist() == expected
 
 
-def test_forced_visits_are_pruned_before_what_is_sure_takes_the_others() -> None:
-    """A draw with 2 visits, and two moves that turned out worse, -0.5 in 94 and -0.8 in 4.
-
-    With c * sqrt(100) = 12.5 the second, most visited one has the score -0.5 + 12.5 * 0.7 / 95 = -0.41. The
-    third would have had -0.8 + 12.5 * 0.1 / 4 = -0.49 with 3 visits, and with 2 -0.38: its fourth was forced.
-    94 + 3 go to the draw.
-    """
-    tree = with_bounds(root_with([0.2, 0.7, 0.1], [2, 94, 4], [0.0, -47.0, -3.2]), {0: (0.0, 0.0)})
-    forced = SearchConfig(solver=True, forced_simulations=2.0)
-    assert move_weights(tree, 0, make_puct(forced)).tolist() == [99, 0, 0]
-    assert move_weights(tree, 0, make_puct(SOLVER)).tolist() == [100, 0, 0]
-
-
 @pytest.mark.parametrize(
     ("bounds", "lower", "upper"),
     [

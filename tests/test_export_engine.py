@@ -39,7 +39,7 @@ ONLY_GAME = np.zeros(1, np.int64)
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 PUCT = SearchConfig(solver=True, fpu_mode="parent", fpu=0.2)
-KATAGO = SearchConfig(c_puct_deviation=0.85, forced_simulations=2.0, fpu_mode="explored", fpu=0.2)
+KATAGO = SearchConfig(fpu_mode="explored", fpu=0.2)
 GUMBEL = SearchConfig(kind="gumbel", tree_reuse=False, solver=True, max_considered_actions=8)
 SMALL: dict[str, dict[str, Any]] = {
     "connect_four": {"rows": 4, "columns": 5},

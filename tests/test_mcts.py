@@ -13,7 +13,6 @@ from searching import FakeInference, after, planes_network, random_states, searc
 from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.puct import node_type
 from azero.search.tree import ROOT
 
 GAMES = ("tictactoe", str(Path(__file__).parent / "games" / "double_move.py"))
@@ -26,14 +25,9 @@ CONFIGS = {
     "pessimistic fpu": SearchConfig(fpu=-1.0),
     "fpu by what is explored": SearchConfig(fpu_mode="explored", fpu=0.4, dirichlet_fraction=0.0),
     "fpu by what is explored, none at the root": SearchConfig(fpu_mode="explored", fpu=0.4),
-    "forced simulations": SearchConfig(forced_simulations=2.0),
     "solver": SearchConfig(solver=True),
-    "c by the spread of values": SearchConfig(c_puct_deviation=0.85),
-    "c by the spread of values, solver": SearchConfig(c_puct_deviation=1.0, solver=True),
     "exact play": SearchConfig(solver=True, exact_plies=4),
-    "solver with forced simulations": SearchConfig(
-        solver=True, forced_simulations=4.0, fpu_mode="explored", fpu=0.2
-    ),
+    "solver with fpu": SearchConfig(solver=True, fpu_mode="explored", fpu=0.2),
 }
 
 
@@ -44,7 +38,6 @@ def test_compiled_search_equals_the_plain_twin_visit_for_visit(name: str, config
     config = replace(config, num_simulations=60, tree_reuse=False)
     states = random_states(game, 24, seed=3)
     player = searched(game, states, config)
-    assert player.tree.nodes.dtype == node_type(config)
     for b, state in enumerate(states):
         root = PlainSearch(game, planes_network(game), config).run(state, 60)
         assert_same_tree(player.tree, b, ROOT, root)

@@ -19,7 +19,7 @@ from azero.network.side_by_side import SideBySide
 from azero.players import Advice, make_player
 from azero.players.pv_mcts import PvMcts, is_decided
 from azero.search.prefetch import gather, receive_prefetched
-from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, SPREAD_NODE
+from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 GAMES = ("tictactoe", DOUBLE_MOVE, "connect_four")
@@ -43,8 +43,7 @@ def assert_same_root(player: PvMcts, other: PvMcts, other_game: int = 0) -> None
     """Assert that both searches' roots are equal bit for bit."""
     for field in ("prior", "child_visits", "child_value_sum"):
         assert (player.tree.edges[field][0, ROOT] == other.tree.edges[field][other_game, ROOT]).all()
-    for field in ["value_sum", "square_sum"] if player.tree.nodes.dtype == SPREAD_NODE else ["value_sum"]:
-        assert player.tree.nodes[field][0, ROOT] == other.tree.nodes[field][other_game, ROOT]
+    assert player.tree.nodes["value_sum"][0, ROOT] == other.tree.nodes["value_sum"][other_game, ROOT]
 
 
 @pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move", "connect_four"])
@@ -54,15 +53,12 @@ def assert_same_root(player: PvMcts, other: PvMcts, other_game: int = 0) -> None
     leaves=st.integers(1, 40),
     simulations=st.integers(1, 150),
     solver=st.booleans(),
-    deviation=st.sampled_from([0.0, 0.85]),
 )
 def test_any_number_of_leaves_finds_what_the_plain_search_finds(
-    name: str, seed: int, leaves: int, simulations: int, solver: bool, deviation: float
+    name: str, seed: int, leaves: int, simulations: int, solver: bool
 ) -> None:
     game, state = make_game(name), random_state(make_game(name), seed)
-    config = SearchConfig(
-        num_simulations=simulations, tree_reuse=False, solver=solver, c_puct_deviation=deviation
-    )
+    config = SearchConfig(num_simulations=simulations, tree_reuse=False, solver=solver)
     player = ready(game, leaves, config)
     player.think(state[None], ONLY)
     side_by_side = searched(game, [state, game.initial_state()], config)  # two games: no prefetch

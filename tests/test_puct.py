@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,15 +15,11 @@ from azero.config.schema import SearchConfig
 from azero.kernels.compiled import kernel
 from azero.search.puct import (
     Puct,
-    RootTemperature,
-    deviation_factor,
     exploration,
     make_puct,
-    next_forced,
-    prune_forced,
     select_child,
 )
-from azero.search.tree import ROOT, SPREAD_NODE
+from azero.search.tree import ROOT
 
 CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
 
@@ -37,11 +32,6 @@ def chosen_at(tree: Any, b: int, node: int, puct: Any) -> int:
 @kernel
 def exploration_of(puct: Any, child_visits_sum: int) -> float:
     return exploration(puct, child_visits_sum)
-
-
-@kernel
-def factor_of(tree: Any, puct: Any) -> float:
-    return deviation_factor(tree, 0, ROOT, puct)
 
 
 def chosen(
@@ -57,37 +47,29 @@ def chosen(
 def test_the_config_names_the_constants() -> None:
     plain = SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)
     assert make_puct(plain) == Puct(
-        2, 7, 1, False, -1, fpu_by_prior=False, dirichlet_fraction=0.25, forced=0, solver=False
+        2, 7, 1, False, -1, fpu_by_prior=False, dirichlet_fraction=0.25, solver=False
     )
     other = SearchConfig(
         c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3, dirichlet_fraction=0
     )
     assert make_puct(other) == Puct(
-        1, 0, 0, True, 0.3, fpu_by_prior=False, dirichlet_fraction=0.0, forced=0, solver=False
+        1, 0, 0, True, 0.3, fpu_by_prior=False, dirichlet_fraction=0.0, solver=False
     )
     katago = SearchConfig(
         c_puct=1,
         c_puct_base=0,
         fpu_mode="explored",
         fpu=0.2,
-        forced_simulations=2,
         solver=True,
-        c_puct_deviation=0.85,
         dirichlet_alpha=0.3,
         dirichlet_fraction=0.1,
-        root_temperature=1.25,
-        root_temperature_final=1.1,
-        root_temperature_halflife=7,
     )
     expected = Puct(
         *(1, 0, 1, False, 0.2),
         fpu_by_prior=True,
         dirichlet_alpha=0.3,
         dirichlet_fraction=0.1,
-        root_temperature=RootTemperature(1.25, 1.1, 7.0),
-        forced=2,
         solver=True,
-        c_puct_deviation=0.85,
     )
     assert make_puct(katago) == expected
 
@@ -107,24 +89,6 @@ def test_c_grows_with_the_logarithm_of_the_visits() -> None:
     assert exploration_of(paper, 99) == pytest.approx(1.255126 * 10, rel=1e-6)
     # base 10: c = 1 + ln((1 + 100 + 10) / 10) = 1 + ln(11.1) = 3.406945
     assert exploration_of(CONSTANT._replace(c_puct_base=10.0), 99) == pytest.approx(3.406945 * 10, rel=1e-6)
-
-
-def test_c_follows_the_standard_deviation_of_the_values() -> None:
-    """Four values of mean 0.1: squares summing to 0.44 and two that are usual, 2 * (0.01 + 0.16) = 0.34, over
-    2 + 4 - 1 = 5.
-
-    Variance 0.78 / 5 - 0.01 = 0.146, deviation 0.382099, which is 0.955249 of the usual 0.4; with 0.85 of c
-    following, c is 1 - 0.85 * 0.044751 = 0.961961 of what it was.
-    """
-    tree = root_with([0.5, 0.5], [2, 1], [0.4, 0.0], node=SPREAD_NODE)
-    node = tree.nodes[0]
-    node["node_visits"], node["value_sum"], node["square_sum"] = 4, 0.4, 0.44
-    puct = CONSTANT._replace(c_puct_deviation=0.85)
-    assert factor_of(tree, puct) == pytest.approx(0.961961, rel=1e-6)
-    node["square_sum"] = 0.0  # less than the mean says: then all are the mean, 0.38 / 5 - 0.01 = 0.066
-    assert factor_of(tree, puct) == pytest.approx(1 + 0.85 * (math.sqrt(0.066) / 0.4 - 1), rel=1e-6)
-    node["node_visits"] = 1  # one value has no spread
-    assert factor_of(tree, puct) == 1.0
 
 
 def test_the_greatest_sum_of_value_and_exploration_is_chosen() -> None:
@@ -164,70 +128,6 @@ def test_in_mode_explored_fpu_counts_as_much_as_has_been_explored() -> None:
     # a root with noise has none
     puct = CONSTANT._replace(fpu_by_prior=True, fpu=0.5, dirichlet_fraction=0.25)
     assert chosen(puct, [0.8, 0.2], [3, 0], [0.6, 0.0], root_value=0.6) == 1
-
-
-def test_a_visited_root_action_is_visited_again_while_it_lacks_forced_visits() -> None:
-    # 12 visits; sqrt(2 * 0.5 * 12) = 3.46, sqrt(2 * 0.3 * 12) = 2.68, and the last has not been visited at
-    # all
-    puct, prior = CONSTANT._replace(forced=2.0), [0.5, 0.3, 0.2]
-    assert next_forced(root_with(prior, [10, 2, 0]), 0, puct) == 1
-    assert chosen(puct, prior, [10, 2, 0], [9.0, -2.0, 0.0]) == 1
-    assert next_forced(root_with(prior, [9, 3, 0]), 0, puct) == -1
-    fast = root_with(prior, [10, 2, 0], [9.0, -2.0, 0.0])
-    fast.searches["fast"] = True
-    assert chosen_at(fast, 0, ROOT, puct) == 0
-
-
-@pytest.mark.parametrize(("q", "expected"), [(0.0, [8, 0, 0]), (0.3, [8, 2, 0]), (0.4, [8, 3, 0])])
-def test_forced_visits_are_pruned_while_the_score_stays_below_the_best_one_s(
-    q: float, expected: list[int]
-) -> None:
-    """Visits 8, 3 and 1 of 12, c * sqrt(13) = 3.606. The best has 0.5 + 3.606 * 0.5 / 9 = 0.700.
-
-    The second may lose sqrt(2 * 0.3 * 12) = 2.68. With 2 and with 1 visit it has q + 0.361 and q + 0.541: for
-    q = 0 both are below 0.700, and then the single visit goes too; for q = 0.3 the first alone is; for q =
-    0.4 neither. The third, worth -0.5 + 3.606 * 0.2 = 0.221 without its only visit, loses it.
-    """
-    tree = root_with([0.5, 0.3, 0.2], [8, 3, 1], [4.0, 3 * q, -0.5])
-    weights = np.array([8.0, 3.0, 1.0])
-    prune_forced(tree, 0, CONSTANT._replace(forced=2.0), weights)
-    assert weights.tolist() == expected
-
-
-def pruned_plainly(prior: list[float], visits: list[int], values: list[float], forced: float) -> list[float]:
-    """Wu 2019, section 3.2, without any array: visits are taken back one by one while PUCT would not prefer
-    the action.
-    """
-    total, left = sum(visits), [float(count) for count in visits]
-    best = max(range(len(visits)), key=lambda action: (visits[action], -action))
-
-    def score(action: int, count: float) -> float:
-        return values[action] / visits[action] + math.sqrt(total + 1) * prior[action] / (1 + count)
-
-    for action, count in enumerate(visits):
-        if action == best or not count:
-            continue
-        spare = math.floor(math.sqrt(forced * prior[action] * total))
-        while spare and left[action] > 0 and score(action, left[action] - 1) < score(best, visits[best]):
-            left[action], spare = left[action] - 1, spare - 1
-        if left[action] == 1:
-            left[action] = 0.0
-    return left
-
-
-@given(
-    actions=st.lists(
-        st.tuples(st.integers(1, 9), st.integers(0, 30), st.floats(-1, 1)), min_size=2, max_size=6
-    ).filter(lambda actions: any(count for _, count, _ in actions)),
-    forced=st.floats(0.0, 4.0),
-)
-def test_pruning_is_that_of_a_plain_twin(actions: list[tuple[int, int, float]], forced: float) -> None:
-    shares, visits, means = (list(column) for column in zip(*actions, strict=True))
-    prior = [np.float32(share / sum(shares)).item() for share in shares]
-    values = [np.float32(count * mean).item() for count, mean in zip(visits, means, strict=True)]
-    weights = np.array(visits, float)
-    prune_forced(root_with(prior, visits, values), 0, CONSTANT._replace(forced=forced), weights)
-    assert weights.tolist() == pruned_plainly(prior, visits, values, forced)
 
 
 def test_of_equal_scores_the_first_is_chosen() -> None:

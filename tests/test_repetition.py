@@ -26,7 +26,7 @@ from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.search.algorithm import sound_for
 from azero.search.repetition import History, ban
-from azero.search.tree import ILLEGAL, ROOT, SPREAD_NODE
+from azero.search.tree import ILLEGAL, ROOT
 from azero.workers.threads import GameQueue, play_games
 
 
@@ -81,8 +81,7 @@ def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -
     """Priors 0.5, 0.3, 0.2; visits 4, 2, 1. Without the first: 0.3 / 0.5 = 0.6 and 0.2 / 0.5 = 0.4, and 8 - 4
     visits are left.
     """
-    tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5], node=SPREAD_NODE)
-    tree.nodes["square_sum"][0, ROOT] = 4.0  # the first has no node any more: 4 of 8 visits are half of it
+    tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5])
     before, value_before = int(tree.nodes["node_visits"][0, ROOT]), float(tree.nodes["value_sum"][0, ROOT])
     ban(tree, 0, np.array([True, False, False]))
     edges = tree.edges[0, ROOT]
@@ -91,11 +90,6 @@ def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -
     assert edges["child_visits"].tolist() == [0, 2, 1]
     assert tree.nodes["node_visits"][0, ROOT] == before - 4
     assert tree.nodes["value_sum"][0, ROOT] == value_before - 2.0
-    assert tree.nodes["square_sum"][0, ROOT] == 2.0
-    tree = tree._replace(nodes=np.repeat(tree.nodes, 2, axis=1))
-    tree.edges["child"][0, ROOT, 1], tree.nodes["square_sum"][0, 1] = 1, 0.75  # the second has one
-    ban(tree, 0, np.array([False, True, False]))
-    assert tree.nodes["square_sum"][0, ROOT] == 1.25
 
 
 def test_where_all_of_the_prior_is_banned_the_rest_is_alike() -> None:

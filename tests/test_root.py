@@ -15,12 +15,9 @@ from azero.config.schema import SearchConfig
 from azero.kernels.compiled import kernel
 from azero.kernels.random_stream import new_stream, next_gamma, next_normal
 from azero.search.puct import (
-    RootTemperature,
     add_noise,
     make_puct,
     move_weights,
-    root_temperature_at,
-    soften_prior,
 )
 from azero.search.root import (
     Temperature,
@@ -103,36 +100,10 @@ def test_the_temperature_may_rise_as_well() -> None:
     assert [temperature_at(Temperature(0.0, 1, 1, 1.0), ply) for ply in range(4)] == [0.0, 0.5, 1.0, 1.0]
 
 
-def test_a_fading_number_falls_half_of_the_way_in_each_halflife() -> None:
-    # KataGo: 1.25 at first, 1.1 in the end; 7 columns
-    assert [
-        root_temperature_at(RootTemperature(1.25, 1.1, 7.0), ply) for ply in (0, 7, 14, 700)
-    ] == pytest.approx([1.25, 1.175, 1.1375, 1.1])
-    assert root_temperature_at(RootTemperature(1.0, 1.0, 8.0), 3) == 1.0
-
-
-def test_the_root_s_temperature_flattens_its_prior() -> None:
-    # square roots 0.8 and 0.6, sum 1.4; a prior of 0 stays 0, an illegal action illegal
-    tree = root_with([0.64, None, 0.36, 0.0])
-    soften_prior(tree, 0, 2.0)
-    assert tree.edges["prior"][0, ROOT] == pytest.approx([0.8 / 1.4, -1, 0.6 / 1.4, 0])
-    soften_prior(tree, 0, 1.0)
-    assert tree.edges["prior"][0, ROOT] == pytest.approx([0.8 / 1.4, -1, 0.6 / 1.4, 0])
-
-
 def test_the_policy_target_is_the_visits_over_their_sum() -> None:
     tree = root_with([0.2, 0.2, 0.2, None, 0.4], [6, 3, 1, 0, 0])
     assert target_of(tree) == pytest.approx([0.6, 0.3, 0.1, 0.0, 0.0])
     assert target_of(root_with([0.5, 0.5], [0, 1])) == [0.0, 1.0]
-
-
-def test_forced_visits_are_no_part_of_what_a_full_search_counts() -> None:
-    """Of visits 8, 3, 1 the last two are forced, see `test_puct.py`; a fast search forces none."""
-    puct = make_puct(SearchConfig(c_puct=1.0, c_puct_base=0.0, forced_simulations=2.0))
-    tree = root_with([0.5, 0.3, 0.2], [8, 3, 1], [4.0, 0.0, -0.5])
-    assert move_weights(tree, 0, puct).tolist() == [8, 0, 0]
-    tree.searches["fast"] = True
-    assert move_weights(tree, 0, puct).tolist() == [8, 3, 1]
 
 
 @pytest.mark.parametrize("temperature", [0.0, 1e-9, 0.5, 1.0, 100.0])

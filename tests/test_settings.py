@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import settings as page_of_settings
+from omegaconf import OmegaConf
 
 from azero.cli.help import groups
+from azero.cli.overrides import conf_folder
 from azero.config.schema import Config, flatten, settings, value_text
 
 
@@ -17,6 +21,20 @@ def test_the_page_of_settings_is_the_code_s() -> None:
 
 def test_the_records_hold_every_setting_and_its_default() -> None:
     assert {key: known.default for key, known in settings().items()} == flatten(Config())
+
+
+def test_what_no_recipe_sets_stands_with_its_measurement_in_the_page_of_strength() -> None:
+    """A setting of network, search, self-play or training that no recipe sets must earn its place."""
+    used, page = set[str](), (page_of_settings.PAGE.parent / "strength.md").read_text()
+    for path in conf_folder().glob("*/*.yaml"):
+        group = "" if path.parent.name == "experiment" else f"{path.parent.name}."
+        written: Any = OmegaConf.to_container(OmegaConf.load(path))
+        for key, value in written.items():
+            inner = {f"{key}.{name}": each for name, each in value.items()} if isinstance(value, dict) else {}
+            used |= {f"{group}{name}" for name, each in (inner or {key: value}).items() if each is not None}
+    for key in settings().keys() - used - {"search.options"}:
+        if key.startswith(("network.", "search.", "selfplay.", "train.")):
+            assert f"`{key}" in page, f"docs/strength.md does not say what {key} gains"
 
 
 def test_two_configs_share_no_list() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -281,37 +280,6 @@ def test_a_fast_search_has_a_clean_root_and_a_full_one_noise(game: Game) -> None
         assert search["simulations_left"] == (28 if search["fast"] else 29)
         noise = np.abs(played.tree.edges["prior"][place, ROOT] - clean).max()
         assert noise < 1e-6 if search["fast"] else noise > 0.01
-
-
-def test_a_full_search_begins_with_the_root_s_temperature_and_a_fast_one_without(game: Game) -> None:
-    """At temperature 2 the square roots of the prior over their sum."""
-    warm = replace(NOISELESS, root_temperature=2.0, root_temperature_final=2.0)
-    settings = PLAIN._replace(num_simulations=30, full_search_fraction=0.5, fast_simulations=29)
-    played = HandDriven(game, 40, settings, search=warm)
-    for _ in range(2):
-        assert played.wave() == 0
-        played.evaluate()
-    clean = softmax(played.inference.answer(game.planes(game.initial_state()))[0])
-    soft = np.sqrt(clean) / np.sqrt(clean).sum()
-    assert np.abs(soft - clean).max() > 0.01
-    for place, search in enumerate(played.tree.searches):
-        np.testing.assert_allclose(
-            played.tree.edges["prior"][place, ROOT], clean if search["fast"] else soft, atol=1e-6
-        )
-
-
-def test_the_root_s_temperature_falls_with_the_plies(game: Game) -> None:
-    """From 4 to 1, half of the way each ply: 2.5 at ply 1, so the prior's power is 0.4."""
-    settings = PLAIN._replace(opening_fraction=1.0, opening_plies=1)
-    warm = replace(NOISELESS, root_temperature=4.0, root_temperature_halflife=1.0)
-    played = HandDriven(game, 1, settings, opening=np.array([4], np.int32), search=warm)
-    for _ in range(2):
-        assert played.wave() == 0
-        played.evaluate()
-    state = after(game, 4)
-    legal = game.legal_mask(state)
-    soft = softmax(played.inference.answer(game.planes(state))[0][legal]) ** 0.4
-    np.testing.assert_allclose(played.tree.edges["prior"][0, ROOT][legal], soft / soft.sum(), atol=1e-6)
 
 
 def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:

@@ -93,11 +93,7 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     [
         {},
         {"search": replace(SEARCH, tree_reuse=False)},
-        {
-            "search": replace(
-                SEARCH, forced_simulations=2.0, root_temperature=1.5, fpu_mode="explored", fpu=0.2
-            )
-        },
+        {"search": replace(SEARCH, fpu_mode="explored", fpu=0.2)},
         {"search": replace(SEARCH, solver=True)},
         {"search": replace(SEARCH, solver=True, kind="gumbel", tree_reuse=False)},
         {"selfplay": SelfplayConfig(opening_fraction=0.5, opening_plies=4)},
@@ -107,7 +103,7 @@ def assert_valid(game: Game, record: GameRecord) -> None:
     ids=[
         "default",
         "tree anew",
-        "KataGo's root",
+        "fpu",
         "solver",
         "solver in Gumbel",
         "openings",
@@ -165,10 +161,6 @@ def test_the_number_of_games_in_flight_changes_nothing(game: Game) -> None:
 def test_workers_that_do_not_fit_into_memory_are_refused_with_what_to_lower(game: Game) -> None:
     """A node: 32 bytes, 2 words of state, 9 edges of 16 bytes: 192. A tree keeps 3 times its simulations."""
     assert worker_bytes(game, 1, CONFIG) == (3 * 12 + 2) * 192 + 9 * (16 + 4 * 9)
-    spread = replace(CONFIG, search=replace(SEARCH, c_puct_deviation=0.85))
-    assert worker_bytes(game, 1, spread) == (3 * 12 + 2) * 196 + 9 * (
-        16 + 4 * 9
-    )  # 4 bytes more: its square sum
     huge = replace(CONFIG, search=replace(SEARCH, num_simulations=10**9))
     with pytest.raises(UserError, match=r"this machine has [\d.]+; lower selfplay.concurrent_games"):
         played(game, config=huge)

@@ -46,7 +46,7 @@ def select_ucb(tree, b, node, ucb):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def begin_ucb(tree, b, ucb, temperature, ply, stream):  # type: ignore[no-untyped-def]
+def begin_ucb(tree, b, ucb, temperature, stream):  # type: ignore[no-untyped-def]
     """Do nothing: the search needs no noise."""
 
 

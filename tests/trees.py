@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from azero.search.tree import ILLEGAL, NODE, ROOT, UNVISITED, Tree, make_tree
+from azero.search.tree import ILLEGAL, ROOT, UNVISITED, Tree, make_tree
 
 
 def root_with(
@@ -14,7 +14,6 @@ def root_with(
     visits: Sequence[int] | None = None,
     value_sums: Sequence[float] | None = None,
     root_value: float = 0.0,
-    node: np.dtype = NODE,
 ) -> Tree:
     """Return one expanded root, as after its evaluation and the simulations that `visits` counts.
 
@@ -23,10 +22,9 @@ def root_with(
         visits: [A] child visits.
         value_sums: [A] sums of backed-up values, for the player to move at the root.
         root_value: the network's value of the root.
-        node: the type of its nodes.
     """
     num_actions = len(prior)
-    tree = make_tree(1, 1, num_actions, 1, node)
+    tree = make_tree(1, 1, num_actions, 1)
     edges = tree.edges[0, ROOT]
     edges["prior"] = [ILLEGAL if p is None else p for p in prior]
     edges["child"] = UNVISITED

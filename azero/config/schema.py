@@ -17,6 +17,11 @@ RENAMED = {"lanes": "workers"}
 # settings of earlier versions, which old runs hold: the value that changes nothing, or ... for any value
 REMOVED: dict[str, Any] = {
     "network.squeeze_ratio": 0,
+    "search.c_puct_deviation": 0.0,
+    "search.root_temperature": 1.0,
+    "search.root_temperature_final": 1.0,
+    "search.root_temperature_halflife": ...,
+    "search.forced_simulations": 0.0,
     "selfplay.surprise_share": 0.0,
     "selfplay.resign_threshold": -1.0,
     "selfplay.resign_play_on": ...,
@@ -183,12 +188,6 @@ class SearchConfig:
         between=(0.0, 1e12),
         published="AlphaZero 19652",
     )
-    c_puct_deviation: float = puct(
-        0.0,
-        "Share of c_puct that scales with deviation. The deviation is that of the values below a node.",
-        between=(0.0, 1.0),
-        published="KataGo 0.85",
-    )
     puct_visits: str = puct(
         "node",
         "Visits under the root sign. node: 1 + visits of the children; children: visits of the children, so "
@@ -211,25 +210,6 @@ class SearchConfig:
     )
     dirichlet_fraction: float = puct(
         0.25, "Share of noise in the root's prior; 0: none.", between=(0.0, 1.0), published="AlphaZero 0.25"
-    )
-    root_temperature: float = puct(
-        1.0,
-        "Temperature of the root's prior. Its exponent is 1 / temperature, before the noise.",
-        between=(0.01, 100.0),
-        published="KataGo 1.25",
-    )
-    root_temperature_final: float = puct(
-        1.0, "Temperature to which that falls.", between=(0.01, 100.0), published="KataGo 1.1"
-    )
-    root_temperature_halflife: float = puct(
-        8.0, "Plies until half of that fall.", between=(0.01, 1e6), published="KataGo the board's width"
-    )
-    forced_simulations: float = puct(
-        0.0,
-        "Forced visits of root moves; 0: none. A visited move gets sqrt(this * prior * visits) at least, "
-        "which are pruned from the target.",
-        between=(0.0, 1000.0),
-        published="KataGo 2",
     )
     max_considered_actions: int = setting(
         16, "Root moves that share the simulations.", between=(1, 65_536), only="Gumbel", published="mctx 16"

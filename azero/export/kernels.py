@@ -21,7 +21,7 @@ from azero.export.webassembly import entry
 from azero.games.game import Game, Rules
 from azero.games.kit.board import FIRST, NO_CELL, SECOND
 from azero.kernels.words import copy_words
-from azero.search.algorithm import choose_move, make_algorithm, node_type, search_value
+from azero.search.algorithm import choose_move, make_algorithm, search_value
 from azero.search.bounds import bounds_of
 from azero.search.cache import make_cache
 from azero.search.mcts import advance as advance_search
@@ -74,7 +74,7 @@ def memory_of(
         "scratch": make_scratch(game, 0),
         "stream": np.zeros(2, np.uint64),
         **{search.kind: algorithm_of(search, actions) for search in searches},
-        "tree": make_tree(1, nodes, actions, game.state_words, node_type(searches[0])),
+        "tree": make_tree(1, nodes, actions, game.state_words),
     }
 
 

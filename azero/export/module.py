@@ -27,8 +27,8 @@ from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_po
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import as_played
-from azero.search.algorithm import find_kind, node_type, with_kind
-from azero.search.tree import EDGE
+from azero.search.algorithm import find_kind, with_kind
+from azero.search.tree import node_bytes
 
 if TYPE_CHECKING:
     from azero.export.network_code import NetworkCode
@@ -97,8 +97,7 @@ def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
     """Return the search, and PUCT if that cannot end early. The simulations are what LARGEST_TREE holds."""
     kinds = [search.kind] if find_kind(search.kind).anytime else [search.kind, SearchConfig().kind]
     searches = [as_played(with_kind(search, kind), game) for kind in kinds]
-    node_bytes = node_type(searches[0]).itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
-    most = min(MOST_SIMULATIONS, LARGEST_TREE // node_bytes - 1)
+    most = min(MOST_SIMULATIONS, LARGEST_TREE // node_bytes(game) - 1)
     return [replace(each, num_simulations=most) for each in searches]
 
 

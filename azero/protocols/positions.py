@@ -72,7 +72,7 @@ class SideBySide:
 
     def tree_bytes(self, num_simulations: int) -> int:
         """Return the memory of a search of so many simulations."""
-        return node_bytes(self.game, self.player.tree.nodes.dtype) * nodes_needed(num_simulations, False)
+        return node_bytes(self.game) * nodes_needed(num_simulations, False)
 
     @property
     def most_simulations(self) -> int:

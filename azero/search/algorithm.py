@@ -17,12 +17,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 from numba.extending import overload
 
 from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, settings
 from azero.games.game import Game
-from azero.search.tree import NODE
 
 
 @dataclass(frozen=True)
@@ -40,8 +38,6 @@ class SearchKind:
         search_value: compiled.
         choose_move: compiled.
         draw_noise: compiled, called by players only. None: the search needs no noise.
-        node_type: returns the dtype of the tree's nodes that a search needs.
-        check: raises a UserError if the settings do not work together.
         reuses_tree: whether a search can begin with a kept subtree (`search.tree_reuse`).
         anytime: whether a search may end early, when its time is up or its move is decided.
         play_settings: settings that differ outside self-play, such as exploration for training.
@@ -57,8 +53,6 @@ class SearchKind:
     search_value: Callable[..., Any]
     choose_move: Callable[..., Any]
     draw_noise: Callable[..., Any] | None = None
-    node_type: Callable[[SearchConfig], np.dtype] = lambda search: NODE
-    check: Callable[[SearchConfig], None] = lambda search: None
     reuses_tree: bool = True
     anytime: bool = True
     play_settings: Mapping[str, Any] = field(default_factory=dict)
@@ -87,7 +81,6 @@ def check(search: SearchConfig) -> None:
         raise UserError(
             f"search.kind={kind.name} begins each search with an empty tree; set search.tree_reuse=false."
         )
-    kind.check(search)
 
 
 def with_kind(search: SearchConfig, name: str) -> SearchConfig:
@@ -105,11 +98,6 @@ def with_kind(search: SearchConfig, name: str) -> SearchConfig:
 def sound_for(search: SearchConfig, game: Game) -> SearchConfig:
     """Return the search without proofs if positions must not repeat: the tree does not know the history."""
     return replace(search, solver=search.solver and not game.repetition_words)
-
-
-def node_type(search: SearchConfig) -> np.dtype:
-    """Return the dtype of the nodes that a search needs."""
-    return find_kind(search.kind).node_type(search)
 
 
 def make_algorithm(search: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Any:
@@ -141,10 +129,10 @@ def next_child(tree, b, node, algorithm):
 
 
 @dispatched
-def begin_search(tree, b, algorithm, temperature, ply, stream):
+def begin_search(tree, b, algorithm, temperature, stream):
     """Prepare game b's expanded root for a search of self-play, with noise for example.
 
-    temperature: of the move at this ply. stream: [2] uint64, the game's random numbers.
+    temperature: of the move. stream: [2] uint64, the game's random numbers.
     """
     raise NotImplementedError
 

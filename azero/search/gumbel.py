@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.config.schema import SearchConfig, UserError, settings
+from azero.config.schema import SearchConfig
 from azero.kernels.compiled import kernel, part
 from azero.kernels.random_stream import next_float
 from azero.search.algorithm import SearchKind
@@ -66,17 +66,6 @@ def make_gumbel(search: SearchConfig, num_games: int, num_actions: int, fast_sim
     )
 
 
-def check(search: SearchConfig) -> None:
-    """Refuse settings by which PUCT explores."""
-    for name in ("root_temperature", "root_temperature_final", "forced_simulations", "c_puct_deviation"):
-        default = settings()[f"search.{name}"].default
-        if getattr(search, name) != default:
-            raise UserError(
-                f"search.kind=gumbel explores by its noise; leave search.{name} at {default}, "
-                "or set search.kind=puct."
-            )
-
-
 def visit_sequence(considered: int, num_simulations: int) -> list[int]:
     """Return sequential halving as a list: how many earlier visits the action of each simulation has.
 
@@ -105,7 +94,7 @@ def draw_noise(gumbel, b, temperature, stream):
 
 
 @kernel
-def begin_gumbel(tree, b, gumbel, temperature, ply, stream):
+def begin_gumbel(tree, b, gumbel, temperature, stream):
     """Draw the noise of game b's next search, also of a fast one, because the noise chooses the move."""
     draw_noise(gumbel, b, temperature, stream)
 
@@ -297,7 +286,6 @@ KIND = SearchKind(
     search_value=improved_value,
     choose_move=choose_gumbel,
     draw_noise=draw_noise,
-    check=check,
     reuses_tree=False,
     anytime=False,
     widen="raise selfplay.temperature or selfplay.opening_fraction, lower search.value_scale",

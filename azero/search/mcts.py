@@ -20,7 +20,6 @@ from azero.search.bounds import bounded_sum, tighten
 from azero.search.cache import find, remember
 from azero.search.exact import solve_leaf
 from azero.search.tree import LOSS, NO_LEAF, NO_PARENT, ROOT, UNVISITED, WIN, add_child
-from azero.search.variance import set_square_sum, square_sum
 
 
 @part
@@ -67,7 +66,6 @@ def add_above(tree, b, node, value, visits):
         before = bounded_sum(tree, b, node) if bounded else 0.0
         tree.nodes[b, node].node_visits += visits
         tree.nodes[b, node].value_sum += value
-        set_square_sum(tree.nodes, b, node, square_sum(tree.nodes, b, node) + visits * value * value)
         if bounded:  # only what the bounds admit counts above
             value = np.float32(bounded_sum(tree, b, node) - before)
         parent = tree.nodes[b, node].parent
@@ -114,7 +112,6 @@ def write_proof(tree, b, node):
     tree.nodes[b, node].raw_value = value
     tree.nodes[b, node].proven = True
     tree.nodes[b, node].value_sum = value * visits
-    set_square_sum(tree.nodes, b, node, value * value * visits)
 
 
 @part

@@ -36,7 +36,6 @@ from azero.search.mcts import (
 )
 from azero.search.scratch import make_scratch
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, Tree
-from azero.search.variance import set_square_sum, square_sum
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -53,7 +52,6 @@ ENTRY = np.dtype(
         ("action", np.int32),  # NO_ACTION at the end of the path
         ("node_visits", np.int32),
         ("value_sum", np.float32),
-        ("square_sum", np.float32),
         ("expanded", np.bool_),
         ("child_visits", np.int32),
         ("child_value_sum", np.float32),
@@ -95,7 +93,6 @@ def note_path(tree, b, leaf, journal, length):
         journal[length].action = action
         journal[length].node_visits = tree.nodes[b, node].node_visits
         journal[length].value_sum = tree.nodes[b, node].value_sum
-        journal[length].square_sum = square_sum(tree.nodes, b, node)
         journal[length].expanded = tree.nodes[b, node].expanded
         if action != NO_ACTION:
             journal[length].child_visits = tree.edges[b, node, action].child_visits
@@ -114,7 +111,6 @@ def take_back(tree, b, journal, length, num_nodes):
         node, action = journal[length].node, journal[length].action
         tree.nodes[b, node].node_visits = journal[length].node_visits
         tree.nodes[b, node].value_sum = journal[length].value_sum
-        set_square_sum(tree.nodes, b, node, journal[length].square_sum)
         tree.nodes[b, node].expanded = journal[length].expanded
         if action != NO_ACTION:
             tree.edges[b, node, action].child_visits = journal[length].child_visits

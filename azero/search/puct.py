@@ -3,12 +3,7 @@
     q(s, a) + c(s) * prior(s, a) * sqrt(visits(s)) / (1 + visits(s, a)),
     c(s) = c_puct + ln((1 + visits(s) + c_puct_base) / c_puct_base).
 
-KataGo's additions are optional. With `c_puct_deviation`, c(s) follows the standard deviation of the values
-below s ("Dynamic Variance-Scaled cPUCT" in KataGoMethods.md). First-play urgency gives unvisited actions a
-value. Forced simulations with policy-target pruning (Wu 2019, "Accelerating Self-Play Learning in Go",
-sections 3.2 and 3.5) apply to the roots of full searches in self-play: a visited action is visited again
-while it has fewer than sqrt(forced * prior * visits) visits. After the search, visits that the score alone
-would not have brought are removed from the policy target.
+First-play urgency gives unvisited actions a value.
 
 Letters: B games, N nodes, A actions. A stream is uint64 [2], see `kernels/random_stream.py`.
 """
@@ -25,20 +20,8 @@ from azero.kernels.compiled import kernel, part
 from azero.kernels.random_stream import next_gamma
 from azero.search.algorithm import SearchKind
 from azero.search.bounds import can_be_best, cannot_improve, prefer_sure, rule_out, sure_value, within_bounds
-from azero.search.root import choose_action, normalize, tempered
-from azero.search.tree import NODE, ROOT, SPREAD_NODE
-from azero.search.variance import square_sum
-
-USUAL_DEVIATION = 0.4  # assumed standard deviation of values in [-1, 1] at a new node; KataGo's
-USUAL_WEIGHT = 2.0  # visits that this assumption counts for; KataGo's
-
-
-class RootTemperature(NamedTuple):
-    """The temperature of the root's prior: it halves its distance to `final` every `halflife` plies."""
-
-    initial: float = 1.0
-    final: float = 1.0
-    halflife: float = 8.0
+from azero.search.root import choose_action, normalize
+from azero.search.tree import ROOT
 
 
 class Puct(NamedTuple):
@@ -52,10 +35,7 @@ class Puct(NamedTuple):
     fpu_by_prior: bool = False  # fpu is multiplied by the square root of the visited actions' prior
     dirichlet_alpha: float = 1.0
     dirichlet_fraction: float = 0.0
-    root_temperature: RootTemperature = RootTemperature()
-    forced: float = 0.0
     solver: bool = False
-    c_puct_deviation: float = 0.0
 
 
 def make_puct(
@@ -71,20 +51,8 @@ def make_puct(
         fpu_by_prior=search.fpu_mode == "explored",
         dirichlet_alpha=float(search.dirichlet_alpha),
         dirichlet_fraction=float(search.dirichlet_fraction),
-        root_temperature=RootTemperature(
-            float(search.root_temperature),
-            float(search.root_temperature_final),
-            float(search.root_temperature_halflife),
-        ),
-        forced=float(search.forced_simulations),
         solver=search.solver,
-        c_puct_deviation=float(search.c_puct_deviation),
     )
-
-
-def node_type(search: SearchConfig) -> np.dtype:
-    """Return the dtype of the nodes: with sums of squares only if `c_puct_deviation` needs them."""
-    return SPREAD_NODE if search.c_puct_deviation > 0.0 else NODE
 
 
 @part
@@ -97,41 +65,11 @@ def exploration(puct, child_visits_sum):
     return c * math.sqrt(visits)
 
 
-@kernel
-def deviation_factor(tree, b, node, puct):
-    """Return the factor on c, above 1 if a node's values vary more than usual.
-
-    It is 1 + c_puct_deviation * (s / USUAL_DEVIATION - 1). s is the standard deviation of the node's N
-    backed-up values around their mean m, together with USUAL_WEIGHT assumed values:
-    s^2 = (USUAL_WEIGHT * (m^2 + USUAL_DEVIATION^2) + sum of squares) / (USUAL_WEIGHT + N - 1) - m^2.
-    """
-    visits = np.float64(tree.nodes[b, node].node_visits)
-    if visits <= 1.0:
-        return 1.0
-    square = (tree.nodes[b, node].value_sum / visits) ** 2
-    # never below the squared mean: proofs change sums after their squares were added
-    squares = max(np.float64(square_sum(tree.nodes, b, node)), square * visits)
-    assumed = USUAL_WEIGHT * (square + USUAL_DEVIATION**2)
-    variance = (assumed + squares) / (USUAL_WEIGHT + visits - 1.0) - square
-    return 1.0 + puct.c_puct_deviation * (math.sqrt(max(variance, 0.0)) / USUAL_DEVIATION - 1.0)
-
-
-@part
-def exploration_at(tree, b, node, puct):
-    """Return `exploration` of an expanded node, scaled by the deviation of its values if that is on."""
-    scale = exploration(puct, tree.nodes[b, node].node_visits - 1)
-    return scale * deviation_factor(tree, b, node, puct) if puct.c_puct_deviation > 0.0 else scale
-
-
 @part
 def select_child(tree, b, node, puct):
-    """Return the action of the highest score at an expanded node, unless a root action lacks visits."""
-    if puct.forced > 0.0 and node == ROOT and not tree.searches[b].fast:
-        forced = next_forced(tree, b, puct)
-        if forced >= 0:
-            return forced
+    """Return the action of the highest score at an expanded node."""
     visits = tree.nodes[b, node].node_visits
-    scale = exploration_at(tree, b, node, puct)
+    scale = exploration(puct, visits - 1)
     unvisited_q = puct.fpu
     if puct.fpu_from_parent:
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu
@@ -188,83 +126,10 @@ def first_legal(tree, b, node):
 
 
 @kernel
-def forced_visits(tree, b, action, puct):
-    """Return how many visits a visited root action must have: sqrt(forced * prior * visits of all)."""
-    return math.sqrt(puct.forced * tree.edges[b, ROOT, action].prior * (tree.nodes[b, ROOT].node_visits - 1))
-
-
-@kernel
-def next_forced(tree, b, puct):
-    """Return the first visited root action that lacks forced visits and can improve the root, or -1."""
-    for action in range(tree.edges.shape[2]):
-        count = tree.edges[b, ROOT, action].child_visits
-        lacks = count > 0 and count < forced_visits(tree, b, action, puct)
-        if lacks and not (puct.solver and cannot_improve(tree, b, ROOT, action)):
-            return action
-    return -1
-
-
-@kernel
-def prune_forced(tree, b, puct, weights):
-    """Remove forced visits from weights [A], the root's visits.
-
-    Every action but the most visited one loses up to its number of forced visits, as long as its score stays
-    below that of the most visited one. An action that keeps a single visit loses it as well.
-    """
-    best = weights.argmax()
-    scale = exploration_at(tree, b, ROOT, puct)
-    highest = visited_score(tree, b, best, scale, tree.edges[b, ROOT, best].child_visits)
-    for action in range(weights.shape[0]):
-        if action == best or weights[action] == 0.0 or tree.edges[b, ROOT, action].child_visits == 0:
-            continue
-        fewest = weights[action] - forced_visits(tree, b, action, puct)
-        while (
-            weights[action] - 1 >= fewest
-            and visited_score(tree, b, action, scale, weights[action] - 1) < highest
-        ):
-            weights[action] -= 1
-        if weights[action] <= 1.0:
-            weights[action] = 0.0
-
-
-@part
-def visited_score(tree, b, action, scale, count):
-    """Return the score that a visited root action would have with `count` visits and the same mean value."""
-    edge = tree.edges[b, ROOT, action]
-    return edge.child_value_sum / edge.child_visits + scale * edge.prior / (1.0 + count)
-
-
-@kernel
-def begin_puct(tree, b, puct, temperature, ply, stream):
-    """Widen the search from game b's expanded root, unless it is a fast one.
-
-    The prior gets its temperature first, then Dirichlet noise.
-    """
+def begin_puct(tree, b, puct, temperature, stream):
+    """Widen the search from game b's expanded root by Dirichlet noise, unless it is a fast one."""
     if not tree.searches[b].fast:
-        soften_prior(tree, b, root_temperature_at(puct.root_temperature, ply))
         add_noise(tree, b, puct.dirichlet_alpha, puct.dirichlet_fraction, stream)
-
-
-@kernel
-def root_temperature_at(schedule, ply):
-    """Return the temperature of the root's prior at a ply."""
-    return schedule.final + (schedule.initial - schedule.final) * 0.5 ** (ply / schedule.halflife)
-
-
-@kernel
-def soften_prior(tree, b, temperature):
-    """Raise the root's prior to the power of 1 / temperature and normalize it."""
-    if temperature == 1.0:
-        return
-    highest, total = 0.0, 0.0
-    for action in range(tree.edges.shape[2]):
-        highest = max(highest, tree.edges[b, ROOT, action].prior)
-    for action in range(tree.edges.shape[2]):
-        total += tempered(tree.edges[b, ROOT, action].prior, highest, temperature)
-    for action in range(tree.edges.shape[2]):
-        prior = tree.edges[b, ROOT, action].prior
-        if prior >= 0.0:
-            tree.edges[b, ROOT, action].prior = tempered(prior, highest, temperature) / total
 
 
 @kernel
@@ -289,16 +154,13 @@ def add_noise(tree, b, alpha, fraction, stream):
 def move_weights(tree, b, puct):
     """Return the weight of each root action after a search, [A] float64.
 
-    It is the number of visits, corrected for proofs and forced visits.
+    It is the number of visits, corrected for proofs.
     """
     weights = np.empty(tree.edges.shape[2])
     for action in range(weights.shape[0]):
         weights[action] = tree.edges[b, ROOT, action].child_visits
     if puct.solver:
         rule_out(tree, b, weights)
-    if puct.forced > 0.0 and not tree.searches[b].fast:
-        prune_forced(tree, b, puct, weights)
-    if puct.solver:
         prefer_sure(tree, b, weights)
     return weights
 
@@ -341,7 +203,6 @@ KIND = SearchKind(
     write_target=write_visit_shares,
     search_value=mean_value,
     choose_move=choose_by_visits,
-    node_type=node_type,
-    play_settings={"dirichlet_fraction": 0.0, "forced_simulations": 0.0},
+    play_settings={"dirichlet_fraction": 0.0},
     widen="raise search.dirichlet_fraction or search.c_puct",
 )

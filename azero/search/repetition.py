@@ -17,8 +17,7 @@ import numpy as np
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import kernel
 from azero.kernels.words import same_words
-from azero.search.tree import ILLEGAL, ROOT, UNVISITED
-from azero.search.variance import set_square_sum, square_sum
+from azero.search.tree import ILLEGAL, ROOT
 
 
 @kernel
@@ -49,19 +48,6 @@ def find_banned(rules, states, plies, state, legal, keys, successor, banned):
 
 
 @kernel
-def child_squares(tree, b, action):
-    """Return the part of the root's sum of squares that came through an action.
-
-    A forgotten child gets a share by its visits.
-    """
-    child = tree.edges[b, ROOT, action].child
-    if child != UNVISITED:
-        return square_sum(tree.nodes, b, child)
-    share = tree.edges[b, ROOT, action].child_visits / tree.nodes[b, ROOT].node_visits
-    return square_sum(tree.nodes, b, ROOT) * share
-
-
-@kernel
 def ban(tree, b, banned):
     """Remove banned [A] actions from game b's expanded root, with what earlier searches found behind them."""
     left, count = 0.0, 0
@@ -72,7 +58,6 @@ def ban(tree, b, banned):
             left += tree.edges[b, ROOT, action].prior
             count += 1
             continue
-        set_square_sum(tree.nodes, b, ROOT, square_sum(tree.nodes, b, ROOT) - child_squares(tree, b, action))
         tree.nodes[b, ROOT].node_visits -= tree.edges[b, ROOT, action].child_visits
         tree.nodes[b, ROOT].value_sum -= tree.edges[b, ROOT, action].child_value_sum
         tree.edges[b, ROOT, action].prior = ILLEGAL

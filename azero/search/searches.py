@@ -12,7 +12,7 @@ import numpy as np
 from azero.config.schema import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import borrowed, kernel
-from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, node_type, search_value
+from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, search_value
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -74,7 +74,7 @@ class Searches:
     def __init__(self, game: Game, search: SearchConfig, seeds: np.ndarray) -> None:
         num_games, num_nodes = len(seeds), nodes_needed(search.num_simulations, search.tree_reuse)
         self.game, self.search = game, search
-        self.tree = make_tree(num_games, num_nodes, game.num_actions, game.state_words, node_type(search))
+        self.tree = make_tree(num_games, num_nodes, game.num_actions, game.state_words)
         self.algorithm = make_algorithm(search, num_games, game.num_actions)
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
         self.scratch = make_scratch(game, num_nodes)

@@ -18,7 +18,6 @@ import numpy as np
 from azero.games.game import Game
 from azero.kernels.compiled import kernel, part
 from azero.kernels.words import copy_words, same_words
-from azero.search.variance import set_square_sum
 
 ROOT = 0
 UNVISITED = -1  # child: no node yet for this action
@@ -28,22 +27,22 @@ LOSS, WIN = -1.0, 1.0  # nothing is worse, nothing is better
 SMALLEST_PRIOR = 1e-38  # lower bound of priors in logarithms and shares: float32 still holds its logarithm
 ILLEGAL = np.float32(-1.0)  # prior of an action that the rules forbid
 
-FIELDS: list[tuple[str, type]] = [
-    ("parent", np.int32),  # NO_PARENT at the root
-    ("parent_action", np.int32),  # the action that led here
-    ("node_visits", np.int32),  # evaluation of the node itself included
-    ("value_sum", np.float32),  # sum of backed-up values, for to_play
-    ("raw_value", np.float32),  # the network's value or, if proven, the exact one, for to_play
-    ("lower", np.float32),  # bound of its value for to_play: LOSS while nothing is known
-    ("upper", np.float32),  # bound of its value for to_play: WIN while nothing is known
-    ("to_play", np.int8),  # 0 or 1
-    ("terminal", np.bool_),
-    ("proven", np.bool_),  # an end of the game, a solved leaf, or with `search.solver` lower == upper
-    ("expanded", np.bool_),  # the priors are known
-]
-NODE = np.dtype(FIELDS, align=True)
-# with the sum of squares of the backed-up values, see `azero/search/variance.py`
-SPREAD_NODE = np.dtype([*FIELDS, ("square_sum", np.float32)], align=True)
+NODE = np.dtype(
+    [
+        ("parent", np.int32),  # NO_PARENT at the root
+        ("parent_action", np.int32),  # the action that led here
+        ("node_visits", np.int32),  # evaluation of the node itself included
+        ("value_sum", np.float32),  # sum of backed-up values, for to_play
+        ("raw_value", np.float32),  # the network's value or, if proven, the exact one, for to_play
+        ("lower", np.float32),  # bound of its value for to_play: LOSS while nothing is known
+        ("upper", np.float32),  # bound of its value for to_play: WIN while nothing is known
+        ("to_play", np.int8),  # 0 or 1
+        ("terminal", np.bool_),
+        ("proven", np.bool_),  # an end of the game, a solved leaf, or with `search.solver` lower == upper
+        ("expanded", np.bool_),  # the priors are known
+    ],
+    align=True,
+)
 EDGE = np.dtype(
     [
         ("prior", np.float32),  # ILLEGAL or a probability
@@ -67,18 +66,16 @@ class Tree(NamedTuple):
     """Search trees of B games."""
 
     states: np.ndarray  # [B, N, S] uint64
-    nodes: np.ndarray  # [B, N] NODE or SPREAD_NODE
+    nodes: np.ndarray  # [B, N] NODE
     edges: np.ndarray  # [B, N, A] EDGE
     searches: np.ndarray  # [B] SEARCH
 
 
-def make_tree(
-    num_games: int, num_nodes: int, num_actions: int, state_words: int, node: np.dtype = NODE
-) -> Tree:
-    """Return empty trees with nodes of dtype `node`; call `reset` for each game before its first search."""
+def make_tree(num_games: int, num_nodes: int, num_actions: int, state_words: int) -> Tree:
+    """Return empty trees; call `reset` for each game before its first search."""
     tree = Tree(
         states=np.zeros((num_games, num_nodes, state_words), np.uint64),
-        nodes=np.zeros((num_games, num_nodes), node),
+        nodes=np.zeros((num_games, num_nodes), NODE),
         edges=np.zeros((num_games, num_nodes, num_actions), EDGE),
         searches=np.zeros(num_games, SEARCH),
     )
@@ -87,9 +84,9 @@ def make_tree(
     return tree
 
 
-def node_bytes(game: Game, node_type: np.dtype = NODE) -> int:
+def node_bytes(game: Game) -> int:
     """Return the bytes of a node with its state and its edges."""
-    return node_type.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
+    return NODE.itemsize + 8 * game.state_words + EDGE.itemsize * game.num_actions
 
 
 def nodes_needed(num_simulations: int, tree_reuse: bool) -> int:
@@ -116,7 +113,6 @@ def clear_node(tree, b, node):
     set_bounds(tree, b, node, LOSS, WIN)
     tree.nodes[b, node].node_visits = 0
     tree.nodes[b, node].value_sum = 0.0
-    set_square_sum(tree.nodes, b, node, 0.0)
     for action in range(tree.edges.shape[2]):
         tree.edges[b, node, action].prior = ILLEGAL
         tree.edges[b, node, action].child = UNVISITED
@@ -193,7 +189,6 @@ def forget_proof(tree, b):
     tree.nodes[b, ROOT].proven = False
     tree.nodes[b, ROOT].raw_value = mean
     tree.nodes[b, ROOT].value_sum = mean * tree.nodes[b, ROOT].node_visits
-    set_square_sum(tree.nodes, b, ROOT, mean * mean * tree.nodes[b, ROOT].node_visits)
 
 
 @kernel

@@ -24,7 +24,7 @@ from azero.search.cache import make_cache
 from azero.search.dead_end import check_dead_end
 from azero.search.gumbel import Gumbel, improved_policy, write_advantages, write_completed, write_open
 from azero.search.mcts import receive_evaluations, search_wave
-from azero.search.puct import Puct, deviation_factor, explored_share
+from azero.search.puct import Puct, explored_share
 from azero.search.root import Temperature
 from azero.search.searches import Searches
 from azero.search.tree import NO_LEAF, ROOT, SMALLEST_PRIOR, Tree
@@ -183,8 +183,6 @@ def puct_candidates(tree: Tree, node: int, puct: Puct) -> tuple[dict[str, float]
     total, c = visits - 1 + puct.extra_visits, puct.c_puct
     if puct.c_puct_base > 0.0:
         c += math.log((1.0 + total + puct.c_puct_base) / puct.c_puct_base)
-    if puct.c_puct_deviation > 0.0:
-        c *= deviation_factor(tree, 0, node, puct)
     unvisited = puct.fpu
     if puct.fpu_from_parent:
         unvisited = mean - puct.fpu

@@ -268,9 +268,8 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
         elif not worker.root_ready[b]:
             if find_banned_here(rules, worker, b, tree.states[b, ROOT], scratch) > 0:
                 ban(tree, b, scratch.banned)
-            ply = worker.ply[b]
-            temperature = temperature_at(settings.temperature, ply)
-            begin_search(tree, b, algorithm, temperature, ply, worker.stream[b])
+            temperature = temperature_at(settings.temperature, worker.ply[b])
+            begin_search(tree, b, algorithm, temperature, worker.stream[b])
             worker.root_ready[b] = True
         elif simulate(rules, tree, cache, b, algorithm, scratch.key, exact):
             return

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from azero.config.schema import Config, SearchConfig, UserError
 from azero.games.game import Game
-from azero.search.algorithm import node_type
 from azero.search.tree import node_bytes, nodes_needed
 
 MEMORY_SHARE = 0.8  # of the machine's memory that trees may take
@@ -32,7 +31,7 @@ def check_worker_memory(game: Game, rows: Sequence[int], config: Config) -> None
 def tree_bytes(game: Game, search: SearchConfig) -> int:
     """Return the bytes of a game's full tree."""
     nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
-    return nodes * node_bytes(game, node_type(search))
+    return nodes * node_bytes(game)
 
 
 def most_bytes() -> float:

@@ -27,7 +27,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
-from azero.search.algorithm import make_algorithm, node_type, sound_for
+from azero.search.algorithm import make_algorithm, sound_for
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.counters import StageStats, WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -168,7 +168,7 @@ class SelfplayWorker:
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
         self.proves = search.solver
         self.algorithm = make_algorithm(search, size, game.num_actions, settings.fast_simulations)
-        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words, node_type(search))
+        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
         self.exact = make_exact(game, search)

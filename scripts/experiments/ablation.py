@@ -109,14 +109,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],
-        "root temperature 1.25, then 1.1": [
-            *PUCT,
-            "search.root_temperature=1.25",
-            "search.root_temperature_final=1.1",
-        ],
-        "forced simulations 2": [*PUCT, "search.forced_simulations=2"],
         "fpu 0.2 by what is explored": [*PUCT, "search.fpu_mode=explored", "search.fpu=0.2"],
-        "c_puct_deviation 0.85": [*PUCT, "search.c_puct_deviation=0.85"],
     },
 }
 SEARCH = (
@@ -124,7 +117,6 @@ SEARCH = (
     "tree_reuse=false",
     "fpu_mode=absolute",
     "fpu=0",
-    "c_puct_deviation=0",
     "solver=true",
 )  # of the answers
 MEASURE = """
