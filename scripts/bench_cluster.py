@@ -27,6 +27,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,22 +36,29 @@ from standard import standard
 
 from azero.cli.hydra_program import compose, one_sentence
 from azero.cluster.chunks import CHUNK_GAMES, Book, Chunk, answer_of, chunks_of
+from azero.cluster.guardian import MARK
 from azero.cluster.head import Event, Head, Joined, Reported
 from azero.cluster.ray_crew import Actor, RayCrew, import_ray
+from azero.cluster.stage import make_head, play_on_cluster
 from azero.cluster.worker import Greeting, Order, Report, Terms, own_version
 from azero.config.schema import Config
 from azero.games import make_game
+from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
+from azero.network.model import build_network
+from azero.network.torch_inference import one_thread_per_worker
+from azero.process.machine import cores
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
-from azero.replay.shards import write_games
+from azero.replay.shards import dump_games, write_games
 from azero.report.console import Progress
 from azero.run.run import Run, run_digest
 from azero.search.counters import WorkerStats
-from azero.workers.threads import GameQueue, play_games
+from azero.stages.backend import batch_rows, positions_to_time
+from azero.workers.threads import GameQueue, WorkerThreads, make_workers, play_games
 
-CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
+CHOICE = InferenceChoice("torch", "fp32", 32, "cpu", 0.0)
 STAND_IN_PROCESSES = 2
 TOY = (
     *("run=toy", "experiment=smoke", "cycles=4", "selfplay.games=160", "selfplay.concurrent_games=16"),
@@ -58,6 +66,10 @@ TOY = (
     "train.precision=fp32",
 )
 KILLED = collections.Counter[str]()  # by kind
+SMALL = (
+    *("search.num_simulations=32", "network.blocks=2", "network.channels=32", "inference.backend=torch"),
+    *("inference.precision=fp32", "selfplay.concurrent_games=64"),
+)
 ENVIRONMENT = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_AUTH_MODE": "token", "RAY_worker_niceness": "0"}
 
 
@@ -238,13 +250,35 @@ def simulate(
         ray.shutdown()
 
 
-def chunk_seconds_of(recipe: str) -> float:
-    """Return the seconds in which this machine plays as many games of a recipe as a chunk has."""
-    from azero.estimate import measure
+def chunk_seconds_of(recipe: str, seconds: float) -> float:
+    """Return the seconds in which this machine's cores play as many games of a recipe as a chunk has.
 
-    with tempfile.TemporaryDirectory() as folder:
-        measured = measure(compose(f"experiment={recipe}"), "bench", Path(folder), Progress())
-    return CHUNK_GAMES * measured.mean_plies / measured.speed.plies
+    Real threads search for so many seconds of processor time with a new network, so that other work on the
+    machine does not count. Games are as long as those of `sample_games`.
+    """
+    config = compose(f"experiment={recipe}")
+    game, threads = make_game(config.game.name, **config.game.options), cores()
+    network = build_network(config.network, game, 1)
+    choice = replace(CHOICE, batch_size=batch_rows(config))
+    few = replace(config, search=replace(config.search, num_simulations=4))
+    plies = statistics.mean(len(record.actions) for record in sample_games(few, 64))
+    stop, numbers = StopSignal(), 10_000
+    queue, seeds = GameQueue(iter(range(numbers))), game_seeds(1, 1, SELFPLAY, numbers)
+    with one_thread_per_worker():
+        workers = make_workers(game, make_inferences(network, game, choice, threads), config)
+        with WorkerThreads(workers, queue, seeds, stop):
+            while not all(worker.searches_made() >= choice.batch_size for worker in workers):
+                time.sleep(0.1)  # it compiles
+
+            def state() -> tuple[float, float]:
+                return time.process_time(), sum(worker.searches_made() for worker in workers)
+
+            begin, searched = state()
+            while time.process_time() - begin < seconds:
+                time.sleep(0.1)
+            end, searches = state()
+            stop.requested = True
+    return CHUNK_GAMES * plies * (end - begin) / (searches - searched) / threads
 
 
 def draw(results: dict[str, list[tuple[int, float, float]]], limit: float, file: Path) -> None:
@@ -414,32 +448,56 @@ def kills(folder: Path, rounds: int) -> bool:
     return equal
 
 
-def overhead(rounds: int) -> float:
-    """Return games/s through Ray over those of the same threads without it, the median of the rounds.
+def ray_seconds() -> float:
+    """Return the processor time of this process and of the local Ray that it has started."""
+    ticks, mark = 0, b"%s=%d-" % (MARK.encode(), os.getpid())
+    for folder in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if folder.name.isdigit() and mark in (folder / "environ").read_bytes():
+                ticks += sum(map(int, (folder / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
-    The first cycle, in which processes start and compile, does not count.
+
+def overhead(rounds: int, games: int) -> tuple[float, float]:
+    """Return games/s through Ray over those of the same threads without it, by wall time and processor time.
+
+    Each round plays one stage either way, with the same network, the order changing. Medians of the rounds;
+    one round before, in which processes start and compile, does not count.
     """
-    words: tuple[str, ...] = ("run=toy", "experiment=connect_four", "cycles=3", "selfplay.games=200")
-    words += (
-        "evaluate.games=0",
-        "evaluate.gate=off",
-        "oracle.positions=0",
-        "train.epochs=0.01",
-        "search.num_simulations=32",
-    )
-    ratios = []
-    for number in range(rounds):
-        rates = {}
-        for address in ("local", '""'):
-            with tempfile.TemporaryDirectory() as folder:
-                finish(loop(Path(folder), *words, f"cluster.address={address}"))
-                from azero.report.metrics_csv import read_rows
+    config = compose("experiment=connect_four", "cluster.address=local", *SMALL)
+    config = replace(config, selfplay=replace(config.selfplay, games=games))
+    game = make_game(config.game.name, **config.game.options)
+    network, threads = build_network(config.network, game, 1), cores()
+    planes, seeds = positions_to_time(game, 64, 1), game_seeds(1, 1, SELFPLAY, games)
+    crew = RayCrew(config.cluster, threads, cuda=False)
 
-                rows = dict(read_rows(Path(folder) / "checkpoints/toy/metrics.csv"))
-                rates[address] = [float(rows[cycle]["selfplay/games_per_second"]) for cycle in (2, 3)]
-        ratios.append(statistics.mean(rates["local"]) / statistics.mean(rates['""']))
-        print(f"round {number + 1}, games/s by cluster.address: {rates}", flush=True)
-    return statistics.median(ratios)
+    def by_threads() -> list[GameRecord]:
+        inferences = make_inferences(network, game, CHOICE, threads)
+        queue = GameQueue(iter(range(games)))
+        return play_games(game, inferences, config, queue, seeds, Progress(), StopSignal())[0]
+
+    def by_ray() -> list[GameRecord]:
+        cycle: Any = (config, 1, range(games), {}, Progress(), StopSignal(), print)
+        return play_on_cluster(make_head(crew, game, network, CHOICE, planes, *cycle), print)[0]
+
+    ratios = list[tuple[float, float]]()
+    for number in range(-1, rounds):
+        took: dict[Any, tuple[float, float]] = {}
+        played = {}
+        for play in (by_threads, by_ray)[:: 1 if number % 2 else -1]:
+            begin = time.perf_counter(), ray_seconds()
+            with one_thread_per_worker():
+                played[play] = play()
+            took[play] = time.perf_counter() - begin[0], ray_seconds() - begin[1]
+        if dump_games(played[by_threads], game.name) != dump_games(played[by_ray], game.name):
+            raise SystemExit("DIFFERENT")
+        wall, processor = (a / b for a, b in zip(took[by_threads], took[by_ray], strict=True))
+        print(
+            f"round {number + 1}: wall {wall:.3f}, processor {processor:.3f} {[*took.values()]}", flush=True
+        )
+        ratios += [(wall, processor)] if number >= 0 else []
+    walls, processors = zip(*ratios, strict=True)
+    return statistics.median(walls), statistics.median(processors)
 
 
 def main() -> int:
@@ -453,16 +511,16 @@ def main() -> int:
     parser.add_argument("--go9", type=float, help="seconds of a chunk of go9; default: measured here")
     parser.add_argument("--connect-four", type=float, help="the same of connect_four")
     parser.add_argument("--seconds", type=float, default=30.0, help="of each simulated cluster")
-    parser.add_argument("--games", type=int, default=8000, help="games that the head receives")
+    parser.add_argument("--games", type=int, default=0, help="of head (8,000) or a stage of overhead (200)")
     parser.add_argument("--figure", type=Path, help="PNG to draw")
     given = parser.parse_args()
     if given.part in ("head", "simulate"):
-        alone = head_seconds(given.games)
+        alone = head_seconds(given.games or 8000)
         print(f"head: {1e6 * alone:.0f} microseconds a game, so {1 / alone:,.0f} games/s of Connect Four")
     if given.part == "simulate":
         results = {}
         for game, known in (("go9", given.go9), ("connect_four", given.connect_four)):
-            seconds = known or chunk_seconds_of(game)
+            seconds = known or chunk_seconds_of(game, given.seconds)
             print(f"{game}: a chunk of {CHUNK_GAMES} games takes {seconds:.2f} s")
             results[game] = list[tuple[int, float, float]]()
             for count, rate, busy in simulate(game, seconds, given.workers, given.seconds):
@@ -475,7 +533,8 @@ def main() -> int:
         if given.figure:
             draw(results, 1 / alone, given.figure)
     if given.part == "overhead":
-        print(f"through Ray over threads: {overhead(given.rounds or 5):.3f}")
+        wall, processor = overhead(given.rounds or 5, given.games or 200)
+        print(f"through Ray over threads: {wall:.3f} by wall time, {processor:.3f} by processor time")
     if given.part in ("digests", "kills"):
         with tempfile.TemporaryDirectory() as name:
             equal = digests(Path(name)) if given.part == "digests" else kills(Path(name), given.rounds or 100)
