@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -24,7 +25,7 @@ from toy import digest_of as toy_digest
 
 from azero.cluster import head
 from azero.cluster.guardian import MARK
-from azero.cluster.ray_crew import RayCrew, places, reason_of, refusal_of
+from azero.cluster.ray_crew import RayCrew, check_reachable, places, reason_of, refusal_of
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.loop import run_cycles
 from azero.run.run import Run, Stopped, run_digest
@@ -286,32 +287,29 @@ def test_each_gpu_has_a_worker_that_sees_no_other(
 @pytest.mark.long
 @pytest.mark.timeout(600)
 def test_a_head_and_a_node_that_are_killed_change_no_byte_and_the_run_learns(
-    machines: tuple[Any, Any], tmp_path: Path
+    machines: tuple[Any, Any], crew: RayCrew, tmp_path: Path
 ) -> None:
     """Tic-tac-toe to 11 of 11 on two machines; Ctrl-C; the head is killed, then a machine; another joins."""
     cluster, second = machines
     plain, spread = tmp_path / "plain", tmp_path / "spread"
     for folder in (plain, spread):
         folder.mkdir()
-    before = set(worker_processes())
+    crew.close()  # it has all cores
+    wait_for(lambda: not worker_processes())
     alone = loop(plain, *LEARNS)
     words = (*LEARNS, f"cluster.address={cluster.address}")
-
-    def workers() -> set[int]:
-        return set(worker_processes()) - before
-
     run = loop(spread, *words)
-    wait_for(workers)
+    wait_for(worker_processes)
     run.send_signal(signal.SIGINT)
     ended(run, 130)
-    wait_for(lambda: not workers())
+    wait_for(lambda: not worker_processes())
     run = loop(spread, *words)
-    wait_for(lambda: place_of(spread) >= (1, "") and workers())
+    wait_for(lambda: place_of(spread) >= (1, "") and worker_processes())
     run.kill()
     run.communicate()
-    wait_for(lambda: not workers())
+    wait_for(lambda: not worker_processes())
     run = loop(spread, *words)
-    wait_for(lambda: place_of(spread) >= (2, "") and workers())
+    wait_for(lambda: place_of(spread) >= (2, "") and worker_processes())
     cluster.remove_node(second, allow_graceful=False)
     wait_for(lambda: place_of(spread) >= (3, ""))
     cluster.add_node(num_cpus=2)
@@ -336,7 +334,6 @@ def test_nothing_is_left_of_a_local_ray_whose_head_is_killed(
     wait_for(lambda: not commands_with(mark))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     "address, told",
     [
@@ -345,13 +342,18 @@ def test_nothing_is_left_of_a_local_ray_whose_head_is_killed(
         ("somewhere", "cluster.address=somewhere is none of: auto, local"),
     ],
 )
-def test_a_cluster_that_is_not_there_is_one_sentence_and_nothing_is_written(
-    tmp_path: Path, address: str, told: str
-) -> None:
+def test_a_cluster_that_is_not_there_is_one_sentence(address: str, told: str) -> None:
+    with pytest.raises(UserError, match=re.escape(told)) as failure:
+        check_reachable(address)
+    assert "\n" not in str(failure.value)
+
+
+@pytest.mark.long
+def test_without_a_cluster_nothing_is_written(tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="Ray is not installed")
-    output = ended(loop(tmp_path, "experiment=smoke", f"cluster.address={address}"), 2)
-    assert told in output and len(output.strip().splitlines()) == 1
-    assert not list(tmp_path.iterdir())
+    output = ended(loop(tmp_path, "experiment=smoke", "cluster.address=127.0.0.1:1"), 2)
+    assert "no Ray cluster at cluster.address=127.0.0.1:1" in output
+    assert len(output.strip().splitlines()) == 1 and not list(tmp_path.iterdir())
 
 
 def test_without_the_extra_the_command_to_install_it_is_printed(tmp_path: Path) -> None:
