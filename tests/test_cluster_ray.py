@@ -313,10 +313,10 @@ def test_a_head_and_a_node_that_are_killed_change_no_byte_and_the_run_learns(
     cluster.remove_node(second, allow_graceful=False)
     wait_for(lambda: place_of(spread) >= (3, ""))
     cluster.add_node(num_cpus=2)
-    output = ended(run)
+    output, told = ended(run), ended(alone)
     right = next(line for line in output.splitlines() if line.startswith("PV-MCTS"))
     assert right.split()[-1] == "11", output
-    assert digest_of(spread) == digest_of(plain), ended(alone) + output
+    assert digest_of(spread) == digest_of(plain), told + output
 
 
 @pytest.mark.long
