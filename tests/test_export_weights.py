@@ -115,9 +115,9 @@ def test_a_network_is_within_the_limits_and_says_how_far(game: Game, kind: str) 
 @pytest.mark.parametrize(
     "kind, factor, advice",
     [
-        ("fp16", 300, "export with weights=fp32"),
+        ("fp16", 60, "export with weights=fp32"),
         ("fp16", 1e6, "export with weights=fp32"),  # more than 65,504, which fp16 lacks
-        ("int8", 300, "export with weights=fp16 or weights=fp32"),
+        ("int8", 60, "export with weights=fp16 or weights=fp32"),
     ],
 )
 def test_a_network_that_rounding_changes_is_refused_in_one_sentence(

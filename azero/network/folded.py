@@ -95,13 +95,9 @@ class FoldedHead(nn.Module):
         self.cells = copy.deepcopy(head.cells) if isinstance(head, SpatialHead) else None
         without = isinstance(head, SpatialHead) and not head.others
         self.output = None if without else Dense(head.output)
+        self.others = 0 if without else head.output.out_features  # outputs of that layer
         hidden = None if without or isinstance(head, PooledHead) else head.hidden
         self.hidden = None if hidden is None else Dense(hidden)
-
-    @property
-    def others(self) -> int:
-        """How many outputs its last dense layer has."""
-        return 0 if self.output is None else len(self.output.bias)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to [B, outputs]."""

@@ -2,5 +2,5 @@
 
 For others: nothing.
 Imports: config, run, games.kit, games, kernels, report, replay, search, players, match, champion, truth,
-tracing, workers, records, cli, page, stages.
+tracing, records, cli, page, stages.
 """

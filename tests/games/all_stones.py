@@ -16,7 +16,7 @@ from azero.games.game import Game, Rules
 from azero.games.kit.bits import cells_of
 
 base = plain.make_game()
-initial, step_of, mask_of, end_of, outcome_of, mover_of, planes_of, key_of, _ = (
+initial, step_of, mask_of, end_of, outcome_of, mover_of, planes_of, key_of, *_ = (
     njit(rule) for rule in base.rules.plain()
 )
 
