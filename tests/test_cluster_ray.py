@@ -39,6 +39,7 @@ EXACT = (
 LEARNS = ("cycles=5", "seed=1", *EXACT)  # to 11 of 11 fixed positions, as `conftest.trained_run`
 TINY = ("experiment=smoke", "cycles=3", "selfplay.games=160", "selfplay.concurrent_games=16", *EXACT)
 WAIT_SECONDS = 280.0
+TOKEN = secrets.token_hex(32)  # one for all modules: Ray keeps what a process has first read
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +49,7 @@ def machines() -> Iterator[tuple[Any, Any]]:
         for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "token")):
             patch.setenv(name, value)
         patch.setenv("RAY_worker_niceness", "0")
-        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # a new user has no ~/.ray/auth_token
+        patch.setenv("RAY_AUTH_TOKEN", TOKEN)  # a new user has no ~/.ray/auth_token
         pytest.importorskip("ray", reason="Ray is not installed")
         from ray.cluster_utils import Cluster
 
