@@ -378,9 +378,9 @@ def test_forks_begin_alike_on_a_cluster(tmp_path: Path, use: Any) -> None:
     assert digest_of(spread) == digest_of(plain)
 
 
-def test_a_worker_has_as_many_games_as_its_threads_have_places_and_a_quarter_more() -> None:
-    assert room_for(threads=2, rows=64) == 21  # 128 games are 16 chunks; 5 / 4 of them and one
-    assert room_for(threads=1, rows=16) == 4
+def test_a_worker_has_three_times_the_games_that_its_threads_have_places_for() -> None:
+    assert room_for(threads=2, rows=64) == 49  # 128 games are 16 chunks; 3 times them and one
+    assert room_for(threads=1, rows=16) == 7
 
 
 def test_a_run_without_a_cluster_never_imports_ray() -> None:

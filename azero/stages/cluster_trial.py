@@ -119,7 +119,7 @@ def try_cluster(trial: Trial, crew: Crew, seconds: float, match_seconds: float, 
     assert first.head is not None
     members, again = [*first.head.members.values()], time.perf_counter()
     prepare = play(1).joined - again
-    places = sum((member.room - 1) * CHUNK_GAMES for member in members) * 4 / 5  # see `room_for`
+    places = sum((member.room - 1) * CHUNK_GAMES for member in members) / 3  # see `room_for`
     return ClusterSpeed(
         machines=len({member.node for member in members}),
         workers=len(members),

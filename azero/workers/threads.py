@@ -187,8 +187,8 @@ class SelfplayWorker:
             self.start_next(places[first : first + BEGUN_TOGETHER], queue, seeds)
         while not (stop.requested or queue.abandoned) and (self.worker.status != IDLE).any():
             begin = time.perf_counter()
-            if queue.refilled:
-                self.start_next(np.flatnonzero(self.worker.status == IDLE), queue, seeds)
+            if queue.refilled and len(idle := np.flatnonzero(self.worker.status == IDLE)):
+                self.start_next(idle, queue, seeds)
             self.play_on(queue, seeds, stop)
             rows = self.infer_leaves()
             seconds = time.perf_counter() - begin
