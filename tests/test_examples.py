@@ -19,6 +19,7 @@ from azero.replay.examples import (
     merge_equal,
     outcome_for_mover,
     outcome_or_proof,
+    value_targets,
 )
 
 REPLIES = targets_of(NetworkConfig(opponent_reply=True))
@@ -87,6 +88,52 @@ def test_a_drawn_game_s_root_values_take_their_sure_part_from_the_draw(game: Gam
     assert mixed.draw_target.tolist() == pytest.approx([0.6, 0.6, 1, 0.5, 0.5, 0.75, 1, 1, 1])
 
 
+def test_a_return_forgets_the_outcome_ply_by_ply(game: Game) -> None:
+    """Lambda is 0.5; the first player won. Each return is half the next ply's and half the root value.
+
+    ply                                0       1      2     3     4   outcome
+    root value, for the mover        0.2    -0.6    0.0   1.0  -1.0
+    root value, for the first        0.2     0.6    0.0  -1.0  -1.0
+    return, for the first         0.1875   0.175  -0.25  -0.5   0.0   1
+    """
+    root = np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32)
+    record = play(game, [0, 3, 1, 4, 2])._replace(root_value=root)
+    assert examples_of([record], decay=0.5).value_target.tolist() == pytest.approx(
+        [0.1875, -0.175, -0.25, 0.5, 0.0]
+    )
+    assert examples_of([record], decay=0.0).value_target.tolist() == root.tolist()
+    assert examples_of([record], decay=1.0).value_target.tolist() == [1, -1, 1, -1, 1]
+    both = examples_of([record], mix=0.25, decay=0.5).value_target  # 0.75 * 0.1875 + 0.25 * 0.2 …
+    assert both.tolist() == pytest.approx([0.190625, -0.28125, -0.1875, 0.625, -0.25])
+    assert examples_of([record], decay=0.5).draw_target.tolist() == [0.0] * 5
+
+
+def test_a_return_takes_a_proof_as_it_is_and_passes_over_plies_without_a_search(game: Game) -> None:
+    """Lambda is 0.5. O's proven win at ply 3 is the return there, whatever followed.
+
+    ply                             0     1     2     3       4      5     6   outcome
+    searched                       no   yes   yes   yes     yes    yes   yes
+    root value, for the first       0   0.2   0.6    -1     0.4      0   0.5
+    return, for the first         0.0   0.0  -0.2    -1  0.3875  0.375  0.75         1
+    """
+    root = np.array([0, -0.2, 0.6, 1, 0.4, 0, 0.5], np.float32)
+    record = play(game, [0, 4, 1, 3, 8, 7, 2], [False] + [True] * 6)._replace(
+        first_outcome=1.0, root_value=root, proven=np.arange(7) == 3
+    )
+    found = examples_of([record], decay=0.5).value_target
+    assert found.tolist() == pytest.approx([0.0, -0.2, 1.0, 0.3875, -0.375, 0.75], abs=1e-6)
+    assert value_targets(record, 0.0, 0.5)[0, 0] == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_return_of_a_drawn_game_is_less_draw_where_a_search_was_sure(game: Game) -> None:
+    """Lambda is 0.5: the last draw is 0.5 * 1 + 0.5 * (1 - 0.4), the one before half of that and 0.5."""
+    root = np.array([0] * 7 + [0.0, 0.4], np.float32)
+    record = play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=root)
+    found = examples_of([record], decay=0.5)
+    assert found.draw_target[-3:].tolist() == pytest.approx([0.95, 0.9, 0.8])
+    assert found.value_target[-3:].tolist() == pytest.approx([0.05, -0.1, 0.2])
+
+
 def test_a_proof_decides_the_plies_before_it_and_its_own(game: Game) -> None:
     """Proofs made up: X won, but O had a win at ply 3 and gave it away at ply 5; at ply 6 X had its own.
 
@@ -150,10 +197,13 @@ def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int,
 
 @given(
     mix=st.floats(0, 1),
+    decay=st.floats(0, 1),
     values=st.lists(st.floats(-1, 1, width=32), min_size=5, max_size=5),
     drawn=st.booleans(),
 )
-def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], drawn: bool) -> None:
+def test_mixed_targets_are_shares_of_outcomes(
+    mix: float, decay: float, values: list[float], drawn: bool
+) -> None:
     record = GameRecord(
         number=0,
         states=np.arange(5, dtype=np.uint64)[:, None],
@@ -164,7 +214,7 @@ def test_mixed_targets_are_shares_of_outcomes(mix: float, values: list[float], d
         searched=np.ones(5, bool),
         first_outcome=0.0 if drawn else 1.0,
     )
-    mixed = examples_of([record], mix)
+    mixed = examples_of([record], mix, decay=decay)
     assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (
         mixed.draw_target >= 0
     ).all()

@@ -320,6 +320,13 @@ class TrainConfig:
     value_weight: float = setting(
         1.0, "Weight of the value loss.", between=(0.0, 1000.0), published="KataGo 1.5 with cross-entropy"
     )
+    value_lambda: float = setting(
+        1.0,
+        "Lambda of the value target; 1: the outcome. From the end backwards, the next ply's return has this "
+        "weight and the root value the rest.",
+        between=(0.0, 1.0),
+        published="TD(lambda), Sutton 1988",
+    )
     value_mix: float = setting(
         0.0,
         "Share of the root value in the value target.",

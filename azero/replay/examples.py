@@ -91,13 +91,16 @@ def join(parts: Sequence[Examples]) -> Examples:
 
 
 def examples_of(
-    records: Sequence[GameRecord], mix: float = 0.0, targets: Mapping[str, Target] = NO_TARGETS
+    records: Sequence[GameRecord],
+    mix: float = 0.0,
+    targets: Mapping[str, Target] = NO_TARGETS,
+    decay: float = 1.0,
 ) -> Examples:
     """Return the fully searched plies of some games as training rows, in the order of games and plies.
 
     Args:
         records: the games.
-        mix: share of the search's own value in the value target; see `value_targets`.
+        mix, decay: what the search's own values count in the value target; see `value_targets`.
         targets: makes the extra targets, by name; see `azero.network.heads.targets_of`.
 
     Raises:
@@ -107,7 +110,7 @@ def examples_of(
         raise ValueError("examples_of needs at least one game")
     parts = []
     for record in records:
-        value, draw = value_targets(record, mix)
+        value, draw = value_targets(record, mix, decay)
         extra = {name: target(record) for name, target in targets.items()}
         rows = Examples(record.states, record.policy_target, value, draw, extra)
         parts.append(rows.each(itemgetter(record.searched)))
@@ -131,17 +134,44 @@ def merge_equal(examples: Examples) -> Examples:
     return Examples(states, policy, value, draw, extra)
 
 
-def value_targets(record: GameRecord, mix: float) -> np.ndarray:
+def value_targets(record: GameRecord, mix: float, decay: float = 1.0) -> np.ndarray:
     """Return value and draw target of each ply, [2, T] float32, for the player to move.
 
-    The value target is (1 - mix) * outcome + mix * root value (Willemsen et al. 2021 call it soft-Z where mix
-    is 1). For the outcome see `outcome_or_proof`. A root value does not say what share of draws it expects.
-    The draw target assumes as many as the root value allows, 1 - |root value|, in a drawn game, and none in
-    others. So a game without draws never has a draw target.
+    The value target is (1 - mix) * return + mix * root value (Willemsen et al. 2021 call it soft-Z where mix
+    is 1). The return is TD(lambda)'s with lambda = decay (Sutton 1988), from the last ply backwards:
+
+        return = decay * the next ply's return + (1 - decay) * root value
+
+    After the last ply it is the outcome. A proof is its own return, whatever came later (see
+    `outcome_or_proof`), and a ply without a search has the next one's. With decay 1 it is the outcome.
+
+    A root value does not say what share of draws it expects. The draw target assumes as many as the root
+    value allows, 1 - |root value|, in a drawn game, and none in others. So a game without draws never has a
+    draw target.
     """
-    outcome, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
-    drawn = (outcome == 0).astype(np.float32)
-    return np.stack([(1 - mix) * outcome + mix * root, drawn * (1 - mix * np.abs(root))]).astype(np.float32)
+    end, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
+    drawn = (end == 0).astype(np.float32)
+    guess = np.stack([root, drawn * (1 - np.abs(root))])
+    later = np.stack([end, drawn]) if decay == 1.0 else returns(record, np.stack([end, drawn]), guess, decay)
+    return ((1 - mix) * later + mix * guess).astype(np.float32)
+
+
+def returns(record: GameRecord, end: np.ndarray, guess: np.ndarray, decay: float) -> np.ndarray:
+    """Return the lambda-return of values and draws [2, T]; see `value_targets`.
+
+    end: [2, T], the outcome or the next proof. guess: [2, T], the search's. Values are the mover's.
+    """
+    side = np.stack([turned(record, np.float32(1)), np.ones(len(record.actions))])
+    known = np.zeros(len(record.actions), np.bool_) if record.proven is None else record.proven
+    searched = np.any(record.policy_target, axis=1)
+    found, later = side * end, (side * end)[:, -1]
+    for ply in range(len(record.actions) - 1, -1, -1):
+        if known[ply]:
+            later = found[:, ply]
+        elif searched[ply]:
+            later = decay * later + (1 - decay) * side[:, ply] * guess[:, ply]
+        found[:, ply] = later
+    return side * found + 0.0  # + 0: a draw is 0.0, never -0.0
 
 
 def outcome_for_mover(record: GameRecord) -> np.ndarray:

@@ -155,6 +155,7 @@ def load_window(
     report: Report = ignore,
     mix: float = 0.0,
     targets: Mapping[str, Target] = NO_TARGETS,
+    decay: float = 1.0,
 ) -> Examples:
     """Return the newest `window` examples of the run in the order of play: by cycle, game number and ply.
 
@@ -165,7 +166,7 @@ def load_window(
         run: opened for work.
         window: the most examples to return.
         report: receives one sentence for each damaged file.
-        mix, targets: as for `examples_of`.
+        mix, targets, decay: as for `examples_of`.
 
     Raises:
         UserError: there are no examples.
@@ -177,7 +178,7 @@ def load_window(
             break
         records = _read_shard(run, shard, report)
         if records:
-            newest_first.append(examples_of(records, mix, targets))
+            newest_first.append(examples_of(records, mix, targets, decay))
             count += len(newest_first[-1].states)
     if count == 0:
         if run.state.shards:
