@@ -1,6 +1,6 @@
 """The match on a cluster: the same games as one machine's, whatever happens to the workers.
 
-The workers run in this process. `test_cluster_match_ray.py` does the same with Ray's processes.
+The workers run in this process. `test_cluster_ray.py` does the same with Ray's processes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Self-play over Ray: real worker processes on two pretended machines, killed while they play.
+"""Self-play and matches over Ray: real worker processes on two pretended machines, killed while they play.
 
 Long: Ray takes seconds to start. `.ci/run` runs these after the suite. One cluster serves all, and one crew
 those whose head is this process.
@@ -20,17 +20,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy import StopInside, Told, advance, toy_config
+from toy import NAME, StopInside, Told, advance, toy_config
 from toy import digest_of as toy_digest
 
 from azero.cluster import head
 from azero.cluster.guardian import MARK
+from azero.cluster.head import Event, Joined, Reported
+from azero.cluster.kinds import MATCH
 from azero.cluster.ray_crew import RayCrew, check_reachable, places, reason_of, refusal_of
-from azero.config.schema import ClusterConfig, Config, UserError
+from azero.config.schema import ClusterConfig, Config, EvaluateConfig, UserError
 from azero.loop import run_cycles
 from azero.run.run import Run, Stopped, run_digest
 from azero.run.state import StageName, State
-from azero.stages import selfplay
+from azero.stages import evaluate, selfplay
 
 EXACT = (
     *("device=cpu", "workers=1", "inference.backend=torch", "inference.precision=fp32"),
@@ -39,7 +41,7 @@ EXACT = (
 LEARNS = ("cycles=5", "seed=1", *EXACT)  # to 11 of 11 fixed positions, as `conftest.trained_run`
 TINY = ("experiment=smoke", "cycles=3", "selfplay.games=160", "selfplay.concurrent_games=16", *EXACT)
 WAIT_SECONDS = 280.0
-TOKEN = secrets.token_hex(32)  # one for all modules: Ray keeps what a process has first read
+GATE = EvaluateConfig(games=60, opening_plies=2, num_simulations=200)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def machines() -> Iterator[tuple[Any, Any]]:
         for name, value in (("RAY_USAGE_STATS_ENABLED", "0"), ("RAY_AUTH_MODE", "token")):
             patch.setenv(name, value)
         patch.setenv("RAY_worker_niceness", "0")
-        patch.setenv("RAY_AUTH_TOKEN", TOKEN)  # a new user has no ~/.ray/auth_token
+        patch.setenv("RAY_AUTH_TOKEN", secrets.token_hex(32))  # a new user has no ~/.ray/auth_token
         pytest.importorskip("ray", reason="Ray is not installed")
         from ray.cluster_utils import Cluster
 
@@ -231,6 +233,41 @@ def test_games_played_while_the_head_trains_are_those_of_the_rule(
         run_cycles(config, run, report, StopInside(run, 1, "train", 3))
     advance(config)
     assert toy_digest(config) == toy_digest(alone) and report.killed
+
+
+@pytest.mark.long
+def test_tic_tac_toe_with_a_gate_is_the_same_on_two_workers_of_which_one_dies_in_each_match(
+    crew: RayCrew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = toy_config(tmp_path / "alone", evaluate=GATE)
+    advance(alone)
+    processes, killed, poll = dict[str, int](), dict[int, str](), crew.poll
+
+    def kill_one_in_each_match(seconds: float) -> list[Event]:
+        events = poll(seconds)
+        for event in events:
+            if isinstance(event, Joined):
+                processes[event.worker] = event.greeting.process
+            if not isinstance(event, Reported) or not event.report or not crew.terms:
+                continue
+            more = 0 < len(event.report.answers) < 4  # it has more to play
+            if crew.terms.kind is MATCH and more and crew.terms.cycle not in killed:
+                killed[crew.terms.cycle] = event.worker
+                os.kill(processes[event.worker], signal.SIGKILL)
+        return events
+
+    monkeypatch.setattr(crew, "poll", kill_one_in_each_match)
+    for stage in (selfplay, evaluate):
+        monkeypatch.setattr(stage, "crew_of", lambda config, device: crew)
+    spread = replace(toy_config(tmp_path / "spread", evaluate=GATE), cluster=crew.config)
+    report = Told()
+    advance(spread, report=report)
+    one, other = (Run.read(config, NAME).state.history for config in (alone, spread))
+    assert other == one and one[0]["games"] == 60  # scores, who was promoted, champions
+    assert toy_digest(spread) == toy_digest(alone)
+    assert killed
+    for name in killed.values():
+        assert any(f"{name} was lost" in line for line in report.messages)
 
 
 @pytest.mark.long
