@@ -162,7 +162,7 @@ class StandIn:
         self.chunk_seconds, self.sample, self.game_name = chunk_seconds, sample, game_name
         self.due: dict[str, list[tuple[float, Chunk]]] = {}
         self.games: dict[str, int] = {}
-        self.woken = threading.Event()
+        self.woken, self.stage = threading.Event(), 0
 
     def ready(self) -> None:
         """Answer when everything is imported."""
@@ -170,7 +170,7 @@ class StandIn:
 
     def begin(self, worker: str, terms: Terms) -> Greeting:
         """Join."""
-        self.due[worker], self.games[worker] = [], 0
+        self.due[worker], self.games[worker], self.stage = [], 0, terms.stage
         self.woken.clear()
         return greeting(terms.stage, room=4)
 
@@ -188,8 +188,9 @@ class StandIn:
         return Report(answers, WorkerStats(games=self.games[worker]), 1, 0.0, order.last, "")
 
     def interrupt(self, worker: str, stage: int) -> None:
-        """Answer what waits."""
-        self.woken.set()
+        """Answer what waits; a late call of the stage before counts no more."""
+        if stage == self.stage:
+            self.woken.set()
 
 
 class Method:
@@ -227,6 +228,7 @@ def simulate(
 
     seconds: that each count of workers plays, but at least four chunks a worker.
     """
+    os.environ.update(ENVIRONMENT)
     ray, rounds = import_ray(), max(4, round(seconds / chunk_seconds))
     config = compose(f"game={game}", "cluster.address=local", "search.num_simulations=4")
     sample = sample_games(config, 16)
