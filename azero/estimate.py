@@ -109,18 +109,17 @@ def known_plies(config: Config, name: str) -> float | None:
     newest = [shard for shard in state.shards if shard.cycle == state.cycle]
     if not newest:
         return None
-    examples, games = sum(shard.examples for shard in newest), sum(shard.games for shard in newest)
-    return examples / config.selfplay.full_search_fraction / games
+    return sum(shard.examples for shard in newest) / sum(shard.games for shard in newest)
 
 
 def searched_plies(records: Sequence[GameRecord]) -> list[float]:
-    """Return the plies of each game that were searched, fast or in full."""
+    """Return the plies of each game that were searched."""
     return [float(len(record.actions) - record.opening_plies) for record in records]
 
 
 def examples_a_cycle(config: Config, measured: Measured) -> float:
-    """Return the examples of a cycle: plies searched in full."""
-    return config.selfplay.games * measured.mean_plies * config.selfplay.full_search_fraction
+    """Return the examples of a cycle: searched plies."""
+    return config.selfplay.games * measured.mean_plies
 
 
 def combinations(workers: int, rows: int, games: int) -> list[tuple[int, int]]:
@@ -203,8 +202,7 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
 
 def shallow(config: Config) -> Config:
     """Return the settings with one simulation a move."""
-    selfplay = replace(config.selfplay, full_search_fraction=1.0, fast_simulations=0)
-    return replace(config, search=replace(config.search, num_simulations=1), selfplay=selfplay)
+    return replace(config, search=replace(config.search, num_simulations=1))
 
 
 def typical_games(trial: Trial, speed: Speed, workers: int, rows: int) -> tuple[list[GameRecord], str]:

@@ -117,18 +117,6 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
             ["selfplay.opening_fraction_final=null", "selfplay.opening_fraction_cycles=9"],
         ),
         ({"train.milestones": [0.5]}, ["train.milestones=[0.5]", "train.schedule=constant"]),
-        (
-            {"selfplay.fast_simulations": 4},
-            ["selfplay.fast_simulations=4", "selfplay.full_search_fraction=1"],
-        ),
-        (
-            {"selfplay.full_search_fraction": 0.25},
-            ["selfplay.fast_simulations between 1 and search.num_simulations=20"],
-        ),
-        (
-            {"selfplay.full_search_fraction": 0.25, "selfplay.fast_simulations": 21},
-            ["selfplay.fast_simulations"],
-        ),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),
         (
             {"evaluate.temperature": 0.0, "evaluate.opening_plies": 0, "evaluate.games": 40},

@@ -117,15 +117,6 @@ def test_a_bound_of_minutes_decides_which_cycle_is_told_as_the_last(
     assert estimate.memory_text(bounded, told, game) == estimate.memory_text(counted, told, game)
 
 
-def test_fast_searches_count_as_plies_but_not_as_examples(tmp_path: Path) -> None:
-    config = toy_config(tmp_path)
-    config = replace(config, selfplay=replace(config.selfplay, full_search_fraction=0.5, fast_simulations=2))
-    told = estimate.measure(config, NAME, tmp_path / "trial", Progress())
-    assert 5 <= told.mean_plies <= 9  # all that were searched
-    assert estimate.pace(config, told).examples == pytest.approx(20 * told.mean_plies)
-    assert told.speed.simulations / told.speed.plies == pytest.approx(5, abs=1)  # half with 8, half with 2
-
-
 @pytest.mark.parametrize(
     ("asked", "tried"),
     [

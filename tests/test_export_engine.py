@@ -231,7 +231,7 @@ def test_sequential_halving_is_the_same() -> None:
         write_considered_visits.py_func(gumbel, simulations)
         for considered in range(21):
             expected = visit_sequence(considered, simulations)
-            assert gumbel.considered_visits[0, considered, :simulations].tolist() == expected
+            assert gumbel.considered_visits[considered, :simulations].tolist() == expected
 
 
 @pytest.mark.parametrize("name", [*SHIPPED, str(TESTS / "games" / "all_stones.py")])

@@ -85,24 +85,15 @@ def test_halving_never_asks_for_an_action_that_has_not_been_visited_that_often(
     assert sum(visits) == num_simulations
 
 
-def test_each_budget_has_its_own_halving() -> None:
-    # two actions, eight simulations or three: 0 0 1 1 2 2 3 3, and 0 0 1
-    table = make_gumbel(
-        SearchConfig(kind="gumbel", num_simulations=8), 1, 9, fast_simulations=3
-    ).considered_visits
-    assert table.shape == (2, 10, 8)
-    assert table[:, 2].tolist() == [[0, 0, 1, 1, 2, 2, 3, 3], [0, 0, 1, 0, 0, 0, 0, 0]]
-
-
-def test_a_fast_search_halves_by_its_own_budget() -> None:
+@pytest.mark.parametrize("num_simulations, expected", [(16, (2, 3)), (8, (0, 1))])
+def test_a_search_halves_by_its_budget(num_simulations: int, expected: tuple[int, int]) -> None:
     """The seventh simulation of sixteen goes to any of four (0000 1111 ...), of eight to the better two (0000
     11 22).
     """
-    settings = make_gumbel(SearchConfig(kind="gumbel", num_simulations=16), 1, 4, fast_simulations=8)
+    settings = make_gumbel(SearchConfig(kind="gumbel", num_simulations=num_simulations), 1, 4)
+    assert settings.considered_visits.shape == (5, num_simulations)
     tree = root_with([0.25] * 4, [2, 2, 1, 1], [0.0] * 4)
-    assert select_root(tree, 0, settings) in (2, 3)
-    tree.searches["fast"] = True
-    assert select_root(tree, 0, settings) in (0, 1)
+    assert select_root(tree, 0, settings) in expected
 
 
 def test_advantages_by_hand() -> None:

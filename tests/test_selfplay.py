@@ -231,13 +231,11 @@ def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> 
     assert game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
 
 
-def test_forks_and_fast_searches_survive_an_interruption(tmp_path: Path) -> None:
+def test_forks_survive_an_interruption(tmp_path: Path) -> None:
     settings = SelfplayConfig(
         games=40,
         concurrent_games=16,
         fork_fraction=0.5,
-        full_search_fraction=0.5,
-        fast_simulations=3,
     )
     config, twin = (
         toy_config(tmp_path / name, selfplay=settings, evaluate=EvaluateConfig(games=0))

@@ -410,9 +410,7 @@ def test_games_without_a_searched_ply_are_not_called_damaged(run: Run) -> None:
     record = make_record(1, plies=4)
     blind = record._replace(searched=np.zeros(4, np.bool_), policy_target=np.zeros_like(record.policy_target))
     run.commit(replace(run.state, shards=write_games(run, 1, [blind], "toy")))
-    with pytest.raises(
-        UserError, match=r"No ply of the games in .* was searched in full, .* run=NAME"
-    ) as told:
+    with pytest.raises(UserError, match=r"No ply of the games in .* was searched, .* run=NAME") as told:
         load_window(run, 10)
     assert not isinstance(told.value, DamagedFile) and len(run.state.shards) == 1
 

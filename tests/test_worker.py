@@ -36,8 +36,6 @@ PLAIN = PlaySettings(
     temperature=Temperature(1.0, 1000, 0, 0.0),
     opening_fraction=0.0,
     opening_plies=1,
-    full_search_fraction=1.0,
-    fast_simulations=0,
 )
 NOISELESS = SearchConfig(dirichlet_fraction=0.0)
 NO_OPENING = np.zeros(0, np.int32)
@@ -265,21 +263,6 @@ def test_noise_is_in_the_root_and_in_no_other_node(game: Game) -> None:
                 assert prior.sum() == pytest.approx(1.0, abs=1e-6)
             else:
                 np.testing.assert_allclose(prior, clean, atol=1e-6)
-
-
-def test_a_fast_search_has_a_clean_root_and_a_full_one_noise(game: Game) -> None:
-    settings = PLAIN._replace(num_simulations=30, full_search_fraction=0.5, fast_simulations=29)
-    played = HandDriven(game, 40, settings, search=SearchConfig(dirichlet_fraction=0.5))
-    for _ in range(2):
-        assert played.wave() == 0
-        played.evaluate()
-    logits, _ = played.inference.answer(game.planes(game.initial_state()))
-    clean = softmax(logits)
-    assert 5 < played.tree.searches["fast"].sum() < 35
-    for place, search in enumerate(played.tree.searches):
-        assert search["simulations_left"] == (28 if search["fast"] else 29)
-        noise = np.abs(played.tree.edges["prior"][place, ROOT] - clean).max()
-        assert noise < 1e-6 if search["fast"] else noise > 0.01
 
 
 def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:

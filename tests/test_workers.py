@@ -231,39 +231,6 @@ def test_behind_the_plies_with_a_temperature_a_position_has_one_move(game: Game,
     assert repeated > 50 and len({int(record.actions[0]) for record in records}) > 1
 
 
-CAPPED = SelfplayConfig(full_search_fraction=0.25, fast_simulations=4, opening_fraction=0.3, opening_plies=2)
-
-
-@pytest.mark.parametrize("kind", ["puct", "gumbel"])
-def test_a_share_of_the_moves_is_searched_in_full_and_the_others_with_few_simulations(
-    game: Game, kind: str
-) -> None:
-    """12 visits or 4: every target of PUCT is a multiple of a twelfth, or of a quarter."""
-    config = replace(CONFIG, search=replace(SEARCH, kind=kind, tree_reuse=False), selfplay=CAPPED)
-    records, stats = played(game, numbers=range(200), rows=64, config=config)
-    full, fast = 0, 0
-    for record in records:
-        assert_valid(game, record)
-        searched, ply = record.searched, np.arange(len(record.actions))
-        small = ~searched & (ply >= record.opening_plies)
-        full, fast = full + int(searched.sum()), fast + int(small.sum())
-        for few, mask in ((12, searched), (4, small)):
-            shares = record.policy_target[mask] * few
-            assert kind == "gumbel" or (np.abs(shares - shares.round()) < 1e-5).all()
-    assert full / (full + fast) == pytest.approx(0.25, abs=5 * (0.25 * 0.75 / (full + fast)) ** 0.5)
-    assert stats.simulations == 12 * full + 4 * fast and stats.searches == full + fast
-
-
-@pytest.mark.parametrize("kind", ["puct", "gumbel"])
-def test_fast_searches_do_not_depend_on_workers_neighbours_or_the_cache(game: Game, kind: str) -> None:
-    config = replace(CONFIG, search=replace(SEARCH, kind=kind, tree_reuse=kind == "puct"), selfplay=CAPPED)
-    plain = played(game, config=config)[0]
-    assert_same(
-        played(game, config=replace(config, inference=InferenceConfig(cache=64)), workers=3, rows=5)[0], plain
-    )
-    assert_same(played(game, numbers=[7, 21], config=config)[0], [plain[7], plain[21]])
-
-
 def test_a_tree_anew_each_ply_has_whole_simulations_in_its_targets(game: Game) -> None:
     """12 visits a search: every target is a multiple of a twelfth. A kept tree has more visits than that."""
     anew = played(game, config=replace(CONFIG, search=replace(SEARCH, tree_reuse=False)))[0]
@@ -540,8 +507,6 @@ def test_the_play_settings_of_a_worker_are_the_config_s() -> None:
         temperature_final=0.1,
         opening_fraction=0.2,
         opening_plies=6,
-        full_search_fraction=0.25,
-        fast_simulations=3,
     )
     move = Temperature(0.9, 5, 3, 0.1)
-    assert play_settings(search, selfplay) == (7, False, move, 0.2, 6, 0.25, 3)
+    assert play_settings(search, selfplay) == (7, False, move, 0.2, 6)

@@ -24,7 +24,7 @@ class Ucb(NamedTuple):
     solver: bool
 
 
-def make_ucb(search: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Ucb:
+def make_ucb(search: SearchConfig, num_games: int, num_actions: int) -> Ucb:
     return Ucb(float(search.options.get("exploration", 1.4)), search.solver)
 
 

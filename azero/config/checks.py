@@ -67,7 +67,7 @@ def conflicts(config: Config) -> Iterator[str]:
     if config.search.exact_plies and not config.search.solver:
         yield f"search.exact_plies={config.search.exact_plies} needs proofs; set search.solver=true."
     yield from training_conflicts(train)
-    yield from selfplay_conflicts(selfplay, config.search.num_simulations)
+    yield from selfplay_conflicts(selfplay)
     yield from match_conflicts(config.evaluate)
 
 
@@ -87,8 +87,8 @@ def training_conflicts(train: TrainConfig) -> Iterator[str]:
         yield f"{milestones} must be rising shares of a cycle, each between 0 and 1."
 
 
-def selfplay_conflicts(selfplay: SelfplayConfig, num_simulations: int) -> Iterator[str]:
-    """Yield what is wrong with random openings and fast searches."""
+def selfplay_conflicts(selfplay: SelfplayConfig) -> Iterator[str]:
+    """Yield what is wrong with random openings."""
     opening, cycles = "selfplay.opening_fraction", selfplay.opening_fraction_cycles
     final = selfplay.opening_fraction_final
     if (cycles > 0) != (final is not None):
@@ -97,17 +97,6 @@ def selfplay_conflicts(selfplay: SelfplayConfig, num_simulations: int) -> Iterat
     if selfplay.opening_plies == 0 and (selfplay.opening_fraction or selfplay.opening_fraction_final):
         key = opening if selfplay.opening_fraction else f"{opening}_final"
         yield f"{key} is above 0 but selfplay.opening_plies=0; set selfplay.opening_plies above 0."
-    full, fast = selfplay.full_search_fraction, selfplay.fast_simulations
-    if full < 1 and not 1 <= fast <= num_simulations:
-        yield (
-            f"selfplay.full_search_fraction={full} needs fast searches; set selfplay.fast_simulations "
-            f"between 1 and search.num_simulations={num_simulations}."
-        )
-    if full == 1 and fast:
-        yield (
-            f"selfplay.fast_simulations={fast} has no effect with selfplay.full_search_fraction=1; "
-            "set that fraction below 1."
-        )
 
 
 def match_conflicts(evaluate: EvaluateConfig) -> Iterator[str]:

@@ -22,6 +22,8 @@ REMOVED: dict[str, Any] = {
     "search.root_temperature_final": 1.0,
     "search.root_temperature_halflife": ...,
     "search.forced_simulations": 0.0,
+    "selfplay.full_search_fraction": 1.0,
+    "selfplay.fast_simulations": ...,
     "selfplay.surprise_share": 0.0,
     "selfplay.resign_threshold": -1.0,
     "selfplay.resign_play_on": ...,
@@ -244,18 +246,6 @@ class SelfplayConfig:
     )
     temperature_decay_plies: int = setting(0, "Plies of its linear fall.", between=(0, 1_000_000))
     temperature_final: float = setting(0.0, "Temperature after the fall.", between=(0.0, 100.0))
-    full_search_fraction: float = setting(
-        1.0,
-        "Share of moves with a full search. Only these are trained on.",
-        between=(0.01, 1.0),
-        published="KataGo 0.25",
-    )
-    fast_simulations: int = setting(
-        0,
-        "Simulations of the other moves. PUCT adds no noise to them (playout-cap randomization).",
-        between=(0, 1_000_000),
-        published="KataGo a sixth",
-    )
     fork_fraction: float = setting(
         0.0,
         "Share of games that fork an earlier one. A fork leaves a game of the previous cycle with another "

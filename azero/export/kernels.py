@@ -85,8 +85,8 @@ def algorithm_of(search: SearchConfig, num_actions: int) -> Any:
     """
     algorithm = make_algorithm(replace(search, num_simulations=1), 1, num_actions)
     if search.kind == "gumbel":
-        rows = algorithm.considered_visits.shape[1]
-        table = np.zeros((1, rows, search.num_simulations), np.int32)
+        rows = algorithm.considered_visits.shape[0]
+        table = np.zeros((rows, search.num_simulations), np.int32)
         algorithm = algorithm._replace(considered_visits=table)
     return algorithm
 
@@ -97,8 +97,8 @@ def write_considered_visits(algorithm, simulations):
 
     All moves that are still considered have the same number of visits.
     """
-    for considered in range(algorithm.considered_visits.shape[1]):
-        row = algorithm.considered_visits[0, considered]
+    for considered in range(algorithm.considered_visits.shape[0]):
+        row = algorithm.considered_visits[considered]
         phases, alive, visits, written = 1, max(1, considered), 0, 0
         while 1 << phases < considered:
             phases += 1
@@ -172,7 +172,6 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         """Begin a search of the position on the board, which `look` has seen, with an empty tree."""
         reset(rules, tree, 0, state)
         scratch.banned[:] = banned
-        tree.searches[0].fast = False
         # with banned moves the root alone is expanded first, as in `Searches.begin`
         tree.searches[0].simulations_left = 0 if banned.any() else simulations
         budget[0] = simulations

@@ -25,8 +25,7 @@ class GameRecord(NamedTuple):
         actions: [T] int32, the moves played.
         policy_target: [T, A] float32, the search's result; zeros in an opening, where nothing was searched.
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
-        searched: [T] bool, searched in full, so an example. False in an opening and for the moves of fast
-            searches.
+        searched: [T] bool, an example. False in an opening, and for small searches of earlier versions.
         proven: [T] bool, the search has proven its root value; None: searches prove nothing.
         first_outcome: +1.0 if the first player won, 0.0 for a draw, -1.0 if it lost.
     """
@@ -43,7 +42,7 @@ class GameRecord(NamedTuple):
 
     @property
     def num_examples(self) -> int:
-        """N, the number of plies searched in full."""
+        """N, the number of examples."""
         return int(np.count_nonzero(self.searched))
 
     @property
@@ -96,7 +95,7 @@ def examples_of(
     targets: Mapping[str, Target] = NO_TARGETS,
     decay: float = 1.0,
 ) -> Examples:
-    """Return the fully searched plies of some games as training rows, in the order of games and plies.
+    """Return the searched plies of some games as training rows, in the order of games and plies.
 
     Args:
         records: the games.

@@ -183,9 +183,8 @@ def load_window(
     if count == 0:
         if run.state.shards:
             raise UserError(
-                f"No ply of the games in {run.paths.data} was searched in full, so there is nothing to train "
-                "on; start a new run with run=NAME and more selfplay.games or a larger "
-                "selfplay.full_search_fraction."
+                f"No ply of the games in {run.paths.data} was searched, so there is nothing to train "
+                "on; start a new run with run=NAME and more selfplay.games."
             )
         raise DamagedFile(
             str(run.paths.data), "it holds no whole shard of games to train on; play again with run=NAME"

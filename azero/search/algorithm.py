@@ -29,9 +29,8 @@ class SearchKind:
 
     Attributes:
         name: the value of `search.kind`.
-        make: ``make(search, num_games, num_actions, fast_simulations)`` returns the record for kernels. It
-            has a field `solver`: whether the search proves values. `fast_simulations` is the budget of
-            searches that are marked fast.
+        make: ``make(search, num_games, num_actions)`` returns the record for kernels. It has a field
+            `solver`: whether the search proves values.
         next_child: compiled; the function of that name below documents it, as it does the next five.
         begin_search: compiled, called in self-play only.
         write_target: compiled, called in self-play only.
@@ -46,7 +45,7 @@ class SearchKind:
     """
 
     name: str
-    make: Callable[[SearchConfig, int, int, int], Any]
+    make: Callable[[SearchConfig, int, int], Any]
     next_child: Callable[..., Any]
     begin_search: Callable[..., Any]
     write_target: Callable[..., Any]
@@ -100,9 +99,9 @@ def sound_for(search: SearchConfig, game: Game) -> SearchConfig:
     return replace(search, solver=search.solver and not game.repetition_words)
 
 
-def make_algorithm(search: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Any:
+def make_algorithm(search: SearchConfig, num_games: int, num_actions: int) -> Any:
     """Return the algorithm's record for kernels that search `num_games` games."""
-    return find_kind(search.kind).make(search, num_games, num_actions, fast_simulations)
+    return find_kind(search.kind).make(search, num_games, num_actions)
 
 
 def dispatched(stub: Callable[..., Any]) -> Callable[..., Any]:

@@ -38,8 +38,7 @@ class Gumbel(NamedTuple):
     """The constants and arrays of the search; `config.schema.SearchConfig` documents the constants."""
 
     noise: np.ndarray  # [B, A] float64, Gumbel noise of each root; zeros for a deterministic search
-    # [2, M + 1, num_simulations] int32: visits an action must have to be next, in full and in fast searches
-    considered_visits: np.ndarray
+    considered_visits: np.ndarray  # [M + 1, num_simulations] int32: visits an action must have to be next
     maxvisit_init: float
     value_scale: float
     solver: bool
@@ -48,15 +47,13 @@ class Gumbel(NamedTuple):
     improved: np.ndarray  # [A] float64, scratch
 
 
-def make_gumbel(search: SearchConfig, num_games: int, num_actions: int, fast_simulations: int = 0) -> Gumbel:
+def make_gumbel(search: SearchConfig, num_games: int, num_actions: int) -> Gumbel:
     """Return the search's constants and its arrays for `num_games` games."""
     most = min(search.max_considered_actions, num_actions)
-    unused = [0] * (search.num_simulations - fast_simulations)
-    full_visits = [visit_sequence(m, search.num_simulations) for m in range(most + 1)]
-    fast_visits = [visit_sequence(m, fast_simulations) + unused for m in range(most + 1)]
+    visits = [visit_sequence(m, search.num_simulations) for m in range(most + 1)]
     return Gumbel(
         noise=np.zeros((num_games, num_actions)),
-        considered_visits=np.array([full_visits, fast_visits], np.int32),
+        considered_visits=np.array(visits, np.int32),
         maxvisit_init=float(search.maxvisit_init),
         value_scale=float(search.value_scale),
         solver=search.solver,
@@ -95,7 +92,7 @@ def draw_noise(gumbel, b, temperature, stream):
 
 @kernel
 def begin_gumbel(tree, b, gumbel, temperature, stream):
-    """Draw the noise of game b's next search, also of a fast one, because the noise chooses the move."""
+    """Draw the noise of game b's next search."""
     draw_noise(gumbel, b, temperature, stream)
 
 
@@ -228,8 +225,8 @@ def select_root(tree, b, gumbel):
         legal += tree.edges[b, ROOT, action].prior >= 0.0
         visits += tree.edges[b, ROOT, action].child_visits
     write_open(tree, b, ROOT, gumbel)
-    row = min(legal, gumbel.considered_visits.shape[1] - 1)
-    action = select_among(tree, b, gumbel, gumbel.considered_visits[int(tree.searches[b].fast), row, visits])
+    row = min(legal, gumbel.considered_visits.shape[0] - 1)
+    action = select_among(tree, b, gumbel, gumbel.considered_visits[row, visits])
     return action if action >= 0 else select_among(tree, b, gumbel, ANY)
 
 

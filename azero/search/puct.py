@@ -38,10 +38,8 @@ class Puct(NamedTuple):
     solver: bool = False
 
 
-def make_puct(
-    search: SearchConfig, num_games: int = 1, num_actions: int = 1, fast_simulations: int = 0
-) -> Puct:
-    """Return the constants of a search, the same for any number of games, actions and fast simulations."""
+def make_puct(search: SearchConfig, num_games: int = 1, num_actions: int = 1) -> Puct:
+    """Return the constants of a search, the same for any number of games and actions."""
     return Puct(
         c_puct=float(search.c_puct),
         c_puct_base=float(search.c_puct_base),
@@ -104,7 +102,7 @@ def explored_share(tree, b, node, puct):
 
     At a root with noise it is 0, because all actions should be tried there.
     """
-    if puct.dirichlet_fraction > 0.0 and node == ROOT and not tree.searches[b].fast:
+    if puct.dirichlet_fraction > 0.0 and node == ROOT:
         return 0.0
     explored = 0.0
     for action in range(tree.edges.shape[2]):
@@ -127,9 +125,8 @@ def first_legal(tree, b, node):
 
 @kernel
 def begin_puct(tree, b, puct, temperature, stream):
-    """Widen the search from game b's expanded root by Dirichlet noise, unless it is a fast one."""
-    if not tree.searches[b].fast:
-        add_noise(tree, b, puct.dirichlet_alpha, puct.dirichlet_fraction, stream)
+    """Widen the search from game b's expanded root by Dirichlet noise."""
+    add_noise(tree, b, puct.dirichlet_alpha, puct.dirichlet_fraction, stream)
 
 
 @kernel

@@ -56,7 +56,6 @@ SEARCH = np.dtype(
         ("num_nodes", np.int32),
         ("leaf", np.int32),  # the node that waits for its evaluation, or NO_LEAF
         ("simulations_left", np.int32),
-        ("fast", np.bool_),  # a search with the small budget, to choose a move and not to train on
     ],
     align=True,
 )

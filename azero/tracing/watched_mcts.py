@@ -210,8 +210,8 @@ def root_candidates(tree: Tree, gumbel: Gumbel) -> tuple[dict[str, float], list[
     """Return the terms of `search.gumbel.select_root`."""
     edges = legal_edges(tree, ROOT)
     q, advantage, is_open = gumbel_terms(tree, ROOT, gumbel)
-    row = min(len(edges), gumbel.considered_visits.shape[1] - 1)
-    wanted = int(gumbel.considered_visits[0, row, sum(count for _, count, _, _ in edges)])
+    row = min(len(edges), gumbel.considered_visits.shape[0] - 1)
+    wanted = int(gumbel.considered_visits[row, sum(count for _, count, _, _ in edges)])
     if not any(is_open[move] and count == wanted for move, count, _, _ in edges):
         wanted = -1  # any number of visits
     candidates = []

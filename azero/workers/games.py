@@ -41,7 +41,7 @@ class Worker(NamedTuple):
     policy_target: np.ndarray  # [B, P, A] float32
     root_value: np.ndarray  # [B, P] float32, the search's value for to_play
     proven: np.ndarray  # [B, P] bool: the search has proven that value
-    searched: np.ndarray  # [B, P] bool: full search; False for fast searches and random plies of an opening
+    searched: np.ndarray  # [B, P] bool: False for the plies of an opening
     first_outcome: np.ndarray  # [B] float32, for the player who moves first in the initial state
     searches: np.ndarray  # [B] int64, finished in this game
     simulations: np.ndarray  # [B] int64, of those
@@ -50,13 +50,11 @@ class Worker(NamedTuple):
 class PlaySettings(NamedTuple):
     """How a worker's games are played, apart from the search algorithm."""
 
-    num_simulations: int  # of a full search
+    num_simulations: int
     tree_reuse: bool
     temperature: Temperature
     opening_fraction: float
     opening_plies: int
-    full_search_fraction: float
-    fast_simulations: int
 
 
 def make_worker(num_games: int, max_plies: int, num_actions: int, state_words: int) -> Worker:
@@ -196,19 +194,9 @@ def record_ply(tree, worker, b, action, searched):
 
 
 @inner
-def budget(settings, fast):
-    """Return the number of simulations of a search."""
-    return settings.fast_simulations if fast else settings.num_simulations
-
-
-@inner
 def prepare_search(tree, worker, b, settings):
-    """Begin the next search, full or fast at random: playout-cap randomization (Wu 2019, section 3.1)."""
-    fast = (
-        settings.full_search_fraction < 1.0 and next_float(worker.stream[b]) >= settings.full_search_fraction
-    )
-    tree.searches[b].fast = fast
-    tree.searches[b].simulations_left = budget(settings, fast)
+    """Begin the next search."""
+    tree.searches[b].simulations_left = settings.num_simulations
     worker.root_ready[b] = False
 
 
@@ -217,7 +205,7 @@ def record_search(tree, worker, b, algorithm, settings):
     """Write the results of game b's search into the game's record."""
     ply = worker.ply[b]
     worker.searches[b] += 1
-    worker.simulations[b] += budget(settings, tree.searches[b].fast) - tree.searches[b].simulations_left
+    worker.simulations[b] += settings.num_simulations - tree.searches[b].simulations_left
     write_target(tree, b, algorithm, worker.policy_target[b, ply])
     worker.root_value[b, ply] = search_value(tree, b, algorithm)
     worker.proven[b, ply] = tree.nodes[b, ROOT].proven
@@ -240,7 +228,7 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     ply = worker.ply[b]
     record_search(tree, worker, b, algorithm, settings)
     action = choose_move(tree, b, algorithm, temperature_at(settings.temperature, ply), worker.stream[b])
-    record_ply(tree, worker, b, action, not tree.searches[b].fast)
+    record_ply(tree, worker, b, action, True)
     child = np.int64(tree.edges[b, ROOT, action].child)  # the type of a new child, so that `reroot` has one
     if child == UNVISITED:  # its node was forgotten when the tree was full
         child = add_child(rules, tree, b, ROOT, action)

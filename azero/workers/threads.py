@@ -146,8 +146,6 @@ def play_settings(search: SearchConfig, selfplay: SelfplayConfig) -> PlaySetting
         temperature=Temperature(start, plies, decay_plies, end),
         opening_fraction=float(selfplay.opening_fraction),
         opening_plies=max(1, selfplay.opening_plies),
-        full_search_fraction=float(selfplay.full_search_fraction),
-        fast_simulations=selfplay.fast_simulations if selfplay.full_search_fraction < 1 else 0,
     )
 
 
@@ -167,7 +165,7 @@ class SelfplayWorker:
         num_nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
         self.proves = search.solver
-        self.algorithm = make_algorithm(search, size, game.num_actions, settings.fast_simulations)
+        self.algorithm = make_algorithm(search, size, game.num_actions)
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
@@ -247,7 +245,7 @@ class SelfplayWorker:
 
     def simulations_made(self) -> int:
         """Return the simulations in finished games and in those in flight, which `stats` does not hold."""
-        playing, (begun, _) = self.worker.status == PLAYING, self.under_way()
+        playing, begun = self.worker.status == PLAYING, self.under_way()
         return self.stats.simulations + int((self.worker.simulations + begun)[playing].sum())
 
     def game_in_flight(self, place: int) -> dict[str, Any] | None:
@@ -263,14 +261,12 @@ class SelfplayWorker:
 
     def searches_made(self) -> float:
         """Return the searches in finished games and in those in flight; one under way counts in part."""
-        playing, (begun, budgets) = self.worker.status == PLAYING, self.under_way()
-        return self.stats.searches + float((self.worker.searches + begun / budgets)[playing].sum())
+        playing, begun = self.worker.status == PLAYING, self.under_way() / self.settings.num_simulations
+        return self.stats.searches + float((self.worker.searches + begun)[playing].sum())
 
-    def under_way(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the simulations made in each game's present search, and its budget, [B] each."""
-        searches = self.tree.searches
-        budgets = np.where(searches["fast"], self.settings.fast_simulations, self.settings.num_simulations)
-        return budgets - searches["simulations_left"], budgets
+    def under_way(self) -> np.ndarray:
+        """Return the simulations made in each game's present search, [B]."""
+        return self.settings.num_simulations - self.tree.searches["simulations_left"]
 
 
 def workers_wanted(config: Config, device: str) -> int:

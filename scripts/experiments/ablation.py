@@ -4,7 +4,7 @@
     python scripts/experiments/ablation.py --minutes 10 --seeds 1 --questions gate  # one question
     python scripts/experiments/ablation.py --table  # what is on record, no run
 
-The answers of THOROUGH, one for each of six questions, are run with every seed, then all the others with the
+The answers of THOROUGH, one for each of five questions, are run with every seed, then all the others with the
 first seed only; what is not on record is "not measured" in the table. Each run starts from nothing, with its
 kernels compiled, and has one core to itself; as many run at once as there are cores (one thread disturbs its
 neighbour little, two that wait for each other much). Its champion answers development positions
@@ -52,17 +52,6 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
         "16": ["search.num_simulations=16"],
         "96": ["search.num_simulations=96"],
         "192": ["search.num_simulations=192"],
-    },
-    "playout-cap randomization": {
-        "recipe": [],
-        "a quarter with 128, else 24": [
-            *(
-                "search.num_simulations=128",
-                "selfplay.full_search_fraction=0.25",
-                "selfplay.fast_simulations=24",
-            ),
-            "selfplay.games=1200",
-        ],
     },
     "value mixing": {
         "recipe": [],
@@ -137,7 +126,6 @@ THOROUGH = (
     "recipe",
     "PUCT, 128 simulations",
     "simulations: 96",
-    "playout-cap randomization: a quarter with 128, else 24",
     "value mixing: 0.6 of the root value",
     "window and reuse: 2 uses",
     "network size: 5 x 96",
