@@ -383,8 +383,7 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     last = last_cycle(config, measured, pace(config, measured))
     examples = window_examples(last, examples_a_cycle(config, measured), config.train)
     planes = int(np.prod(trial_game.planes_shape))
-    targets = 9 * trial_game.num_actions + 16 + 2 * measured.training.extra_targets
-    window = examples * (8 * trial_game.state_words + planes + targets)
+    window = examples * (8 * trial_game.state_words + planes + 9 * trial_game.num_actions + 16)
     match = match_bytes(config, trial_game)  # never at the same time as self-play
     games = {f"workers ({measured.workers})": workers} if workers >= match else {"match": match}
     parts: dict[str, float] = {"Python, torch and network": measured.base, **games}

@@ -30,8 +30,8 @@ def examples(game: Game) -> Examples:
         states.append(state)
         state = game.step(state, int(rng.choice(game.legal_actions(state))))
         state = game.initial_state() if game.is_terminal(state) else state
-    policy, value, draw, reply = (rng.random(shape, np.float32) for shape in ((30, 9), 30, 30, (30, 9)))
-    return Examples(np.array(states), policy, value, draw, {"reply": reply, "length": value})
+    policy, value, draw = (rng.random(shape, np.float32) for shape in ((30, 9), 30, 30))
+    return Examples(np.array(states), policy, value, draw)
 
 
 def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> None:
@@ -105,21 +105,10 @@ def test_a_batch_is_turned_row_by_row(game: Game, examples: Examples) -> None:
         load_data(examples, game, "cpu"), game, to_device(rows, "cpu"), to_device(which, "cpu")
     )
     planes, legal_mask = encode(game, examples.states[rows])
-    replies = turned_by_hand(game, planes, examples.extra["reply"][rows], legal_mask, which)[1]
-    assert np.array_equal(batch.extra["reply"].numpy(), replies)
-    assert np.array_equal(
-        batch.extra["length"].numpy(), examples.extra["length"][rows]
-    )  # one number a row: not turned
     expected = turned_by_hand(game, planes, examples.policy_target[rows], legal_mask, which)
     for own, right in zip((batch.planes, batch.policy_target, batch.legal_mask), expected, strict=True):
         assert np.array_equal(own.numpy(), right)
     assert np.array_equal(batch.value_target.numpy(), examples.value_target[rows])
-
-
-def test_an_extra_target_of_another_shape_is_refused(game: Game, examples: Examples) -> None:
-    odd = examples._replace(extra={"cells": np.zeros((30, 4), np.float32)})
-    with pytest.raises(ValueError, match=r"target cells is \[30, 4\]; make it \[N\] or \[N, actions\]"):
-        load_data(odd, game, "cpu")
 
 
 def test_planes_are_kept_as_bytes_only_where_nothing_is_lost(

@@ -7,11 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from azero.config.schema import NetworkConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.inputs import encode
-from azero.network.heads import targets_of
 from azero.replay.examples import (
     Examples,
     GameRecord,
@@ -21,8 +19,6 @@ from azero.replay.examples import (
     outcome_or_proof,
     value_targets,
 )
-
-REPLIES = targets_of(NetworkConfig(opponent_reply=True))
 
 
 @pytest.fixture(scope="module")
@@ -220,44 +216,6 @@ def test_mixed_targets_are_shares_of_outcomes(
     ).all()
 
 
-def test_a_reply_is_what_the_opponent_searched_next(game: Game) -> None:
-    """Plies 1, 3 and 4 were searched: they are the replies to 0, 2 and 3; plies 1 and 4 have no reply."""
-    record = play(game, [0, 3, 1, 4, 2], searched=[True, True, False, True, True])
-    replies = examples_of([record], targets=REPLIES).extra["opponent_reply"]
-    assert [row.argmax() if row.any() else None for row in replies] == [3, None, 2, None]
-    assert not examples_of([record]).extra
-
-
-def test_a_fast_search_is_a_reply_though_no_example(game: Game) -> None:
-    record = play(game, [0, 3, 1, 4, 2])._replace(searched=np.array([True, False, True, False, False]))
-    assert examples_of([record], targets=REPLIES).extra["opponent_reply"].argmax(axis=1).tolist() == [3, 4]
-
-
-def test_a_second_ply_of_the_same_side_is_no_reply() -> None:
-    record = GameRecord(
-        number=0,
-        states=np.zeros((4, 1), np.uint64),
-        to_play=np.array([0, 0, 1, 0], np.int8),
-        actions=np.zeros(4, np.int32),
-        policy_target=np.eye(4, dtype=np.float32),
-        root_value=np.zeros(4, np.float32),
-        searched=np.ones(4, bool),
-        first_outcome=1.0,
-    )
-    replies = examples_of([record], targets=REPLIES).extra["opponent_reply"]
-    assert [row.argmax() if row.any() else None for row in replies] == [None, 2, 3, None]
-
-
-def test_merged_replies_sum_to_the_share_of_games_that_had_one(game: Game) -> None:
-    games = [
-        play(game, [0, 3, 1, 4, 2]),
-        play(game, [0, 4, 1, 3, 2], searched=[True, False, True, True, True]),
-    ]
-    merged = merge_equal(examples_of(games, targets=REPLIES))
-    first = (merged.states == game.initial_state()).all(axis=1).argmax()
-    assert merged.extra["opponent_reply"][first].tolist() == [0, 0, 0, 0.5, 0, 0, 0, 0, 0]
-
-
 def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:
     """The empty board is in all four games: two won, one drawn, one lost; two began with 0, two with 4."""
     games = [[0, 3, 1, 4, 2], [4, 0, 3, 1, 5], [0, 1, 2, 4, 3, 5, 7, 6, 8], [4, 0, 8, 1, 5, 2]]
@@ -266,7 +224,7 @@ def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) 
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
     assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
     assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
-    assert [column.dtype for column in merged[:4]] == [np.uint64, *[np.float32] * 3]
+    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 3]
 
 
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
@@ -302,8 +260,8 @@ def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> No
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples[:4]] == [(14, 2), (14, 9), (14,), (14,)]
-    assert [column.dtype for column in examples[:4]] == [np.uint64, *[np.float32] * 3]
+    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,)]
+    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 3]
     assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
 
 

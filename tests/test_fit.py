@@ -56,7 +56,7 @@ def examples(game: Game) -> Examples:
     value = rng.choice([-1, 0, 1], 64).astype(np.float32)
     policy = np.eye(9, dtype=np.float32)[moves]
     draw = (value == 0).astype(np.float32)
-    return Examples(states, policy, value, draw, {"opponent_reply": policy[::-1]})
+    return Examples(states, policy, value, draw)
 
 
 def same(one: Network, other: Network) -> bool:
@@ -153,43 +153,27 @@ def test_a_softened_target_by_hand() -> None:
     assert soft[0].tolist() == pytest.approx([0.5 / (0.5 + root), 0, root / (0.5 + root)])
 
 
-def test_auxiliary_losses_by_hand() -> None:
-    """The soft head gives 1/3 and 2/3, its target is 1/4 and 3/4. The reply head gives 1/8, 2/8, 5/8."""
+def test_the_soft_policy_s_loss_by_hand() -> None:
+    """The soft head gives 1/3 and 2/3, its target is 1/4 and 3/4."""
     logits = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
-    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])._replace(
-        extra={"opponent_reply": torch.tensor([[0.0, 0.0, 1.0]])}
-    )
-    config = TrainConfig(soft_policy_weight=2.0, soft_policy_temperature=2.0, opponent_reply_weight=0.5)
+    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])
+    config = TrainConfig(soft_policy_weight=2.0, soft_policy_temperature=2.0)
     soft = -math.log(1 / 3) / 4 - math.log(2 / 3) * 3 / 4  # 0.1 ** 0.5 to 0.9 ** 0.5 is as 1 to 3
-    reply = -math.log(5 / 8)
-    heads = heads_of(NetworkConfig(soft_policy=True, opponent_reply=True))
-    targets = [batch.policy_target, batch.extra["opponent_reply"]]
-    found = [
-        head.loss(logits, target, batch.legal_mask, config).item()
-        for head, target in zip(heads, targets, strict=True)
-    ]
-    assert [head.name for head in heads] == ["soft_policy", "opponent_reply"]
-    assert found == pytest.approx([soft, reply])
-    assert [head.weight(config) for head in heads] == [2.0, 0.5]
-    # A game that was over has no reply.
-    assert heads[1].loss(logits, torch.zeros(1, 3), batch.legal_mask, config) == 0
+    (head,) = heads_of(NetworkConfig(soft_policy=True))
+    found = head.loss(logits, batch.policy_target, batch.legal_mask, config)
+    assert head.name == "soft_policy" and head.weight(config) == 2.0
+    assert found.item() == pytest.approx(soft)
 
 
-@pytest.mark.parametrize("soft, reply", [(False, False), (True, False), (False, True), (True, True)])
-def test_the_total_loss_adds_every_head_with_its_weight(
-    game: Game, examples: Examples, soft: bool, reply: bool
-) -> None:
+@pytest.mark.parametrize("soft", [False, True])
+def test_the_total_loss_adds_every_head_with_its_weight(game: Game, examples: Examples, soft: bool) -> None:
     """The stats are means over the stage; one batch of all examples makes them those of one step."""
-    network = build_network(replace(SMALL, soft_policy=soft, opponent_reply=reply), game, 1)
-    config = TrainConfig(
-        batch_size=64, epochs=1, value_weight=0.5, soft_policy_weight=2.0, opponent_reply_weight=0.3
-    )
+    network = build_network(replace(SMALL, soft_policy=soft), game, 1)
+    config = TrainConfig(batch_size=64, epochs=1, value_weight=0.5, soft_policy_weight=2.0)
     stats = fit(network, examples, game, config, 1, "cpu").scalars
     weights = {"loss/policy": 1.0, "loss/value": 0.5}
     if soft:
         weights["loss/soft_policy"] = 2.0
-    if reply:
-        weights["loss/opponent_reply"] = 0.3
     assert weights.keys() == {tag for tag in stats if tag.startswith("loss/")} - {"loss/total"}
     assert stats["loss/total"] == pytest.approx(sum(weight * stats[tag] for tag, weight in weights.items()))
 
@@ -327,19 +311,14 @@ def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, ex
     assert (chances.argmax(1).numpy() == expected).mean() > 0.95
 
 
-def test_heads_for_training_only_learn_their_own_targets(game: Game, examples: Examples) -> None:
-    network = build_network(
-        replace(SMALL, blocks=2, channels=16, soft_policy=True, opponent_reply=True), game, 1
-    )
-    config = TrainConfig(
-        lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False, opponent_reply_weight=1.0
-    )
+def test_a_soft_policy_learns_its_own_target(game: Game, examples: Examples) -> None:
+    network = build_network(replace(SMALL, blocks=2, channels=16, soft_policy=True), game, 1)
+    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
     result = fit(network, examples, game, config, 1, "cpu")
     planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
     with torch.no_grad():
         outputs = result.network.outputs(planes)
-    reply, soft = (outputs.extra[name].argmax(1).numpy() for name in ("opponent_reply", "soft_policy"))
-    assert (reply == examples.extra["opponent_reply"].argmax(1)).mean() > 0.95
+    soft = outputs.extra["soft_policy"].argmax(1).numpy()
     # illegal moves are not masked here
     assert (soft == examples.policy_target.argmax(1)).mean() > 0.5
     assert result.scalars["loss/policy"] < 0.2

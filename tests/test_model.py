@@ -57,7 +57,7 @@ def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output", "pooling_every", "soft_policy", "opponent_reply"):
+    for name in ("value_output", "pooling_every", "soft_policy"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
@@ -115,21 +115,18 @@ def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels()
 def test_heads_for_training_leave_the_rest_as_it_is(game: Game) -> None:
     """The same first weights, the same answers, and nothing of them in the folded network."""
     plain = build_network(NetworkConfig(), game, 1)
-    network = build_network(NetworkConfig(soft_policy=True, opponent_reply=True), game, 1)
+    network = build_network(NetworkConfig(soft_policy=True), game, 1)
     planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
     assert all(torch.equal(one, other) for one, other in zip(plain(planes), network(planes), strict=True))
     assert FoldedNetwork(plain).state_dict().keys() == FoldedNetwork(network).state_dict().keys()
     outputs = network.outputs(planes)
-    assert {name: output.shape for name, output in outputs.extra.items()} == {
-        "soft_policy": (5, 9),
-        "opponent_reply": (5, 9),
-    }
+    assert {name: output.shape for name, output in outputs.extra.items()} == {"soft_policy": (5, 9)}
     again = unpack_network(pack(network, game), "file").network.outputs(planes)
-    assert torch.equal(again.extra["opponent_reply"], outputs.extra["opponent_reply"])
+    assert torch.equal(again.extra["soft_policy"], outputs.extra["soft_policy"])
     names = {name.split(".")[0] for name in network.state_dict()} - {
         name.split(".")[0] for name in plain.state_dict()
     }
-    assert names == {"soft_head", "reply_head"}  # as files of earlier versions have them
+    assert names == {"soft_head"}  # as files of earlier versions have them
 
 
 def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:

@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch.nn import functional
 
 from azero.config.schema import Config, NetworkConfig, TrainConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network import heads
-from azero.network.blocks import make_head
-from azero.network.heads import TrainingHead, targets_of
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
 from azero.replay.examples import GameRecord, examples_of, merge_equal
@@ -221,7 +217,7 @@ def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_pat
 
 def test_a_network_with_everything_is_trained_and_reads_back(tmp_path: Path, game: Game) -> None:
     settings = replace(SETTINGS, value_mix=0.5, ema_decay=0.9, merge_equal=True, max_uses=1.0)
-    heads: dict[str, Any] = {"value_output": "wdl", "soft_policy": True, "opponent_reply": True}
+    heads: dict[str, Any] = {"value_output": "wdl", "soft_policy": True}
     everything = NetworkConfig(blocks=1, channels=8, pooling_every=1, **heads)
     config, told = replace(config_in(tmp_path, settings), network=everything), Told()
     with Run.open(config, "toy", "test") as run:
@@ -234,12 +230,11 @@ def test_a_network_with_everything_is_trained_and_reads_back(tmp_path: Path, gam
     assert stats["loss/total"] > stats["loss/policy"] + stats["loss/value"] > 0
 
 
-def test_the_stage_fits_mixed_and_merged_targets_with_replies_and_goes_on_with_the_average(
+def test_the_stage_fits_mixed_and_merged_targets_and_goes_on_with_the_average(
     tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(SETTINGS, window=10_000, value_mix=0.2, merge_equal=True)
     config = config_in(tmp_path, replace(settings, ema_decay=0.9))
-    config = replace(config, network=replace(config.network, opponent_reply=True))
     records = [
         game_record._replace(root_value=np.linspace(-0.5, 0.5, len(game_record.actions), dtype=np.float32))
         for game_record in [*random_games(game, 20, seed=1), *random_games(game, 20, seed=2)]
@@ -261,71 +256,12 @@ def test_the_stage_fits_mixed_and_merged_targets_with_replies_and_goes_on_with_t
             steps_before = run.state.train_steps
             before = unpack_network(run.read_candidate(), "candidate").network
             train.run_stage(config, run, NullReporter(), StopSignal())
-    (examples, named), expected = (
-        fitted[1],
-        merge_equal(examples_of(records, 0.2, targets_of(config.network))),
-    )
-    assert (
-        len(examples.states) < sum(len(each.actions) for each in records)
-        and expected.extra["opponent_reply"].any()
-    )
-    assert examples.extra.keys() == {"opponent_reply"}
-    columns = zip(
-        [*examples[:4], *examples.extra.values()], [*expected[:4], *expected.extra.values()], strict=True
-    )
-    for found, wanted in columns:
+    (examples, named), expected = fitted[1], merge_equal(examples_of(records, 0.2))
+    assert len(examples.states) < sum(len(each.actions) for each in records)
+    for found, wanted in zip(examples, expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)
     assert named["earlier"].steps == steps_before > 0
     assert torch.equal(named["earlier"].average.stem.weight, before.stem.weight)
-
-
-def plies_left(record: GameRecord) -> np.ndarray:
-    """Return how many plies are left, over those of the longest game: from 9/9 to 1/9 in a full game."""
-    return np.arange(len(record.actions), 0, -1, dtype=np.float32) / 9
-
-
-TOY = TrainingHead(
-    name="plies_left",
-    module_name="plies_head",
-    is_on=lambda config: True,
-    weight=lambda config: 0.5,
-    build=lambda config, planes_shape, num_actions: make_head(config, planes_shape, 1),
-    target=plies_left,
-    loss=lambda output, target, legal_mask, config: functional.mse_loss(output.squeeze(1), target),
-)
-
-
-@pytest.mark.parametrize("merge", [False, True])
-def test_a_head_is_added_by_one_record(
-    tmp_path: Path, game: Game, monkeypatch: pytest.MonkeyPatch, merge: bool
-) -> None:
-    """The plies left follow from the stones on the board, so a network learns them from its planes."""
-    monkeypatch.setattr(heads, "HEADS", (*heads.HEADS, TOY))
-    _, told, run = trained(tmp_path, game, replace(SETTINGS, epochs=30, lr=0.01, merge_equal=merge), cycles=3)
-    losses = [stats["loss/plies_left"] for _, stats in sorted(told.train.items())]
-    assert losses[-1] < 0.03 < 0.1 < losses[0]
-    for stats in told.train.values():
-        total = stats["loss/policy"] + stats["loss/value"] + 0.5 * stats["loss/plies_left"]
-        assert stats["loss/total"] == pytest.approx(total, rel=1e-5)
-    network = unpack_network(run.read_candidate(), "candidate").network
-    assert {name for name in network.state_dict() if name.startswith("plies_head.output")} == {
-        "plies_head.output.weight",
-        "plies_head.output.bias",
-    }
-    first, last = play_out(game, [0, 3, 1, 4]), play_out(game, [])
-    with torch.no_grad():
-        few, many = (
-            network.outputs(torch.from_numpy(np.stack([first, last]))).extra["plies_left"].flatten() * 9
-        )
-    assert few < many - 2  # X wins at once; nobody has moved
-
-
-def play_out(game: Game, moves: list[int]) -> np.ndarray:
-    """Return the planes after some moves."""
-    state = game.initial_state()
-    for move in moves:
-        state = game.step(state, move)
-    return game.planes(state).astype(np.float32)
 
 
 def test_numbers_that_are_not_finite_stop_the_run_and_leave_the_last_good_state(

@@ -17,6 +17,7 @@ RENAMED = {"lanes": "workers"}
 # settings of earlier versions, which old runs hold: the value that changes nothing, or ... for any value
 REMOVED: dict[str, Any] = {
     "network.squeeze_ratio": 0,
+    "network.opponent_reply": False,
     "search.c_puct_deviation": 0.0,
     "search.root_temperature": 1.0,
     "search.root_temperature_final": 1.0,
@@ -33,6 +34,7 @@ REMOVED: dict[str, Any] = {
     "train.value_mix_cycles": ...,
     "train.value_mix_final": None,
     "train.start_from": "candidate",
+    "train.opponent_reply_weight": ...,
 }
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
 SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
@@ -138,12 +140,6 @@ class NetworkConfig:
     )
     soft_policy: bool = setting(
         False, "Train a head on the softened policy target. Search does not use it.", published="KataGo true"
-    )
-    opponent_reply: bool = setting(
-        False,
-        "Train a head on the opponent's reply. Its target is the policy target of the opponent's next ply. "
-        "Search does not use it.",
-        published="KataGo true",
     )
     value_hidden: int = setting(
         64,
@@ -331,9 +327,6 @@ class TrainConfig:
         "Temperature of the soft policy target. The policy target to the power 1 / temperature, normalized.",
         between=(1.0, 1000.0),
         published="KataGo 4",
-    )
-    opponent_reply_weight: float = setting(
-        0.15, "Weight of the opponent's reply loss.", between=(0.0, 1000.0), published="KataGo 0.15"
     )
     merge_equal: bool = setting(
         False, "Merge equal positions of the window. Each distinct position has the mean of its targets."

@@ -1,10 +1,10 @@
-"""Heads used in training only. Each is one record: module, target, loss and weight.
+"""Heads used in training only. Each is one record: module, loss and weight.
 
 They make the layers below learn more from the same searches (KataGo: Wu 2019, and its methods document).
 Inference leaves them out. To add a head, add a record to HEADS and, for its users, a switch to
 `NetworkConfig` and a weight to `TrainConfig`.
 
-Letters: B a batch, T plies of a game, A actions.
+Letters: B a batch, A actions.
 """
 
 from __future__ import annotations
@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from torch import Tensor, nn
 from torch.nn import functional
 
 from azero.config.schema import NetworkConfig, TrainConfig
 from azero.network.blocks import make_head
-from azero.replay.examples import GameRecord, Target
 
 
 @dataclass(frozen=True)
@@ -26,16 +24,14 @@ class TrainingHead:
     """A head used in training only.
 
     Attributes:
-        name: names its output, its extra target and its stat `loss/<name>`.
+        name: names its output and its stat `loss/<name>`.
         module_name: the attribute of `Network` that holds its module, and so the prefix of its weights in
             files.
         is_on: whether a network of these settings has the head.
         weight: of its loss.
         build: makes its module from the network's settings, the shape of its planes and A.
-        target: makes [T] or [T, A] float32 from a game; an example keeps it as an extra target. Symmetries
-            turn [T, A] like moves. None: the head learns from the policy target.
-        loss: maps the output (float32), the target [B] or [B, A], the legal mask [B, A] and the settings to a
-            scalar.
+        loss: maps the output (float32), the policy target and the legal mask, each [B, A], and the settings
+            to a scalar.
     """
 
     name: str
@@ -43,7 +39,6 @@ class TrainingHead:
     is_on: Callable[[NetworkConfig], bool]
     weight: Callable[[TrainConfig], float]
     build: Callable[[NetworkConfig, tuple[int, int, int], int], nn.Module]
-    target: Target | None
     loss: Callable[[Tensor, Tensor, Tensor, TrainConfig], Tensor]
 
 
@@ -61,17 +56,6 @@ def softened(policy_target: Tensor, temperature: float) -> Tensor:
     return powers / powers.sum(1, keepdim=True)
 
 
-def opponent_reply_target(record: GameRecord) -> np.ndarray:
-    """Return the policy target of the next ply, [T, A], also of a fast search.
-
-    It is zero unless the opponent moves there.
-    """
-    targets = np.zeros_like(record.policy_target)
-    replied = record.to_play[1:] != record.to_play[:-1]
-    targets[:-1][replied] = record.policy_target[1:][replied]
-    return targets
-
-
 HEADS = (
     TrainingHead(
         name="soft_policy",
@@ -79,17 +63,7 @@ HEADS = (
         is_on=lambda config: config.soft_policy,
         weight=lambda config: config.soft_policy_weight,
         build=make_head,
-        target=None,
         loss=soft_policy_loss,
-    ),
-    TrainingHead(
-        name="opponent_reply",
-        module_name="reply_head",
-        is_on=lambda config: config.opponent_reply,
-        weight=lambda config: config.opponent_reply_weight,
-        build=make_head,
-        target=opponent_reply_target,
-        loss=lambda output, target, legal_mask, config: functional.cross_entropy(output, target),
     ),
 )
 
@@ -97,8 +71,3 @@ HEADS = (
 def heads_of(config: NetworkConfig) -> list[TrainingHead]:
     """Return the training heads of a network of these settings."""
     return [head for head in HEADS if head.is_on(config)]
-
-
-def targets_of(config: NetworkConfig) -> dict[str, Target]:
-    """Return by name what makes the extra targets that a network of these settings learns."""
-    return {head.name: head.target for head in heads_of(config) if head.target}

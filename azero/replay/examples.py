@@ -5,9 +5,8 @@ Letters: N examples, T plies of a game, A actions, S state words, K symmetries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from operator import itemgetter
-from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -51,11 +50,6 @@ class GameRecord(NamedTuple):
         return int((~self.policy_target.any(axis=1)).sum())
 
 
-# Makes an extra target from a game: [T] or [T, A] float32.
-Target = Callable[[GameRecord], np.ndarray]
-NO_TARGETS: Mapping[str, Target] = MappingProxyType({})
-
-
 class Examples(NamedTuple):
     """N training rows.
 
@@ -65,42 +59,29 @@ class Examples(NamedTuple):
         value_target: [N] float32 in [-1, 1], for the player to move in that state.
         draw_target: [N] float32 in [0, 1 - |value_target|], the share of draws in the outcomes behind that
             value.
-        extra: further targets by name, each [N] or [N, A] float32. Symmetries turn [N, A] like moves.
     """
 
     states: np.ndarray
     policy_target: np.ndarray
     value_target: np.ndarray
     draw_target: np.ndarray
-    extra: Mapping[str, np.ndarray] = MappingProxyType({})
 
     def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Examples:
         """Return the examples with every array changed by one function."""
-        extra = {name: change(target) for name, target in self.extra.items()}
-        states, policy, value, draw = (change(column) for column in self[:4])
-        return Examples(states, policy, value, draw, extra)
+        return Examples(*map(change, self))
 
 
 def join(parts: Sequence[Examples]) -> Examples:
-    """Return some examples one after the other. All parts have the same extra targets."""
-    columns = zip(*(part[:4] for part in parts), strict=True)
-    states, policy, value, draw = (np.concatenate(column) for column in columns)
-    extra = {name: np.concatenate([part.extra[name] for part in parts]) for name in parts[0].extra}
-    return Examples(states, policy, value, draw, extra)
+    """Return some examples one after the other."""
+    return Examples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def examples_of(
-    records: Sequence[GameRecord],
-    mix: float = 0.0,
-    targets: Mapping[str, Target] = NO_TARGETS,
-    decay: float = 1.0,
-) -> Examples:
+def examples_of(records: Sequence[GameRecord], mix: float = 0.0, decay: float = 1.0) -> Examples:
     """Return the searched plies of some games as training rows, in the order of games and plies.
 
     Args:
         records: the games.
         mix, decay: what the search's own values count in the value target; see `value_targets`.
-        targets: makes the extra targets, by name; see `azero.network.heads.targets_of`.
 
     Raises:
         ValueError: there are no records, so the shapes are unknown.
@@ -110,8 +91,7 @@ def examples_of(
     parts = []
     for record in records:
         value, draw = value_targets(record, mix, decay)
-        extra = {name: target(record) for name, target in targets.items()}
-        rows = Examples(record.states, record.policy_target, value, draw, extra)
+        rows = Examples(record.states, record.policy_target, value, draw)
         parts.append(rows.each(itemgetter(record.searched)))
     return join(parts)
 
@@ -128,9 +108,7 @@ def merge_equal(examples: Examples) -> Examples:
         np.add.at(total, which.ravel(), targets)
         return (total.T / counts).T.astype(np.float32)
 
-    extra = {name: mean(target) for name, target in examples.extra.items()}
-    policy, value, draw = (mean(target) for target in examples[1:4])
-    return Examples(states, policy, value, draw, extra)
+    return Examples(states, *map(mean, examples[1:]))
 
 
 def value_targets(record: GameRecord, mix: float, decay: float = 1.0) -> np.ndarray:

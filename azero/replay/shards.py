@@ -13,13 +13,13 @@ import io
 import math
 import pickle
 import pickletools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from azero.config.schema import UserError
-from azero.replay.examples import NO_TARGETS, Examples, GameRecord, Target, examples_of, join
+from azero.replay.examples import Examples, GameRecord, examples_of, join
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, ShardEntry
 
@@ -154,7 +154,6 @@ def load_window(
     window: int,
     report: Report = ignore,
     mix: float = 0.0,
-    targets: Mapping[str, Target] = NO_TARGETS,
     decay: float = 1.0,
 ) -> Examples:
     """Return the newest `window` examples of the run in the order of play: by cycle, game number and ply.
@@ -166,7 +165,7 @@ def load_window(
         run: opened for work.
         window: the most examples to return.
         report: receives one sentence for each damaged file.
-        mix, targets, decay: as for `examples_of`.
+        mix, decay: as for `examples_of`.
 
     Raises:
         UserError: there are no examples.
@@ -178,7 +177,7 @@ def load_window(
             break
         records = _read_shard(run, shard, report)
         if records:
-            newest_first.append(examples_of(records, mix, targets, decay))
+            newest_first.append(examples_of(records, mix, decay))
             count += len(newest_first[-1].states)
     if count == 0:
         if run.state.shards:

@@ -8,7 +8,6 @@ from shlex import quote
 from azero.config.schema import Config
 from azero.config.window import train_steps
 from azero.games import make_game
-from azero.network.heads import targets_of
 from azero.network.inference import resolve_device
 from azero.network.model import pack_network, unpack_network
 from azero.process.seeds import TRAIN, sequence
@@ -35,8 +34,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
-    train, targets = config.train, targets_of(config.network)
-    examples = load_window(run, train.window, report.message, train.value_mix, targets, train.value_lambda)
+    train = config.train
+    examples = load_window(run, train.window, report.message, train.value_mix, train.value_lambda)
     in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal and not run.state.cycle:
         half = examples.each(lambda column: column[: in_window // 2])

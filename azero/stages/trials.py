@@ -18,7 +18,6 @@ from azero.config.schema import Config
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inferences
-from azero.network.heads import targets_of
 from azero.network.inference import InferenceChoice, resolve_device
 from azero.network.model import Network, pack_network, unpack_network
 from azero.network.torch_inference import one_thread_per_worker
@@ -95,7 +94,6 @@ class Training:
         merging: how many examples merging leaves.
         candidate: bytes of the network's file, with the optimizer's moments if they are kept.
         memory: bytes that training adds beside the window and keeps.
-        extra_targets: bytes of one example's extra targets.
     """
 
     step: float
@@ -103,7 +101,6 @@ class Training:
     merging: Merging
     candidate: int
     memory: int
-    extra_targets: int
 
 
 class Trial:
@@ -167,7 +164,7 @@ class Trial:
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games, for at most `seconds`."""
         config = self.config.train
-        examples = examples_of(records, targets=targets_of(self.config.network))
+        examples = examples_of(records)
         begin = time.perf_counter()
         left = merge_equal(examples) if config.merge_equal else examples
         merging_seconds = time.perf_counter() - begin
@@ -199,7 +196,6 @@ class Trial:
             merging=merging,
             candidate=len(candidate) + unseen,
             memory=max(held) - held[0],
-            extra_targets=sum(target[0].nbytes for target in examples.extra.values()),
         )
 
     def match(self, seconds: float, games: int) -> MatchSpeed:

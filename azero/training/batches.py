@@ -6,8 +6,7 @@ Letters: N examples, B a batch, A actions, C H W planes, K symmetries.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -30,7 +29,6 @@ class Batch(NamedTuple):
         policy_target: [B, A] float32.
         value_target: [B] float32, for the player to move.
         draw_target: [B] float32, the share of draws.
-        extra: the extra targets by name, each [B] or [B, A] float32; see `Examples`.
     """
 
     planes: Tensor
@@ -38,13 +36,10 @@ class Batch(NamedTuple):
     policy_target: Tensor
     value_target: Tensor
     draw_target: Tensor
-    extra: Mapping[str, Tensor] = MappingProxyType({})
 
     def each(self, change: Callable[[Tensor], Tensor]) -> Batch:
         """Return the batch with every tensor changed by one function."""
-        extra = {name: change(target) for name, target in self.extra.items()}
-        planes, legal_mask, policy, value, draw = (change(tensor) for tensor in self[:5])
-        return Batch(planes, legal_mask, policy, value, draw, extra)
+        return Batch(*map(change, self))
 
 
 class TrainingData(NamedTuple):
@@ -63,25 +58,12 @@ class TrainingData(NamedTuple):
 
 
 def load_data(examples: Examples, game: Game, device: str) -> TrainingData:
-    """Encode all examples once and put them on the device.
-
-    Raises:
-        ValueError: an extra target is neither [N] nor [N, A].
-    """
-    for name, target in examples.extra.items():
-        if target.shape[1:] not in ((), (game.num_actions,)):
-            raise ValueError(f"the extra target {name} is {list(target.shape)}; make it [N] or [N, actions]")
+    """Encode all examples once and put them on the device."""
     cells, actions = symmetry_sources(game)
     offsets = np.arange(game.planes_shape[0])[None, :, None] * cells.shape[1]
     plane_sources = (cells[:, None, :] + offsets).reshape(len(cells), -1)
-
-    def tensor(target: np.ndarray) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(target, np.float32))
-
-    planes, legal_mask = encode_all(game, examples.states)
-    policy, value, draw = (tensor(target) for target in examples[1:4])
-    extra = {name: tensor(target) for name, target in examples.extra.items()}
-    rows = Batch(planes, legal_mask, policy, value, draw, extra)
+    targets = (torch.from_numpy(np.ascontiguousarray(target, np.float32)) for target in examples[1:])
+    rows = Batch(*encode_all(game, examples.states), *targets)
     return TrainingData(
         rows.each(lambda column: column.to(device)),
         to_device(plane_sources, device),
@@ -118,15 +100,10 @@ def draw_batch(data: TrainingData, game: Game, numbers: Tensor, symmetries: Tens
     if symmetries is not None:
         plane_sources = data.plane_sources.index_select(0, symmetries)
         action_sources = data.action_sources.index_select(0, symmetries)
-        extra = {
-            name: target.gather(1, action_sources) if target.ndim == 2 else target
-            for name, target in batch.extra.items()
-        }
         batch = batch._replace(
             planes=batch.planes.gather(1, plane_sources),
             legal_mask=batch.legal_mask.gather(1, action_sources),
             policy_target=batch.policy_target.gather(1, action_sources),
-            extra=extra,
         )
     planes = batch.planes.view(-1, *game.planes_shape)
     return batch._replace(planes=planes.to(torch.float32, memory_format=torch.channels_last))

@@ -224,10 +224,7 @@ class Trainer:
         return torch.autocast(self.device, torch.bfloat16, enabled=self.precision == "bf16")
 
     def losses(self, network: Network, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """Return the total loss, and the stats, scalars by tag.
-
-        A head whose extra target is missing from the batch does not learn.
-        """
+        """Return the total loss, and the stats, scalars by tag."""
         with self.autocast():
             outputs = network.outputs(batch.planes)
         # The value is computed in fp32. In bf16 tanh is 1 from 3.5 on, so a sure and wrong value would learn
@@ -240,10 +237,8 @@ class Trainer:
         stats = {"loss/policy": policy_loss, "loss/value": value_loss}
         weighted: Tensor | None = None
         for head in self.heads:
-            if head.target and head.name not in batch.extra:
-                continue
-            target = batch.extra[head.name] if head.target else batch.policy_target
-            loss = head.loss(outputs.extra[head.name].float(), target, batch.legal_mask, self.config)
+            output = outputs.extra[head.name].float()
+            loss = head.loss(output, batch.policy_target, batch.legal_mask, self.config)
             stats[f"loss/{head.name}"] = loss
             term = head.weight(self.config) * loss
             weighted = term if weighted is None else weighted + term

@@ -94,7 +94,6 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
     "forks": {"recipe": [], "of a fifth of the games": ["selfplay.fork_fraction=0.2"]},
     "soft policy": {"recipe": [], "head and target": ["network.soft_policy=true"]},
-    "opponent's reply": {"recipe": [], "head and target": ["network.opponent_reply=true"]},
     "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],
