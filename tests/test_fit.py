@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from azero.config.schema import NetworkConfig, TrainConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.heads import heads_of, softened
 from azero.network.model import Network, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
 from azero.replay.examples import Examples
@@ -146,34 +145,12 @@ def test_squared_error_of_a_scalar_value_by_hand() -> None:
     assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(1.5**2)
 
 
-def test_a_softened_target_by_hand() -> None:
-    """1/16, 0 and 15/16 to the power 1/4: 1/2, 0 and 0.984; over their sum."""
-    root = (15 / 16) ** 0.25
-    soft = softened(torch.tensor([[1 / 16, 0.0, 15 / 16]]), 4.0)
-    assert soft[0].tolist() == pytest.approx([0.5 / (0.5 + root), 0, root / (0.5 + root)])
-
-
-def test_the_soft_policy_s_loss_by_hand() -> None:
-    """The soft head gives 1/3 and 2/3, its target is 1/4 and 3/4."""
-    logits = torch.log(torch.tensor([[1.0, 2.0, 5.0]]))
-    batch = batch_of([1 / 10, 9 / 10, 0.0], [True, True, False])
-    config = TrainConfig(soft_policy_weight=2.0, soft_policy_temperature=2.0)
-    soft = -math.log(1 / 3) / 4 - math.log(2 / 3) * 3 / 4  # 0.1 ** 0.5 to 0.9 ** 0.5 is as 1 to 3
-    (head,) = heads_of(NetworkConfig(soft_policy=True))
-    found = head.loss(logits, batch.policy_target, batch.legal_mask, config)
-    assert head.name == "soft_policy" and head.weight(config) == 2.0
-    assert found.item() == pytest.approx(soft)
-
-
-@pytest.mark.parametrize("soft", [False, True])
-def test_the_total_loss_adds_every_head_with_its_weight(game: Game, examples: Examples, soft: bool) -> None:
+def test_the_total_loss_adds_both_heads_with_their_weights(game: Game, examples: Examples) -> None:
     """The stats are means over the stage; one batch of all examples makes them those of one step."""
-    network = build_network(replace(SMALL, soft_policy=soft), game, 1)
-    config = TrainConfig(batch_size=64, epochs=1, value_weight=0.5, soft_policy_weight=2.0)
+    network = build_network(SMALL, game, 1)
+    config = TrainConfig(batch_size=64, epochs=1, value_weight=0.5)
     stats = fit(network, examples, game, config, 1, "cpu").scalars
     weights = {"loss/policy": 1.0, "loss/value": 0.5}
-    if soft:
-        weights["loss/soft_policy"] = 2.0
     assert weights.keys() == {tag for tag in stats if tag.startswith("loss/")} - {"loss/total"}
     assert stats["loss/total"] == pytest.approx(sum(weight * stats[tag] for tag, weight in weights.items()))
 
@@ -309,19 +286,6 @@ def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, ex
         chances = result.network.outputs(planes).value.softmax(1)
     expected = 1 - examples.value_target.astype(int)  # place 0 is a win, 1 a draw, 2 a loss
     assert (chances.argmax(1).numpy() == expected).mean() > 0.95
-
-
-def test_a_soft_policy_learns_its_own_target(game: Game, examples: Examples) -> None:
-    network = build_network(replace(SMALL, blocks=2, channels=16, soft_policy=True), game, 1)
-    config = TrainConfig(lr=0.01, batch_size=64, epochs=150, schedule="cosine", symmetries=False)
-    result = fit(network, examples, game, config, 1, "cpu")
-    planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
-    with torch.no_grad():
-        outputs = result.network.outputs(planes)
-    soft = outputs.extra["soft_policy"].argmax(1).numpy()
-    # illegal moves are not masked here
-    assert (soft == examples.policy_target.argmax(1)).mean() > 0.5
-    assert result.scalars["loss/policy"] < 0.2
 
 
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
@@ -745,7 +709,7 @@ def test_a_value_that_is_sure_and_wrong_learns_in_bf16_too(game: Game) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
-@pytest.mark.parametrize("parts", [{}, {"value_output": "wdl", "pooling_every": 1, "soft_policy": True}])
+@pytest.mark.parametrize("parts", [{}, {"value_output": "wdl", "pooling_every": 1}])
 def test_training_on_a_gpu_learns_repeats_and_guards(
     game: Game, examples: Examples, optimizer: str, parts: dict[str, Any]
 ) -> None:

@@ -17,7 +17,6 @@ from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SpatialHead
-from azero.network.folded import FoldedNetwork
 from azero.network.model import Network, build_network, check_fits, pack_network, resized, unpack_network
 
 SPATIAL = NetworkConfig(blocks=2, channels=8, head="spatial")
@@ -57,7 +56,7 @@ def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output", "pooling_every", "soft_policy"):
+    for name in ("value_output", "pooling_every"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
@@ -110,23 +109,6 @@ def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels()
         [[-1 + 8, 0 + 8, 1 + 8]],
     ]  # + mean; + maximum; + mean - maximum + 10
     assert pooling(x)[0].tolist() == expected
-
-
-def test_heads_for_training_leave_the_rest_as_it_is(game: Game) -> None:
-    """The same first weights, the same answers, and nothing of them in the folded network."""
-    plain = build_network(NetworkConfig(), game, 1)
-    network = build_network(NetworkConfig(soft_policy=True), game, 1)
-    planes = torch.rand(5, 2, 3, 3, generator=torch.Generator().manual_seed(1))
-    assert all(torch.equal(one, other) for one, other in zip(plain(planes), network(planes), strict=True))
-    assert FoldedNetwork(plain).state_dict().keys() == FoldedNetwork(network).state_dict().keys()
-    outputs = network.outputs(planes)
-    assert {name: output.shape for name, output in outputs.extra.items()} == {"soft_policy": (5, 9)}
-    again = unpack_network(pack(network, game), "file").network.outputs(planes)
-    assert torch.equal(again.extra["soft_policy"], outputs.extra["soft_policy"])
-    names = {name.split(".")[0] for name in network.state_dict()} - {
-        name.split(".")[0] for name in plain.state_dict()
-    }
-    assert names == {"soft_head"}  # as files of earlier versions have them
 
 
 def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:

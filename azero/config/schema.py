@@ -18,6 +18,7 @@ RENAMED = {"lanes": "workers"}
 REMOVED: dict[str, Any] = {
     "network.squeeze_ratio": 0,
     "network.opponent_reply": False,
+    "network.soft_policy": False,
     "search.c_puct_deviation": 0.0,
     "search.root_temperature": 1.0,
     "search.root_temperature_final": 1.0,
@@ -35,6 +36,8 @@ REMOVED: dict[str, Any] = {
     "train.value_mix_final": None,
     "train.start_from": "candidate",
     "train.opponent_reply_weight": ...,
+    "train.soft_policy_weight": ...,
+    "train.soft_policy_temperature": ...,
 }
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
 SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
@@ -137,9 +140,6 @@ class NetworkConfig:
         "Value output. scalar: tanh and squared error (AlphaZero); "
         "wdl: win, draw, loss and cross-entropy (KataGo).",
         choices=("scalar", "wdl"),
-    )
-    soft_policy: bool = setting(
-        False, "Train a head on the softened policy target. Search does not use it.", published="KataGo true"
     )
     value_hidden: int = setting(
         64,
@@ -318,15 +318,6 @@ class TrainConfig:
         "Share of the root value in the value target.",
         between=(0.0, 1.0),
         published="AlphaZero 0; soft-Z 1",
-    )
-    soft_policy_weight: float = setting(
-        8.0, "Weight of the soft policy loss.", between=(0.0, 1000.0), published="KataGo 8"
-    )
-    soft_policy_temperature: float = setting(
-        4.0,
-        "Temperature of the soft policy target. The policy target to the power 1 / temperature, normalized.",
-        between=(1.0, 1000.0),
-        published="KataGo 4",
     )
     merge_equal: bool = setting(
         False, "Merge equal positions of the window. Each distinct position has the mean of its targets."

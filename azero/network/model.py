@@ -28,7 +28,6 @@ from azero.network.blocks import (
     last_layers,
     make_head,
 )
-from azero.network.heads import heads_of
 
 FORMAT = 1  # of packed networks
 
@@ -37,18 +36,16 @@ OptimizerState = dict[str, Any]
 
 
 class Outputs(NamedTuple):
-    """The raw outputs of all heads.
+    """The raw outputs of both heads.
 
     Attributes:
         policy: [B, A] logits or, with `policy_output=linear`, move weights.
         value: [B, 1], the value before its tanh, or with `value_output=wdl` logits [B, 3] of win, draw and
             loss.
-        extra: the outputs of the heads used in training only, by name; see `azero.network.heads`.
     """
 
     policy: Tensor
     value: Tensor
-    extra: dict[str, Tensor]
 
 
 class Network(nn.Module):
@@ -76,9 +73,6 @@ class Network(nn.Module):
         self.policy_head = make_head(config, planes_shape, num_actions)
         outcomes = 3 if config.value_output == "wdl" else 1
         self.value_head = make_head(config, planes_shape, outcomes, config.value_hidden)
-        self.extra_heads = {head.name: head.module_name for head in heads_of(config)}
-        for head in heads_of(config):
-            setattr(self, head.module_name, head.build(config, planes_shape, num_actions))
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluate B positions.
@@ -94,16 +88,13 @@ class Network(nn.Module):
         return outputs.policy, value_of(outputs.value)
 
     def outputs(self, planes: Tensor) -> Outputs:
-        """Return the raw outputs of all heads for planes [B, C, H, W]."""
+        """Return the raw outputs of both heads for planes [B, C, H, W]."""
         x = self.stem(planes)
         if self.stem_norm is not None:
             x = functional.relu(self.stem_norm(x), inplace=True)
         for block in self.blocks:
             x = block(x)
-        policy, value = self.policy_head(x), self.value_head(x)
-        return Outputs(
-            policy, value, {name: getattr(self, module)(x) for name, module in self.extra_heads.items()}
-        )
+        return Outputs(self.policy_head(x), self.value_head(x))
 
 
 def value_of(value_output: Tensor) -> Tensor:

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from azero.config.schema import TrainConfig, UserError
 from azero.network.gpu_memory import within_memory
-from azero.network.heads import heads_of
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
 from azero.training.batches import Batch
@@ -127,7 +126,6 @@ class Trainer:
         self.device = device
         self.precision = resolve_precision(config.precision, device, network.config.channels)
         self.linear = network.config.policy_output == "linear"
-        self.heads = heads_of(network.config)
         copied = copy.deepcopy(network).to(device)
         self.network: Network = copied.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
         self.names = {parameter: name for name, parameter in self.network.named_parameters()}
@@ -235,15 +233,7 @@ class Trainer:
         value_loss = value_loss_of(value_output, value, batch)
         total = policy_loss + self.config.value_weight * value_loss
         stats = {"loss/policy": policy_loss, "loss/value": value_loss}
-        weighted: Tensor | None = None
-        for head in self.heads:
-            output = outputs.extra[head.name].float()
-            loss = head.loss(output, batch.policy_target, batch.legal_mask, self.config)
-            stats[f"loss/{head.name}"] = loss
-            term = head.weight(self.config) * loss
-            weighted = term if weighted is None else weighted + term
-        stats |= stats_of(batch, log_policy, value.detach())
-        return total if weighted is None else total + weighted, stats
+        return total, stats | stats_of(batch, log_policy, value.detach())
 
     def take_moments(self, optimizer_state: OptimizerState | None) -> bool:
         """Go on with earlier moments. Returns False if there are none or they belong to another optimizer."""
