@@ -35,7 +35,7 @@ def test_an_estimate_touches_no_run(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert list(tmp_path.iterdir()) == []
     told = capsys.readouterr().out
     for word in (
-        "selfplay",
+        "self-play",
         "train",
         "evaluate",
         "correctness",
