@@ -84,7 +84,8 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
             "selfplay.temperature_decay_plies=8",
         ],
     },
-    "solver": {"recipe": [], "off": ["search.solver=false"]},
+    "solver": {"recipe": [], "off": ["search.solver=false", "search.exact_plies=0"]},
+    "exact play": {"recipe": [], "off": ["search.exact_plies=0"]},
     "gate": {
         "recipe": [],
         "60 games": ["evaluate.gate=score", "evaluate.games=60", "evaluate.temperature_plies=6"],
@@ -105,6 +106,7 @@ SEARCH = (
     "fpu_mode=absolute",
     "fpu=0",
     "solver=true",
+    "exact_plies=0",
 )  # of the answers
 MEASURE = """
 import json, sys
