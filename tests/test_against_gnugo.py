@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 import against_gnugo
 
 
+@pytest.mark.long
 @pytest.mark.skipif(PROGRAM is None, reason="GNU Go is not installed; Debian's package is gnugo")
 def test_pairs_from_one_opening_with_colours_swapped() -> None:
     game = make_game("go", size=5)

@@ -39,6 +39,7 @@ BUDGETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # player, its bud
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("game_name", ["connect_four", "othello6"])
 @pytest.mark.parametrize("name, budget, tenth", BUDGETS, ids=[name for name, _, _ in BUDGETS])
 def test_a_bigger_budget_plays_better(

@@ -249,6 +249,7 @@ def test_check_game_takes_a_game_of_openspiel(capsys: pytest.CaptureFixture[str]
     assert "openspiel:breakthrough: 10 random games, " in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_game_of_openspiel_is_trained_and_goes_on_however_it_is_named(
     run_program: RunProgram, tmp_path: Path
 ) -> None:

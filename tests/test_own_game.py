@@ -83,6 +83,7 @@ def test_a_file_is_trained_by_its_path(mine: Path, run_program: RunProgram, tmp_
     assert """Go on: azero loop "game.name='""" in done.stdout
 
 
+@pytest.mark.long
 def test_a_run_goes_on_from_another_folder_and_with_the_file_elsewhere(
     mine: Path, run_program: RunProgram, tmp_path: Path
 ) -> None:
@@ -120,6 +121,7 @@ def test_stages_and_correctness_take_a_file(mine: Path, run_program: RunProgram,
     assert done.returncode == 2 and "no development positions of mine" in done.stderr, done.stderr
 
 
+@pytest.mark.long
 def test_several_files_are_trained_one_after_another(
     mine: Path, run_program: RunProgram, tmp_path: Path
 ) -> None:
