@@ -25,7 +25,7 @@ from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import loop
 from azero.cluster import head
-from azero.cluster.worker import Greeting, Report, room_for
+from azero.cluster.worker import Greeting, Report, places_of, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.replay.shards import dump_games, load_newest
 from azero.run.run import AsideEntry, Run, ShardEntry, State, Stopped
@@ -381,6 +381,7 @@ def test_forks_begin_alike_on_a_cluster(tmp_path: Path, use: Any) -> None:
 def test_a_worker_has_three_times_the_games_that_its_threads_have_places_for() -> None:
     assert room_for(threads=2, rows=64) == 49  # 128 games are 16 chunks; 3 times them and one
     assert room_for(threads=1, rows=16) == 7
+    assert places_of(49) == 128 and places_of(7) == 16
 
 
 def test_a_run_without_a_cluster_never_imports_ray() -> None:

@@ -40,6 +40,7 @@ from azero.search.counters import WorkerStats
 from azero.workers.matches import MatchWorker, make_players, match_choice, match_seeds
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
 
+GAMES_A_PLACE = 3  # that a worker holds, for each game that its threads play at once
 END_SECONDS = 30.0  # that threads get to end their wave in hand
 
 
@@ -413,12 +414,17 @@ def match_digest(
 
 
 def room_for(threads: int, rows: int) -> int:
-    """Return the chunks that keep threads busy: three times the games that they have places for, and one.
+    """Return the chunks that keep threads busy: GAMES_A_PLACE times what they play at once, and one more.
 
     A chunk is in hand until its longest game ends, and more must wait while the head answers. With twice the
     games self-play lost 7 percent against threads alone, with three times 5; with 5 / 4 of them 32.
     """
-    return -(-3 * threads * rows // CHUNK_GAMES) + 1
+    return -(-GAMES_A_PLACE * threads * rows // CHUNK_GAMES) + 1
+
+
+def places_of(room: int) -> float:
+    """Return about how many games the threads of a worker with that room play at once; see `room_for`."""
+    return (room - 1) * CHUNK_GAMES / GAMES_A_PLACE
 
 
 def positions_digest(inference: Inference, planes: np.ndarray, choice: InferenceChoice) -> str:

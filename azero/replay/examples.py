@@ -129,7 +129,9 @@ def value_targets(record: GameRecord, mix: float, decay: float = 1.0) -> np.ndar
     end, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
     drawn = (end == 0).astype(np.float32)
     guess = np.stack([root, drawn * (1 - np.abs(root))])
-    later = np.stack([end, drawn]) if decay == 1.0 else returns(record, np.stack([end, drawn]), guess, decay)
+    later = np.stack([end, drawn])
+    if decay < 1.0:
+        later = returns(record, later, guess, decay)
     return ((1 - mix) * later + mix * guess).astype(np.float32)
 
 

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from azero.cluster.chunks import CHUNK_GAMES, Book, chunks_of
+from azero.cluster.chunks import Book, chunks_of
 from azero.cluster.head import Crew, Head
 from azero.cluster.match import OnCluster
 from azero.cluster.stage import STAGES
-from azero.cluster.worker import Terms, positions_digest
+from azero.cluster.worker import Terms, places_of, positions_digest
 from azero.config.schema import UserError
 from azero.network.backends import make_inference
 from azero.process.signals import StopSignal
@@ -119,7 +119,7 @@ def try_cluster(trial: Trial, crew: Crew, seconds: float, match_seconds: float, 
     assert first.head is not None
     members, again = [*first.head.members.values()], time.perf_counter()
     prepare = play(1).joined - again
-    places = sum((member.room - 1) * CHUNK_GAMES for member in members) / 3  # see `room_for`
+    places = sum(places_of(member.room) for member in members)
     return ClusterSpeed(
         machines=len({member.node for member in members}),
         workers=len(members),

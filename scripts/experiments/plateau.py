@@ -58,10 +58,8 @@ def sample_of(
         The positions, the value targets [P] by name, for the player to move, and the policy target [P, A].
     """
     examples = {name: examples_of(records, mix, decay=decay) for name, (mix, decay) in TARGETS.items()}
-    some, plies = (
-        next(iter(examples.values())),
-        np.concatenate([np.flatnonzero(each.searched) for each in records]),
-    )
+    some = next(iter(examples.values()))
+    plies = np.concatenate([np.flatnonzero(each.searched) for each in records])
     chosen = np.random.default_rng(1).choice(len(plies), min(count, len(plies)), replace=False)
     oracle, states = make_oracle(game), some.states[chosen]
     scores = np.stack([oracle.score_moves(state) for state in states])
