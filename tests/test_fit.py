@@ -145,14 +145,13 @@ def test_squared_error_of_a_scalar_value_by_hand() -> None:
     assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(1.5**2)
 
 
-def test_the_total_loss_adds_both_heads_with_their_weights(game: Game, examples: Examples) -> None:
+def test_the_total_loss_is_the_sum_of_both_heads(game: Game, examples: Examples) -> None:
     """The stats are means over the stage; one batch of all examples makes them those of one step."""
     network = build_network(SMALL, game, 1)
-    config = TrainConfig(batch_size=64, epochs=1, value_weight=0.5)
-    stats = fit(network, examples, game, config, 1, "cpu").scalars
-    weights = {"loss/policy": 1.0, "loss/value": 0.5}
-    assert weights.keys() == {tag for tag in stats if tag.startswith("loss/")} - {"loss/total"}
-    assert stats["loss/total"] == pytest.approx(sum(weight * stats[tag] for tag, weight in weights.items()))
+    stats = fit(network, examples, game, TrainConfig(batch_size=64, epochs=1), 1, "cpu").scalars
+    losses = {tag: loss for tag, loss in stats.items() if tag.startswith("loss/")}
+    assert losses.keys() == {"loss/policy", "loss/value", "loss/total"}
+    assert losses["loss/total"] == pytest.approx(losses["loss/policy"] + losses["loss/value"])
 
 
 def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
@@ -167,9 +166,7 @@ def test_the_best_win_draw_loss_output_has_the_mean_value(game: Game) -> None:
 def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> None:
     """At a learning rate near 0 nothing changes: the loss is that of the first network in training mode."""
     network = build_network(SMALL, game, 1)
-    config = TrainConfig(
-        batch_size=64, epochs=1, lr=1e-12, symmetries=False, value_weight=0.5, weight_decay=0.0
-    )
+    config = TrainConfig(batch_size=64, epochs=1, lr=1e-12, symmetries=False, weight_decay=0.0)
     result = fit(network, examples, game, config, 1, "cpu")
     planes = torch.from_numpy(np.array([game.planes(state) for state in examples.states]))
     legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
@@ -181,7 +178,7 @@ def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> N
     value_loss = ((value - outcome) ** 2).mean().item()
     assert result.scalars["loss/policy"] == pytest.approx(policy_loss, rel=1e-4)
     assert result.scalars["loss/value"] == pytest.approx(value_loss, rel=1e-4)
-    assert result.scalars["loss/total"] == pytest.approx(policy_loss + 0.5 * value_loss, rel=1e-4)
+    assert result.scalars["loss/total"] == pytest.approx(policy_loss + value_loss, rel=1e-4)
     assert result.scalars["train/value_error"] == pytest.approx(
         (value - outcome).abs().mean().item(), rel=1e-4
     )

@@ -34,6 +34,7 @@ REMOVED: dict[str, Any] = {
     "train.decay_biases": False,
     "train.value_mix_cycles": ...,
     "train.value_mix_final": None,
+    "train.value_weight": 1.0,
     "train.start_from": "candidate",
     "train.opponent_reply_weight": ...,
     "train.soft_policy_weight": ...,
@@ -303,9 +304,6 @@ class TrainConfig:
     weight_decay: float = setting(0.0001, "Weight decay.", between=(0.0, 1.0), published="AlphaZero 0.0001")
     policy_loss: str = setting("cross_entropy", "Policy loss.", choices=("cross_entropy", "mse"))
     mask_illegal: bool = setting(True, "Softmax of the loss over legal moves only.")
-    value_weight: float = setting(
-        1.0, "Weight of the value loss.", between=(0.0, 1000.0), published="KataGo 1.5 with cross-entropy"
-    )
     value_lambda: float = setting(
         1.0,
         "Lambda of the value target; 1: the outcome. From the end backwards, the next ply's return has this "

@@ -102,7 +102,7 @@ def value_constant(case: Case) -> str | None:
         return None
     return (
         f"All positions have nearly the same value ({expected.mean():.2f} ± {expected.std():.3f}): "
-        "lower train.lr, raise train.value_weight, or begin anew with run=NAME."
+        "lower train.lr, or begin anew with run=NAME."
     )
 
 

@@ -231,7 +231,7 @@ class Trainer:
         value = value_of(value_output)
         policy_loss, log_policy = policy_loss_of(outputs.policy.float(), batch, self.config, self.linear)
         value_loss = value_loss_of(value_output, value, batch)
-        total = policy_loss + self.config.value_weight * value_loss
+        total = policy_loss + value_loss
         stats = {"loss/policy": policy_loss, "loss/value": value_loss}
         return total, stats | stats_of(batch, log_policy, value.detach())
 

@@ -67,9 +67,7 @@ class PureBf16(Attempt):
         output, value = (answer.float() for answer in network(batch.planes.bfloat16()))
         policy_loss, log_policy = policy_loss_of(output, batch, self.config, self.linear)
         value_loss = functional.mse_loss(value, batch.value_target)
-        return policy_loss + self.config.value_weight * value_loss, stats_of(
-            batch, log_policy, value.detach()
-        )
+        return policy_loss + value_loss, stats_of(batch, log_policy, value.detach())
 
 
 def without_batch_norm(network: Network, game: Game) -> Attempt:
