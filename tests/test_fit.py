@@ -24,7 +24,7 @@ from azero.training.average import WeightAverage
 from azero.training.batches import Batch, draw_batch
 from azero.training.fit import Earlier, fit, learning_rate
 from azero.training.losses import outcome_shares, policy_loss_of, value_loss_of
-from azero.training.trainer import Ledger, Trainer, make_optimizer, multiplies_bf16, resolve_precision
+from azero.training.trainer import Ledger, Trainer, make_optimizer, resolve_precision
 
 SMALL = NetworkConfig(blocks=1, channels=8)
 
@@ -658,29 +658,29 @@ def test_a_learning_rate_that_explodes_is_stopped(game: Game, examples: Examples
 # --- precision ---
 
 
-def test_auto_precision_is_a_rule(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.training.trainer.multiplies_bf16", lambda: False)
-    assert resolve_precision("auto", "cpu", 256) == "fp32"
-    monkeypatch.setattr("azero.training.trainer.multiplies_bf16", lambda: True)
-    assert resolve_precision("auto", "cpu", 256) == "bf16"
-    assert resolve_precision("auto", "cpu", 32) == "fp32"
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
-    assert resolve_precision("auto", "cuda", 32) == "bf16"
-    assert resolve_precision("fp32", "cuda", 32) == "fp32" and resolve_precision("bf16", "cpu", 32) == "bf16"
-
-
 @pytest.mark.parametrize(
-    "amx, avx, multiplies", [(True, True, True), (False, True, True), (False, False, False)]
+    "amx, avx, chosen",
+    [
+        (True, True, ["fp32", "bf16", "bf16"]),
+        (False, True, ["fp32", "fp32", "bf16"]),
+        (False, False, ["fp32", "fp32", "fp32"]),
+    ],
 )
-def test_amx_and_avx512_multiply_bf16(
-    monkeypatch: pytest.MonkeyPatch, amx: bool, avx: bool, multiplies: bool
+def test_auto_precision_is_a_rule(
+    monkeypatch: pytest.MonkeyPatch, amx: bool, avx: bool, chosen: list[str]
 ) -> None:
     monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
     monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx)
-    assert multiplies_bf16() is multiplies
+    assert [resolve_precision("auto", "cpu", channels) for channels in (31, 32, 64)] == chosen
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: True)
+    assert resolve_precision("auto", "cuda", 8) == "bf16"
+    assert resolve_precision("fp32", "cuda", 32) == "fp32" and resolve_precision("bf16", "cpu", 8) == "bf16"
+
+
+def test_a_torch_that_cannot_tell_trains_in_fp32(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(torch.cpu, "_is_amx_tile_supported")
     monkeypatch.delattr(torch.cpu, "_is_avx512_bf16_supported")
-    assert not multiplies_bf16()  # a torch that cannot tell
+    assert resolve_precision("auto", "cpu", 256) == "fp32"
 
 
 def test_bf16_on_the_cpu_repeats_bit_for_bit(game: Game, examples: Examples) -> None:
