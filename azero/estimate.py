@@ -4,7 +4,8 @@ It times a few hundred moves and a few dozen training steps with the recipe's ne
 the rest is arithmetic (`forecast.py`). It touches no run. With `cluster.address=…` the workers of the cluster
 play for some seconds, self-play and the match, and the estimate is that of the cluster.
 
-The game length is that of the run's newest cycle. Without one it is an untrained network's; trained networks
+Random openings have the share of the first cycles; later cycles with fewer of them take longer. The game
+length is that of the run's newest cycle. Without one it is an untrained network's; trained networks
 often play longer games, so the answer is a range.
 """
 
@@ -43,7 +44,7 @@ from azero.run.run import Run, StopSignal
 from azero.run.state import StageName
 from azero.stages.backend import batch_rows
 from azero.stages.cluster_trial import ClusterSpeed, try_cluster
-from azero.stages.selfplay import settings_in, worker_count
+from azero.stages.selfplay import worker_count
 from azero.stages.trials import MatchSpeed, Speed, Training, Trial
 from azero.workers.matches import match_bytes, match_choice
 from azero.workers.memory import memory_in_use, most_bytes, worker_bytes
@@ -145,8 +146,6 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Meas
         UserError: the recipe cannot run here, or is too slow to finish one game.
     """
     begin = time.perf_counter()
-    # the share of random openings in the middle of its schedule
-    config = settings_in(config, 1 + config.selfplay.opening_fraction_cycles // 2)
     progress.update(0, now="starting and compiling")
     trial = Trial(config, folder)
     games, rows = config.selfplay.games, batch_rows(config)

@@ -10,7 +10,7 @@ import pytest
 from toy import NAME, toy_config
 
 from azero import estimate
-from azero.config.schema import Config, EvaluateConfig, InferenceConfig, SearchConfig, SelfplayConfig
+from azero.config.schema import Config, EvaluateConfig, InferenceConfig, SearchConfig
 from azero.games import make_game
 from azero.report.console import Progress
 from azero.stages.trials import Trial
@@ -140,21 +140,6 @@ def test_a_trial_ends_with_its_time_also_where_a_worker_has_nothing_to_do(tmp_pa
     trial, begin = Trial(config, tmp_path / "trial"), time.perf_counter()
     speed = trial.play(3, 16, 0.3, 32)
     assert not speed.finished and time.perf_counter() - begin < 60
-
-
-def test_half_of_a_moving_share_of_openings_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    selfplay = SelfplayConfig(
-        games=40, opening_fraction=1.0, opening_fraction_cycles=8, opening_fraction_final=0.0, opening_plies=3
-    )
-    seen = list[float]()
-
-    def watched(config: Config, folder: Path) -> Trial:
-        seen.append(config.selfplay.opening_fraction)
-        return Trial(config, folder)
-
-    monkeypatch.setattr(estimate, "Trial", watched)
-    estimate.measure(toy_config(tmp_path, selfplay=selfplay), NAME, tmp_path / "trial", Progress())
-    assert seen == [0.5]
 
 
 def test_games_against_fixed_opponents_take_time_where_there_is_no_match(tmp_path: Path) -> None:

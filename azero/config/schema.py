@@ -252,12 +252,13 @@ class SelfplayConfig:
     )
     opening_fraction: float = setting(
         0.0,
-        "Share of games with a random opening. It holds in the first cycle. The opening's plies are not "
-        "trained on.",
+        "Share of games with a random opening. The opening's plies are not trained on.",
         between=(0.0, 1.0),
     )
-    opening_fraction_cycles: int = setting(0, "Cycles of its linear change; 0: none.", between=(0, 1_000_000))
-    opening_fraction_final: float | None = setting(None, "Share after these cycles.", between=(0.0, 1.0))
+    opening_fraction_cycles: int = setting(0, "Cycles with this share; 0: all.", between=(0, 1_000_000))
+    opening_fraction_final: float | None = setting(
+        None, "Share in the cycles after these; null: the same.", between=(0.0, 1.0)
+    )
     opening_plies: int = setting(
         0, "Most plies of a random opening. Uniform in 1 to opening_plies.", between=(0, 10_000)
     )
@@ -531,13 +532,6 @@ def flatten(config: Any, prefix: str = "") -> dict[str, Any]:
         else:
             leaves[prefix + part.name] = value
     return leaves
-
-
-def share_in(cycle: int, first: float, cycles: int, final: float | None) -> float:
-    """Return the share in a cycle, counted from 1: from first to final over `cycles`; None: it stays."""
-    if final is None:
-        return first
-    return first + min(1.0, (cycle - 1) / cycles) * (final - first)
 
 
 def is_certain(evaluate: EvaluateConfig) -> bool:

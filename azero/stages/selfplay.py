@@ -12,7 +12,7 @@ import numpy as np
 
 from azero.cluster.head import Head, Totals, lines_of
 from azero.cluster.stage import Playing, crew_of, make_head, play_on_cluster
-from azero.config.schema import Config, share_in
+from azero.config.schema import Config
 from azero.games import make_game
 from azero.games.game import Game
 from azero.kernels.compiling import compiled_before, note_compiled
@@ -207,8 +207,9 @@ def mark_mixed(run: Run, report: Reporter, totals: Totals) -> None:
 def settings_in(config: Config, cycle: int) -> Config:
     """Return the settings with the cycle's share of random openings."""
     selfplay = config.selfplay
-    shares = (selfplay.opening_fraction, selfplay.opening_fraction_cycles, selfplay.opening_fraction_final)
-    return replace(config, selfplay=replace(selfplay, opening_fraction=share_in(cycle, *shares)))
+    if selfplay.opening_fraction_final is None or cycle <= selfplay.opening_fraction_cycles:
+        return config
+    return replace(config, selfplay=replace(selfplay, opening_fraction=selfplay.opening_fraction_final))
 
 
 def openings_of(config: Config, run: Run, game: Game, report: Reporter, cycle: int) -> dict[int, np.ndarray]:
