@@ -133,15 +133,16 @@ class LeakingProcess(WorkerProcess):
     """A worker that can use up its memory."""
 
     def leak(self, mib: int) -> None:
-        """Keep all memory that is left, after the process has been limited to so much more than it has."""
+        """Take all memory that is left or becomes free, limited to so much more than the process has."""
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + mib * 2**20
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         self.kept = list[bytearray]()
-        for size in (2**20, 2**14, 2**10, 2**7):
-            with contextlib.suppress(MemoryError):
-                while True:
-                    self.kept.append(bytearray(size))
+        while True:  # otherwise small games may end in what others have freed
+            for size in (2**20, 2**14, 2**10, 2**7):
+                with contextlib.suppress(MemoryError):
+                    while True:
+                        self.kept.append(bytearray(size))
 
 
 def serve(connection: Connection) -> None:

@@ -525,6 +525,7 @@ def test_gogui_and_hexgui_get_colours(champion: Engine) -> None:
 
 
 def test_pondering_is_switched_on_and_off(champion: Engine) -> None:
+    reply = "A1" if ask(champion, "clear_board", "genmove b")[1] != "= A1" else "C3"
     assert ask(champion, "azero-param", "azero-param ponder 1", "azero-param") == [
         *("= [bool] ponder 0", "=", "= [bool] ponder 1"),
     ]
@@ -536,7 +537,7 @@ def test_pondering_is_switched_on_and_off(champion: Engine) -> None:
     thinker = champion.player()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(thinker, "ponder", ponder)
-        ask(champion, "clear_board", "genmove b", "name", "play w A1", "name")
+        ask(champion, "clear_board", "genmove b", "name", f"play w {reply}", "name")
         ask(champion, "clear_board", "genmove b", "undo", "name")
     assert seen == [1, 1, 1] and ask(champion, "azero-param ponder 0") == ["="]
     ask(champion, "genmove b")
