@@ -616,6 +616,7 @@ def test_the_openings_of_small_hex_agree_with_our_search_and_all_maps_are_symmet
         5: 13,
         6: 24,
         7: 27,
+        8: 32,
     }
     values = opening_values(make_game("hex", size=3))
     assert values.tolist() == [1, 1, -1, -1, -1, -1, -1, 1, 1]  # for the second player

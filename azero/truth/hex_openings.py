@@ -1,9 +1,9 @@
 """Know which first moves of Hex win, without swap.
 
-A map has a digit for each cell, row by row: 1 if the first player wins. The maps of 6 x 6 and 7 x 7 are
-published, that of 5 x 5 is by `scripts/experiments/solve_hex.py`, and azero's own search finds those of
-smaller boards. So the exact value is known after each first move, and the sign of the network's value shows
-whether the network knows it.
+A map has a digit for each cell, row by row: 1 if the first player wins. The maps of 6 x 6, 7 x 7 and 8 x 8
+(Henderson, Arneson and Hayward 2009) are published. That of 5 x 5 is by `scripts/experiments/solve_hex.py`,
+and azero's own search finds those of smaller boards. So the exact value is known after each first move, and
+the sign of the network's value shows whether the network knows it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ OPENINGS = {
     5: "00001 01111 01110 11110 10000",
     6: "000001 011111 111111 111111 111110 100000",
     7: "0000001 0010111 0111110 1111111 0111110 1110100 1000000",
+    8: "00000001 00000011 01111110 01111111 11111110 01111110 11000000 10000000",
 }
 
 
