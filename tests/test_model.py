@@ -260,11 +260,23 @@ def test_a_spatial_head_turns_with_the_board(name: str, options: dict[str, int])
 def test_a_spatial_network_moves_to_a_larger_board_with_equal_weights() -> None:
     small, large = make_game("go", size=5), make_game("go", size=7)
     loaded = unpack_network(pack(build_network(SPATIAL, small, 1), small), "file")
-    network = resized(loaded, large)
+    network = resized(loaded, large, 2)
     policy, value = network(torch.rand(2, *large.planes_shape))
     assert policy.shape == (2, 50) and value.shape == (2,)
     theirs, ours = loaded.network.state_dict(), network.state_dict()
     assert theirs.keys() == ours.keys() and all(torch.equal(theirs[key], ours[key]) for key in theirs)
+
+
+@pytest.mark.parametrize("before, after", [(False, True), (True, False)])
+def test_the_swap_of_hex_is_learned_anew_or_left_out(before: bool, after: bool) -> None:
+    small, large = make_game("hex", size=5, swap=before), make_game("hex", size=7, swap=after)
+    loaded = unpack_network(pack(build_network(SPATIAL, small, 1), small), "file")
+    theirs, ours = loaded.network.state_dict(), resized(loaded, large, 2).state_dict()
+    assert all(torch.equal(theirs[key], ours[key]) for key in theirs.keys() & ours.keys())
+    layers = {f"policy_head.{layer}.{part}" for layer in ("hidden", "output") for part in ("weight", "bias")}
+    assert theirs.keys() ^ ours.keys() == layers and (layers <= ours.keys()) is after
+    first = build_network(SPATIAL, large, 2).state_dict()
+    assert all(torch.equal(ours[key], first[key]) for key in layers if after)
 
 
 def test_a_spatial_network_of_another_game_is_refused() -> None:
@@ -272,7 +284,7 @@ def test_a_spatial_network_of_another_game_is_refused() -> None:
         pack(build_network(SPATIAL, make_game("go", size=5), 1), make_game("go", size=5)), "file"
     )
     with pytest.raises(UserError, match="The network plays go"):
-        resized(loaded, make_game("hex", size=7))
+        resized(loaded, make_game("hex", size=7), 2)
 
 
 def test_a_game_without_a_move_for_each_cell_has_no_spatial_head() -> None:

@@ -65,7 +65,8 @@ def conflicts(config: Config) -> Iterator[str]:
     if config.cluster.overlap and not config.cluster.address:
         yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
     if config.search.exact_plies and not config.search.solver:
-        yield f"search.exact_plies={config.search.exact_plies} needs proofs; set search.solver=true, or search.exact_plies=0."
+        asked = f"search.exact_plies={config.search.exact_plies}"
+        yield f"{asked} needs proofs; set search.solver=true, or search.exact_plies=0."
     yield from training_conflicts(train)
     yield from selfplay_conflicts(selfplay)
     yield from match_conflicts(config.evaluate)

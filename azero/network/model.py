@@ -319,22 +319,27 @@ def fill_weights(network: Network, weights: dict[str, Tensor]) -> None:
         tensor.copy_(weights[key])
 
 
-def resized(loaded: LoadedNetwork, game: Game) -> Network:
+def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     """Return a network with a spatial head for another size of its game's board, with the same weights.
+
+    Moves without a cell that only one of the boards has, such as the swap of Hex, are left out, or begin with
+    the first weights of `seed`.
 
     Raises:
         UserError: the network is of another game, or its weights fit one size of board only.
     """
     config, shape = loaded.network.config, loaded.network.planes_shape
-    others = loaded.network.num_actions - shape[1] * shape[2]
-    ours = game.num_actions - game.planes_shape[1] * game.planes_shape[2]
-    if config.head != "spatial" or (loaded.game_name, shape[0], others) != (
-        game.name, game.planes_shape[0], ours,
-    ):  # fmt: skip
+    others = {
+        loaded.network.num_actions - shape[1] * shape[2],
+        game.num_actions - game.planes_shape[1] * game.planes_shape[2],
+        0,
+    }
+    same_game = (loaded.game_name, shape[0]) == (game.name, game.planes_shape[0])
+    if config.head != "spatial" or not same_game or len(others) > 2:
         check_fits(loaded, game)
         return loaded.network
-    network = build_network(config, game, seed=0)
-    fill_weights(network, loaded.network.state_dict())
+    network, theirs = build_network(config, game, seed), loaded.network.state_dict()
+    fill_weights(network, {key: theirs.get(key, first) for key, first in network.state_dict().items()})
     return network
 
 

@@ -18,6 +18,8 @@ from azero.run.state import StageName
 def source_network(config: Config, game: Game) -> Network | None:
     """Return the network that the run begins with, by `init_from`; None where that is not set.
 
+    Layers that its game does not need begin with the run's first weights.
+
     Raises:
         UserError: the run named by `init_from` does not exist, or its champion plays another game, has
             another shape, or does not fit the board.
@@ -29,7 +31,12 @@ def source_network(config: Config, game: Game) -> Network | None:
     if loaded.network.config != config.network:
         had = f"init_from={config.init_from} has the network {loaded.network.config}"
         raise UserError(f"{had}; ask for the same with network.*.")
-    return resized(loaded, game)
+    return resized(loaded, game, first_seed(config))
+
+
+def first_seed(config: Config) -> int:
+    """Return the seed of the first weights."""
+    return torch_seed(config.seed, 0, INITIALIZE)
 
 
 def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> None:
@@ -40,8 +47,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     """
     resolve_device(config.device)  # a run that cannot go on must not begin
     game = make_game(config.game.name, **config.game.options)
-    seed = torch_seed(config.seed, 0, INITIALIZE)
-    network = source_network(config, game) or build_network(config.network, game, seed)
+    network = source_network(config, game) or build_network(config.network, game, first_seed(config))
     data = pack_network(network, game=game)
     champion = run.write_network("champion", 0, data)
     candidate = run.write_network("candidate", 0, data)
