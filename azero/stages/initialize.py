@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from azero.config.schema import Config, UserError
 from azero.games import make_game
@@ -28,9 +28,10 @@ def source_network(config: Config, game: Game) -> Network | None:
         return None
     source = Run.read(config, config.init_from)
     loaded = unpack_network(source.read_champion(), f"champion of {config.init_from}")
-    if loaded.network.config != config.network:
-        had = f"init_from={config.init_from} has the network {loaded.network.config}"
-        raise UserError(f"{had}; ask for the same with network.*.")
+    theirs, ours = asdict(loaded.network.config), asdict(config.network)
+    if differing := [key for key in ours if theirs[key] != ours[key]]:
+        had = ", ".join(f"network.{key}={theirs[key]}, not {ours[key]}" for key in differing)
+        raise UserError(f"init_from={config.init_from} has {had}; ask for the same network here or there.")
     return resized(loaded, game, first_seed(config))
 
 
