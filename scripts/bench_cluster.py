@@ -486,7 +486,7 @@ def overhead(rounds: int, games: int) -> tuple[float, float]:
         return play_games(game, inferences, config, queue, seeds, Progress(), StopSignal())[0]
 
     def by_ray() -> list[GameRecord]:
-        cycle: Any = (config, 1, range(games), {}, Progress(), StopSignal(), print)
+        cycle: Any = (config, 1, range(games), Progress(), StopSignal(), print)
         return play_on_cluster(make_head(crew, game, network, CHOICE, planes, *cycle), print)[0]
 
     ratios = list[tuple[float, float]]()

@@ -34,15 +34,13 @@ def play_again(run: Run, cycle: int, number: int) -> GameRecord:
     """Return the record of a game.
 
     Raises:
-        UserError: the network of that cycle is kept no more, or the game began as an earlier one.
+        UserError: the network of that cycle is kept no more.
     """
     config = run.config
     late = config.cluster.overlap and cycle > 1  # the champion before the match of the cycle before
     before = [entry for entry in run.state.champions if entry.cycle < cycle - late]
     if not before or run.state.inference is None:
         raise UserError(f"Run {run.name} has no network of cycle {cycle} any more; set keep in a new run.")
-    if config.selfplay.fork_fraction:
-        raise UserError("A game of a run with selfplay.fork_fraction may begin as an earlier one does.")
     game = make_game(config.game.name, **config.game.options)
     network = unpack_network(run.read_file(before[-1]), before[-1].file, game).network
     inferences = make_inferences(network, game, InferenceChoice(**run.state.inference), 1)

@@ -27,7 +27,6 @@ from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.tracing.record import MctsSettings, UctSettings, record
 from azero.tracing.watched_uct import WatchedUct
-from azero.workers.forks import forks
 from azero.workers.report import is_cut
 from azero.workers.threads import GameQueue, play_games
 
@@ -83,24 +82,6 @@ def test_a_game_that_never_ends_is_cut_at_its_bound(opening_plies: int) -> None:
     assert [len(record.actions) for record in records] == [9] * 6
     assert [record.first_outcome for record in records] == [0.0] * 6
     assert all(is_cut(game, record) for record in records)
-
-
-def test_a_fork_of_a_cut_game_leaves_a_ply_to_play() -> None:
-    game = endless()
-    records = self_play(game, FakeInference(game))
-    openings = forks(game, records, 1.0, 60, np.random.SeedSequence(1))
-    assert max(map(len, openings.values())) == 8
-    config = Config(search=SEARCH, selfplay=SelfplayConfig(games=60))
-    queue, seeds = GameQueue(iter(range(60)), openings=openings), game_seeds(1, 2, SELFPLAY, 60)
-    records = play_games(game, [FakeInference(game)], config, queue, seeds, Progress(), StopSignal())[0]
-    assert [len(record.actions) for record in records] == [9] * 60
-
-
-def test_a_game_of_one_ply_has_no_fork() -> None:
-    game = replace(endless(), max_plies=1)
-    records = self_play(game, FakeInference(game))
-    assert [len(record.actions) for record in records] == [1] * 6
-    assert forks(game, records, 1.0, 60, np.random.SeedSequence(1)) == {}
 
 
 def test_a_search_deeper_than_the_bound_stays_within_its_arrays() -> None:

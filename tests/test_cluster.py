@@ -327,7 +327,7 @@ def test_games_of_unfinished_chunks_are_kept_at_a_stop(
     config: Config, use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One chunk of all games: without partial answers nothing would be kept."""
-    monkeypatch.setattr("azero.cluster.stage.chunks_of", lambda numbers, openings: whole(numbers, openings))
+    monkeypatch.setattr("azero.cluster.stage.chunks_of", whole)
     crew, stop = use(NearCrew(1)), list[State]()
     with Run.open(config, NAME, "test") as run:
         signal = StopInside(run, 1, "selfplay", 10**9)
@@ -346,10 +346,10 @@ def test_games_of_unfinished_chunks_are_kept_at_a_stop(
     assert 5 < sum(part.games for part in stop[0].partial) < 40
 
 
-def whole(numbers: Any, openings: Any) -> Any:
+def whole(numbers: Any) -> Any:
     from azero.cluster.chunks import chunks_of
 
-    return chunks_of(numbers, openings, size=1000)
+    return chunks_of(numbers, size=1000)
 
 
 def test_a_deadline_ends_the_stage_with_the_games_that_are_finished(config: Config, use: Any) -> None:
@@ -364,18 +364,6 @@ def test_a_deadline_ends_the_stage_with_the_games_that_are_finished(config: Conf
         record_of("selfplay").run(config, run, report, StopSignal(), time.perf_counter() + 0.3)
         shards: list[ShardEntry] = run.state.shards
         assert run.state.stage == "train" and 0 < shards[0].games < 40
-
-
-def test_forks_begin_alike_on_a_cluster(tmp_path: Path, use: Any) -> None:
-    plain = toy_config(tmp_path / "plain")
-    plain = replace(plain, selfplay=replace(plain.selfplay, fork_fraction=0.5))
-    advance(plain)
-    use(NearCrew(2))
-    spread = replace(
-        plain, cluster=NEAR, checkpoints=str(tmp_path / "checkpoints"), data=str(tmp_path / "data")
-    )
-    advance(spread)
-    assert digest_of(spread) == digest_of(plain)
 
 
 def test_a_worker_has_three_times_the_games_that_its_threads_have_places_for() -> None:

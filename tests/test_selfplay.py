@@ -12,7 +12,7 @@ import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 
 from azero import loop
-from azero.config.schema import Config, EvaluateConfig, GameConfig, SelfplayConfig, UserError
+from azero.config.schema import Config, GameConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match.text import game_text
@@ -229,28 +229,6 @@ def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> 
         "champion wins"
     )
     assert game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")
-
-
-def test_forks_survive_an_interruption(tmp_path: Path) -> None:
-    settings = SelfplayConfig(
-        games=40,
-        concurrent_games=16,
-        fork_fraction=0.5,
-    )
-    config, twin = (
-        toy_config(tmp_path / name, selfplay=settings, evaluate=EvaluateConfig(games=0))
-        for name in ("a", "b")
-    )
-    advance(config, until="train")
-    for each in (config, twin):
-        advance(replace(each, cycles=1))
-    with Run.open(twin, NAME, "test") as run, pytest.raises(Stopped):
-        loop.run_cycles(twin, run, Told(), StopInside(run, 2, "selfplay", 12))
-    state = advance(config, until="train")
-    assert advance(twin, until="train").shards == state.shards
-    records = load_games(Run.read(config, NAME).read_file(state.shards[-1]), "shard")
-    forked = [record for record in records if record.opening_plies]
-    assert 5 < len(forked) < 35
 
 
 def test_games_finished_by_the_deadline_are_the_cycle_s(tmp_path: Path) -> None:

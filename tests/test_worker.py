@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from searching import FakeInference, after
+from searching import FakeInference
 
 from azero.config.schema import SearchConfig
 from azero.games import make_game
@@ -38,7 +38,6 @@ PLAIN = PlaySettings(
     opening_plies=1,
 )
 NOISELESS = SearchConfig(dirichlet_fraction=0.0)
-NO_OPENING = np.zeros(0, np.int32)
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +55,6 @@ class HandDriven:
         settings: PlaySettings = PLAIN,
         first_seed: int = 0,
         answer=None,
-        opening: np.ndarray = NO_OPENING,
         search: SearchConfig = NOISELESS,
     ) -> None:
         self.game, self.settings = game, settings
@@ -69,17 +67,13 @@ class HandDriven:
         self.puct = make_puct(search)
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.rows = np.zeros(size, np.int64)
-        seeds, openings = (
-            np.arange(first_seed, first_seed + size, dtype=np.uint64),
-            np.tile(opening, (size, 1)),
-        )
+        seeds = np.arange(first_seed, first_seed + size, dtype=np.uint64)
         start_games(
             game.rule_addresses,
             self.tree,
             self.worker,
             np.arange(size),
             seeds,
-            openings,
             settings,
             self.scratch,
         )
@@ -138,16 +132,6 @@ def test_an_opening_stops_before_the_ply_that_would_end_the_game(game: Game) -> 
     played = HandDriven(game, 100, PLAIN._replace(opening_fraction=1.0, opening_plies=100, num_simulations=4))
     assert (played.worker.ply <= 8).all() and (played.worker.ply >= 1).all()
     assert not any(game.is_terminal(state) for state in played.tree.states[:, ROOT])
-    played.play_out()
-    assert (played.worker.status == FINISHED).all()
-
-
-def test_a_given_opening_is_played_instead_of_a_random_one(game: Game) -> None:
-    settings = PLAIN._replace(opening_fraction=1.0, opening_plies=4)
-    played = HandDriven(game, 3, settings, opening=np.array([4, 0, 8], np.int32))
-    assert (played.worker.ply == 3).all() and (played.worker.actions[:, :3] == [4, 0, 8]).all()
-    assert (played.tree.states[:, ROOT] == after(game, 4, 0, 8)).all()
-    assert (played.worker.states[0, 2] == after(game, 4, 0)).all() and not played.worker.searched[:, :3].any()
     played.play_out()
     assert (played.worker.status == FINISHED).all()
 

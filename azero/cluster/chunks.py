@@ -31,7 +31,7 @@ class Chunk(NamedTuple):
     Attributes:
         number: the chunk's.
         games: their numbers, rising.
-        openings: the actions that some of them begin with, by number; see `workers.forks`.
+        openings: the actions that games of a match begin with, by number.
     """
 
     number: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -56,7 +56,6 @@ def make_head(
     config: Config,
     cycle: int,
     numbers: Sequence[int],
-    openings: Mapping[int, np.ndarray],
     progress: Progress,
     stop: StopSignal,
     say: Callable[[str], object],
@@ -72,7 +71,6 @@ def make_head(
         config: the run's, with the cycle's share of openings.
         cycle: of the games, counted from 1.
         numbers: of the games to play.
-        openings: the actions that some of them begin with, by number.
         progress, stop: as for `workers.threads.play_games`.
         say: receives one sentence for each worker that is lost or refused.
         deadline, expected_seconds: as for `GameQueue`.
@@ -80,7 +78,7 @@ def make_head(
     digest = positions_digest(make_inference(network, game, choice), planes, choice)
     packed = pack_network(network, game=game, cycle=cycle)
     terms = Terms(next(STAGES), config, cycle, packed, choice, planes)
-    book = Book(chunks_of(numbers, openings), compare=not config.cluster.mixed)
+    book = Book(chunks_of(numbers), compare=not config.cluster.mixed)
     return Head(crew, terms, book, digest, progress, stop, say, deadline, expected_seconds)
 
 

@@ -24,6 +24,7 @@ REMOVED: dict[str, Any] = {
     "search.root_temperature_final": 1.0,
     "search.root_temperature_halflife": ...,
     "search.forced_simulations": 0.0,
+    "selfplay.fork_fraction": 0.0,
     "selfplay.full_search_fraction": 1.0,
     "selfplay.fast_simulations": ...,
     "selfplay.surprise_share": 0.0,
@@ -243,13 +244,6 @@ class SelfplayConfig:
     )
     temperature_decay_plies: int = setting(0, "Plies of its linear fall.", between=(0, 1_000_000))
     temperature_final: float = setting(0.0, "Temperature after the fall.", between=(0.0, 100.0))
-    fork_fraction: float = setting(
-        0.0,
-        "Share of games that fork an earlier one. A fork leaves a game of the previous cycle with another "
-        "move.",
-        between=(0.0, 1.0),
-        published="KataGo 0.05",
-    )
     opening_fraction: float = setting(
         0.0,
         "Share of games with a random opening. The opening's plies are not trained on.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-INITIALIZE, SELFPLAY, TRAIN, EVALUATE, OPENINGS, CORRECTNESS, ARENA, ANCHORS, FORKS = range(9)
+INITIALIZE, SELFPLAY, TRAIN, EVALUATE, OPENINGS, CORRECTNESS, ARENA, ANCHORS = range(8)
 
 
 def sequence(seed: int, cycle: int, stage: int, *more: int) -> np.random.SeedSequence:

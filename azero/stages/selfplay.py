@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-import numpy as np
-
 from azero.cluster.head import Head, Totals, lines_of
 from azero.cluster.stage import Playing, crew_of, make_head, play_on_cluster
 from azero.config.schema import Config
@@ -20,16 +18,15 @@ from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, unpack_network
 from azero.network.torch_inference import one_thread_per_worker
-from azero.process.seeds import FORKS, SELFPLAY, game_seeds, sequence
+from azero.process.seeds import SELFPLAY, game_seeds
 from azero.replay.examples import GameRecord
-from azero.replay.shards import load_newest, load_partial, write_games, write_partial
+from azero.replay.shards import load_partial, write_games, write_partial
 from azero.report.console import Progress
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import AsideEntry, Run, Stopped, StopSignal
 from azero.run.state import StageName
 from azero.stages import warm_up
 from azero.stages.backend import ensure_choice, positions_to_time
-from azero.workers.forks import forks
 from azero.workers.report import is_cut, report_games
 from azero.workers.threads import GameQueue, play_games, workers_wanted
 
@@ -46,7 +43,6 @@ class Plan:
         game, network, choice: the rules, who plays, and how the network is computed.
         done: games that an interrupted stage has finished.
         numbers: of the games to play.
-        openings: the actions that some of them begin with, by number.
     """
 
     config: Config
@@ -56,7 +52,6 @@ class Plan:
     choice: InferenceChoice
     done: list[GameRecord]
     numbers: list[int]
-    openings: dict[int, np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -79,8 +74,7 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
     done = load_partial(run, report.message)
     wanted = config.selfplay.games
     numbers = set(range(wanted)) - {record.number for record in done} - left_out(run, cycle, wanted)
-    openings = openings_of(config, run, game, report, cycle)
-    return Plan(settings_in(config, cycle), cycle, game, network, choice, done, sorted(numbers), openings)
+    return Plan(settings_in(config, cycle), cycle, game, network, choice, done, sorted(numbers))
 
 
 def head_for(
@@ -97,7 +91,6 @@ def head_for(
         plan.config,
         plan.cycle,
         plan.numbers,
-        plan.openings,
         progress,
         stop,
         report.message,
@@ -158,7 +151,7 @@ def run_stage(
             workers = worker_count(config, len(numbers), choice)
             inferences = make_inferences(plan.network, game, choice, workers)
             expected_seconds = report.last_stat(GAME_SECONDS) or 0.0
-            queue = GameQueue(iter(numbers), deadline, expected_seconds, plan.openings)
+            queue = GameQueue(iter(numbers), deadline, expected_seconds)
             seeds = game_seeds(config.seed, cycle, SELFPLAY, wanted)
             played, stats = play_games(game, inferences, plan.config, queue, seeds, progress, stop, saving)
     if remote and totals.aside:
@@ -210,14 +203,6 @@ def settings_in(config: Config, cycle: int) -> Config:
     if selfplay.opening_fraction_final is None or cycle <= selfplay.opening_fraction_cycles:
         return config
     return replace(config, selfplay=replace(selfplay, opening_fraction=selfplay.opening_fraction_final))
-
-
-def openings_of(config: Config, run: Run, game: Game, report: Reporter, cycle: int) -> dict[int, np.ndarray]:
-    """Return the openings of the cycle's games that leave earlier ones, by number; see `forks`."""
-    if not config.selfplay.fork_fraction:
-        return {}
-    source, selfplay = sequence(config.seed, cycle, FORKS), config.selfplay
-    return forks(game, load_newest(run, report.message), selfplay.fork_fraction, selfplay.games, source)
 
 
 def worker_count(config: Config, games: int, choice: InferenceChoice) -> int:

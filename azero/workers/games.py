@@ -25,7 +25,6 @@ from azero.search.root import Temperature, temperature_at
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
 IDLE, PLAYING, FINISHED = 0, 1, 2
-NO_ACTION = -1
 
 
 class Worker(NamedTuple):
@@ -79,21 +78,20 @@ def make_worker(num_games: int, max_plies: int, num_actions: int, state_words: i
 
 
 @kernel
-def start_games(addresses, tree, worker, places, seeds, openings, settings, scratch):
+def start_games(addresses, tree, worker, places, seeds, settings, scratch):
     """Begin a game in each of `places` [any] from its seed, [any] uint64.
 
-    One call starts many games, because a call from Python costs more than a short game. openings [any, plies]
-    int32: the actions that each begins with, padded with NO_ACTION.
+    One call starts many games, because a call from Python costs more than a short game.
     """
     rules = rules_at(addresses)
     tree, worker, scratch = borrowed(tree), borrowed(worker), borrowed(scratch)
     for row in range(places.shape[0]):
-        start_game(rules, tree, worker, places[row], seeds[row], openings[row], settings, scratch)
+        start_game(rules, tree, worker, places[row], seeds[row], settings, scratch)
 
 
 @part
-def start_game(rules, tree, worker, b, seed, opening, settings, scratch):
-    """Begin a game in place b from a seed, with the actions of `opening` [plies] or perhaps random ones."""
+def start_game(rules, tree, worker, b, seed, settings, scratch):
+    """Begin a game in place b from a seed, perhaps with a random opening."""
     worker.status[b] = PLAYING
     worker.ply[b] = 0
     worker.searches[b] = 0
@@ -102,10 +100,7 @@ def start_game(rules, tree, worker, b, seed, opening, settings, scratch):
     worker.stream[b, 1] = 0
     rules.initial(scratch.successor)
     reset(rules, tree, b, scratch.successor)
-    has_random_opening = next_float(worker.stream[b]) < settings.opening_fraction
-    if opening.shape[0] > 0 and opening[0] != NO_ACTION:
-        replay_opening(rules, tree, worker, b, opening, scratch)
-    elif has_random_opening:
+    if next_float(worker.stream[b]) < settings.opening_fraction:
         play_opening(
             rules, tree, worker, b, 1 + next_below(worker.stream[b], settings.opening_plies), scratch
         )
@@ -140,16 +135,6 @@ def find_legal(rules, worker, b, state, scratch):
     if find_banned_here(rules, worker, b, state, scratch) > 0:
         for action in range(scratch.legal.shape[0]):
             scratch.legal[action] &= not scratch.banned[action]
-
-
-@part
-def replay_opening(rules, tree, worker, b, opening, scratch):
-    """Play the given actions up to the first NO_ACTION."""
-    for action in opening:
-        if action == NO_ACTION:
-            break
-        rules.step(tree.states[b, ROOT], action, scratch.successor)
-        play_unsearched(rules, tree, worker, b, action, scratch)
 
 
 @inner

@@ -39,7 +39,6 @@ from azero.search.tree import make_tree, nodes_needed
 from azero.workers.games import (
     FINISHED,
     IDLE,
-    NO_ACTION,
     PLAYING,
     PlaySettings,
     Worker,
@@ -49,7 +48,6 @@ from azero.workers.games import (
 )
 from azero.workers.memory import check_worker_memory
 
-NO_OPENING = np.zeros(0, np.int32)
 BEGUN_TOGETHER = 16  # games that a worker takes at once at its start, so that workers share few games evenly
 
 
@@ -62,7 +60,7 @@ class GameQueue:
         deadline: `time.perf_counter()` at which games should have ended. After the first game, none is handed
             out that would probably end later; those in flight are finished.
         expected_seconds: of a game; the mean of the finished games counts if it is more.
-        openings: the actions that some games begin with, by number, [plies] int32.
+        openings: the actions that games of a match begin with, by number, [plies] int32.
         abandoned: something has failed; workers end after the wave in hand.
         needless: games in flight whose result nobody needs any more.
         records: the finished games, of self-play or of a match, in the order in which they ended.
@@ -117,15 +115,6 @@ class GameQueue:
     def in_order(self) -> list[Any]:
         """Return the finished games by number."""
         return sorted(self.records, key=lambda record: record.number)
-
-    def openings_of(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the opening actions of games [N], [N, plies] int32, padded with NO_ACTION."""
-        known = numbers.tolist() if self.openings else []
-        given = [self.openings.get(number, NO_OPENING) for number in known]
-        table = np.full((len(numbers), max(map(len, given), default=0)), NO_ACTION, np.int32)
-        for row, actions in enumerate(given):
-            table[row, : len(actions)] = actions
-        return table
 
 
 class GameWorker(Protocol):
@@ -227,9 +216,8 @@ class SelfplayWorker:
         begun = places[: len(numbers)]
         self.worker.status[places[len(numbers) :]] = IDLE
         self.numbers[begun] = numbers
-        rules, openings = self.game.rule_addresses, queue.openings_of(numbers)
-        worker, settings = self.worker, self.settings
-        start_games(rules, self.tree, worker, begun, seeds[numbers], openings, settings, self.scratch)
+        rules, games = self.game.rule_addresses, (self.tree, self.worker)
+        start_games(rules, *games, begun, seeds[numbers], self.settings, self.scratch)
 
     def infer_leaves(self) -> int:
         """Send one batch through the network. Return how many of its rows carried a leaf."""

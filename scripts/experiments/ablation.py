@@ -93,7 +93,6 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "average of weights": {"recipe": [], "none": ["train.ema_decay=0"]},
     "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
-    "forks": {"recipe": [], "of a fifth of the games": ["selfplay.fork_fraction=0.2"]},
     "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],
