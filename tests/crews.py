@@ -133,7 +133,7 @@ class LeakingProcess(WorkerProcess):
     """A worker that can use up its memory."""
 
     def leak(self, mib: int) -> None:
-        """Take all memory that is left or becomes free, limited to so much more than the process has."""
+        """Take all memory that is left or becomes free, up to `mib` more than the process has."""
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + mib * 2**20
         resource.setrlimit(resource.RLIMIT_AS, (limit, limit))

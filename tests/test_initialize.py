@@ -135,7 +135,7 @@ def test_a_champion_of_another_shape_is_refused(tmp_path: Path) -> None:
     begun(config)
     assert_refused(
         replace(config, init_from=NAME, network=NetworkConfig(blocks=2, channels=8)),
-        f"init_from={NAME} has network.blocks=1, not 2; ask",
+        f"init_from={NAME} has network.blocks=1, not 2; set network.blocks=1.",
     )
 
 

@@ -249,9 +249,9 @@ class SelfplayConfig:
         "Share of games with a random opening. The opening's plies are not trained on.",
         between=(0.0, 1.0),
     )
-    opening_fraction_cycles: int = setting(0, "Cycles with this share; 0: all.", between=(0, 1_000_000))
+    opening_fraction_cycles: int = setting(0, "Cycles with opening_fraction; 0: all.", between=(0, 1_000_000))
     opening_fraction_final: float | None = setting(
-        None, "Share in the cycles after these; null: the same.", between=(0.0, 1.0)
+        None, "Share in the cycles after opening_fraction_cycles; null: the same.", between=(0.0, 1.0)
     )
     opening_plies: int = setting(
         0, "Most plies of a random opening. Uniform in 1 to opening_plies.", between=(0, 10_000)
@@ -469,7 +469,8 @@ class Config:
     )
     init_from: str | None = setting(
         None,
-        "Run whose champion is the first network. With network.head=spatial its board may have another size.",
+        "Run whose champion is the first network. With network.head=spatial its board may have another size, "
+        "and in Hex it may lack the swap.",
     )
     keep: int = setting(
         3, "Old networks to keep. Counts lost candidates and replaced champions each.", between=(0, 1_000_000)

@@ -18,7 +18,7 @@ from azero.run.state import StageName
 def source_network(config: Config, game: Game) -> Network | None:
     """Return the network that the run begins with, by `init_from`; None where that is not set.
 
-    Layers that its game does not need begin with the run's first weights.
+    Layers that the other run's game lacks begin with the run's first weights.
 
     Raises:
         UserError: the run named by `init_from` does not exist, or its champion plays another game, has
@@ -31,7 +31,8 @@ def source_network(config: Config, game: Game) -> Network | None:
     theirs, ours = asdict(loaded.network.config), asdict(config.network)
     if differing := [key for key in ours if theirs[key] != ours[key]]:
         had = ", ".join(f"network.{key}={theirs[key]}, not {ours[key]}" for key in differing)
-        raise UserError(f"init_from={config.init_from} has {had}; ask for the same network here or there.")
+        wanted = " ".join(f"network.{key}={theirs[key]}" for key in differing)
+        raise UserError(f"init_from={config.init_from} has {had}; set {wanted}.")
     return resized(loaded, game, first_seed(config))
 
 

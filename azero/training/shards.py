@@ -13,7 +13,8 @@ from azero.network.model import Network
 SHARD_ROWS = 64  # fewer take longer: 93 ms a step in one piece, 98 in shards of 64, 121 in shards of 32
 # Multiplications of a forward pass that make another shard worthwhile. On two cores with AMX a step of 256
 # rows in one and in two shards: 4 blocks x 32 channels on 3 x 3 (0.23 G) 15.9 and 10.7 ms in fp32, 10.5 and
-# 9.6 ms in bf16; 3 x 32 on 5 x 5 (0.83 G) 28 and 17 ms, 16 and 12.5 ms.
+# 9.6 ms in bf16; 3 x 32 on 5 x 5 (0.83 G) 28 and 17 ms, 16 and 12.5 ms. More shards than cores were not
+# timed. On one core two shards of tic-tac-toe take 14.2 instead of 10.5 ms.
 PRODUCTS_A_SHARD = 100_000_000
 
 
