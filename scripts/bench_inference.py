@@ -246,9 +246,7 @@ def print_rows(
             f"| {' '.join(way)} | {len(planes)} | {1000 * len(planes) / median[place, 1]:.2f} | "
             f"{' | '.join(cells)} | {found} |"
         )
-    allowed = [
-        place for place, subject in enumerate(subjects) if subject.way[1] != "int8"
-    ]  # int8 is taken only when asked for
+    allowed = [place for place, subject in enumerate(subjects) if subject.way[1] != "int8"]
     best = max(allowed, key=lambda place: median[place, counts[-1]])
     print(f"\nfastest without int8: {' '.join(subjects[best].way)}, batches of {len(subjects[best].planes)}")
     print(f"evaluations_per_second={median[best, counts[-1]]:.0f}")

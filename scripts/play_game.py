@@ -19,6 +19,7 @@ from azero.cli.hydra_program import one_sentence
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.network.backends import make_inferences
+from azero.network.choosing import safe_choice
 from azero.network.inference import InferenceChoice
 from azero.network.model import unpack_network
 from azero.process.seeds import SELFPLAY, game_seeds
@@ -34,7 +35,7 @@ def play_again(run: Run, cycle: int, number: int) -> GameRecord:
     """Return the record of a game.
 
     Raises:
-        UserError: the network of that cycle is kept no more.
+        UserError: the network of that cycle is no longer kept.
     """
     config = run.config
     late = config.cluster.overlap and cycle > 1  # the champion before the match of the cycle before
@@ -43,7 +44,8 @@ def play_again(run: Run, cycle: int, number: int) -> GameRecord:
         raise UserError(f"Run {run.name} has no network of cycle {cycle} any more; set keep in a new run.")
     game = make_game(config.game.name, **config.game.options)
     network = unpack_network(run.read_file(before[-1]), before[-1].file, game).network
-    inferences = make_inferences(network, game, InferenceChoice(**run.state.inference), 1)
+    choice = safe_choice(InferenceChoice(**run.state.inference), network, game)
+    inferences = make_inferences(network, game, choice, 1)
     seeds = game_seeds(config.seed, cycle, SELFPLAY, config.selfplay.games)
     queue = GameQueue(iter([number]))
     (record,), _ = play_games(

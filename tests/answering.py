@@ -31,7 +31,7 @@ KINDS += [
 KINDS += [replace(KINDS[0], block=block, pooling_every=2) for block in ("residual", "pyramid")]
 KINDS += [replace(KINDS[0], head="spatial", value_output=output) for output in ("scalar", "wdl")]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
-EVERY_WAY = [*WAYS, ("openvino", "int8")]  # int8 is taken only when it is asked for
+EVERY_WAY = [*WAYS, ("openvino", "int8")]  # "auto" takes int8 for wide networks only
 
 needs_openvino = pytest.mark.skipif(find_spec("openvino") is None, reason="needs OpenVINO, the extra cpu")
 every_kind = pytest.mark.parametrize(

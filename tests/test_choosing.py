@@ -48,7 +48,10 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
     """Chooses among ways of which everything is known; those not named are slow."""
 
     def choose(
-        known: dict[tuple[str, str], Measured], backend: str = "auto", precision: str = "auto"
+        known: dict[tuple[str, str], Measured],
+        backend: str = "auto",
+        precision: str = "auto",
+        network: Network = network,
     ) -> tuple[str, str]:
         class Known:
             batch_size = 32
@@ -60,7 +63,8 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
                 return self.told.stray
 
         monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: None)
-        monkeypatch.setattr(module, "make_inference", lambda network, game, choice: Known(choice))
+        for maker in ("make_inference", "make_to_time"):
+            monkeypatch.setattr(module, maker, lambda network, game, choice: Known(choice))
         monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
         monkeypatch.setattr(module, "distance", lambda answers, stray: stray)
         monkeypatch.setattr(
@@ -112,6 +116,17 @@ def test_rows_that_depend_on_their_place_are_avoided(chosen) -> None:  # type: i
 
 def test_noise_in_the_timing_does_not_choose_bf16(chosen) -> None:  # type: ignore[no-untyped-def]
     assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: Measured(110.0)}) == WAYS[0]
+
+
+def test_int8_is_chosen_for_wide_networks_where_it_is_1_4_times_as_fast(chosen, game: Game) -> None:  # type: ignore[no-untyped-def]
+    wide, int8 = build_network(NetworkConfig(blocks=1, channels=64), game, 1), ("openvino", "int8")
+    known = {WAYS[3]: Measured(100.0), int8: Measured(141.0)}
+    assert chosen(known, network=wide) == int8
+    assert chosen(known) == WAYS[3]
+    assert chosen(known | {int8: Measured(139.0)}, network=wide) == WAYS[3]
+    assert chosen(known | {int8: Measured(141.0, stray=0.201)}, network=wide) == WAYS[3]
+    assert chosen(known, precision="bf16", network=wide) == WAYS[3]
+    assert chosen(known, backend="torch", network=wide) in WAYS[:2]
 
 
 def test_rows_that_depend_on_their_place_are_found(game: Game, planes: np.ndarray, network: Network) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -30,8 +32,7 @@ def network(game: Game) -> Network:
 def test_the_network_plays_itself_from_the_first_ply_to_the_last_and_again(
     game: Game, network: Network
 ) -> None:
-    planes = list(own_play(FoldedNetwork(network), game))
-    stones = np.array([batch.sum(axis=(1, 2, 3)) for batch in planes])  # [plies, games]
+    stones = own_play(FoldedNetwork(network), game).planes.sum(axis=(2, 3, 4))  # [plies, games]
     assert stones.shape == (9, GAMES) and not stones[0].any()
     assert ((np.diff(stones, axis=0) == 1) | (stones[1:] == 0)).all()
     assert stones.max() == 8 and (stones[5:] == 0).any()
@@ -42,8 +43,36 @@ def test_ranges_hold_all_that_was_met_and_are_the_same_each_time(game: Game, net
     ranges = input_ranges(folded, game)
     assert list(ranges.values()) == list(input_ranges(folded, game).values()) and len(ranges) == 4
     with torch.no_grad():
-        first = torch.relu(folded.stem(torch.from_numpy(np.concatenate(list(own_play(folded, game))))))
+        first = torch.relu(folded.stem(torch.from_numpy(own_play(folded, game).planes).flatten(0, 1)))
     assert next(iter(ranges.values())) == pytest.approx((0.0, float(first.max())))
+
+
+def test_its_answers_are_the_network_s_own_and_the_last_networks_are_remembered(
+    game: Game, network: Network
+) -> None:
+    folded = FoldedNetwork(network)
+    played = own_play(folded, game)
+    with torch.no_grad():
+        logits, values = network(torch.from_numpy(played.planes).flatten(0, 1))
+    assert np.allclose(played.logits.reshape(logits.shape), logits, atol=1e-4)
+    assert np.allclose(played.values.ravel(), values, atol=1e-4)
+    assert own_play(FoldedNetwork(network), game) is played
+    others = [FoldedNetwork(build_network(network.config, game, seed)) for seed in (2, 3)]
+    assert own_play(others[0], game) is not played and own_play(folded, game) is played
+    own_play(others[0], game), own_play(others[1], game)
+    assert own_play(folded, game) is not played
+
+
+def test_a_linear_policy_plays_other_games_with_equal_weights(game: Game, network: Network) -> None:
+    linear = build_network(replace(network.config, policy_output="linear"), game, 1)
+    one, other = (own_play(FoldedNetwork(each), game) for each in (network, linear))
+    assert not np.array_equal(one.logits[0], other.logits[0])
+
+
+def test_long_games_are_fewer(game: Game, network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("azero.network.int8.POSITIONS", 95)
+    other = build_network(network.config, game, 9)
+    assert own_play(FoldedNetwork(other), game).planes.shape[:2] == (9, 10)
 
 
 @needs_openvino

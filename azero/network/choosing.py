@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -18,14 +19,18 @@ from azero.games.game import Game
 from azero.network.backends import candidates, make_inference
 from azero.network.folded import FoldedNetwork, policy_logits
 from azero.network.inference import Inference, InferenceChoice, resolve_device
-from azero.network.int8 import own_play
+from azero.network.int8 import convolutions, own_play
 from azero.network.model import Network
+from azero.network.openvino_inference import OpenVinoInference
 
 # The largest deviation of a probability or a value from torch fp32. Measured in bf16 with 6 blocks x 64
 # channels: up to 0.13 for untrained networks (four games, four kinds of networks, twelve seeds each), 0.02
 # for trained ones; more for a wrong graph.
 LIMITS = {"fp32": 1e-3, "bf16": 0.2, "int8": 0.2}
-SPEED_MARGIN = 1.15  # bf16 must be this much faster than fp32, so that noise in the timing does not decide
+# Factors on the measured speed. bf16 must be 1.15 times as fast as fp32, so that noise in the timing does not
+# decide. int8 must be 1.4 times as fast as bf16, because it measures its levels for every network.
+FACTORS = {"fp32": 1.15, "bf16": 1.0, "int8": 1 / 1.4}
+INT8_CHANNELS = 64  # from which "auto" tries int8; below, it was not measured
 SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
 TIMING_SECONDS = 0.1  # for each backend and precision
 
@@ -37,7 +42,8 @@ def choose_inference(
 ) -> InferenceChoice:
     """Find the fastest way to compute a network here that gives the right answers.
 
-    Settings on "auto" are timed, for about half a second in all; others are obeyed.
+    Settings on "auto" are timed, for about half a second in all; others are obeyed. If int8 is the fastest,
+    its levels are measured too, which takes a second or more.
 
     Args:
         network: any network of the run; the choice holds for all of them.
@@ -53,22 +59,42 @@ def choose_inference(
     device = resolve_device(device)
     batch = np.ascontiguousarray(np.resize(planes, (batch_size, *game.planes_shape)), np.float32)
     timed = []
-    for backend, precision in candidates(config.backend, config.precision, device):
+    for backend, precision in worth_timing(network, config, device):
         choice = InferenceChoice(backend, precision, batch_size, device, 0.0)
-        inference = make_inference(network, game, choice)
+        inference = make_to_time(network, game, choice)
         timed.append((replace(choice, evaluations_per_second=measure(inference, batch)), inference))
 
-    def merit(pair: tuple[InferenceChoice, Inference]) -> float:
-        margin = SPEED_MARGIN if pair[0].precision == "fp32" else 1.0
-        return pair[0].evaluations_per_second * margin
-
-    timed.sort(key=merit, reverse=True)
-    chosen = first_right(timed, batch, answers_of(network, batch) if config.precision == "auto" else None)
+    timed.sort(key=lambda pair: pair[0].evaluations_per_second * FACTORS[pair[0].precision], reverse=True)
+    made = (
+        (choice, make_inference(network, game, choice) if choice.precision == "int8" else inference)
+        for choice, inference in timed
+    )
+    chosen = first_right(made, batch, answers_of(network, batch) if config.precision == "auto" else None)
     return with_smaller_batches(network, game, chosen, batch)
 
 
+def worth_timing(network: Network, config: InferenceConfig, device: str) -> list[tuple[str, str]]:
+    """Return the pairs (backend, precision) that are allowed and can be the best for a network.
+
+    Raises:
+        UserError: this machine lacks what the settings ask for.
+    """
+    pairs = candidates(config.backend, config.precision, device)
+    has_openvino = any(backend == "openvino" for backend, _ in pairs)
+    wide = network.config.channels >= INT8_CHANNELS
+    return [*pairs, ("openvino", "int8")] if config.precision == "auto" and has_openvino and wide else pairs
+
+
+def make_to_time(network: Network, game: Game, choice: InferenceChoice) -> Inference:
+    """Return an inference that is as fast as the choice's; in int8 its levels and answers are wrong."""
+    if choice.precision != "int8":
+        return make_inference(network, game, choice)
+    folded = FoldedNetwork(network).cpu().eval()
+    return OpenVinoInference(folded, dict.fromkeys(convolutions(folded), (0.0, 1.0)), game, choice)
+
+
 def first_right(
-    timed: list[tuple[InferenceChoice, Inference]], planes: np.ndarray, answers: Answers | None
+    timed: Iterable[tuple[InferenceChoice, Inference]], planes: np.ndarray, answers: Answers | None
 ) -> InferenceChoice:
     """Return the first choice whose rows do not depend on their place in the batch, or else the first choice.
 
@@ -120,9 +146,14 @@ def safe_choice(choice: InferenceChoice, network: Network, game: Game) -> Infere
     """Return the choice for one network: int8 only if it is near torch fp32 on the network's own play."""
     if choice.precision != "int8":
         return choice
-    planes = np.concatenate(list(own_play(FoldedNetwork(network), game)))
-    inference = make_inference(network, game, replace(choice, batch_size=len(planes)))
-    if strays(network, inference, planes) <= LIMITS["int8"]:
+    played = own_play(FoldedNetwork(network).cpu().eval(), game)
+    rows = played.planes.shape[1]
+    inference = make_inference(network, game, replace(choice, batch_size=rows, batches=()))
+    answers = zip(played.logits, played.values, strict=True)
+    if all(
+        distance(own, inference.infer(planes)) <= LIMITS["int8"]
+        for own, planes in zip(answers, played.planes, strict=True)
+    ):
         return choice
     _, precision = candidates(choice.backend, "auto", choice.device)[-1]
     return replace(choice, precision=precision)

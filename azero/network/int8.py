@@ -1,16 +1,20 @@
-"""int8: the range of each convolution's inputs, measured on the network's own play.
+"""int8: the range of each convolution's inputs, measured on games that the network plays with itself.
 
 A range becomes 256 levels, one of which is 0. No number that was met is clipped. The values of a Connect Four
 champion were off by 0.01 on average with every layer in int8, and by 0.09 with NNCF 3.4, whose levels clip.
 With the blocks' layers only, which are nearly all of the work, they were off by 0.004. The same network
 always plays the same games, so it always gets the same levels.
 
-Letters: B positions at once, A actions, S state words.
+Letters: P plies, B games side by side, A actions, C H W planes, S state words.
 """
 
 from __future__ import annotations
 
+import hashlib
+import threading
+from collections import OrderedDict
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,40 +25,93 @@ from azero.games.inputs import encode
 from azero.network.folded import FoldedNetwork
 from azero.network.torch_inference import torch_threads
 
-GAMES = 32  # played side by side
-PLIES = 128  # of each; fewer if the longest game is shorter
+PLIES = 128  # of a game; fewer if the longest is shorter
+GAMES = 32  # side by side; fewer if they would have more than POSITIONS
+POSITIONS = 2048
 SEED = 1
+REMEMBERED = 2  # a match has two networks
 
 # The lowest and highest input of each layer; 0 lies between them.
 Ranges = dict[nn.Module, tuple[float, float]]
 
 
+class OwnPlay(NamedTuple):
+    """What a network met in games with itself, and what it answered in fp32.
+
+    Attributes:
+        planes: [P, B, C, H, W] float32, all positions, P plies of B games.
+        logits, values: [P, B, A] and [P, B] float32, its answers.
+        ranges: the lowest and highest input of each convolution in its blocks, in their order.
+    """
+
+    planes: np.ndarray
+    logits: np.ndarray
+    values: np.ndarray
+    ranges: list[tuple[float, float]]
+
+
+LOCK = threading.Lock()
+KNOWN: OrderedDict[tuple[str, ...], OwnPlay] = OrderedDict()  # the latest networks' own play
+
+
+def own_play(folded: FoldedNetwork, game: Game) -> OwnPlay:
+    """Return the games of a network on the CPU with itself.
+
+    In half of them moves are drawn from its policy. In the others all moves are equally likely, because games
+    have random openings, and people play moves that a network would not. The games of the last networks are
+    remembered, because each stage checks a network first and then uses it.
+    """
+    digest = hashlib.sha256(str(folded).encode())
+    for tensor in folded.state_dict().values():
+        digest.update(tensor.contiguous().numpy().tobytes())
+    layout = (folded.linear_policy, folded.stem_relu, game.name, sorted(game.options.items()))
+    key = (digest.hexdigest(), str(layout))
+    with LOCK:
+        if key not in KNOWN:
+            KNOWN[key] = play_alone(folded, game)
+        KNOWN.move_to_end(key)
+        while len(KNOWN) > REMEMBERED:
+            KNOWN.popitem(last=False)
+        return KNOWN[key]
+
+
 def input_ranges(folded: FoldedNetwork, game: Game) -> Ranges:
     """Return the input ranges of the convolutions in the blocks of a network on the CPU in fp32."""
-    ranges: Ranges = {layer: (0.0, 0.0) for layer in folded.blocks.modules() if isinstance(layer, nn.Conv2d)}
+    return dict(zip(convolutions(folded), own_play(folded, game).ranges, strict=True))
+
+
+def convolutions(folded: FoldedNetwork) -> list[nn.Conv2d]:
+    """Return the convolutions in the blocks, in their order."""
+    return [layer for layer in folded.blocks.modules() if isinstance(layer, nn.Conv2d)]
+
+
+def play_alone(folded: FoldedNetwork, game: Game) -> OwnPlay:
+    """Play the games of `own_play`."""
+    ranges: Ranges = dict.fromkeys(convolutions(folded), (0.0, 0.0))
+    met = list[tuple[Tensor, Tensor, Tensor]]()
 
     def look(layer: nn.Module, inputs: tuple[Tensor, ...]) -> None:
         low, high = ranges[layer]
         ranges[layer] = min(low, float(inputs[0].min())), max(high, float(inputs[0].max()))
 
+    def keep(_: nn.Module, inputs: tuple[Tensor, ...], answers: tuple[Tensor, Tensor]) -> None:
+        met.append((inputs[0].clone(), answers[0].clone(), answers[1].clone()))
+
     hooks = [layer.register_forward_pre_hook(look) for layer in ranges]
-    for _ in own_play(folded, game):
+    hooks.append(folded.register_forward_hook(keep))
+    games = min(GAMES, POSITIONS // min(PLIES, game.max_plies))
+    for _ in own_states(folded, game, games, random=games // 2):
         pass
     for hook in hooks:
         hook.remove()
-    return ranges
-
-
-def own_play(folded: FoldedNetwork, game: Game) -> Iterator[np.ndarray]:
-    """Yield planes [B, C, H, W], ply by ply, of games whose moves are drawn from the network's policy."""
-    for states in own_states(folded, game, GAMES):
-        yield encode(game, states)[0]
+    planes, logits, values = (torch.stack(column).numpy() for column in zip(*met, strict=True))
+    return OwnPlay(planes, logits, values, list(ranges.values()))
 
 
 def own_states(folded: FoldedNetwork, game: Game, games: int, random: int = 0) -> Iterator[np.ndarray]:
-    """Yield the states [games, S] of such games; in the first `random` of them all moves are equally likely.
+    """Yield the states [games, S], ply by ply, of games whose moves are drawn from the network's policy.
 
-    Where a game ends, the next begins.
+    In the first `random` of them all moves are equally likely. Where a game ends, the next begins.
     """
     rng = np.random.default_rng(SEED)
     states = np.stack([game.initial_state()] * games)

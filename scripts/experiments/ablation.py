@@ -93,7 +93,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     "average of weights": {"recipe": [], "none": ["train.ema_decay=0"]},
     "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
     "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
-    "precision": {"recipe": [], "int8": ["inference.precision=int8"]},
+    "precision": {precision: [f"inference.precision={precision}"] for precision in ("bf16", "int8")},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],
         "fpu 0.2 by what is explored": [*PUCT, "search.fpu_mode=explored", "search.fpu=0.2"],

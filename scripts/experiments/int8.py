@@ -15,7 +15,6 @@ import argparse
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
-import numpy as np
 import torch
 
 from azero.cli.hydra_program import one_sentence
@@ -42,7 +41,7 @@ MATCH = 256  # games at once
 
 def report_deviation(network: Network, game: Game) -> None:
     """Print how far each precision of OpenVINO strays from torch fp32."""
-    planes = np.concatenate(list(own_play(FoldedNetwork(network).eval(), game)))
+    planes = own_play(FoldedNetwork(network).eval(), game).planes.reshape(-1, *game.planes_shape)
     print(
         f"on {len(planes):,} positions of its own play  largest  mean of moves' probabilities  mean of values"
     )
