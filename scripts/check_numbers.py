@@ -73,7 +73,7 @@ def cells(row: dict[str, Any]) -> list[str]:
     if row["value"] is None:
         return [row["name"], target, "not measured", ""]
     value = f"{number(row['value'])} {row['unit']}"
-    machine = re.sub(r"^\d+ cores? of an? ", "", row["device"].split(",")[0])
+    machine = re.sub(r"^\d+ cores? of an? (Intel |AMD )?| with .*", "", row["device"].split(",")[0])
     return [row["name"], target, value + " **missed**" * (verdict(row) == "MISS"), machine]
 
 
