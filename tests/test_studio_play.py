@@ -334,4 +334,5 @@ def test_a_search_is_learned_step_by_step(open_page: Open) -> None:
     expect(page.locator(".azero-trace")).to_contain_text("connect_four", timeout=PATIENCE)
     assert "game=connect_four" in page.url and "kind=gumbel" in page.url
     page.get_by_role("button", name="On the board").click()
+    expect(page.locator(".azero-trace")).to_have_count(0, timeout=PATIENCE)  # it has boards of its own
     expect(page.locator("svg.board")).to_be_visible(timeout=PATIENCE)
