@@ -382,7 +382,8 @@ def memory_text(config: Config, measured: Measured, trial_game: Game) -> str:
     last = last_cycle(config, measured, pace(config, measured))
     examples = window_examples(last, examples_a_cycle(config, measured), config.train)
     planes = int(np.prod(trial_game.planes_shape))
-    window = examples * (8 * trial_game.state_words + planes + 9 * trial_game.num_actions + 16)
+    cells = int(np.prod(trial_game.planes_shape[1:])) if config.network.occupation else 0
+    window = examples * (8 * trial_game.state_words + planes + 9 * trial_game.num_actions + 16 + 8 * cells)
     match = match_bytes(config, trial_game)  # never at the same time as self-play
     games = {f"workers ({measured.workers})": workers} if workers >= match else {"match": match}
     parts: dict[str, float] = {"Python, torch and network": measured.base, **games}

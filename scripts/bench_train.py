@@ -98,7 +98,7 @@ def examples_for(game: Game, count: int) -> Examples:
     policy = rng.dirichlet(np.ones(game.num_actions), count).astype(np.float32)
     value = rng.choice([-1, 0, 1], count).astype(np.float32)
     states, draw = random_positions(game, count, seed=1), (value == 0).astype(np.float32)
-    return Examples(states, policy, value, draw)
+    return Examples(states, policy, value, draw, np.empty((count, 0), np.float32))
 
 
 class Bench:

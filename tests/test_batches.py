@@ -30,8 +30,8 @@ def examples(game: Game) -> Examples:
         states.append(state)
         state = game.step(state, int(rng.choice(game.legal_actions(state))))
         state = game.initial_state() if game.is_terminal(state) else state
-    policy, value, draw = (rng.random(shape, np.float32) for shape in ((30, 9), 30, 30))
-    return Examples(np.array(states), policy, value, draw)
+    shapes = ((30, 9), 30, 30, (30, 9))
+    return Examples(np.array(states), *(rng.random(shape, np.float32) for shape in shapes))
 
 
 def test_a_batch_holds_the_rows_asked_for(game: Game, examples: Examples) -> None:
@@ -61,10 +61,12 @@ def turned_by_hand(
 
 
 def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Game) -> None:
-    moves = [1, 4, 0, 2, 6]
+    board, moves = game.board, [1, 4, 0, 2, 6]
+    assert board is not None
     eye = np.eye(9, dtype=np.float32)
     states, value = np.array([after(game, *moves[:ply]) for ply in range(5)]), np.zeros(5, np.float32)
-    data = load_data(Examples(states, eye[moves], value, value), game, "cpu")
+    marks = np.array([board.marks(state).ravel() for state in states], np.float32)  # any sets of cells
+    data = load_data(Examples(states, eye[moves], value, value, marks), game, "cpu")
     for number, actions in enumerate(game.action_symmetries):
         turned = draw_batch(data, game, torch.arange(5), torch.full((5,), number))
         mirrored = actions[moves].tolist()
@@ -72,12 +74,15 @@ def test_a_symmetry_of_an_example_is_the_example_of_the_symmetric_game(game: Gam
         assert np.array_equal(turned.planes.numpy(), planes)
         assert np.array_equal(turned.policy_target.numpy(), eye[mirrored])
         assert np.array_equal(turned.legal_mask.numpy(), mask)
+        after_turn = [board.marks(after(game, *mirrored[:ply])).ravel() for ply in range(5)]
+        assert np.array_equal(turned.occupation.numpy(), after_turn)
 
 
 def test_every_row_is_turned_by_its_own_symmetry(game: Game) -> None:
     """Quarter turns and mirrors, by hand: X on 0 and O on 1 of the top row, the target on 2."""
     states, target = after(game, 0, 1)[None], np.eye(9, dtype=np.float32)[[2]]
-    data = load_data(Examples(states, target, np.zeros(1, np.float32), np.ones(1, np.float32)), game, "cpu")
+    zero, one = np.zeros(1, np.float32), np.ones(1, np.float32)
+    data = load_data(Examples(states, target, zero, one, np.empty((1, 0), np.float32)), game, "cpu")
     turned = draw_batch(data, game, torch.zeros(8, dtype=torch.int64), torch.arange(8))
     corners = [
         (int(planes[0].argmax()), int(planes[1].argmax()), int(target.argmax()))

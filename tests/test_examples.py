@@ -15,6 +15,7 @@ from azero.replay.examples import (
     GameRecord,
     examples_of,
     merge_equal,
+    occupation_targets,
     outcome_for_mover,
     outcome_or_proof,
     value_targets,
@@ -224,7 +225,7 @@ def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) 
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
     assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
     assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
-    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 3]
+    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 4]
 
 
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
@@ -260,9 +261,47 @@ def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> No
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,)]
-    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 3]
+    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,), (14, 0)]
+    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 4]
     assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
+
+
+def test_occupation_is_the_last_position_for_the_mover(game: Game) -> None:
+    """X X X / O O . / . . .: one and minus one for X, the other way round for O; then a longer game."""
+    short, long = play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)
+    found = examples_of([short, long], ends_of=game).occupation
+    first = [1, 1, 1, -1, -1, 0, 0, 0, 0]
+    assert found[:2].tolist() == [first, [-sign for sign in first]]
+    assert found[4].tolist() == first and not np.signbit(found[found == 0]).any()
+    assert found[5].tolist() == [-1, 1, 1, 1, 1, -1, -1, -1, 1] and found.dtype == np.float32
+    opening = play(game, [0, 3, 1, 4, 2], searched=[False, True, True, True, True])
+    assert examples_of([opening], ends_of=game).occupation.tolist() == found[1:5].tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [("go", {"size": 5}), ("othello", {"size": 4}), ("hex", {"size": 3})]
+)
+def test_occupation_belongs_to_the_mover_in_every_game(name: str, options: dict[str, int]) -> None:
+    """The planes of a position begin with the mover's pieces and the other player's."""
+    game, rng = make_game(name, **options), np.random.default_rng(1)
+    moves, state = [], game.initial_state()
+    states, movers = [], []
+    while not game.is_terminal(state):
+        states.append(state)
+        movers.append(game.to_play(state))
+        moves.append(int(rng.choice(game.legal_actions(state))))
+        state = game.step(state, moves[-1])
+    policy = np.ones((len(moves), game.num_actions), np.float32) / game.num_actions
+    nothing, searched = np.zeros(len(moves), np.float32), np.ones(len(moves), np.bool_)
+    columns = np.array(states), np.array(movers, np.int8), np.array(moves, np.int32)
+    record = GameRecord(0, *columns, policy, nothing, searched, 1.0)
+    own, other = game.planes(state)[:2]
+    of_first = (own - other).ravel() * (1 if game.to_play(state) == 0 else -1)
+    found = occupation_targets(record, game)
+    assert all(
+        (row == (of_first if mover == 0 else -of_first)).all()
+        for row, mover in zip(found, movers, strict=True)
+    )
 
 
 def test_no_games_are_refused() -> None:

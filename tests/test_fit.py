@@ -23,7 +23,7 @@ from azero.replay.examples import Examples
 from azero.training.average import WeightAverage
 from azero.training.batches import Batch, draw_batch
 from azero.training.fit import Earlier, fit, learning_rate
-from azero.training.losses import outcome_shares, policy_loss_of, value_loss_of
+from azero.training.losses import occupation_loss_of, outcome_shares, policy_loss_of, value_loss_of
 from azero.training.trainer import Ledger, Trainer, make_optimizer, resolve_precision
 
 SMALL = NetworkConfig(blocks=1, channels=8)
@@ -55,7 +55,7 @@ def examples(game: Game) -> Examples:
     value = rng.choice([-1, 0, 1], 64).astype(np.float32)
     policy = np.eye(9, dtype=np.float32)[moves]
     draw = (value == 0).astype(np.float32)
-    return Examples(states, policy, value, draw)
+    return Examples(states, policy, value, draw, np.empty((64, 0), np.float32))
 
 
 def same(one: Network, other: Network) -> bool:
@@ -67,7 +67,8 @@ def same(one: Network, other: Network) -> bool:
 
 def batch_of(policy_target: list[float], legal: list[bool]) -> Batch:
     policy = torch.tensor([policy_target])
-    return Batch(torch.zeros(1, 2, 3, 3), torch.tensor([legal]), policy, torch.zeros(1), torch.ones(1))
+    planes, legal_mask = torch.zeros(1, 2, 3, 3), torch.tensor([legal])
+    return Batch(planes, legal_mask, policy, torch.zeros(1), torch.ones(1), torch.zeros(1, 0))
 
 
 # --- losses, by hand ---
@@ -143,6 +144,15 @@ def test_squared_error_of_a_scalar_value_by_hand() -> None:
     batch = batch_of([1.0], [True])._replace(value_target=torch.tensor([-1.0]))
     assert value_of(output).tolist() == pytest.approx([0.5])
     assert value_loss_of(output, value_of(output), batch).item() == pytest.approx(1.5**2)
+
+
+def test_cross_entropy_of_the_occupation_by_hand() -> None:
+    """Logits ln 3, 0, ln 3 give 3/4, 1/2, 3/4. Own piece, the other's, an empty cell are 1, 0, 1/2."""
+    output = torch.log(torch.tensor([[3.0, 1.0, 3.0]]))
+    half = -(math.log(3 / 4) + math.log(1 / 4)) / 2
+    expected = (-math.log(3 / 4) - math.log(1 / 2) + half) / 3
+    found = occupation_loss_of(output, torch.tensor([[1.0, -1.0, 0.0]]))
+    assert found.item() == pytest.approx(expected)
 
 
 def test_the_total_loss_is_the_sum_of_both_heads(game: Game, examples: Examples) -> None:
@@ -591,7 +601,7 @@ def test_a_step_that_is_not_finite_changes_nothing(
     planes = torch.rand(16, 2, 3, 3, generator=generator)
     target = torch.softmax(torch.rand(16, 9, generator=generator), 1)
     value, legal_mask = torch.rand(16, generator=generator), torch.ones(16, 9, dtype=torch.bool)
-    good = Batch(planes, legal_mask, target, value, torch.zeros(16))
+    good = Batch(planes, legal_mask, target, value, torch.zeros(16), torch.zeros(16, 0))
     if not first:
         trainer.step(good, 0.01, ledger)
 
@@ -698,7 +708,8 @@ def test_a_value_that_is_sure_and_wrong_learns_in_bf16_too(game: Game) -> None:
         output.bias.fill_(5.0)
     target = torch.full((4, 9), 1 / 9)
     legal_mask = torch.ones(4, 9, dtype=torch.bool)
-    batch = Batch(torch.rand(4, 2, 3, 3), legal_mask, target, -torch.ones(4), torch.zeros(4))
+    planes = torch.rand(4, 2, 3, 3)
+    batch = Batch(planes, legal_mask, target, -torch.ones(4), torch.zeros(4), torch.zeros(4, 0))
     trainer.losses(trainer.network, batch)[1]["loss/value"].backward()
     assert output.bias.grad is not None
     assert output.bias.grad.item() == pytest.approx(2 * (np.tanh(5) + 1) * (1 - np.tanh(5) ** 2), rel=2**-7)

@@ -53,10 +53,29 @@ def test_a_win_draw_loss_head_gives_win_less_loss(game: Game) -> None:
     assert network(torch.rand(2, 2, 3, 3))[1].tolist() == pytest.approx([0.5, 0.5])
 
 
+def test_an_occupation_head_changes_nothing_else_and_is_left_out_in_play(game: Game) -> None:
+    """It is made last, so the other first weights are those of a network without it."""
+    config = NetworkConfig(blocks=1, channels=4)
+    plain, more = (build_network(replace(config, occupation=on), game, 1) for on in (False, True))
+    planes = torch.rand(2, 2, 3, 3)
+    found = more.outputs(planes).occupation
+    assert found is not None and found.shape == (2, 9) and plain.outputs(planes).occupation is None
+    assert all(torch.equal(a, b) for a, b in zip(plain(planes), more(planes), strict=True))
+    assert more.state_dict().keys() - plain.state_dict().keys() == {
+        "occupation_head.weight",
+        "occupation_head.bias",
+    }
+
+
+def test_a_game_without_a_board_has_no_occupation(game: Game) -> None:
+    with pytest.raises(UserError, match=r"needs a game with a board; tictactoe has none\. Set"):
+        build_network(NetworkConfig(occupation=True), replace(game, board=None), 1)
+
+
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output", "pooling_every"):
+    for name in ("value_output", "pooling_every", "occupation"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)

@@ -143,6 +143,12 @@ class NetworkConfig:
         "wdl: win, draw, loss and cross-entropy (KataGo).",
         choices=("scalar", "wdl"),
     )
+    occupation: bool = setting(
+        False,
+        "Train a head on the last position of the game: whose piece stands on each cell. Search does not use "
+        "it (after KataGo's ownership).",
+        published="KataGo true",
+    )
     value_hidden: int = setting(
         64,
         "Hidden units of the value head and, for head=spatial, of moves without a cell. Not for head=pooled.",

@@ -36,16 +36,19 @@ OptimizerState = dict[str, Any]
 
 
 class Outputs(NamedTuple):
-    """The raw outputs of both heads.
+    """The raw outputs of the heads.
 
     Attributes:
         policy: [B, A] logits or, with `policy_output=linear`, move weights.
         value: [B, 1], the value before its tanh, or with `value_output=wdl` logits [B, 3] of win, draw and
             loss.
+        occupation: [B, H * W], for each cell the logit of the mover's piece against the other player's at the
+            end of the game; None without `config.occupation`.
     """
 
     policy: Tensor
     value: Tensor
+    occupation: Tensor | None
 
 
 class Network(nn.Module):
@@ -73,6 +76,7 @@ class Network(nn.Module):
         self.policy_head = make_head(config, planes_shape, num_actions)
         outcomes = 3 if config.value_output == "wdl" else 1
         self.value_head = make_head(config, planes_shape, outcomes, config.value_hidden)
+        self.occupation_head = nn.Conv2d(config.channels, 1, 1) if config.occupation else None
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
         """Evaluate B positions.
@@ -88,13 +92,14 @@ class Network(nn.Module):
         return outputs.policy, value_of(outputs.value)
 
     def outputs(self, planes: Tensor) -> Outputs:
-        """Return the raw outputs of both heads for planes [B, C, H, W]."""
+        """Return the raw outputs of all heads for planes [B, C, H, W]."""
         x = self.stem(planes)
         if self.stem_norm is not None:
             x = functional.relu(self.stem_norm(x), inplace=True)
         for block in self.blocks:
             x = block(x)
-        return Outputs(self.policy_head(x), self.value_head(x))
+        occupation = None if self.occupation_head is None else self.occupation_head(x).flatten(1)
+        return Outputs(self.policy_head(x), self.value_head(x), occupation)
 
 
 def value_of(value_output: Tensor) -> Tensor:
@@ -109,10 +114,14 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
     """Return a network in evaluation mode. Its first weights depend on `seed` alone.
 
     Raises:
-        UserError: a spatial head does not fit the game.
+        UserError: a head does not fit the game.
     """
     if config.head == "spatial":
         check_has_cells(game)
+    if config.occupation and game.board is None:
+        raise UserError(
+            f"network.occupation=true needs a game with a board; {game.name} has none. Set it to false."
+        )
     # torch draws weights while it makes layers; the caller's random stream must stay as it is.
     with torch.random.fork_rng(devices=[]):
         network = Network(config, game.planes_shape, game.num_actions)
@@ -150,6 +159,8 @@ def initialize(network: Network, generator: torch.Generator) -> None:
             gains |= dict.fromkeys(last_layers(module), 1.0)
         elif isinstance(module, GlobalPooling):
             gains[module.dense] = 0.1
+        elif isinstance(module, Network) and module.occupation_head is not None:
+            gains[module.occupation_head] = 1.0
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             gain = gains.get(module, 2.0)

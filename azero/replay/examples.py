@@ -1,6 +1,6 @@
 """From finished games to training examples: targets and symmetries.
 
-Letters: N examples, T plies of a game, A actions, S state words, K symmetries.
+Letters: N examples, T plies of a game, A actions, S state words, H W rows and columns, K symmetries.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import Game
+from azero.games.kit.board import FIRST, SECOND
 
 
 class GameRecord(NamedTuple):
@@ -59,12 +60,16 @@ class Examples(NamedTuple):
         value_target: [N] float32 in [-1, 1], for the player to move in that state.
         draw_target: [N] float32 in [0, 1 - |value_target|], the share of draws in the outcomes behind that
             value.
+        occupation: [N, H * W] float32, the last position of the game: 1 where a piece of the player to move
+            in that state stands, -1 where one of the other player does, 0 elsewhere. [N, 0] if nothing learns
+            it.
     """
 
     states: np.ndarray
     policy_target: np.ndarray
     value_target: np.ndarray
     draw_target: np.ndarray
+    occupation: np.ndarray
 
     def each(self, change: Callable[[np.ndarray], np.ndarray]) -> Examples:
         """Return the examples with every array changed by one function."""
@@ -76,12 +81,15 @@ def join(parts: Sequence[Examples]) -> Examples:
     return Examples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def examples_of(records: Sequence[GameRecord], mix: float = 0.0, decay: float = 1.0) -> Examples:
+def examples_of(
+    records: Sequence[GameRecord], mix: float = 0.0, decay: float = 1.0, ends_of: Game | None = None
+) -> Examples:
     """Return the searched plies of some games as training rows, in the order of games and plies.
 
     Args:
         records: the games.
         mix, decay: what the search's own values count in the value target; see `value_targets`.
+        ends_of: the game, for the occupation of its last positions; None leaves that out.
 
     Raises:
         ValueError: there are no records, so the shapes are unknown.
@@ -91,7 +99,8 @@ def examples_of(records: Sequence[GameRecord], mix: float = 0.0, decay: float = 
     parts = []
     for record in records:
         value, draw = value_targets(record, mix, decay)
-        rows = Examples(record.states, record.policy_target, value, draw)
+        occupation = occupation_targets(record, ends_of) if ends_of else np.empty((len(value), 0), np.float32)
+        rows = Examples(record.states, record.policy_target, value, draw, occupation)
         parts.append(rows.each(itemgetter(record.searched)))
     return join(parts)
 
@@ -176,6 +185,17 @@ def outcome_or_proof(record: GameRecord) -> np.ndarray:
     nearest = np.where(record.proven, np.arange(plies), plies)
     nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply; `plies` if there is none
     return turned(record, np.append(turned(record, record.root_value), record.first_outcome)[nearest])
+
+
+def occupation_targets(record: GameRecord, game: Game) -> np.ndarray:
+    """Return whose pieces stand on each cell after the game's last ply, [T, H * W] float32, for the mover.
+
+    See `Examples.occupation`. The game has a board.
+    """
+    assert game.board is not None
+    marks = game.board.marks(game.step(record.states[-1], int(record.actions[-1]))).ravel()
+    pieces = (marks == FIRST).astype(np.float32) - (marks == SECOND)
+    return turned(record, np.float32(1))[:, None] * pieces + np.float32(0)
 
 
 def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:

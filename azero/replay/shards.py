@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from azero.config.schema import UserError
+from azero.games.game import Game
 from azero.replay.examples import Examples, GameRecord, examples_of, join
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, ShardEntry
@@ -155,6 +156,7 @@ def load_window(
     report: Report = ignore,
     mix: float = 0.0,
     decay: float = 1.0,
+    ends_of: Game | None = None,
 ) -> Examples:
     """Return the newest `window` examples of the run in the order of play: by cycle, game number and ply.
 
@@ -165,7 +167,7 @@ def load_window(
         run: opened for work.
         window: the most examples to return.
         report: receives one sentence for each damaged file.
-        mix, decay: as for `examples_of`.
+        mix, decay, ends_of: as for `examples_of`.
 
     Raises:
         UserError: there are no examples.
@@ -177,7 +179,7 @@ def load_window(
             break
         records = _read_shard(run, shard, report)
         if records:
-            newest_first.append(examples_of(records, mix, decay))
+            newest_first.append(examples_of(records, mix, decay, ends_of))
             count += len(newest_first[-1].states)
     if count == 0:
         if run.state.shards:

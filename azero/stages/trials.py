@@ -164,7 +164,7 @@ class Trial:
     def train(self, records: Sequence[GameRecord], seconds: float) -> Training:
         """Train on some games, for at most `seconds`."""
         config = self.config.train
-        examples = examples_of(records)
+        examples = examples_of(records, ends_of=self.game if self.config.network.occupation else None)
         begin = time.perf_counter()
         left = merge_equal(examples) if config.merge_equal else examples
         merging_seconds = time.perf_counter() - begin

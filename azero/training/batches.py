@@ -29,6 +29,7 @@ class Batch(NamedTuple):
         policy_target: [B, A] float32.
         value_target: [B] float32, for the player to move.
         draw_target: [B] float32, the share of draws.
+        occupation: [B, H * W] float32, see `Examples`; [B, 0] if nothing learns it.
     """
 
     planes: Tensor
@@ -36,6 +37,7 @@ class Batch(NamedTuple):
     policy_target: Tensor
     value_target: Tensor
     draw_target: Tensor
+    occupation: Tensor
 
     def each(self, change: Callable[[Tensor], Tensor]) -> Batch:
         """Return the batch with every tensor changed by one function."""
@@ -50,11 +52,13 @@ class TrainingData(NamedTuple):
             else float32.
         plane_sources: [K, C * H * W] int64; symmetry k puts element `plane_sources[k, i]` in place i.
         action_sources: [K, A] int64, likewise.
+        cell_sources: [K, H * W] int64, likewise.
     """
 
     rows: Batch
     plane_sources: Tensor
     action_sources: Tensor
+    cell_sources: Tensor
 
 
 def load_data(examples: Examples, game: Game, device: str) -> TrainingData:
@@ -68,6 +72,7 @@ def load_data(examples: Examples, game: Game, device: str) -> TrainingData:
         rows.each(lambda column: column.to(device)),
         to_device(plane_sources, device),
         to_device(actions, device),
+        to_device(cells, device),
     )
 
 
@@ -105,5 +110,8 @@ def draw_batch(data: TrainingData, game: Game, numbers: Tensor, symmetries: Tens
             legal_mask=batch.legal_mask.gather(1, action_sources),
             policy_target=batch.policy_target.gather(1, action_sources),
         )
+        if batch.occupation.shape[1]:
+            cell_sources = data.cell_sources.index_select(0, symmetries)
+            batch = batch._replace(occupation=batch.occupation.gather(1, cell_sources))
     planes = batch.planes.view(-1, *game.planes_shape)
     return batch._replace(planes=planes.to(torch.float32, memory_format=torch.channels_last))

@@ -48,6 +48,19 @@ def value_loss_of(value_output: Tensor, value: Tensor, batch: Batch) -> Tensor:
     return functional.cross_entropy(value_output, outcome_shares(batch.value_target, batch.draw_target))
 
 
+def occupation_loss_of(output: Tensor, occupation: Tensor) -> Tensor:
+    """Return the cross-entropy of the last position's pieces, the mean over batch and cells, a scalar.
+
+    A cell's output is the logit of the mover's piece against the other player's; an empty cell is half of
+    each.
+
+    Args:
+        output: [B, H * W] float32 of the network.
+        occupation: [B, H * W] in [-1, 1]; see `Examples`.
+    """
+    return functional.binary_cross_entropy_with_logits(output, (1 + occupation) / 2)
+
+
 def outcome_shares(value_target: Tensor, draw_target: Tensor) -> Tensor:
     """Return shares of wins, draws and losses [B, 3] from the mean value and the share of draws, both [B].
 

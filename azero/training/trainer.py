@@ -20,7 +20,7 @@ from azero.network.gpu_memory import within_memory
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
 from azero.training.batches import Batch
-from azero.training.losses import policy_loss_of, stats_of, value_loss_of
+from azero.training.losses import occupation_loss_of, policy_loss_of, stats_of, value_loss_of
 from azero.training.shards import shard_count
 
 BAD_STEPS = 8  # steps in a row that are not finite, after which training stops
@@ -235,6 +235,9 @@ class Trainer:
         value_loss = value_loss_of(value_output, value, batch)
         total = policy_loss + value_loss
         stats = {"loss/policy": policy_loss, "loss/value": value_loss}
+        if outputs.occupation is not None:
+            stats["loss/occupation"] = occupation_loss_of(outputs.occupation.float(), batch.occupation)
+            total = total + stats["loss/occupation"]
         return total, stats | stats_of(batch, log_policy, value.detach())
 
     def take_moments(self, optimizer_state: OptimizerState | None) -> bool:

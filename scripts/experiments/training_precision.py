@@ -34,7 +34,8 @@ def exact_examples(game: Game) -> Examples:
     best = (values == np.nanmax(values, axis=1, keepdims=True)).astype(np.float32)
     value = solution.value[rows].astype(np.float32)
     policy = best / best.sum(axis=1, keepdims=True)
-    return Examples(solution.states[rows], policy, value, (value == 0).astype(np.float32))
+    draw = (value == 0).astype(np.float32)
+    return Examples(solution.states[rows], policy, value, draw, np.empty((len(value), 0), np.float32))
 
 
 @torch.inference_mode()
