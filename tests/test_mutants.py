@@ -45,6 +45,7 @@ def test_misere_is_a_game() -> None:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_the_page_lists_what_is_found_and_why_the_rest_is_missed() -> None:
     assert len(read_mutants()) >= 40
     page = PAGE.read_text()
