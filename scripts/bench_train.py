@@ -43,6 +43,7 @@ from azero.training.shards import shard_count
 from azero.training.trainer import Ledger, Trainer
 
 STEPS = 3  # timed in a row
+MARKS = np.array([-1, 0, 1], np.float32)
 MATRIX = 2048  # rows and columns of the product that measures the peak
 BACKWARD = (
     2  # gradients of a layer's inputs and of its weights cost as many multiply-adds as its output, each
@@ -92,13 +93,14 @@ def matrix_peak(precision: str, threads: int, device: str, rounds: int) -> float
         return MATRIX**3 / min(seconds_of(lambda: left @ right, device) for _ in range(rounds + 2))
 
 
-def examples_for(game: Game, count: int) -> Examples:
+def examples_for(game: Game, count: int, occupation: bool = False) -> Examples:
     """Positions of random play with targets that mean nothing: a step costs the same."""
     rng = np.random.default_rng(1)
     policy = rng.dirichlet(np.ones(game.num_actions), count).astype(np.float32)
     value = rng.choice([-1, 0, 1], count).astype(np.float32)
     states, draw = random_positions(game, count, seed=1), (value == 0).astype(np.float32)
-    return Examples(states, policy, value, draw, np.empty((count, 0), np.float32))
+    cells = game.cell_symmetries.shape[1] if occupation else 0
+    return Examples(states, policy, value, draw, rng.choice(MARKS, (count, cells)))
 
 
 class Bench:
@@ -223,7 +225,8 @@ def main() -> None:
     device = resolve_device(config.device)
     game = make_game(config.game.name, **config.game.options)
     network = build_network(config.network, game, seed=1)
-    examples = examples_for(game, max(arguments.examples, config.train.batch_size))
+    count = max(arguments.examples, config.train.batch_size)
+    examples = examples_for(game, count, config.network.occupation)
     size = f"{config.network.blocks} blocks x {config.network.channels} channels"
     print(f"{game.name}, {size}, batches of {config.train.batch_size}, on {device}")
     print(f"{multiply_adds(network) / 1e6:.1f} M multiply-adds a position forward\n")

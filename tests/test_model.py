@@ -67,9 +67,10 @@ def test_an_occupation_head_changes_nothing_else_and_is_left_out_in_play(game: G
     }
 
 
-def test_a_game_without_a_board_has_no_occupation(game: Game) -> None:
-    with pytest.raises(UserError, match=r"needs a game with a board; tictactoe has none\. Set"):
-        build_network(NetworkConfig(occupation=True), replace(game, board=None), 1)
+def test_a_game_without_a_board_or_with_another_has_no_occupation(game: Game) -> None:
+    for board in (None, make_game("connect_four").board):
+        with pytest.raises(UserError, match=r"a board of the planes' size; tictactoe has none\. Set"):
+            build_network(NetworkConfig(occupation=True), replace(game, board=board), 1)
 
 
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:

@@ -146,8 +146,7 @@ class NetworkConfig:
     occupation: bool = setting(
         False,
         "Train a head on the last position of the game: whose piece stands on each cell. Search does not use "
-        "it (after KataGo's ownership).",
-        published="KataGo true",
+        "it (like KataGo's ownership, which gives empty territory to its owner).",
     )
     value_hidden: int = setting(
         64,

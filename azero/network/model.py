@@ -118,10 +118,13 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
     """
     if config.head == "spatial":
         check_has_cells(game)
-    if config.occupation and game.board is None:
-        raise UserError(
-            f"network.occupation=true needs a game with a board; {game.name} has none. Set it to false."
-        )
+    if config.occupation:
+        shape = game.board.marks(game.initial_state()).shape if game.board else None
+        if shape != game.planes_shape[1:]:
+            raise UserError(
+                "network.occupation=true needs a game with a board of the planes' size; "
+                f"{game.name} has none. Set it to false."
+            )
     # torch draws weights while it makes layers; the caller's random stream must stay as it is.
     with torch.random.fork_rng(devices=[]):
         network = Network(config, game.planes_shape, game.num_actions)

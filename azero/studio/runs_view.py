@@ -65,6 +65,7 @@ CURVES = (
     Curve("loss", "", "all", "loss/total"),
     Curve("loss", "", "policy", "loss/policy"),
     Curve("loss", "", "value", "loss/value"),
+    Curve("loss", "", "last position", "loss/occupation"),
     Curve("simulations a second", "", "self-play", "selfplay/simulations_per_second"),
 )
 COLUMNS = (  # of the table of cycles: title, tag, how it is shown
