@@ -49,6 +49,7 @@ class Table:
         self.id = secrets.token_urlsafe(9)
         self.tree = GameTree(game)
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
+        self.number = 0  # of what pages are told: it may reach them after what came later
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: Analysis | None = None
         self.to_review: list[Node] = []
@@ -445,7 +446,7 @@ class Table:
             state = "paused"
         return {
             "id": self.id,
-            "version": self.version,
+            "number": self.number,
             "game": {
                 "name": self.game.name,
                 "title": game_title(self.game.name),
@@ -482,7 +483,8 @@ class Table:
         return f"{who}{how}."
 
     def send_table(self) -> None:
-        """Send the table to its pages."""
+        """Send the table, which has changed, to its pages."""
+        self.number += 1
         if self.watchers:
             self.send({"type": "table", "table": self.to_json()})
 
