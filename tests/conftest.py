@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -40,9 +41,14 @@ class TrainedRun(NamedTuple):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let subprocesses import azero from this checkout, from any folder, and use one thread each."""
+    """Let subprocesses import azero from this checkout, from any folder, on one thread, and heed signals."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # What a shell starts in the background ignores Ctrl-C, what nohup starts the end of the terminal; so
+    # would every program under test.
+    for number in {"SIGINT", "SIGHUP"} & set(signal.Signals.__members__):
+        if signal.getsignal(signal.Signals[number]) is signal.SIG_IGN:
+            signal.signal(signal.Signals[number], signal.SIG_DFL)
 
 
 @pytest.fixture(scope="session")

@@ -69,7 +69,6 @@ def interrupt(
     child, terminal = pty.fork()
     if child == 0:
         os.chdir(folder)
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # which a background job ignores
         os.environ.update(AZERO_MARK=mark, COLUMNS="80", LINES="24", TERM="xterm")
         os.execv(sys.executable, [sys.executable, "-m", *words])
     begin, shown, pressed_at, at, due = time.monotonic(), b"", 0, 0.0, 0.0

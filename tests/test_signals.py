@@ -30,13 +30,9 @@ with azero.process.signals.StopSignal() as stop:
 """
 
 
-# Tests started by nohup ignore SIGHUP, and so would what they start.
-HANG_UP = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"
-
-
 def start(before: str = "pass", after: str = "pass", grace: float = 60.0) -> subprocess.Popen[bytes]:
     """A program that is ready for signals."""
-    command = [sys.executable, "-c", HANG_UP + PROGRAM.format(before=before, after=after), str(grace)]
+    command = [sys.executable, "-c", PROGRAM.format(before=before, after=after), str(grace)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE)
     assert process.stdout and process.stdout.readline() == b"ready\n"
     return process
@@ -136,9 +132,7 @@ def test_a_terminal_that_is_closed_asks_too_and_its_output_goes_nowhere(tmp_path
     after = f"print('more', flush=True); open({str(saved)!r}, 'x'); sys.exit(stop.exit_code)"
     child, terminal = pty.fork()
     if child == 0:
-        os.execv(
-            sys.executable, [sys.executable, "-c", HANG_UP + PROGRAM.format(before="pass", after=after), "60"]
-        )
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM.format(before="pass", after=after), "60"])
     assert os.read(terminal, 100).startswith(b"ready")
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129
