@@ -23,10 +23,10 @@ LONG = 120_000  # milliseconds that a run may take beside other programs
 
 @pytest.fixture(scope="module")
 def address(trained_run: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a studio that has two runs, "trained" and "second"."""
+    """The address of a studio that has two runs, "trained" and "second", and one of each width to delete."""
     folder = tmp_path_factory.mktemp("studio")
     for part in ("checkpoints", "data"):
-        for name in ("trained", "second"):
+        for name in ("trained", "second", "unwanted-1280", "unwanted-360"):
             shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
     command = [sys.executable, "-m", "azero.studio", "open=false", "port=0"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as server:
@@ -127,14 +127,14 @@ def test_two_runs_are_compared_and_a_game_is_replayed(page: Any) -> None:
 
 
 def test_a_run_is_deleted_after_a_question(page: Any, address: str) -> None:
-    width = page.viewport_size["width"]
-    open_page(page, f"runs?run=mine-{width}")
+    name = f"unwanted-{page.viewport_size['width']}"
+    open_page(page, f"runs?run={name}")
     page.get_by_role("button", name="Delete").click()
     dialog = page.get_by_role("dialog")
-    assert f"data/mine-{width}" in dialog.inner_text()
+    assert f"data/{name}" in dialog.inner_text()
     dialog.get_by_role("button", name="Delete").click()
     page.get_by_role("heading", name="Runs").wait_for()
-    assert page.get_by_role("link", name=f"mine-{width}").count() == 0
+    assert page.get_by_role("link", name=name).count() == 0
 
 
 def test_a_match_is_started_and_fills_its_table(page: Any) -> None:
