@@ -43,7 +43,6 @@ from azero.training.shards import shard_count
 from azero.training.trainer import Ledger, Trainer
 
 STEPS = 3  # timed in a row
-MARKS = np.array([-1, 0, 1], np.float32)
 MATRIX = 2048  # rows and columns of the product that measures the peak
 BACKWARD = (
     2  # gradients of a layer's inputs and of its weights cost as many multiply-adds as its output, each
@@ -100,7 +99,8 @@ def examples_for(game: Game, count: int, occupation: bool = False) -> Examples:
     value = rng.choice([-1, 0, 1], count).astype(np.float32)
     states, draw = random_positions(game, count, seed=1), (value == 0).astype(np.float32)
     cells = game.cell_symmetries.shape[1] if occupation else 0
-    return Examples(states, policy, value, draw, rng.choice(MARKS, (count, cells)))
+    marks = rng.choice([-1, 0, 1], (count, cells)).astype(np.float32)
+    return Examples(states, policy, value, draw, marks)
 
 
 class Bench:

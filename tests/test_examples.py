@@ -42,7 +42,7 @@ def play(game: Game, actions: list[int], searched: list[bool] | None = None, num
         states=np.array(states),
         to_play=np.array(to_play, np.int8),
         actions=np.array(actions, np.int32),
-        policy_target=np.eye(9, dtype=np.float32)[actions] * kept[:, None],
+        policy_target=np.eye(game.num_actions, dtype=np.float32)[actions] * kept[:, None],
         root_value=np.zeros(len(actions), np.float32),
         searched=kept,
         first_outcome=outcome,
@@ -285,22 +285,16 @@ def test_occupation_belongs_to_the_mover_in_every_game(name: str, options: dict[
     """The planes of a position begin with the mover's pieces and the other player's."""
     game, rng = make_game(name, **options), np.random.default_rng(1)
     moves, state = [], game.initial_state()
-    states, movers = [], []
     while not game.is_terminal(state):
-        states.append(state)
-        movers.append(game.to_play(state))
         moves.append(int(rng.choice(game.legal_actions(state))))
         state = game.step(state, moves[-1])
-    policy = np.ones((len(moves), game.num_actions), np.float32) / game.num_actions
-    nothing, searched = np.zeros(len(moves), np.float32), np.ones(len(moves), np.bool_)
-    columns = np.array(states), np.array(movers, np.int8), np.array(moves, np.int32)
-    record = GameRecord(0, *columns, policy, nothing, searched, 1.0)
+    record = play(game, moves)
     own, other = game.planes(state)[:2]
     of_first = (own - other).ravel() * (1 if game.to_play(state) == 0 else -1)
     found = occupation_targets(record, game)
     assert all(
         (row == (of_first if mover == 0 else -of_first)).all()
-        for row, mover in zip(found, movers, strict=True)
+        for row, mover in zip(found, record.to_play, strict=True)
     )
 
 

@@ -146,7 +146,7 @@ class NetworkConfig:
     occupation: bool = setting(
         False,
         "Train a head on the last position of the game: whose piece stands on each cell. Search does not use "
-        "it (like KataGo's ownership, which gives empty territory to its owner).",
+        "it. KataGo's ownership is like it, and gives empty territory to its owner.",
     )
     value_hidden: int = setting(
         64,

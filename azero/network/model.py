@@ -119,12 +119,7 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
     if config.head == "spatial":
         check_has_cells(game)
     if config.occupation:
-        shape = game.board.marks(game.initial_state()).shape if game.board else None
-        if shape != game.planes_shape[1:]:
-            raise UserError(
-                "network.occupation=true needs a game with a board of the planes' size; "
-                f"{game.name} has none. Set it to false."
-            )
+        check_has_board(game)
     # torch draws weights while it makes layers; the caller's random stream must stay as it is.
     with torch.random.fork_rng(devices=[]):
         network = Network(config, game.planes_shape, game.num_actions)
@@ -148,6 +143,20 @@ def check_has_cells(game: Game) -> None:
         )
 
 
+def check_has_board(game: Game) -> None:
+    """Refuse a game whose board has not the size of its planes, as an occupation head needs it.
+
+    Raises:
+        UserError: it is such a game, or it has no board.
+    """
+    shape = game.board.marks(game.initial_state()).shape if game.board else None
+    if shape != game.planes_shape[1:]:
+        raise UserError(
+            "network.occupation=true needs a game with a board of the planes' size; "
+            f"{game.name} has none. Set it to false."
+        )
+
+
 @torch.no_grad()
 def initialize(network: Network, generator: torch.Generator) -> None:
     """Set first weights after He et al. 2015: variance 2 / fan-in before a ReLU, 1 / fan-in elsewhere.
@@ -156,14 +165,12 @@ def initialize(network: Network, generator: torch.Generator) -> None:
     0.1: pooled means and maxima of batch-normed numbers are 2.5 in the mean square, so its bias begins with
     half a standard deviation of the channels it is added to.
     """
-    gains: dict[nn.Module, float] = {}
+    gains: dict[nn.Module, float] = {network.occupation_head: 1.0} if network.occupation_head else {}
     for module in network.modules():
         if isinstance(module, Head):
             gains |= dict.fromkeys(last_layers(module), 1.0)
         elif isinstance(module, GlobalPooling):
             gains[module.dense] = 0.1
-        elif isinstance(module, Network) and module.occupation_head is not None:
-            gains[module.occupation_head] = 1.0
     for module in network.modules():
         if isinstance(module, nn.Conv2d | nn.Linear):
             gain = gains.get(module, 2.0)

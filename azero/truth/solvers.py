@@ -13,7 +13,6 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from azero.classic.alpha_beta import NO_ACTION
 from azero.classic.deepening import Searcher
 from azero.config.schema import UserError
 from azero.games.game import Game
@@ -59,8 +58,7 @@ class SearchOracle:
     def __init__(self, game: Game, seconds: float = math.inf) -> None:
         self.game, self.seconds = game, seconds
         self.searcher = Searcher(game, table=TABLE)
-        # Compile before the time begins to count.
-        self.searcher.search_to(1, game.initial_state(), None, NO_ACTION, math.inf)
+        self.searcher.deepen(game.initial_state(), 0.0)  # compile before the time of a position
 
     def score_moves(self, state: np.ndarray) -> np.ndarray:
         """See `Oracle.score_moves`."""
