@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from filelock import FileLock
+from pages import PATIENCE
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -86,6 +87,7 @@ def browser() -> Iterator[Any]:
     found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     if found is None:
         pytest.skip("there is no Chromium")
+    driver.expect.set_options(timeout=PATIENCE)
     with driver.sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield launched

@@ -17,7 +17,7 @@ def wait_for_stones(page: Any, count: int) -> None:
     """Wait until so many pieces are on the board."""
     from playwright.sync_api import expect  # here, because tests without it are skipped
 
-    expect(page.locator(".stones .stone")).to_have_count(count, timeout=PATIENCE)
+    expect(page.locator(".stones .stone")).to_have_count(count)
 
 
 def cell(page: Any, name: str) -> Any:

@@ -86,7 +86,7 @@ def open_page(browser: Any, exported: Callable[[str], Path]) -> Iterator[Open]:
 
 def wait_for_turn(page: Any, over: str = OVER) -> str:
     """Wait until a person may move or the game is over; return what the page says."""
-    expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"), timeout=PATIENCE)
+    expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"))
     return page.locator(".message").text_content()
 
 
@@ -229,7 +229,7 @@ def test_moves_without_a_cell_are_buttons(open_page: Open) -> None:
 
 def test_a_game_by_keyboard_only(open_page: Open) -> None:
     page = open_page("tictactoe", "#you=both")
-    expect(page.locator(".hit.can")).to_have_count(9, timeout=PATIENCE)  # ready for a move
+    expect(page.locator(".hit.can")).to_have_count(9)  # ready for a move
     for _ in range(20):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.getAttribute('role')") == "gridcell":

@@ -56,7 +56,7 @@ def open_page(browser: Any, address: str) -> Iterator[Open]:
         page = context.new_page()
         page.on("pageerror", lambda error: failures.append(str(error)))
         page.goto(address + place)
-        expect(page.locator("svg.board")).to_be_visible(timeout=PATIENCE)
+        expect(page.locator("svg.board")).to_be_visible()
         return page
 
     yield open_one
@@ -85,14 +85,14 @@ def test_a_game_of_connect_four_to_its_end_by_clicks(open_page: Open) -> None:
     expect(page.locator(".side").nth(1)).to_contain_text("random")
     over = r"You win\.|You lose: random wins\.|A draw\."
     for count in range(0, 42, 2):
-        expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"), timeout=PATIENCE)
+        expect(page.locator(".message")).to_have_text(re.compile(rf"Your move\.|{over}"))
         if page.locator(".message").text_content() != "Your move.":
             break
         page.locator(".hit.can").first.click()
         page.wait_for_function(
             "count => document.querySelectorAll('.stones .stone').length > count", arg=count
         )
-    expect(page.locator(".message")).to_have_text(re.compile(over), timeout=PATIENCE)
+    expect(page.locator(".message")).to_have_text(re.compile(over))
     assert len(stones(page)) == len(moves_shown(page)) >= 7
     page.locator("[role=gridcell]").first.click()
     expect(page.get_by_role("status")).to_contain_text("The game is over.")
@@ -116,7 +116,7 @@ def test_heat_changes_while_an_analysis_runs_and_stops(open_page: Open) -> None:
     wait_for_stones(page, 1)
     assert page.locator(".heat > *").count() == 0
     page.get_by_role("switch", name="Analysis").check(force=True)
-    expect(page.locator(".heat > *").first).to_be_attached(timeout=PATIENCE)
+    expect(page.locator(".heat > *").first).to_be_attached()
     read = "() => [...document.querySelectorAll('.search tbody tr')].map(each => each.textContent).join()"
     before = page.evaluate(read)
     page.wait_for_function(f"before => ({read})() !== before", arg=before)
@@ -153,8 +153,8 @@ def test_badges_of_exact_values_cover_no_number(open_page: Open) -> None:
     page = open_page("#/play?game=tictactoe&moves=4")
     for name in ("Analysis", "Exact"):
         page.get_by_role("switch", name=name).check(force=True)
-    expect(page.locator(".numbers .major").first).to_be_visible(timeout=PATIENCE)
-    expect(page.locator(".badge")).to_have_count(8, timeout=PATIENCE)
+    expect(page.locator(".numbers .major").first).to_be_visible()
+    expect(page.locator(".badge")).to_have_count(8)
     boxes = """() => ['.numbers text', '.badge'].map(name =>
         [...document.querySelectorAll(name)].map(each => {
         const {left, right, top, bottom} = each.getBoundingClientRect();
@@ -325,14 +325,14 @@ def test_a_search_is_learned_step_by_step(open_page: Open) -> None:
     page = open_page()
     page.get_by_role("link", name="Learn").click()
     place = page.locator(".azero-trace output").first
-    expect(place).to_have_text("simulation 1 of 20", timeout=PATIENCE)
+    expect(place).to_have_text("simulation 1 of 20")
     page.get_by_role("button", name="Next ›").click()
     expect(place).to_have_text("simulation 2 of 20")
     page.get_by_role("combobox", name="Search").select_option("gumbel")
-    expect(page.locator(".azero-trace h2").first).to_have_text(re.compile("Gumbel"), timeout=PATIENCE)
+    expect(page.locator(".azero-trace h2").first).to_have_text(re.compile("Gumbel"))
     page.get_by_role("combobox", name="Game").select_option("connect_four")
-    expect(page.locator(".azero-trace")).to_contain_text("connect_four", timeout=PATIENCE)
+    expect(page.locator(".azero-trace")).to_contain_text("connect_four")
     assert "game=connect_four" in page.url and "kind=gumbel" in page.url
     page.get_by_role("button", name="On the board").click()
-    expect(page.locator(".azero-trace")).to_have_count(0, timeout=PATIENCE)  # it has boards of its own
-    expect(page.locator("svg.board")).to_be_visible(timeout=PATIENCE)
+    expect(page.locator(".azero-trace")).to_have_count(0)  # it has boards of its own
+    expect(page.locator("svg.board")).to_be_visible()

@@ -134,7 +134,7 @@ def test_a_run_is_deleted_after_a_question(page: Any, address: str) -> None:
     assert f"data/{name}" in dialog.inner_text()
     dialog.get_by_role("button", name="Delete").click()
     page.get_by_role("heading", name="Runs").wait_for()
-    assert page.get_by_role("link", name=name).count() == 0
+    page.get_by_role("link", name=name).wait_for(state="detached")
 
 
 def test_a_match_is_started_and_fills_its_table(page: Any) -> None:
@@ -146,6 +146,7 @@ def test_a_match_is_started_and_fills_its_table(page: Any) -> None:
     match = page.locator(".watched", has_text=f"match {int(page.url.rpartition('=')[2])}")
     match.locator(".chip.finished").wait_for()
     match.locator(".pairing").get_by_text("95 % interval").wait_for()
+    page.locator("button.game").nth(3).wait_for()
     assert page.locator("button.game").count() == 4
     page.locator("button.game").first.click()
     page.locator(".replay svg.board").wait_for()
