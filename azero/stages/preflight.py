@@ -19,10 +19,14 @@ def check_run(config: Config, name: str) -> None:
             memory is missing; the cluster or `oracle.file` cannot be used; the champion of `init_from` does
             not fit.
     """
-    # here, because they import Numba and torch
-    from azero.cluster.stage import crew_of
+    # here, because they import Numba, and the others torch, which takes longer than to refuse a game
     from azero.games import make_game
     from azero.games.laws.check import check_own_game
+
+    game = make_game(config.game.name, **config.game.options)
+    check_own_game(game, config.game.name, config.game.options)
+
+    from azero.cluster.stage import crew_of
     from azero.network.backends import obstacle
     from azero.network.inference import InferenceChoice
     from azero.search.algorithm import check as check_algorithm
@@ -33,8 +37,6 @@ def check_run(config: Config, name: str) -> None:
     from azero.workers.matches import check_match_memory
     from azero.workers.memory import check_worker_memory
 
-    game = make_game(config.game.name, **config.game.options)
-    check_own_game(game, config.game.name, config.game.options)
     check_algorithm(config.search)
     device, inference = device_for(config), config.inference
     if inference.backend != "auto" and (missing := obstacle(inference.backend, inference.precision, device)):
