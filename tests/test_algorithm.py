@@ -83,6 +83,7 @@ def ucb_search(game: Game, root: np.ndarray, simulations: int, exploration: floa
     return [int(tree.get((action,), (0, 0.0))[0]) for action in range(game.num_actions)]
 
 
+@pytest.mark.long
 def test_a_player_searches_with_an_algorithm_of_one_s_own(game: Game) -> None:
     player = PvMcts(game, FakeInference(game), UCB)
     states = np.stack([after(game), after(game, 4, 0), after(game, 0, 3, 1)])

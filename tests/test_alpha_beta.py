@@ -214,7 +214,7 @@ def test_nodes_are_counted_by_hand() -> None:
     assert plain.search(the_game("connect_four").initial_state()).nodes == 7 + 49 + 343
 
 
-@pytest.mark.parametrize("rows, columns", [(4, 4), pytest.param(5, 4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("rows, columns", [(4, 4), pytest.param(5, 4, marks=pytest.mark.long)])
 def test_small_connect_four_is_a_draw_and_agrees_with_an_independent_solver(rows: int, columns: int) -> None:
     game = the_game("connect_four", rows=rows, columns=columns)
     searcher = Searcher(game)

@@ -504,6 +504,7 @@ def engine(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
+@pytest.mark.long
 def test_the_program_answers_on_its_output_and_finishes_what_was_asked(folder: Path) -> None:
     queries = [{"id": str(n), "moves": ["4"] * n, "maxVisits": 30} for n in range(4)]
     lines = "".join(json.dumps(query) + "\n" for query in queries) + "\x00\n"

@@ -243,6 +243,7 @@ def test_such_rollouts_of_uct_and_flat_monte_carlo_are_draws() -> None:
     assert sums.tolist() == [2.5] * 4 and counts.tolist() == [5] * 4
 
 
+@pytest.mark.long
 def test_such_rollouts_of_grouped_uct_are_draws() -> None:
     """Moves of equal worth get equal shares of 200 simulations, less one in each of the two rows of cells."""
     game = late()

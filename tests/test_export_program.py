@@ -90,6 +90,7 @@ def make_game():
 """
 
 
+@pytest.mark.long
 def test_a_game_without_a_board_is_refused(tmp_path: Path, run_program: RunProgram) -> None:
     (tmp_path / "boardless.py").write_text(BOARDLESS)
     small = ("network.blocks=1", "network.channels=4", "device=cpu")
@@ -103,6 +104,7 @@ def test_a_game_without_a_board_is_refused(tmp_path: Path, run_program: RunProgr
     assert not (tmp_path / "boardless.html").exists()
 
 
+@pytest.mark.long
 def test_a_game_of_openspiel_is_refused(tmp_path: Path, run_program: RunProgram) -> None:
     pytest.importorskip("pyspiel", reason="OpenSpiel is not installed")
     small = ("network.blocks=1", "network.channels=4", "device=cpu")

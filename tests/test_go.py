@@ -397,6 +397,7 @@ def test_random_games_are_those_of_the_plain_twin(size: int, games: int) -> None
     assert repeats > 0 or size > 3
 
 
+@pytest.mark.long
 def test_a_random_game_on_19x19_is_that_of_the_plain_twin() -> None:
     play_beside_the_twin(19, seed=1, look_every=40)
 

@@ -280,6 +280,7 @@ def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder)
 
 
+@pytest.mark.long
 def test_a_champion_plays_a_game_to_its_end_within_its_time(folder: Path) -> None:
     with start(folder, "run=small") as engine:
         assert engine.stdin and engine.stdout

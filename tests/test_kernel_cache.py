@@ -61,7 +61,9 @@ def test_what_is_kept_is_not_compiled_again(module: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "foreign"])
+@pytest.mark.parametrize(
+    "damage", ["flip", "foreign", *(pytest.param(each, marks=pytest.mark.long) for each in ("cut", "empty"))]
+)
 def test_a_damaged_file_is_compiled_again(module: Path, ending: str, damage: str) -> None:
     compiles(module)
     (path,) = kept(module, ending)

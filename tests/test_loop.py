@@ -305,6 +305,7 @@ def test_evaluate_alone_tells_what_the_loop_tells(tmp_path: Path, monkeypatch: p
     assert all(Run.read(config, NAME).state.elapsed_seconds > 0 for config in (together, alone))
 
 
+@pytest.mark.long
 def test_the_printed_command_goes_on(tmp_path: Path, run_program: RunProgram) -> None:
     asked = [
         "experiment=smoke",

@@ -8,12 +8,12 @@ import pytest
 from mutants import END, PAGE, START, Mutant, answer, make_mutant, read_mutants, table
 
 FIXED, FIRST = "planes show fixed sides", "`outcome` is the first player's"
-MUST_FIND: list[tuple[str, str, dict[str, Any]]] = [
+MUST_FIND: list[Any] = [
     ("tictactoe", FIRST, {}),
     ("connect_four", FIRST, {"rows": 5, "columns": 5}),
     ("gomoku", FIRST, {"rows": 5, "columns": 5, "connect": 4}),
-    ("othello", FIRST, {"size": 6}),
-    ("othello", FIXED, {"size": 6}),
+    pytest.param("othello", FIRST, {"size": 6}, marks=pytest.mark.long),
+    pytest.param("othello", FIXED, {"size": 6}, marks=pytest.mark.long),
     ("go", FIRST, {"size": 3, "komi": 0.5}),
 ]
 

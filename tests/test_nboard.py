@@ -202,6 +202,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run_program: Any) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_champion_plays_a_game_against_itself_to_its_end(folder: Path) -> None:
     command = [sys.executable, "-m", "azero.nboard", "run=small"]
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder) as engine:
@@ -222,6 +223,7 @@ def test_a_champion_plays_a_game_against_itself_to_its_end(folder: Path) -> None
         assert engine.wait(timeout=60) == 0
 
 
+@pytest.mark.long
 def test_a_search_ends_with_ping_and_with_the_input(folder: Path) -> None:
     command = [sys.executable, "-m", "azero.nboard", "run=small", "player.seconds=3000"]
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder) as engine:

@@ -103,6 +103,7 @@ def test_a_run_goes_on_from_another_folder_and_with_the_file_elsewhere(
         assert done.returncode == 2 and "game.name" in done.stderr and "mine.py" in done.stderr, done.stderr
 
 
+@pytest.mark.long
 def test_another_file_of_the_same_name_does_not_go_on_with_the_run(
     mine: Path, run_program: RunProgram, tmp_path: Path
 ) -> None:
@@ -113,6 +114,7 @@ def test_another_file_of_the_same_name_does_not_go_on_with_the_run(
     assert done.returncode == 2 and "game.name" in done.stderr, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_stages_and_correctness_take_a_file(mine: Path, run_program: RunProgram, tmp_path: Path) -> None:
     for stage in ("initialize", "selfplay"):
         done = run_program(stage, "game=my games/mine.py", *TOY, folder=tmp_path)

@@ -44,6 +44,7 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_recipe_runs_twice_in_one_process_and_goes_on(tmp_path: Path) -> None:
     lines: list[str] = []
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -159,6 +160,7 @@ def test_ctrl_c_saves_the_run_and_is_raised(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.long
 def test_a_run_ends_when_its_caller_is_killed(tmp_path: Path) -> None:
     with start_caller(tmp_path) as caller:
         assert len(running(tmp_path)) == 2

@@ -175,6 +175,7 @@ def test_processes_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> 
     assert "1 runs train already (one)" in ask(client, "/train", ENDLESS | {"name": "two"}, 429)["error"]
 
 
+@pytest.mark.long
 def test_a_killed_run_is_reported_and_goes_on(client: Any, tmp_path: Path) -> None:
     run = ask(client, "/train", ENDLESS)["run"]
     assert run == "tictactoe"

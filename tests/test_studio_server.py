@@ -564,6 +564,7 @@ def test_no_bytes_bring_the_server_down(tmp_path: Path, body: bytes) -> None:
         assert client.post("/api/tables", content=body).status_code in (201, 400)
 
 
+@pytest.mark.long
 def test_a_thousand_games_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_TABLES", 50)
     with client_of(make_studio(tmp_path)) as client:

@@ -436,6 +436,7 @@ def test_progress_ends_at_the_number_of_games(game: Game) -> None:
     assert progress.stats.keys() == {"simulations_per_second"}
 
 
+@pytest.mark.long
 def test_the_boards_that_are_shown_are_beginnings_of_the_games(
     game: Game, monkeypatch: pytest.MonkeyPatch
 ) -> None:

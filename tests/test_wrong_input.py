@@ -239,7 +239,8 @@ def test_a_read_only_disk(run_program: RunProgram, small_disk: Path) -> None:
     assert_refused(done, str(small_disk), "checkpoints=")
 
 
-@pytest.mark.parametrize("free_kb", [0, *(pytest.param(free, marks=pytest.mark.long) for free in (40, 150))])
+@pytest.mark.long
+@pytest.mark.parametrize("free_kb", [0, 40, 150])
 def test_a_full_disk_loses_nothing_and_the_same_command_goes_on(
     run_program: RunProgram, small_disk: Path, free_kb: int
 ) -> None:
