@@ -45,11 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let subprocesses import azero from this checkout, from any folder, on one thread, and heed signals."""
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    # What a shell starts in the background ignores Ctrl-C, what nohup starts the end of the terminal; so
-    # would every program under test.
+    # A shell lets its background jobs ignore Ctrl-C, and nohup the end of the terminal. Programs under test
+    # would inherit that, but not a handler that does nothing.
     for number in {"SIGINT", "SIGHUP"} & set(signal.Signals.__members__):
         if signal.getsignal(signal.Signals[number]) is signal.SIG_IGN:
-            signal.signal(signal.Signals[number], signal.SIG_DFL)
+            signal.signal(signal.Signals[number], lambda *_: None)
 
 
 @pytest.fixture(scope="session")

@@ -134,7 +134,8 @@ def test_a_run_is_deleted_after_a_question(page: Any, address: str) -> None:
     assert f"data/{name}" in dialog.inner_text()
     dialog.get_by_role("button", name="Delete").click()
     page.get_by_role("heading", name="Runs").wait_for()
-    page.get_by_role("link", name=name).wait_for(state="detached")
+    page.get_by_role("link", name="trained").wait_for()
+    assert page.get_by_role("link", name=name).count() == 0
 
 
 def test_a_match_is_started_and_fills_its_table(page: Any) -> None:

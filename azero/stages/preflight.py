@@ -19,7 +19,7 @@ def check_run(config: Config, name: str) -> None:
             memory is missing; the cluster or `oracle.file` cannot be used; the champion of `init_from` does
             not fit.
     """
-    # here, because they import Numba, and the others torch, which takes longer than to refuse a game
+    # These import Numba. A game that is not there is refused before the imports below load torch.
     from azero.games import make_game
     from azero.games.laws.check import check_own_game
 

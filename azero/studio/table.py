@@ -49,7 +49,7 @@ class Table:
         self.id = secrets.token_urlsafe(9)
         self.tree = GameTree(game)
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
-        self.number = 0  # of what pages are told: it may reach them after what came later
+        self.number = 0  # of the newest message, so that pages drop what comes late
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: Analysis | None = None
         self.to_review: list[Node] = []
@@ -291,6 +291,7 @@ class Table:
         """Search one node of the line shortly, for its value."""
         node = self.to_review.pop(0)
         if node.value is not None or self.tree.is_over(node):
+            self.send_table()  # one less is left
             return
         asked = {
             **(self.analysis.asked if self.analysis else self.champion()),

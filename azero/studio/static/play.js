@@ -111,7 +111,11 @@ export function mount(page, parameters) {
 
   // ---- what a user does ----
   function act(verb, body) {
-    return attempt(async () => accept(await post(`/tables/${desk.table.id}/${verb}`, body)));
+    const { id } = desk.table;
+    return attempt(async () => {
+      const answer = await post(`/tables/${id}/${verb}`, body);
+      if (desk.table.id === id) accept(answer); // else it comes late, from the game before
+    });
   }
 
   function go(node) {
@@ -126,7 +130,7 @@ export function mount(page, parameters) {
   async function showHint() {
     const { table } = desk;
     const hint = await attempt(() => post(`/tables/${table.id}/hint`));
-    if (!hint || table.node !== desk.table.node) return;
+    if (!hint || table.id !== desk.table.id || table.node !== desk.table.node) return;
     toast(`Hint: ${hint.move}${hint.value == null ? "" : `, ${percent(hint.value)} for you`}.`);
     const cell = table.position.moves.find(({ action }) => action === hint.action)?.cell;
     desk.board.ghosts(cell == null ? [] : [cell], table.position.to_play);
