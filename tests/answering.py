@@ -12,6 +12,7 @@ import torch
 from azero.config.schema import NetworkConfig
 from azero.games.game import Game
 from azero.network import backends
+from azero.network.blocks import last_layers
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network
 from azero.stages.backend import positions_to_time
@@ -66,4 +67,8 @@ def lived_in(config: NetworkConfig, game: Game) -> Network:
             ):
                 tensor.data.uniform_(low, high, generator=generator)
             layer.running_var.uniform_(0.3, 2, generator=generator)
+    for head in (network.policy_head, network.value_head):
+        for last in last_layers(head):
+            for parameter in last.parameters():
+                parameter.data.mul_(10)  # a new network's outputs are near 0
     return network

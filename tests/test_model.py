@@ -93,8 +93,21 @@ def test_first_weights_have_the_variance_of_he(game: Game) -> None:
     assert block.conv1.weight.var().item() == pytest.approx(2 / 1152, rel=0.02)
     assert block.conv1.weight.mean().item() == pytest.approx(0, abs=4 * math.sqrt(2 / 1152 / 147_456))
     assert hidden.weight.var().item() == pytest.approx(2 / (32 * 9), rel=0.02)
-    assert network.value_head.output.weight.var().item() == pytest.approx(1 / 512, rel=0.3)  # no ReLU follows
+    assert network.value_head.output.weight.var().item() == pytest.approx(0.01 / 512, rel=0.3)
     assert hidden.bias.abs().max() == 0
+
+
+@pytest.mark.parametrize("pooling_every", [0, 2])
+@pytest.mark.parametrize("head", ["convolutional", "pooled", "spatial"])
+def test_an_untrained_network_prefers_hardly_any_move_or_outcome(head: str, pooling_every: int) -> None:
+    """Ten networks on the empty board of Go 5 x 5, which has 26 moves."""
+    game = make_game("go", size=5)
+    planes = torch.from_numpy(game.planes(game.initial_state())).float()[None]
+    config = NetworkConfig(4, 64, head=head, pooling_every=pooling_every, value_output="wdl")
+    for seed in range(10):
+        with torch.no_grad():
+            policy, value = build_network(config, game, seed)(planes)
+        assert torch.softmax(policy, -1).max() < 3 / 26 and value.abs() < 0.25
 
 
 def test_equal_seeds_give_equal_networks_and_touch_no_global_stream(game: Game) -> None:
