@@ -39,7 +39,7 @@ def toy_sized(config: Config, folder: Path) -> Config:
 
 
 def other_recipes() -> list[Any]:
-    """All recipes that no other test runs; those that play exactly have more to compile."""
+    """All recipes that no other test runs; Connect Four's have most to compile."""
     names = [name for name in RECIPES if "tictactoe" not in name and name != "smoke"]
     return [pytest.param(name, marks=pytest.mark.long) if "connect_four" in name else name for name in names]
 

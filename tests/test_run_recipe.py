@@ -43,7 +43,6 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.slow
 @pytest.mark.long
 def test_a_recipe_runs_twice_in_one_process_and_goes_on(tmp_path: Path) -> None:
     lines: list[str] = []

@@ -374,7 +374,7 @@ def test_a_review_values_every_position_and_says_what_a_move_gave_away(tmp_path:
         nodes = done["nodes"]
         assert nodes[5]["value"] == 1.0 and nodes[4]["value"] > 0.9
         assert nodes[4]["loss"] > 0.5 and nodes[5]["loss"] < 0.05  # 8 was the mistake, 2 wins
-        assert table["number"] < first["number"] < done["number"]  # a page drops an answer that comes late
+        assert table["version"] < first["version"] < done["version"]  # a page drops an answer that comes late
 
 
 def test_exact_values_where_they_are_known(tmp_path: Path) -> None:

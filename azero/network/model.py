@@ -20,7 +20,6 @@ from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.network.blocks import (
     GlobalPooling,
-    Head,
     PyramidBlock,
     ResidualBlock,
     batch_norm,
@@ -148,7 +147,7 @@ def check_has_board(game: Game) -> None:
     """Refuse a game without a board of the planes' size, which an occupation head needs.
 
     Raises:
-        UserError: it is such a game, or it has no board.
+        UserError: it is such a game.
     """
     shape = game.board.marks(game.initial_state()).shape if game.board else None
     if shape != game.planes_shape[1:]:
@@ -168,16 +167,15 @@ def initialize(network: Network, generator: torch.Generator) -> None:
     pooling has the gain 0.1: pooled means and maxima of batch-normed numbers are 2.5 in the mean square, so
     its bias begins with half a standard deviation of the channels it is added to.
     """
-    gains: dict[nn.Module, float] = {network.occupation_head: OUTPUT_GAIN} if network.occupation_head else {}
+    policy_gain = 1.0 if network.config.policy_output == "linear" else OUTPUT_GAIN
+    gains = dict.fromkeys(last_layers(network.policy_head), policy_gain)
+    gains |= dict.fromkeys(last_layers(network.value_head), OUTPUT_GAIN)
+    if network.occupation_head:
+        gains[network.occupation_head] = OUTPUT_GAIN
     for module in network.modules():
-        if isinstance(module, Head):
-            gains |= dict.fromkeys(last_layers(module), OUTPUT_GAIN)
-        elif isinstance(module, GlobalPooling):
+        if isinstance(module, GlobalPooling):  # comes before its dense layer
             gains[module.dense] = 0.1
-    if network.config.policy_output == "linear":
-        gains |= dict.fromkeys(last_layers(network.policy_head), 1.0)
-    for module in network.modules():
-        if isinstance(module, nn.Conv2d | nn.Linear):
+        elif isinstance(module, nn.Conv2d | nn.Linear):
             gain = gains.get(module, 2.0)
             module.weight.normal_(0.0, math.sqrt(gain / module.weight[0].numel()), generator=generator)
             if module.bias is not None:

@@ -49,7 +49,6 @@ class Table:
         self.id = secrets.token_urlsafe(9)
         self.tree = GameTree(game)
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
-        self.number = 0  # of the newest message, so that pages drop what comes late
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: Analysis | None = None
         self.to_review: list[Node] = []
@@ -174,7 +173,6 @@ class Table:
 
     def changed(self) -> None:
         """Stop the search under way, tell the pages, and do what is to be done now."""
-        self.version += 1
         self.stop.set()
         self.stopped.set()
         self.used, self.notice, self.thinking = time.monotonic(), "", False
@@ -229,12 +227,12 @@ class Table:
 
     async def machines_move(self) -> None:
         """Let the machine whose turn it is move, after the delay if it plays against a machine."""
-        version, node = self.version, self.tree.current
+        node = self.tree.current
         side, stepped = self.sides[self.tree.mover(node)], self.steps > 0
         if self.machines_only() and node.parent is not None and not stepped and self.delay:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self.stopped.wait(), self.delay)
-        if version != self.version:
+        if self.stop.is_set():
             return
         self.steps = 0
         self.thinking = True
@@ -248,7 +246,7 @@ class Table:
         )
         pool = self.searches.pool
         action = await self.until_stopped(self.in_thread(lambda: pool.choose(self.game, side, turn)))
-        if version == self.version and action is not None:
+        if action is not None and not self.stop.is_set():
             self.tree.play(action)
             self.changed()
 
@@ -447,7 +445,7 @@ class Table:
             state = "paused"
         return {
             "id": self.id,
-            "number": self.number,
+            "version": self.version,
             "game": {
                 "name": self.game.name,
                 "title": game_title(self.game.name),
@@ -484,8 +482,8 @@ class Table:
         return f"{who}{how}."
 
     def send_table(self) -> None:
-        """Send the table, which has changed, to its pages."""
-        self.number += 1
+        """Send the table, which has changed, to its pages; they drop what comes after a later version."""
+        self.version += 1
         if self.watchers:
             self.send({"type": "table", "table": self.to_json()})
 

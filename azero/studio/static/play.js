@@ -197,7 +197,7 @@ export function mount(page, parameters) {
 
   function accept(answer) {
     const before = desk.table;
-    if (!answer?.nodes || closed || (before?.id === answer.id && answer.number < before.number)) return;
+    if (!answer?.nodes || closed || (before?.id === answer.id && answer.version < before.version)) return;
     desk.table = answer;
     root.classList.remove("loading");
     const moved = before?.id !== answer.id || before.node !== answer.node || before.state !== answer.state;
