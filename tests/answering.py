@@ -29,7 +29,6 @@ KINDS += [
     for kind in KINDS
     if kind.block == "residual" and kind.policy_output == "logits"
 ]
-KINDS += [replace(KINDS[0], block=block, pooling_every=2) for block in ("residual", "pyramid")]
 KINDS += [replace(KINDS[0], head="spatial", value_output=output) for output in ("scalar", "wdl")]
 WAYS = [(backend, precision) for backend in ("torch", "openvino") for precision in ("fp32", "bf16")]
 EVERY_WAY = [*WAYS, ("openvino", "int8")]  # "auto" takes int8 for wide networks only

@@ -20,9 +20,7 @@ from azero.network.model import build_network
 from azero.network.torch_inference import one_thread_per_worker
 
 Way = tuple[str, str]
-EVERYTHING = NetworkConfig(
-    value_output="wdl", pooling_every=2, occupation=True
-)  # all that a block or head may have besides
+EVERYTHING = NetworkConfig(value_output="wdl", occupation=True)  # all that a head may have besides
 
 
 @pytest.fixture(scope="module")

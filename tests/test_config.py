@@ -96,7 +96,6 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
     "settings, named",
     [
         ({"train.window": 100, "train.batch_size": 101}, ["train.window=100", "train.batch_size=101"]),
-        ({"network.pooling_every": 2, "network.channels": 1}, ["network.pooling_every", "network.channels"]),
         ({"train.schedule": "step", "train.milestones": [0.7, 0.5]}, ["train.milestones"]),
         ({"train.schedule": "step", "train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),

@@ -70,7 +70,6 @@ def test_the_code_of_every_kind_of_network_answers_like_torch(game: Game, config
     choices=st.fixed_dictionaries(
         {
             "block": st.sampled_from(["residual", "pyramid"]),
-            "pooling_every": st.integers(0, 2),
             "head": st.sampled_from(["convolutional", "pooled", "spatial"]),
             "policy_output": st.sampled_from(["logits", "linear"]),
             "value_output": st.sampled_from(["scalar", "wdl"]),
@@ -91,12 +90,12 @@ def test_any_shape_answers_like_torch(
 
 
 def test_a_board_of_19_x_19_with_128_channels() -> None:
-    config = NetworkConfig(blocks=2, channels=128, pooling_every=2)
+    config = NetworkConfig(blocks=2, channels=128)
     check_answers(*network_and_planes(config, (17, 19, 19), 362))
 
 
 def test_equal_networks_give_equal_code_and_scratch_needs_no_cleaning(game: Game) -> None:
-    config = NetworkConfig(blocks=2, channels=12, block="pyramid", pooling_every=1)
+    config = NetworkConfig(blocks=2, channels=12, block="pyramid")
     one, other = (network_code(lived_in(config, game)) for _ in range(2))
     assert one.ir == other.ir and np.array_equal(one.weights, other.weights)
     native, planes = NativeNetwork(one, one.weights), positions(game)

@@ -22,7 +22,7 @@ from azero.network.folded import FoldedNetwork
 from azero.network.model import Network
 
 KINDS = tuple(LIMITS)
-CONFIG = NetworkConfig(blocks=2, channels=12, pooling_every=2)
+CONFIG = NetworkConfig(blocks=2, channels=12)
 SCRIPT = Path(weights.__file__).parent / "static" / "weights.js"
 
 
@@ -115,9 +115,9 @@ def test_a_network_is_within_the_limits_and_says_how_far(game: Game, kind: str) 
 @pytest.mark.parametrize(
     "kind, factor, advice",
     [
-        ("fp16", 60, "export with weights=fp32"),
+        ("fp16", 600, "export with weights=fp32"),
         ("fp16", 1e6, "export with weights=fp32"),  # more than 65,504, which fp16 lacks
-        ("int8", 60, "export with weights=fp16 or weights=fp32"),
+        ("int8", 600, "export with weights=fp16 or weights=fp32"),
     ],
 )
 def test_a_network_that_rounding_changes_is_refused_in_one_sentence(

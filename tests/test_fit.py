@@ -717,7 +717,7 @@ def test_a_value_that_is_sure_and_wrong_learns_in_bf16_too(game: Game) -> None:
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 @pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
-@pytest.mark.parametrize("parts", [{}, {"value_output": "wdl", "pooling_every": 1}])
+@pytest.mark.parametrize("parts", [{}, {"value_output": "wdl"}])
 def test_training_on_a_gpu_learns_repeats_and_guards(
     game: Game, examples: Examples, optimizer: str, parts: dict[str, Any]
 ) -> None:

@@ -16,7 +16,7 @@ from answering import every_kind
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.blocks import GlobalPooling, PyramidBlock, ResidualBlock, SpatialHead
+from azero.network.blocks import PyramidBlock, ResidualBlock, SpatialHead
 from azero.network.model import Network, build_network, check_fits, pack_network, resized, unpack_network
 
 SPATIAL = NetworkConfig(blocks=2, channels=8, head="spatial")
@@ -76,7 +76,7 @@ def test_a_game_without_a_board_or_with_another_has_no_occupation(game: Game) ->
 def test_a_network_of_before_a_setting_was_there_loads_with_its_default(game: Game) -> None:
     content = torch.load(io.BytesIO(pack(build_network(NetworkConfig(blocks=1, channels=4), game, 1), game)))
     header = json.loads(content["header"])
-    for name in ("value_output", "pooling_every", "occupation"):
+    for name in ("value_output", "occupation"):
         del header["config"][name]
     buffer = io.BytesIO()
     torch.save(content | {"header": json.dumps(header)}, buffer)
@@ -97,13 +97,12 @@ def test_first_weights_have_the_variance_of_he(game: Game) -> None:
     assert hidden.bias.abs().max() == 0
 
 
-@pytest.mark.parametrize("pooling_every", [0, 2])
 @pytest.mark.parametrize("head", ["convolutional", "pooled", "spatial"])
-def test_an_untrained_network_prefers_hardly_any_move_or_outcome(head: str, pooling_every: int) -> None:
+def test_an_untrained_network_prefers_hardly_any_move_or_outcome(head: str) -> None:
     """Ten networks on the empty board of Go 5 x 5, which has 26 moves."""
     game = make_game("go", size=5)
     planes = torch.from_numpy(game.planes(game.initial_state())).float()[None]
-    config = NetworkConfig(4, 64, head=head, pooling_every=pooling_every, value_output="wdl")
+    config = NetworkConfig(4, 64, head=head, value_output="wdl")
     for seed in range(10):
         with torch.no_grad():
             policy, value = build_network(config, game, seed)(planes)
@@ -127,40 +126,6 @@ def test_a_pyramid_block_is_the_published_one() -> None:
     block.norm3.weight.data.zero_()
     assert torch.equal(block(x), x)
     assert (block(x) < 0).any()
-
-
-def test_pooling_tells_every_cell_of_the_means_and_maxima_of_the_last_channels() -> None:
-    """Four channels on a 1 x 3 board: three are kept; a ReLU leaves 0 2 4 of the last: mean 2, maximum 4."""
-    pooling = GlobalPooling(4)
-    assert pooling.kept == 3 and pooling.dense.weight.shape == (3, 2)
-    pooling.dense.weight.data.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]]))
-    pooling.dense.bias.data.copy_(torch.tensor([0.0, 0.0, 10.0]))
-    x = torch.tensor([[[[1.0, 2.0, 3.0]], [[0.0, 0.0, 0.0]], [[-1.0, 0.0, 1.0]], [[-7.0, 2.0, 4.0]]]])
-    expected = [
-        [[1 + 2, 2 + 2, 3 + 2]],
-        [[4, 4, 4]],
-        [[-1 + 8, 0 + 8, 1 + 8]],
-    ]  # + mean; + maximum; + mean - maximum + 10
-    assert pooling(x)[0].tolist() == expected
-
-
-def test_every_so_many_blocks_one_pools_and_none_at_0(game: Game) -> None:
-    for every, pooling in ((0, []), (1, [0, 1, 2, 3]), (2, [1, 3]), (3, [2]), (5, [])):
-        network = build_network(NetworkConfig(blocks=4, channels=8, pooling_every=every), game, 1)
-        assert [
-            place for place, block in enumerate(network.blocks) if isinstance(block.pooling, GlobalPooling)
-        ] == pooling
-
-
-def test_pooling_takes_channels_from_the_second_convolution(game: Game) -> None:
-    network = build_network(NetworkConfig(blocks=1, channels=128, pooling_every=1), game, 1)
-    block = network.blocks[0]
-    assert isinstance(block, ResidualBlock) and block.conv2.weight.shape == (
-        128,
-        96,
-        3,
-        3,
-    )  # KataGo's 96 and 32
 
 
 def test_the_published_network_has_a_bare_stem_and_one_dense_layer_a_head(game: Game) -> None:

@@ -217,7 +217,7 @@ def test_averaged_candidates_keep_the_weights_that_training_goes_on_with(tmp_pat
 
 def test_a_network_with_everything_is_trained_and_reads_back(tmp_path: Path, game: Game) -> None:
     settings = replace(SETTINGS, value_mix=0.5, ema_decay=0.9, merge_equal=True, max_uses=1.0)
-    everything = NetworkConfig(blocks=1, channels=8, pooling_every=1, value_output="wdl", occupation=True)
+    everything = NetworkConfig(blocks=1, channels=8, value_output="wdl", occupation=True)
     config, told = replace(config_in(tmp_path, settings), network=everything), Told()
     with Run.open(config, "toy", "test") as run:
         begin(run, game, config)

@@ -58,8 +58,6 @@ def check_choice(key: str, value: object) -> None:
 def conflicts(config: Config) -> Iterator[str]:
     """Yield a sentence for each combination of settings that does not work."""
     network, selfplay, train = config.network, config.selfplay, config.train
-    if network.pooling_every and network.channels == 1:
-        yield "network.pooling_every needs two channels; set network.channels to 2 or more."
     if network.policy_output == "linear" and train.policy_loss == "cross_entropy":
         yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
     if config.cluster.overlap and not config.cluster.address:

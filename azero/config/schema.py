@@ -19,6 +19,7 @@ REMOVED: dict[str, Any] = {
     "network.squeeze_ratio": 0,
     "network.opponent_reply": False,
     "network.soft_policy": False,
+    "network.pooling_every": 0,
     "search.c_puct_deviation": 0.0,
     "search.root_temperature": 1.0,
     "search.root_temperature_final": 1.0,
@@ -120,9 +121,6 @@ class NetworkConfig:
         "Layers of a block. residual: conv-BN-ReLU-conv-BN, add, ReLU (He et al. 2016); "
         "pyramid: BN-conv-BN-ReLU-conv-BN, add.",
         choices=("residual", "pyramid"),
-    )
-    pooling_every: int = setting(
-        0, "Every n-th block pools globally; 0: none.", between=(0, 100), published="KataGo about 3"
     )
     head: str = setting(
         "convolutional",

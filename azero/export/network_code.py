@@ -16,7 +16,6 @@ import numpy as np
 from llvmlite import ir
 
 from azero.export.network_kernels import GROUP, PIXELS, POINTER, Builder, Kernels, Value, as_value, number
-from azero.network.blocks import GlobalPooling
 from azero.network.folded import FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.model import Network
 
@@ -85,7 +84,7 @@ class Writer:
         channels = padded(folded.stem.out_channels)
         heads = (folded.policy_head, folded.value_head)
         longest = max(channels, *(padded(size) for head in heads for size in widths(head)))
-        self.zeros, self.ones = self.filled(longest, 0.0), self.filled(channels, 1.0)
+        self.zeros = self.filled(longest, 0.0)
         x, inner, spare = (self.board(channels) for _ in range(3))
         planes = self.board(self.planes)
         self.call("spread", self.input, self.table, cells, self.planes, self.inside(planes))
@@ -113,27 +112,22 @@ class Writer:
         if isinstance(block, FoldedPyramid):
             source, floor = spare, NO_FLOOR
             scale, shift = self.vector(array(block.affine.scale)), self.vector(array(block.affine.shift))
-            self.combine(x, scale, shift, None, NO_FLOOR, spare)
-        is_pooled = isinstance(block.pooling, GlobalPooling)
-        self.convolution(source, block.conv1, inner, NO_FLOOR if is_pooled else RELU)
-        if is_pooled:
-            pools = [self.b.at(vector, block.pooling.kept) for vector in self.pool(inner, RELU)]
-            bias = self.over_pools(pools, block.pooling.dense, NO_FLOOR)
-            self.combine(inner, self.ones, bias, None, RELU, inner)
+            self.affine(x, scale, shift, spare)
+        self.convolution(source, block.conv1, inner, RELU)
         self.convolution(inner, block.conv2, x, floor, skip=x)
 
-    def over_pools(self, pools: Sequence[Value], layer: Any, floor: float) -> Value:
-        """Return a dense layer's output over channels' means and maxima."""
+    def over_pools(self, pools: Sequence[Value], layer: Any) -> Value:
+        """Return what a dense layer and a ReLU make of channels' means and maxima."""
         weight = array(layer.weight)
         half = weight.shape[1] // 2
         first = self.dense(pools[0], weight[:, :half], layer.bias)
-        return self.dense(pools[1], weight[:, half:], first, floor)
+        return self.dense(pools[1], weight[:, half:], first, RELU)
 
     def head(self, x: Board, head: FoldedHead) -> Value:
         """Return a head's outputs; see `FoldedHead.forward`."""
         layers = [layer for layer in (head.hidden, head.output) if layer is not None]
         if head.conv is None:
-            found, _ = self.pool(x, NO_FLOOR)
+            found, _ = self.pool(x)
         elif head.spatial:
             y = self.board(padded(head.conv.out_channels))
             self.convolution(x, head.conv, y, RELU)
@@ -162,7 +156,7 @@ class Writer:
             self.convolution(x, head.cells, y, NO_FLOOR)
             self.call("gather", self.inside(y), self.table, cells, y.channels, found)
         if head.hidden is not None and head.output is not None:
-            hidden = self.over_pools(self.pool(x, RELU), head.hidden, RELU)
+            hidden = self.over_pools(self.pool(x), head.hidden)
             others = self.dense(hidden, array(head.output.weight), head.output.bias)
             self.call("copy", others, self.b.at(found, cells), head.others)
         return found
@@ -194,19 +188,15 @@ class Writer:
         self.call(kernel, x, x_step, x_step * self.pitch, ours, start, y, skip, skip_step, self.table, cells,
                   inputs, padded(outputs), rows, columns, floor)  # fmt: skip
 
-    def combine(
-        self, x: Board, scale: Value, shift: Value, skip: Board | None, floor: float, y: Board
-    ) -> None:
-        """Compute max(floor, x * scale + shift + skip) for every cell, with scale and shift [channels]."""
-        added, step = (self.zeros, 0) if skip is None else (self.inside(skip), skip.channels)
-        self.call("combine", self.inside(x), scale, shift, added, step, self.table, self.height * self.width,
-                  x.channels, floor, self.inside(y))  # fmt: skip
-
-    def pool(self, x: Board, floor: float) -> tuple[Value, Value]:
-        """Return each channel's mean and maximum of max(floor, x) over the cells."""
-        means, maxima = self.reserve(x.channels), self.reserve(x.channels)
+    def affine(self, x: Board, scale: Value, shift: Value, y: Board) -> None:
+        """Compute x * scale + shift for every cell, with scale and shift [channels]."""
         cells = self.height * self.width
-        self.call("pool", self.inside(x), self.table, cells, x.channels, floor, means, maxima)
+        self.call("affine", self.inside(x), scale, shift, self.table, cells, x.channels, self.inside(y))
+
+    def pool(self, x: Board) -> tuple[Value, Value]:
+        """Return each channel's mean and maximum over the cells."""
+        means, maxima = self.reserve(x.channels), self.reserve(x.channels)
+        self.call("pool", self.inside(x), self.table, self.height * self.width, x.channels, means, maxima)
         return means, maxima
 
     def board(self, channels: int) -> Board:

@@ -175,33 +175,29 @@ def dense(b: Builder, *args: Value) -> None:
     convolve(b, 1, *args)
 
 
-def combine(
-    b: Builder, x: Value, scale: Value, shift: Value, skip: Value, skip_step: Value, table: Value,
-    cells: Value, channels: Value, floor: Value, y: Value,
-) -> None:  # fmt: skip
-    """Write y = max(floor, x * scale + shift + skip), with scale and shift [channels]."""
+def affine(
+    b: Builder, x: Value, scale: Value, shift: Value, table: Value, cells: Value, channels: Value, y: Value
+) -> None:
+    """Write y = x * scale + shift, with scale and shift [channels]."""
     with b.loop(cells) as cell:
         pixel = b.read(table, cell, INTEGER)
         with b.loop(channels, LANES) as channel:
             place = b.add(b.mul(pixel, channels), channel)
             scaled = b.fmul(b.read(x, place, VECTOR), b.read(scale, channel, VECTOR))
-            moved = b.fadd(scaled, b.read(shift, channel, VECTOR))
-            added = b.fadd(moved, b.read(b.at(skip, b.mul(pixel, skip_step)), channel, VECTOR))
-            b.write(b.larger(added, b.splat(floor)), y, place)
+            b.write(b.fadd(scaled, b.read(shift, channel, VECTOR)), y, place)
 
 
 def pool(
-    b: Builder, x: Value, table: Value, cells: Value, channels: Value, floor: Value, means: Value,
-    maxima: Value,
-) -> None:  # fmt: skip
-    """Write the means and the maxima over the cells of max(floor, x), each [channels]."""
+    b: Builder, x: Value, table: Value, cells: Value, channels: Value, means: Value, maxima: Value
+) -> None:
+    """Write the means and the maxima of x over the cells, each [channels]."""
     total, largest = b.alloca(VECTOR), b.alloca(VECTOR)
     with b.loop(channels, LANES) as channel:
         b.store(ir.Constant(VECTOR, [number(0.0)] * LANES), total)
         b.store(ir.Constant(VECTOR, [number(float("-inf"))] * LANES), largest)
         with b.loop(cells) as cell:
             pixel = b.read(table, cell, INTEGER)
-            found = b.larger(b.read(b.at(x, b.mul(pixel, channels)), channel, VECTOR), b.splat(floor))
+            found = b.read(b.at(x, b.mul(pixel, channels)), channel, VECTOR)
             b.store(b.fadd(b.load(total, typ=VECTOR), found), total)
             b.store(b.larger(found, b.load(largest, typ=VECTOR)), largest)
         count = b.splat(b.sitofp(cells, FLOAT))
@@ -282,8 +278,8 @@ def signature(text: str) -> Sequence[Value]:
 KERNELS = {
     "convolution": (signature("piippppipiiiiif"), convolution),
     "dense": (signature("piippppipiiiiif"), dense),
-    "combine": (signature("ppppipiifp"), combine),
-    "pool": (signature("ppiifpp"), pool),
+    "affine": (signature("ppppiip"), affine),
+    "pool": (signature("ppiipp"), pool),
     "fill": (signature("pif"), fill),
     "list_cells": (signature("piiii"), list_cells),
     "spread": (signature("ppiip"), spread),

@@ -17,7 +17,6 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.export.readme import readme
 from azero.games.game import Game
-from azero.network.blocks import GlobalPooling
 from azero.network.folded import SMALLEST_OUTPUT, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.model import Network
 from azero.run.disk import write_for_user
@@ -94,21 +93,10 @@ class Graph:
         if isinstance(block, FoldedPyramid):
             scale, shift = self.constant(block.affine.scale), self.constant(block.affine.shift)
             inner = self.add("Add", self.add("Mul", x, scale), shift)
-        inner = self.convolution(inner, block.conv1)
-        if isinstance(block.pooling, GlobalPooling):
-            inner = self.pooling(inner, block.pooling)
-        inner = self.convolution(self.add("Relu", inner), block.conv2)
+        inner = self.add("Relu", self.convolution(inner, block.conv1))
+        inner = self.convolution(inner, block.conv2)
         x = self.add("Add", inner, x)
         return self.add("Relu", x) if isinstance(block, FoldedResidual) else x
-
-    def pooling(self, x: str, part: GlobalPooling) -> str:
-        """See `GlobalPooling.forward`."""
-        pooled = part.dense.weight.shape[1] // 2
-        sizes = self.constant(np.array([part.kept, pooled]))
-        kept, rest = f"kept_{len(self.nodes)}", f"pooled_{len(self.nodes)}"
-        self.nodes.append(self.helper.make_node("Split", [x, sizes], [kept, rest], axis=1))
-        bias = self.dense(self.pools(self.add("Relu", rest)), part.dense)
-        return self.add("Add", kept, self.over_cells(bias))
 
     def head(self, x: str, head: FoldedHead) -> str:
         """See `FoldedHead.forward`."""
@@ -138,10 +126,6 @@ class Graph:
     def dense(self, x: str, layer: Any) -> str:
         """Add a dense layer with its bias."""
         return self.add("Gemm", x, self.constant(layer.weight), self.constant(layer.bias), transB=1)
-
-    def over_cells(self, x: str) -> str:
-        """Return numbers [B, channels] as [B, channels, 1, 1]."""
-        return self.add("Unsqueeze", x, self.constant(np.array([2, 3])))
 
     def add(self, operation: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         """Add an operation; return its output's name."""

@@ -11,8 +11,6 @@ from torch.nn import functional
 
 from azero.config.schema import NetworkConfig
 
-# One channel in POOLED_SHARE is pooled, as in KataGo's networks of 128 channels.
-POOLED_SHARE = 4
 # The most planes of a convolutional head. AlphaGo Zero has 2 for the policy and 1 for the value. Measured on
 # all positions of tic-tac-toe with 4 blocks x 32 channels, one epoch, two seeds: the raw policy is right in
 # 83 % with 32 planes, in 75 % with 2 and 1.
@@ -31,71 +29,37 @@ def batch_norm(channels: int) -> nn.BatchNorm2d:
     return layer
 
 
-class GlobalPooling(nn.Module):
-    """Give every cell knowledge of the whole board (KataGo, Wu 2019).
-
-    The last channels go through a ReLU. Their means and maxima over the board become a bias of the other
-    channels. KataGo adds the means scaled by the board's width. Here a network sees boards of one size only,
-    so it does not need them.
-    """
+class ResidualBlock(nn.Module):
+    """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero)."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
-        pooled = max(1, channels // POOLED_SHARE)
-        self.kept = channels - pooled
-        self.dense = nn.Linear(2 * pooled, self.kept)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Map [B, channels, H, W] to [B, kept, H, W]."""
-        pooled = functional.relu(x[:, self.kept :])
-        bias = self.dense(torch.cat([pooled.mean((2, 3)), pooled.amax((2, 3))], dim=1))
-        return x[:, : self.kept] + bias[:, :, None, None]
-
-
-class ResidualBlock(nn.Module):
-    """conv - BN - ReLU - conv - BN, plus identity, ReLU (He et al. 2016a; AlphaZero).
-
-    Global pooling comes before the first ReLU.
-    """
-
-    def __init__(self, channels: int, pools: bool = False) -> None:
-        super().__init__()
         self.conv1 = convolution(channels, channels)
         self.norm1 = batch_norm(channels)
-        self.pooling = GlobalPooling(channels) if pools else nn.Identity()
-        self.conv2 = convolution(inputs_behind(self.pooling, channels), channels)
+        self.conv2 = convolution(channels, channels)
         self.norm2 = batch_norm(channels)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
-        inner = functional.relu(self.pooling(self.norm1(self.conv1(x))), inplace=True)
+        inner = functional.relu(self.norm1(self.conv1(x)), inplace=True)
         return functional.relu(self.norm2(self.conv2(inner)) + x, inplace=True)
 
 
 class PyramidBlock(nn.Module):
-    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017).
+    """BN - conv - BN - ReLU - conv - BN, plus identity (Han et al. 2017)."""
 
-    Global pooling is where `ResidualBlock` has it.
-    """
-
-    def __init__(self, channels: int, pools: bool = False) -> None:
+    def __init__(self, channels: int) -> None:
         super().__init__()
         self.norm1 = batch_norm(channels)
         self.conv1 = convolution(channels, channels)
         self.norm2 = batch_norm(channels)
-        self.pooling = GlobalPooling(channels) if pools else nn.Identity()
-        self.conv2 = convolution(inputs_behind(self.pooling, channels), channels)
+        self.conv2 = convolution(channels, channels)
         self.norm3 = batch_norm(channels)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
-        inner = functional.relu(self.pooling(self.norm2(self.conv1(self.norm1(x)))), inplace=True)
+        inner = functional.relu(self.norm2(self.conv1(self.norm1(x))), inplace=True)
         return self.norm3(self.conv2(inner)) + x
-
-
-def inputs_behind(pooling: nn.Module, channels: int) -> int:
-    """Return the number of channels after a block's pooling, if it has one."""
-    return pooling.kept if isinstance(pooling, GlobalPooling) else channels
 
 
 class ConvolutionalHead(nn.Module):

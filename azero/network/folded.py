@@ -57,11 +57,10 @@ class FoldedResidual(nn.Module):
     def __init__(self, block: ResidualBlock) -> None:
         super().__init__()
         self.conv1, self.conv2 = fold(block.conv1, block.norm1), fold(block.conv2, block.norm2)
-        self.pooling = with_own_dense(block.pooling)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
-        return self.conv2(self.pooling(self.conv1(x)).relu_()).add_(x).relu_()
+        return self.conv2(self.conv1(x).relu_()).add_(x).relu_()
 
 
 class FoldedPyramid(nn.Module):
@@ -75,11 +74,10 @@ class FoldedPyramid(nn.Module):
         super().__init__()
         self.affine = Affine(block.norm1)
         self.conv1, self.conv2 = fold(block.conv1, block.norm2), fold(block.conv2, block.norm3)
-        self.pooling = with_own_dense(block.pooling)
 
     def forward(self, x: Tensor) -> Tensor:
         """Map [B, channels, H, W] to the same shape."""
-        return self.conv2(self.pooling(self.conv1(self.affine(x))).relu_()).add_(x)
+        return self.conv2(self.conv1(self.affine(x)).relu_()).add_(x)
 
 
 class FoldedHead(nn.Module):
@@ -132,15 +130,6 @@ class Dense(nn.Module):
         if x.device.type == "cpu" and torch.backends.mkldnn.is_available():
             return torch.ops.mkldnn._linear_pointwise(x, self.weight, self.bias, "none", [], "")
         return functional.linear(x, self.weight, self.bias)
-
-
-def with_own_dense(part: nn.Module) -> nn.Module:
-    """Return a copy of a block's pooling, or of its identity, with `Dense` layers."""
-    own = copy.deepcopy(part)
-    for name, layer in part.named_children():
-        assert isinstance(layer, nn.Linear)
-        setattr(own, name, Dense(layer))
-    return own
 
 
 def fold(conv: nn.Conv2d, norm: nn.BatchNorm2d | None) -> nn.Conv2d:

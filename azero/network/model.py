@@ -19,7 +19,6 @@ from azero.config.schema import NetworkConfig, UserError, settings_today
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.network.blocks import (
-    GlobalPooling,
     PyramidBlock,
     ResidualBlock,
     batch_norm,
@@ -55,8 +54,7 @@ class Network(nn.Module):
     """Planes to a policy output and a value.
 
     The tower is a stem and `config.blocks` blocks. Before residual blocks the stem is conv - BN - ReLU;
-    before pyramid blocks it is a bare convolution, since each of them begins with a batch norm. Every
-    `config.pooling_every`-th block pools globally.
+    before pyramid blocks it is a bare convolution, since each of them begins with a batch norm.
     """
 
     title = "network"  # what messages call it
@@ -69,10 +67,7 @@ class Network(nn.Module):
         self.stem = convolution(planes_shape[0], config.channels)
         self.stem_norm = batch_norm(config.channels) if config.block == "residual" else None
         block = ResidualBlock if config.block == "residual" else PyramidBlock
-        pooling = [
-            config.pooling_every > 0 and (n + 1) % config.pooling_every == 0 for n in range(config.blocks)
-        ]
-        self.blocks = nn.ModuleList([block(config.channels, pools) for pools in pooling])
+        self.blocks = nn.ModuleList([block(config.channels) for _ in range(config.blocks)])
         self.policy_head = make_head(config, planes_shape, num_actions)
         outcomes = 3 if config.value_output == "wdl" else 1
         self.value_head = make_head(config, planes_shape, outcomes, config.value_hidden)
@@ -163,9 +158,7 @@ def initialize(network: Network, generator: torch.Generator) -> None:
 
     Biases become 0; a new batch norm is the identity already. Last layers have variance `OUTPUT_GAIN` /
     fan-in. With 1 / fan-in an untrained network can be certain: three of ten of Go 7 x 7 gave more than 90 %
-    to a pass somewhere. A linear policy keeps 1 / fan-in, because it has no scale. The dense layer of global
-    pooling has the gain 0.1: pooled means and maxima of batch-normed numbers are 2.5 in the mean square, so
-    its bias begins with half a standard deviation of the channels it is added to.
+    to a pass somewhere. A linear policy keeps 1 / fan-in, because it has no scale.
     """
     policy_gain = 1.0 if network.config.policy_output == "linear" else OUTPUT_GAIN
     gains = dict.fromkeys(last_layers(network.policy_head), policy_gain)
@@ -173,9 +166,7 @@ def initialize(network: Network, generator: torch.Generator) -> None:
     if network.occupation_head:
         gains[network.occupation_head] = OUTPUT_GAIN
     for module in network.modules():
-        if isinstance(module, GlobalPooling):  # comes before its dense layer
-            gains[module.dense] = 0.1
-        elif isinstance(module, nn.Conv2d | nn.Linear):
+        if isinstance(module, nn.Conv2d | nn.Linear):
             gain = gains.get(module, 2.0)
             module.weight.normal_(0.0, math.sqrt(gain / module.weight[0].numel()), generator=generator)
             if module.bias is not None:

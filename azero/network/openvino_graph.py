@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from torch import Tensor, nn
 
-from azero.network.blocks import GlobalPooling
 from azero.network.folded import (
     SMALLEST_OUTPUT,
     Affine,
@@ -86,24 +85,13 @@ class Graph:
 
     def residual(self, x: Node, block: FoldedResidual) -> Node:
         """See `FoldedResidual.forward`."""
-        inner = self.op.relu(self.pooling(self.convolution(x, block.conv1), block.pooling))
+        inner = self.op.relu(self.convolution(x, block.conv1))
         return self.op.relu(self.op.add(self.convolution(inner, block.conv2), x))
 
     def pyramid(self, x: Node, block: FoldedPyramid) -> Node:
         """See `FoldedPyramid.forward`."""
-        inner = self.op.relu(
-            self.pooling(self.convolution(self.affine(x, block.affine), block.conv1), block.pooling)
-        )
+        inner = self.op.relu(self.convolution(self.affine(x, block.affine), block.conv1))
         return self.op.add(self.convolution(inner, block.conv2), x)
-
-    def pooling(self, x: Node, part: nn.Module) -> Node:
-        """See `GlobalPooling.forward`; returns x if the block has none."""
-        if not isinstance(part, GlobalPooling):
-            return x
-        op, sizes = self.op, np.array([part.kept, part.dense.weight.shape[1] // 2])
-        kept, pooled = op.variadic_split(x, op.constant(np.int64(1)), op.constant(sizes)).outputs()
-        bias = self.dense(self.pools(op.relu(pooled)), part.dense)
-        return op.add(kept, op.unsqueeze(bias, op.constant(CELLS)))
 
     def head(self, x: Node, head: FoldedHead) -> Node:
         """See `FoldedHead.forward`."""

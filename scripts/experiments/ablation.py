@@ -92,7 +92,6 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
     },
     "average of weights": {"recipe": [], "none": ["train.ema_decay=0"]},
     "value head": {"recipe": [], "one number": ["network.value_output=scalar"]},
-    "pooling": {"recipe": [], "global pooling in every second block": ["network.pooling_every=2"]},
     "precision": {precision: [f"inference.precision={precision}"] for precision in ("bf16", "int8")},
     "PUCT's options": {
         "PUCT, 128 simulations": [*PUCT],
