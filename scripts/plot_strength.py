@@ -127,7 +127,8 @@ def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
         axes.grid(visible=True, which="both", alpha=0.25)
     grid[0].set_yticks([1, 2, 5, 10, 20, 50], ["1", "2", "5", "10", "20", "50"])
     grid[0].set_ylabel("mistakes, percent of positions")
-    grid[0].legend(fontsize="small")
+    lines, labels = grid[0].get_legend_handles_labels()
+    figure.legend(lines, labels, loc="outside lower center", ncols=len(curves), fontsize="small")
     figure.savefig(path, dpi=110)
     pyplot.close(figure)
 
