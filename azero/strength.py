@@ -6,7 +6,8 @@ They are easy, medium or hard by the plies until the end under perfect play (< 1
 middle or late by the plies played (< 14, 14 to 28, > 28). Each position is searched with an empty tree,
 without noise, many at once. Of small Hex it also shows the value of each first move.
 
-With `perfect=GAMES` the champion of Connect Four moves first against perfect play instead.
+With `perfect=GAMES` the champion of Connect Four moves first against perfect play instead, and with
+`replies=PLIES` against every reply through so many plies.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from azero.config.schema import Config, SearchConfig, UserError, setting, settin
 from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
+from azero.players import Player
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
@@ -45,6 +47,7 @@ run=othello6
 run=mine simulations=0,64,600 kind=puct
 run=mine file=positions.gz
 run=connect_four perfect=100 simulations=100
+run=connect_four replies=11 simulations=100
 """
 LEGEND = """mistakes: moves that throw away a win or a draw, with a 95 % interval
 random: the mistakes of random moves
@@ -73,6 +76,11 @@ class StrengthSettings:
         0,
         "Games against perfect play instead: Connect Four, the champion moves first.",
         between=(0, math.inf),
+    )
+    replies: int = setting(
+        0,
+        "Plies through which the champion of Connect Four moves first against every reply instead.",
+        between=(0, 11),  # above, the solver's book ends, and a position takes it up to 250 ms
     )
     seed: int = setting(1, "Seed of the perfect opponent's replies.", between=(0, math.inf))
     inference: str = setting("", "Such as openvino:bf16; empty: as in the run's self-play.")
@@ -118,20 +126,20 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
         workers = asked.workers or min(2, cores())
         trained = load_for_workers(config, asked.run, workers, network, asked.inference)
         trained = trained._replace(search=change_search(trained.search, search))
-        oracle = perfect_oracle(trained, asked) if asked.perfect else None
+        oracle = perfect_oracle(trained, asked) if asked.perfect or asked.replies else None
         sets = [] if oracle else read_sets(trained, asked)
         choice = trained.choice
         console.message(f"{network or asked.run}, {choice.backend} {choice.precision} on {choice.device}")
         if sets:
             console.message("\n" + LEGEND)
-        if oracle:
-            console.message("\nThe champion moves first against perfect play.")
         for amount in amounts if sets or oracle else ():
             console.message(f"\nsearch of {amount:,} simulations" if amount else "\nraw policy")
-            if oracle:
-                play_perfect(trained, amount, oracle, asked, console)
-            else:
+            if not oracle:
                 found |= measure(trained, amount, sets, console)
+            if oracle and asked.perfect:
+                play_perfect(trained, amount, oracle, asked, console)
+            if oracle and asked.replies:
+                found |= answer_replies(trained, amount, oracle, asked, console)
         if not oracle and has_openings(trained.game.name, trained.game.options):
             show_openings(trained, console)
         if sets and has_table(trained.game.name):
@@ -140,16 +148,15 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
 
 
 def perfect_oracle(trained: TrainedWorkers, asked: StrengthSettings) -> Oracle:
-    """Return the solver that plays perfectly.
+    """Return the solver that knows perfect play.
 
     Raises:
         UserError: the game is not Connect Four on its usual board, or the solver is not installed.
     """
     game = trained.game
     if not is_connect_four(game.name, game.options):
-        raise UserError(
-            f"perfect={asked.perfect} needs Connect Four on 6 x 7; {asked.run} plays {game.name}."
-        )
+        wanted = f"perfect={asked.perfect}" if asked.perfect else f"replies={asked.replies}"
+        raise UserError(f"{wanted} needs Connect Four on 6 x 7; {asked.run} plays {game.name}.")
     return make_oracle(game)
 
 
@@ -157,13 +164,34 @@ def play_perfect(
     trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
 ) -> None:
     """Let the search, or the raw policy, move first against perfect play, and print the results."""
-    begin, game, inference = time.perf_counter(), trained.game, trained.inferences[0]
-    search = replace(trained.search, num_simulations=num_simulations)
-    champion = PvMcts(game, inference, search) if num_simulations else PolicyPlayer(game, inference)
+    begin, game, champion = time.perf_counter(), trained.game, player_of(trained, num_simulations)
     opponent = perfect_play.PerfectOpponent(oracle, np.random.default_rng(asked.seed))
     games = perfect_play.play(game, champion, opponent, asked.perfect)
+    console.message("The champion moves first against perfect play.")
     console.message(perfect_play.report_text(game, oracle, games))
     console.message(f"{asked.perfect:,} games in {time.perf_counter() - begin:.1f} s")
+
+
+def answer_replies(
+    trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
+) -> dict[str, float]:
+    """Let the search, or the raw policy, move first against every reply; print and return its mistakes."""
+    begin, game, champion = time.perf_counter(), trained.game, player_of(trained, num_simulations)
+    found = list(perfect_play.try_replies(game, champion, oracle, asked.replies))
+    console.message("The champion moves first against every reply. A mistake lets a win go.")
+    console.message(perfect_play.replies_text(game, found))
+    console.message(
+        f"{sum(each.positions for each in found):,} positions in {time.perf_counter() - begin:.1f} s"
+    )
+    tag = f"search{num_simulations}" if num_simulations else "policy"
+    return {f"{tag}_replies_mistakes": sum(len(each.mistakes) for each in found)}
+
+
+def player_of(trained: TrainedWorkers, num_simulations: int) -> Player:
+    """Return the champion with a search of so many simulations; with 0 its raw policy."""
+    game, inference = trained.game, trained.inferences[0]
+    search = replace(trained.search, num_simulations=num_simulations)
+    return PvMcts(game, inference, search) if num_simulations else PolicyPlayer(game, inference)
 
 
 def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[PositionSet]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from searching import after
 from toy import NAME, advance, toy_config
 
 from azero import strength
@@ -82,6 +83,39 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
     won = sum(played.outcome == 1 for played in games)
     assert lines[0].startswith(f"{won} wins, ") and f" of 12 games, {len(set(games))} of them" in lines[0]
     assert len(lines) == 2 + len({played for played in games if played.outcome < 1})
+
+
+def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> None:
+    """A plain walk of all lines, one position at a time, meets the same positions and mistakes."""
+    game = make_game("connect_four", rows=3, columns=4, connect=3)  # the first player wins
+    oracle, one = SearchOracle(game), np.zeros(1, np.int64)
+    champion = PvMcts(game, Blind(game), SearchConfig(num_simulations=2, dirichlet_fraction=0.0))
+    reached: dict[int, set[bytes]] = {}
+    wrong: set[tuple[int, bytes, int]] = set()
+
+    def walk(moves: list[int]) -> None:
+        state = after(game, *moves)
+        if len(moves) > 6 or game.is_terminal(state):
+            return
+        reached.setdefault(len(moves) + 1, set()).add(state.tobytes())
+        champion.new_games(one.astype(np.uint64))
+        action = int(champion.choose(state[None], one, one + len(moves))[0])
+        if oracle.score_moves(state)[action] <= 0:
+            wrong.add((len(moves) + 1, state.tobytes(), action))
+        elif not game.is_terminal(next_state := game.step(state, action)):
+            for reply in game.legal_actions(next_state):
+                walk([*moves, action, reply])
+
+    walk([])
+    found = list(perfect_play.try_replies(game, champion, oracle, 7))
+    assert {each.ply: each.positions for each in found} == {ply: len(seen) for ply, seen in reached.items()}
+    assert wrong and wrong == {
+        (each.ply, after(game, *moves[:-1]).tobytes(), moves[-1]) for each in found for moves in each.mistakes
+    }
+    lines = perfect_play.replies_text(game, found).splitlines()
+    assert lines[1].split() == ["1", "1", "0"]
+    assert lines[1 + len(found)].split() == ["all", str(sum(map(len, reached.values()))), str(len(wrong))]
+    assert len(lines) == 2 + len(found) + len(wrong)
 
 
 @pytest.fixture(scope="module")
@@ -180,11 +214,24 @@ def test_games_against_the_perfect_opponent_are_counted(
     assert re.sub(r"in [\d.]+ s", "", again) == re.sub(r"in [\d.]+ s", "", first)  # the same replies
 
 
+@pytest.mark.skipif(importlib.util.find_spec("bitbully") is None, reason="extra oracle is not installed")
+def test_mistakes_against_every_reply_are_counted(
+    checkpoints: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = f"run={NAME} checkpoints={checkpoints} replies=3 simulations=0"
+    assert strength.main(words.split()) == 0
+    lines = capsys.readouterr().out.splitlines()
+    place = lines.index("ply  positions  mistakes")
+    assert lines[place + 1].split()[:2] == ["1", "1"] and "mistakes:" not in lines
+
+
 def test_perfect_play_is_refused_for_other_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = toy_config(tmp_path)
     advance(config, until="selfplay")
     assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}", "perfect=3"]) == 2
     assert "perfect=3 needs Connect Four on 6 x 7; " in capsys.readouterr().err
+    assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}", "replies=3"]) == 2
+    assert "replies=3 needs Connect Four on 6 x 7; " in capsys.readouterr().err
 
 
 def test_tictactoe_says_which_program_asks_about_all_positions(

@@ -1,15 +1,17 @@
-"""Let a champion move first against perfect play, and find the mistakes that cost it a win."""
+"""Let a champion move first against perfect play or every reply, and find the mistakes that cost it a win."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import reduce
+from typing import NamedTuple
 
 import numpy as np
 
 from azero.games.game import Game
 from azero.match.played import Played, count, results_text
 from azero.players import Player
+from azero.report.console import table_text
 from azero.truth.positions import worth
 from azero.truth.solvers import Oracle
 
@@ -63,6 +65,54 @@ def first_mistake(game: Game, oracle: Oracle, moves: Sequence[int]) -> int:
     raise AssertionError("a game that is not won has a mistake")
 
 
+Lines = dict[bytes, tuple[np.ndarray, tuple[int, ...]]]  # states and the moves that led there, by bytes
+
+
+class Replies(NamedTuple):
+    """What a champion answers at one ply, to every reply of the other player at the plies before.
+
+    Attributes:
+        ply: the champion's, counted from 1.
+        positions: how many different ones that leads to; the champion has kept the win in all of them.
+        mistakes: the moves that lead to each position where it lets the win go, and that move.
+    """
+
+    ply: int
+    positions: int
+    mistakes: list[tuple[int, ...]]
+
+
+def try_replies(game: Game, champion: Player, oracle: Oracle, plies: int) -> Iterator[Replies]:
+    """Yield the champion's answers at its first, third, ... ply up to `plies`, as the first player.
+
+    The first player wins, players alternate, and the champion is deterministic. No line goes on after a
+    mistake or after the end of the game.
+    """
+    lines: Lines = {b"": (game.initial_state(), ())}
+    for ply in range(0, plies, 2):
+        states, mistakes = np.stack([state for state, _ in lines.values()]), list[tuple[int, ...]]()
+        numbers = np.arange(len(states))
+        champion.new_games(numbers.astype(np.uint64))
+        actions = champion.choose(states, numbers, np.full(len(states), ply))
+        later: Lines = {}
+        for (state, moves), action in zip(lines.values(), actions.tolist(), strict=True):
+            if oracle.score_moves(state)[action] <= 0:
+                mistakes.append((*moves, action))
+            else:
+                later |= successors(game, game.step(state, action), (*moves, action))
+        yield Replies(ply + 1, len(states), mistakes)
+        lines = later
+        if not lines:
+            return
+
+
+def successors(game: Game, state: np.ndarray, moves: tuple[int, ...]) -> Lines:
+    """Return the unfinished positions after each legal move in a state, and the moves that led there."""
+    actions = [] if game.is_terminal(state) else game.legal_actions(state)
+    after = [(game.step(state, action), (*moves, action)) for action in actions]
+    return {each[0].tobytes(): each for each in after if not game.is_terminal(each[0])}
+
+
 def report_text(game: Game, oracle: Oracle, games: Sequence[Played]) -> str:
     """Return the results, and each different game that is not won with its first mistake."""
     lines = [results_text(count(games), "wins")]
@@ -71,3 +121,12 @@ def report_text(game: Game, oracle: Oracle, games: Sequence[Played]) -> str:
         moves = " ".join(map(game.action_name, each.moves))
         lines.append(f"{end}, first mistake at ply {first_mistake(game, oracle, each.moves)}: {moves}")
     return "\n".join(lines)
+
+
+def replies_text(game: Game, found: Sequence[Replies]) -> str:
+    """Return a table of the plies, and the moves that lead to each mistake, the mistake last."""
+    rows = [["ply", "positions", "mistakes"]]
+    rows += [[str(each.ply), f"{each.positions:,}", str(len(each.mistakes))] for each in found]
+    mistakes = [moves for each in found for moves in each.mistakes]
+    rows.append(["all", f"{sum(each.positions for each in found):,}", str(len(mistakes))])
+    return "\n".join([table_text(rows), *(" ".join(map(game.action_name, moves)) for moves in mistakes)])
