@@ -2,6 +2,7 @@
 
     python scripts/plot_strength.py connect_four  # strength.png
     python scripts/plot_strength.py seed1 seed2 --checkpoints checkpoints --picture curve.png
+    python scripts/plot_strength.py connect_four hex7 othello6 --recipes  # the raw policy, in one panel
 
 Mistakes are those that each cycle measured (oracle.positions of each of the six development sets, search at
 oracle.num_simulations), averaged over as many cycles as --smooth says, because a single cycle asks few
@@ -14,7 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +25,10 @@ from azero.report.metrics_csv import read_rows
 
 STAGES = ("time/initialize", "time/selfplay", "time/train", "time/evaluate", "time/correctness")
 COUNTS = ("selfplay/games", "selfplay/evaluations")
+POLICY = "raw policy"
 CURVES = {
-    "raw policy, mean of six sets": "oracle/keeps_value_policy",
-    "search, mean of six sets": "oracle/keeps_value_search",
+    POLICY: "oracle/keeps_value_policy",
+    "search": "oracle/keeps_value_search",
     "search, early hard": "oracle/mistakes_search_early_hard",
 }
 
@@ -74,7 +76,11 @@ def read_curve(path: Path) -> Curve:
     of_asked = [row for row, measured in zip(rows, asked, strict=True) if measured]
     return Curve(
         along,
-        {name: 100 * np.array([share(row, column) for row in of_asked]) for name, column in CURVES.items()},
+        {
+            name: 100 * np.array([share(row, column) for row in of_asked])
+            for name, column in CURVES.items()
+            if all(column in row for row in of_asked)  # other games have one set
+        },
     )
 
 
@@ -91,8 +97,12 @@ def smoothed(values: np.ndarray, width: int) -> np.ndarray:
     )
 
 
-def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
-    """A panel for each axis; runs differ by the kind of line."""
+def headless_pyplot() -> Any:
+    """Return matplotlib's pyplot, drawing to files.
+
+    Raises:
+        UserError: matplotlib is not installed.
+    """
     try:
         import matplotlib
     except ImportError as missing:
@@ -100,7 +110,37 @@ def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
             'The picture is drawn by matplotlib; pip install "azero[plots]" installs it.'
         ) from missing
     matplotlib.use("Agg")
-    from matplotlib import pyplot, ticker
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def draw_recipes(curves: dict[str, Curve], width: int, path: Path) -> None:
+    """One panel: the raw policy's mistakes against evaluations, a line for each run."""
+    pyplot = headless_pyplot()
+    from matplotlib import ticker
+
+    figure, axes = pyplot.subplots(figsize=(9, 4.8), layout="constrained")
+    for run, curve in curves.items():
+        mistakes = smoothed(curve.mistakes[POLICY], width)
+        axes.plot(curve.along["evaluations"], mistakes, marker=".", linewidth=1.2, label=run)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(ticker.EngFormatter(sep=""))
+    axes.set_yscale("symlog", linthresh=1, linscale=0.3)  # a run may make no mistake
+    axes.set_yticks([0, 1, 2, 5, 10, 20, 50], ["0", "1", "2", "5", "10", "20", "50"])
+    axes.set_ylim(bottom=-0.2)
+    axes.set_xlabel("evaluations")
+    axes.set_ylabel("mistakes of the raw policy, percent")
+    axes.grid(visible=True, alpha=0.25)
+    figure.legend(loc="outside right upper", fontsize="small")
+    figure.savefig(path, dpi=110)
+    pyplot.close(figure)
+
+
+def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
+    """A panel for each axis; runs differ by the kind of line."""
+    pyplot = headless_pyplot()
+    from matplotlib import ticker
 
     figure, grid = pyplot.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharey=True)
     styles = ("-", "--", ":", "-.")
@@ -142,6 +182,7 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
     parser.add_argument("--smooth", type=int, default=5, help="cycles to average, an odd number; 1 for none")
     parser.add_argument("--picture", type=Path, default=Path("strength.png"))
+    parser.add_argument("--recipes", action="store_true", help="one panel, for runs of several games")
     arguments = parser.parse_args(words)
     if arguments.smooth < 1 or arguments.smooth % 2 == 0:
         raise UserError(
@@ -154,7 +195,7 @@ def main() -> None:
     """Draw the curves and print the last values."""
     arguments = parse()
     curves = {run: read_curve(arguments.checkpoints / run / "metrics.csv") for run in arguments.runs}
-    draw(curves, arguments.smooth, arguments.picture)
+    (draw_recipes if arguments.recipes else draw)(curves, arguments.smooth, arguments.picture)
     for run, curve in curves.items():
         last = ", ".join(
             f"{name} {smoothed(values, arguments.smooth)[-1]:.1f} %"

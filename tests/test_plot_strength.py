@@ -51,6 +51,11 @@ def test_minutes_games_and_evaluations_add_up(metrics: Path) -> None:
     ]
 
 
+def test_a_run_of_another_game_has_no_curve_of_hard_positions(metrics: Path) -> None:
+    metrics.write_text(metrics.read_text().replace("search_early_hard", "search_plies_5-18"))
+    assert len(plot_strength.read_curve(metrics).mistakes) == 2
+
+
 def test_neighbours_are_averaged() -> None:
     values = np.array([1.0, 2.0, 6.0, 10.0])
     assert plot_strength.smoothed(values, 3).tolist() == [1.5, 3.0, 6.0, 8.0]
@@ -71,5 +76,7 @@ def test_a_run_without_figures_is_refused_in_one_sentence(tmp_path: Path, metric
 def test_a_picture_is_drawn(tmp_path: Path, metrics: Path) -> None:
     pytest.importorskip("matplotlib")
     curve = plot_strength.read_curve(metrics)
-    plot_strength.draw({"one": curve, "two": curve}, 3, tmp_path / "strength.png")
-    assert (tmp_path / "strength.png").read_bytes().startswith(b"\x89PNG")
+    for draw in (plot_strength.draw, plot_strength.draw_recipes):
+        draw({"one": curve, "two": curve}, 3, tmp_path / "strength.png")
+        assert (tmp_path / "strength.png").read_bytes().startswith(b"\x89PNG")
+        (tmp_path / "strength.png").unlink()
