@@ -6,8 +6,8 @@ They are easy, medium or hard by the plies until the end under perfect play (< 1
 middle or late by the plies played (< 14, 14 to 28, > 28). Each position is searched with an empty tree,
 without noise, many at once. Of small Hex it also shows the value of each first move.
 
-With `perfect=GAMES` the champion of Connect Four moves first against perfect play instead, and with
-`replies=PLIES` against every reply through so many plies.
+With `perfect=GAMES` the champion of Connect Four moves first against perfect play instead. With
+`replies=PLY` it moves first against every reply, up to that ply.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from azero.config.schema import Config, SearchConfig, UserError, setting, settin
 from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
-from azero.players import Player
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import PvMcts
 from azero.process.machine import cores
@@ -79,7 +78,7 @@ class StrengthSettings:
     )
     replies: int = setting(
         0,
-        "Plies through which the champion of Connect Four moves first against every reply instead.",
+        "Try every reply instead, up to this ply: Connect Four, the champion moves first.",
         between=(0, 11),  # above, the solver's book ends, and a position takes it up to 250 ms
     )
     seed: int = setting(1, "Seed of the perfect opponent's replies.", between=(0, math.inf))
@@ -101,7 +100,8 @@ def measure_asked(words: Sequence[str]) -> int:
 def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     """Print a table for each number of simulations; return each number by name.
 
-    A name is such as "search600_mean_percent" or "policy_value_error"; shares are in percent.
+    A name is such as "search600_mean_percent", "policy_value_error" or "search100_replies_mistakes". Shares
+    are in percent; mistakes against every reply are counted.
     """
     texts = split_words(words)
     if "game" in texts:  # a bare word
@@ -164,7 +164,9 @@ def play_perfect(
     trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
 ) -> None:
     """Let the search, or the raw policy, move first against perfect play, and print the results."""
-    begin, game, champion = time.perf_counter(), trained.game, player_of(trained, num_simulations)
+    begin, game, inference = time.perf_counter(), trained.game, trained.inferences[0]
+    search = replace(trained.search, num_simulations=num_simulations)
+    champion = PvMcts(game, inference, search) if num_simulations else PolicyPlayer(game, inference)
     opponent = perfect_play.PerfectOpponent(oracle, np.random.default_rng(asked.seed))
     games = perfect_play.play(game, champion, opponent, asked.perfect)
     console.message("The champion moves first against perfect play.")
@@ -176,22 +178,34 @@ def answer_replies(
     trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
 ) -> dict[str, float]:
     """Let the search, or the raw policy, move first against every reply; print and return its mistakes."""
-    begin, game, champion = time.perf_counter(), trained.game, player_of(trained, num_simulations)
-    found = list(perfect_play.try_replies(game, champion, oracle, asked.replies))
-    console.message("The champion moves first against every reply. A mistake lets a win go.")
-    console.message(perfect_play.replies_text(game, found))
-    console.message(
-        f"{sum(each.positions for each in found):,} positions in {time.perf_counter() - begin:.1f} s"
+
+    def answer(states: np.ndarray, plies: np.ndarray) -> np.ndarray:
+        return answers_of(trained, num_simulations, states, plies).moves
+
+    begin = time.perf_counter()
+    found = list(perfect_play.try_replies(trained.game, answer, oracle, asked.replies))
+    console.message("The champion moves first against every reply. A mistake throws away a win.")
+    console.message(perfect_play.replies_text(trained.game, found))
+    positions = sum(each.positions for each in found)
+    console.message(f"{positions:,} positions in {time.perf_counter() - begin:.1f} s")
+    return {f"{tag_of(num_simulations)}_replies_mistakes": sum(len(each.mistakes) for each in found)}
+
+
+def answers_of(
+    trained: TrainedWorkers, num_simulations: int, states: np.ndarray, plies: np.ndarray
+) -> judging.Answers:
+    """Return what a search, or the raw policy, answers in states [P, S] after plies [P]."""
+    game, inferences, search, _ = trained
+    if not num_simulations:
+        return judging.ask_network(game, inferences[0], states)
+    return judging.ask_search(
+        game, inferences, replace(search, num_simulations=num_simulations), states, plies
     )
-    tag = f"search{num_simulations}" if num_simulations else "policy"
-    return {f"{tag}_replies_mistakes": sum(len(each.mistakes) for each in found)}
 
 
-def player_of(trained: TrainedWorkers, num_simulations: int) -> Player:
-    """Return the champion with a search of so many simulations; with 0 its raw policy."""
-    game, inference = trained.game, trained.inferences[0]
-    search = replace(trained.search, num_simulations=num_simulations)
-    return PvMcts(game, inference, search) if num_simulations else PolicyPlayer(game, inference)
+def tag_of(num_simulations: int) -> str:
+    """Return what names of numbers begin with."""
+    return f"search{num_simulations}" if num_simulations else "policy"
 
 
 def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[PositionSet]:
@@ -216,17 +230,10 @@ def measure(
     trained: TrainedWorkers, num_simulations: int, sets: Sequence[PositionSet], console: Console
 ) -> dict[str, float]:
     """Print the table of a search, or of the raw policy; return its numbers by name."""
-    tag = f"search{num_simulations}" if num_simulations else "policy"
-    begin = time.perf_counter()
-    game, inferences, search, _ = trained
-    search = replace(search, num_simulations=num_simulations)
-    judged = []
-    for each in sets:
-        if num_simulations:
-            answers = judging.ask_search(game, inferences, search, each.states, each.plies)
-        else:
-            answers = judging.ask_network(game, inferences[0], each.states)
-        judged.append(judging.judge(each, answers))
+    tag, begin = tag_of(num_simulations), time.perf_counter()
+    judged = [
+        judging.judge(each, answers_of(trained, num_simulations, each.states, each.plies)) for each in sets
+    ]
     chances = [judging.random_mistakes(each) for each in sets]
     mean = judging.mean_of(judged)
     rows = [["", "mistakes", "95 % interval", "random", "best", "value error"]]

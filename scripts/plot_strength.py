@@ -1,13 +1,13 @@
-"""Plot a Connect Four run's mistakes against perfect play, by minutes, games and evaluations.
+"""Plot a run's mistakes against perfect play, by minutes, games and evaluations.
 
     python scripts/plot_strength.py connect_four  # strength.png
     python scripts/plot_strength.py seed1 seed2 --checkpoints checkpoints --picture curve.png
-    python scripts/plot_strength.py connect_four hex7 othello6 --recipes  # the raw policy, in one panel
+    python scripts/plot_strength.py connect_four hex7 othello6 --one-panel
 
-Mistakes are those that each cycle measured (oracle.positions of each of the six development sets, search at
-oracle.num_simulations), averaged over as many cycles as --smooth says, because a single cycle asks few
-positions. Minutes are all stages of the run and the measuring, added up. Evaluations are positions that the
-network computed for self-play.
+Mistakes are those that each cycle measured (oracle.positions of each development set, six in Connect Four,
+search at oracle.num_simulations), averaged over as many cycles as --smooth says, because a single cycle asks
+few positions. Minutes are all stages of the run and the measuring, added up. Evaluations are positions that
+the network computed for self-play.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def headless_pyplot() -> Any:
     return pyplot
 
 
-def draw_recipes(curves: dict[str, Curve], width: int, path: Path) -> None:
+def draw_one_panel(curves: dict[str, Curve], width: int, path: Path) -> None:
     """One panel: the raw policy's mistakes against evaluations, a line for each run."""
     pyplot = headless_pyplot()
     from matplotlib import ticker
@@ -182,7 +182,9 @@ def parse(words: Sequence[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--checkpoints", type=Path, default=Path("checkpoints"))
     parser.add_argument("--smooth", type=int, default=5, help="cycles to average, an odd number; 1 for none")
     parser.add_argument("--picture", type=Path, default=Path("strength.png"))
-    parser.add_argument("--recipes", action="store_true", help="one panel, for runs of several games")
+    parser.add_argument(
+        "--one-panel", action="store_true", help="the raw policy by evaluations, for several games"
+    )
     arguments = parser.parse_args(words)
     if arguments.smooth < 1 or arguments.smooth % 2 == 0:
         raise UserError(
@@ -195,7 +197,7 @@ def main() -> None:
     """Draw the curves and print the last values."""
     arguments = parse()
     curves = {run: read_curve(arguments.checkpoints / run / "metrics.csv") for run in arguments.runs}
-    (draw_recipes if arguments.recipes else draw)(curves, arguments.smooth, arguments.picture)
+    (draw_one_panel if arguments.one_panel else draw)(curves, arguments.smooth, arguments.picture)
     for run, curve in curves.items():
         last = ", ".join(
             f"{name} {smoothed(values, arguments.smooth)[-1]:.1f} %"

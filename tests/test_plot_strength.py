@@ -76,7 +76,7 @@ def test_a_run_without_figures_is_refused_in_one_sentence(tmp_path: Path, metric
 def test_a_picture_is_drawn(tmp_path: Path, metrics: Path) -> None:
     pytest.importorskip("matplotlib")
     curve = plot_strength.read_curve(metrics)
-    for draw in (plot_strength.draw, plot_strength.draw_recipes):
+    for draw in (plot_strength.draw, plot_strength.draw_one_panel):
         draw({"one": curve, "two": curve}, 3, tmp_path / "strength.png")
         assert (tmp_path / "strength.png").read_bytes().startswith(b"\x89PNG")
         (tmp_path / "strength.png").unlink()

@@ -88,8 +88,12 @@ def test_a_perfect_opponent_draws_among_the_best_and_the_champion_s_mistake_is_f
 def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> None:
     """A plain walk of all lines, one position at a time, meets the same positions and mistakes."""
     game = make_game("connect_four", rows=3, columns=4, connect=3)  # the first player wins
-    oracle, one = SearchOracle(game), np.zeros(1, np.int64)
-    champion = PvMcts(game, Blind(game), SearchConfig(num_simulations=2, dirichlet_fraction=0.0))
+    oracle = SearchOracle(game)
+    search = SearchConfig(num_simulations=2, dirichlet_fraction=0.0)
+
+    def answer(states: np.ndarray, plies: np.ndarray) -> np.ndarray:
+        return ask_search(game, [Blind(game)], search, states, plies).moves
+
     reached: dict[int, set[bytes]] = {}
     wrong: set[tuple[int, bytes, int]] = set()
 
@@ -98,8 +102,7 @@ def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> N
         if len(moves) > 6 or game.is_terminal(state):
             return
         reached.setdefault(len(moves) + 1, set()).add(state.tobytes())
-        champion.new_games(one.astype(np.uint64))
-        action = int(champion.choose(state[None], one, one + len(moves))[0])
+        action = int(answer(state[None], np.array([len(moves)]))[0])
         if oracle.score_moves(state)[action] <= 0:
             wrong.add((len(moves) + 1, state.tobytes(), action))
         elif not game.is_terminal(next_state := game.step(state, action)):
@@ -107,7 +110,7 @@ def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> N
                 walk([*moves, action, reply])
 
     walk([])
-    found = list(perfect_play.try_replies(game, champion, oracle, 7))
+    found = list(perfect_play.try_replies(game, answer, oracle, 7))
     assert {each.ply: each.positions for each in found} == {ply: len(seen) for ply, seen in reached.items()}
     assert wrong and wrong == {
         (each.ply, after(game, *moves[:-1]).tobytes(), moves[-1]) for each in found for moves in each.mistakes
@@ -115,7 +118,7 @@ def test_every_reply_is_tried_and_each_move_that_lets_the_win_go_is_found() -> N
     lines = perfect_play.replies_text(game, found).splitlines()
     assert lines[1].split() == ["1", "1", "0"]
     assert lines[1 + len(found)].split() == ["all", str(sum(map(len, reached.values()))), str(len(wrong))]
-    assert len(lines) == 2 + len(found) + len(wrong)
+    assert len(lines) == 3 + len(found) + len(wrong)
 
 
 @pytest.fixture(scope="module")
@@ -218,11 +221,12 @@ def test_games_against_the_perfect_opponent_are_counted(
 def test_mistakes_against_every_reply_are_counted(
     checkpoints: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = f"run={NAME} checkpoints={checkpoints} replies=3 simulations=0"
-    assert strength.main(words.split()) == 0
-    lines = capsys.readouterr().out.splitlines()
-    place = lines.index("ply  positions  mistakes")
-    assert lines[place + 1].split()[:2] == ["1", "1"] and "mistakes:" not in lines
+    words = f"run={NAME} checkpoints={checkpoints} replies=3 simulations=0,4"
+    found = strength.measure_all(words.split(), Console())
+    text = capsys.readouterr().out
+    rows = [line.split() for line in text.splitlines() if line.startswith("all ")]
+    assert [int(row[1]) >= 1 for row in rows] == [True, True] and "mistakes:" not in text
+    assert found == {"policy_replies_mistakes": int(rows[0][2]), "search4_replies_mistakes": int(rows[1][2])}
 
 
 def test_perfect_play_is_refused_for_other_games(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
@@ -69,12 +69,12 @@ Lines = dict[bytes, tuple[np.ndarray, tuple[int, ...]]]  # states and the moves 
 
 
 class Replies(NamedTuple):
-    """What a champion answers at one ply, to every reply of the other player at the plies before.
+    """A champion's answers at one of its plies, whatever the other player replied before.
 
     Attributes:
-        ply: the champion's, counted from 1.
-        positions: how many different ones that leads to; the champion has kept the win in all of them.
-        mistakes: the moves that lead to each position where it lets the win go, and that move.
+        ply: counted from 1.
+        positions: how many distinct ones are reached; the champion wins all of them under perfect play.
+        mistakes: the moves up to each mistake, the mistake last.
     """
 
     ply: int
@@ -82,20 +82,26 @@ class Replies(NamedTuple):
     mistakes: list[tuple[int, ...]]
 
 
-def try_replies(game: Game, champion: Player, oracle: Oracle, plies: int) -> Iterator[Replies]:
-    """Yield the champion's answers at its first, third, ... ply up to `plies`, as the first player.
+def try_replies(
+    game: Game, answer: Callable[[np.ndarray, np.ndarray], np.ndarray], oracle: Oracle, plies: int
+) -> Iterator[Replies]:
+    """Yield a champion's answers at its first, third, ... ply up to `plies`.
 
-    The first player wins, players alternate, and the champion is deterministic. No line goes on after a
-    mistake or after the end of the game.
+    The first player, who is the champion, wins the game, and players alternate. No line goes on after a
+    mistake. Mirror images count apart, because a network may judge them differently.
+
+    Args:
+        game: the rules.
+        answer: the champion. It takes states [P, S] and plies [P] and returns its moves [P].
+        oracle: judges the moves.
+        plies: where to stop.
     """
     lines: Lines = {b"": (game.initial_state(), ())}
     for ply in range(0, plies, 2):
         states, mistakes = np.stack([state for state, _ in lines.values()]), list[tuple[int, ...]]()
-        numbers = np.arange(len(states))
-        champion.new_games(numbers.astype(np.uint64))
-        actions = champion.choose(states, numbers, np.full(len(states), ply))
         later: Lines = {}
-        for (state, moves), action in zip(lines.values(), actions.tolist(), strict=True):
+        actions = answer(states, np.full(len(states), ply)).tolist()
+        for (state, moves), action in zip(lines.values(), actions, strict=True):
             if oracle.score_moves(state)[action] <= 0:
                 mistakes.append((*moves, action))
             else:
@@ -124,9 +130,10 @@ def report_text(game: Game, oracle: Oracle, games: Sequence[Played]) -> str:
 
 
 def replies_text(game: Game, found: Sequence[Replies]) -> str:
-    """Return a table of the plies, and the moves that lead to each mistake, the mistake last."""
+    """Return a table of the plies, and the moves up to each mistake."""
+    mistakes = [" ".join(map(game.action_name, moves)) for each in found for moves in each.mistakes]
     rows = [["ply", "positions", "mistakes"]]
     rows += [[str(each.ply), f"{each.positions:,}", str(len(each.mistakes))] for each in found]
-    mistakes = [moves for each in found for moves in each.mistakes]
     rows.append(["all", f"{sum(each.positions for each in found):,}", str(len(mistakes))])
-    return "\n".join([table_text(rows), *(" ".join(map(game.action_name, moves)) for moves in mistakes)])
+    heading = ["The moves up to each mistake, the mistake last:"] if mistakes else []
+    return "\n".join([table_text(rows), *heading, *mistakes])
