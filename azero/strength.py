@@ -136,9 +136,10 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
             console.message(f"\nsearch of {amount:,} simulations" if amount else "\nraw policy")
             if not oracle:
                 found |= measure(trained, amount, sets, console)
-            if oracle and asked.perfect:
+                continue
+            if asked.perfect:
                 play_perfect(trained, amount, oracle, asked, console)
-            if oracle and asked.replies:
+            if asked.replies:
                 found |= answer_replies(trained, amount, oracle, asked, console)
         if not oracle and has_openings(trained.game.name, trained.game.options):
             show_openings(trained, console)
