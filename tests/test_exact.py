@@ -25,7 +25,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import outcome_or_proof
 from azero.report.console import Progress
 from azero.search.bounds import bounded_sum
-from azero.search.exact import UNSOLVED, find_value, make_exact
+from azero.search.exact import UNSOLVED, find_forced, find_value, make_exact
 from azero.search.puct import move_weights
 from azero.search.tree import ROOT
 from azero.workers.threads import GameQueue, play_games
@@ -34,6 +34,7 @@ DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 ENOUGH = 1_000_000
 EXACT = SearchConfig(solver=True, exact_plies=4, exact_nodes=ENOUGH, num_simulations=60)
 GUMBEL = replace(EXACT, kind="gumbel", tree_reuse=False)
+FORCED = SearchConfig(solver=True, forced_nodes=ENOUGH, num_simulations=60)
 
 # X O X     X is to move. O threatens 7 (1 4 7), so 3, 5, 6 and 8 lose at once.
 # 3 O 5     After 7 nobody can make a line any more unless the other side helps: a draw.
@@ -41,10 +42,16 @@ GUMBEL = replace(EXACT, kind="gumbel", tree_reuse=False)
 ONE_DRAW = (0, 1, 2, 4)
 
 
+def indifferent(game: Game) -> FakeInference:
+    """A network that finds all moves equally good and every position even."""
+    return FakeInference(game, lambda planes: (np.zeros(game.num_actions, np.float32), np.float32(0)))
+
+
 def value_of(game: Game, state: np.ndarray, plies: int, nodes: int = ENOUGH) -> float:
     """Return what a leaf of that state would be proven to be, or UNSOLVED."""
     exact = make_exact(game, SearchConfig(solver=True, exact_plies=plies, exact_nodes=nodes))
-    return float(find_value(game.rules, exact, state))
+    assert exact is not None
+    return float(find_value(game.rules, exact, state, exact.plies, nodes)[0])
 
 
 @pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
@@ -52,8 +59,10 @@ def test_every_position_of_a_small_game_has_its_exact_value(name: str) -> None:
     game = make_game(name)
     solution = solve(game)
     exact = make_exact(game, SearchConfig(solver=True, exact_plies=9, exact_nodes=ENOUGH))
+    assert exact is not None
     for row in np.flatnonzero(solution.unfinished).tolist():
-        assert find_value(game.rules, exact, solution.states[row]) == solution.value[row]
+        found = find_value(game.rules, exact, solution.states[row], exact.plies, exact.nodes)
+        assert found[0] == solution.value[row]
 
 
 LATE = {
@@ -91,13 +100,61 @@ def test_the_budget_counts_positions() -> None:
     assert [value_of(game, state, 14, nodes) for nodes in range(1, enough)] == [UNSOLVED] * (enough - 1)
 
 
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), plies=st.integers(1, 7))
+def test_searched_to_a_few_plies_a_position_has_the_value_of_alpha_beta_to_that_depth(
+    seed: int, plies: int
+) -> None:
+    game = make_game("connect_four")
+    state = random_states(game, 1, seed=seed)[0]
+    exact = make_exact(game, FORCED)
+    value, nodes = find_value(game.rules, exact, state, plies, ENOUGH)
+    assert value == Searcher(game, depth=plies).search(state).value
+    assert 0 < nodes <= sum(7**ply for ply in range(1, plies + 1))
+    if value != 0:
+        assert find_forced(game.rules, exact, state) == value
+
+
+# column 0 1 2 3 4 5 6     X is to move. 2 or 5 makes three in a row with a free cell on both sides, so O
+#        . . . O O . .     cannot stop both: a win in three plies. After 2, O has lost in two.
+#        . . . X X . .
+THREE_PLIES = (3, 3, 4, 4)
+
+
+def test_a_forced_win_is_found_long_before_the_end() -> None:
+    """The search after 2 looks to two plies.
+
+    O's seven moves end nothing. After each of them but 1, X's second move, 1, wins, and the rest is not
+    looked at. After 1 it is X's sixth move, 5. So 7 + 6 * 2 + 6 = 25 positions.
+    """
+    game = make_game("connect_four")
+    exact = make_exact(game, FORCED)
+    assert exact is not None
+    root, lost = after(game, *THREE_PLIES), after(game, *THREE_PLIES, 2)
+    value, nodes = find_value(game.rules, exact, lost, 2, ENOUGH)
+    assert (value, nodes) == (-1, 25)
+    budgets = [exact._replace(forced_nodes=nodes) for nodes in (25, 26)]
+    assert [find_forced(game.rules, each, lost) for each in budgets] == [UNSOLVED, -1]
+    assert find_forced(game.rules, exact, root) == 1
+    assert find_value(game.rules, exact, root, 2, ENOUGH)[0] == 0
+
+    # all moves are equally likely: 0, 1 and 2 are visited, and 2 is the proof
+    with_it = searched(game, [root], replace(FORCED, forced_nodes=26, num_simulations=7), indifferent(game))
+    assert with_it.tree.nodes["proven"][0, ROOT] and with_it.tree.nodes["raw_value"][0, ROOT] == 1
+    assert with_it.visit_counts(ONLY_GAME)[0].tolist() == [1, 1, 1, 0, 0, 0, 0]
+    assert move_weights(with_it.tree, 0, with_it.searches.algorithm).tolist() == [0, 0, 1, 0, 0, 0, 0]
+    without = searched(game, [root], replace(FORCED, forced_nodes=0, num_simulations=7), indifferent(game))
+    assert not without.tree.nodes["proven"][0].any()
+
+
 def test_a_budget_that_solves_nothing_changes_nothing() -> None:
     game = make_game("tictactoe")
     states = random_states(game, 20, seed=2)
     without = searched(game, states, replace(EXACT, exact_plies=0))
-    poor = searched(game, states, replace(EXACT, exact_nodes=1))
-    assert (without.tree.edges["child_visits"] == poor.tree.edges["child_visits"]).all()
-    assert (without.tree.nodes["proven"] == poor.tree.nodes["proven"]).all()
+    poor = replace(EXACT, exact_nodes=1), replace(EXACT, exact_plies=0, forced_nodes=1)
+    for player in (searched(game, states, each) for each in poor):
+        assert (without.tree.edges["child_visits"] == player.tree.edges["child_visits"]).all()
+        assert (without.tree.nodes["proven"] == player.tree.nodes["proven"]).all()
 
 
 def test_a_solved_leaf_goes_up_the_tree() -> None:
@@ -125,9 +182,10 @@ def test_a_solved_leaf_goes_up_the_tree() -> None:
     assert inference.calls == 1
 
 
+@pytest.mark.parametrize("search", [GUMBEL, replace(FORCED, kind="gumbel")], ids=["exact", "forced"])
 @pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
-def test_gumbel_equals_its_plain_twin_visit_for_visit(name: str) -> None:
-    game, config = make_game(name), replace(GUMBEL, num_simulations=30)
+def test_gumbel_equals_its_plain_twin_visit_for_visit(name: str, search: SearchConfig) -> None:
+    game, config = make_game(name), replace(search, tree_reuse=False, num_simulations=30)
     states = random_states(game, 24, seed=4)
     player = searched(game, states, config)
     for b, state in enumerate(states):
@@ -141,7 +199,7 @@ def test_prefetch_finds_what_the_plain_search_finds(seed: int, leaves: int, plie
     game = make_game("connect_four", rows=4, columns=5)
     states = random_states(game, 20, seed)
     state = states[seed % 20]
-    config = replace(EXACT, exact_plies=plies, exact_nodes=200, tree_reuse=False)
+    config = replace(EXACT, exact_plies=plies, exact_nodes=200, forced_nodes=20, tree_reuse=False)
     player = PvMcts(game, FakeInference(game, batch_size=leaves), config, cache=4096, leaves=leaves)
     player.think(state[None], ONLY_GAME)
     side_by_side = searched(game, [state, game.initial_state()], config)
@@ -182,10 +240,23 @@ def test_value_targets_are_true_from_the_end_backwards() -> None:
             assert record.proven[ply] and record.root_value[ply] == outcome_or_proof(record)[ply] == value
 
 
+def test_self_play_does_not_look_for_forced_wins() -> None:
+    game, played = make_game("tictactoe"), []
+    for nodes in (0, ENOUGH):
+        search = replace(FORCED, kind="gumbel", tree_reuse=False, num_simulations=10, forced_nodes=nodes)
+        queue, seeds = GameQueue(iter(range(8))), game_seeds(1, 1, SELFPLAY, 8)
+        inference, stop = FakeInference(game), StopSignal()
+        records, _ = play_games(game, [inference], Config(search=search), queue, seeds, Progress(), stop)
+        played.append([(each.actions.tolist(), each.policy_target.tolist()) for each in records])
+    assert played[0] == played[1]
+
+
 def test_settings_that_cannot_work_are_refused() -> None:
     game = make_game("tictactoe")
     with pytest.raises(UserError, match=r"search.exact_plies=4 needs proofs; set search.solver=true"):
         check(Config(search=SearchConfig(exact_plies=4)))
+    with pytest.raises(UserError, match=r"search.forced_nodes=9 needs proofs; set search.solver=true"):
+        check(Config(search=SearchConfig(forced_nodes=9)))
     with pytest.raises(UserError, match="needs the rule plies_left, which go does not have"):
         make_exact(make_game("go", size=3), EXACT)
     assert make_exact(game, SearchConfig()) is None

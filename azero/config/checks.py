@@ -62,9 +62,9 @@ def conflicts(config: Config) -> Iterator[str]:
         yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
     if config.cluster.overlap and not config.cluster.address:
         yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
-    if config.search.exact_plies and not config.search.solver:
-        asked = f"search.exact_plies={config.search.exact_plies}"
-        yield f"{asked} needs proofs; set search.solver=true, or search.exact_plies=0."
+    for name in ("exact_plies", "forced_nodes"):
+        if (asked := getattr(config.search, name)) and not config.search.solver:
+            yield f"search.{name}={asked} needs proofs; set search.solver=true, or search.{name}=0."
     yield from training_conflicts(train)
     yield from selfplay_conflicts(selfplay)
     yield from match_conflicts(config.evaluate)

@@ -182,6 +182,12 @@ class SearchConfig:
         "Positions that this may look at. A leaf that needs more is evaluated by the network.",
         between=(1, 1_000_000),
     )
+    forced_nodes: int = setting(
+        0,
+        "Positions of a search of any other leaf for a forced win or loss, in play and in matches, not in "
+        "self-play; 0: none. It needs search.solver.",
+        between=(0, 1_000_000),
+    )
     tree_reuse: bool = setting(True, "Keep the subtree of the move played.")
     options: dict[str, Any] = setting({}, "Settings of other search algorithms. The algorithm checks them.")
     c_puct: float = puct(1.25, "Exploration constant.", between=(0.0, 1000.0), published="AlphaZero 1.25")

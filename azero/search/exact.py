@@ -1,9 +1,13 @@
-"""Exact play: a leaf from which the game must end soon is solved by alpha-beta, instead of evaluated.
+"""Exact play: a leaf that alpha-beta can solve is not evaluated.
 
 The rule `plies_left` of a game bounds how many plies are left. A new leaf with at most `search.exact_plies`
-of them is searched to the end of the game, looking at about `search.exact_nodes` positions at most. If that
-finds its value, the leaf is proven, as an end of the game is, and `mcts.prove` carries the value up the tree.
-If not, the leaf is an ordinary one. The budget counts positions, not time, and nothing is kept between two
+of them is searched to the end of the game, looking at about `search.exact_nodes` positions at most.
+
+In play and in matches any other leaf is searched for a forced win or loss: to two plies, three, and so on,
+until `search.forced_nodes` positions are spent (MCTS-minimax hybrids, Baier and Winands 2013).
+
+A leaf of a known value is proven, as an end of the game is, and `mcts.prove` carries the value up the tree.
+Any other leaf is an ordinary one. The budgets count positions, not time, and nothing is kept between two
 leaves, so the result depends on the position alone.
 
 Letters: P plies, A actions, S state words.
@@ -22,6 +26,8 @@ from azero.search.tree import LOSS, WIN, set_bounds
 
 NO_ACTION = -1
 UNSOLVED = np.inf
+UNKNOWN = 0.0  # a position at the depth limit: neither win nor loss
+FORCED_PLIES = 16  # most plies of a forced win
 
 ROW = np.dtype(
     [
@@ -35,10 +41,11 @@ ROW = np.dtype(
 
 
 class Exact(NamedTuple):
-    """The budget of a leaf, and scratch: row r of the current line is the position after r plies."""
+    """The budgets of a leaf, and scratch: row r of the current line is the position after r plies."""
 
     plies: int
     nodes: int
+    forced_nodes: int
     rows: np.ndarray  # [P] ROW
     legal: np.ndarray  # [P, A] bool: moves not searched yet
     successors: np.ndarray  # [P, A, S] uint64
@@ -46,40 +53,43 @@ class Exact(NamedTuple):
 
 
 def make_exact(game: Game, search: SearchConfig) -> Exact | None:
-    """Return the budget and buffers of one thread; None if leaves are not solved.
+    """Return the budgets and buffers of one thread; None if leaves are not solved.
 
     Raises:
         UserError: the game has no bound on the plies left.
     """
-    if not (search.exact_plies and search.solver):
+    if not (search.solver and (search.exact_plies or search.forced_nodes)):
         return None
-    if game.rules.plies_left is no_plies_left:
+    if search.exact_plies and game.rules.plies_left is no_plies_left:
         raise UserError(
             f"search.exact_plies={search.exact_plies} needs the rule plies_left, which {game.name} does not "
             "have; set search.exact_plies=0."
         )
     plies, actions = min(search.exact_plies, game.max_plies), game.num_actions
+    rows = max(plies, FORCED_PLIES if search.forced_nodes else 0)
     return Exact(
         plies,
         search.exact_nodes,
-        rows=np.zeros(plies, ROW),
-        legal=np.zeros((plies, actions), np.bool_),
-        successors=np.zeros((plies, actions, game.state_words), np.uint64),
+        search.forced_nodes,
+        rows=np.zeros(rows, ROW),
+        legal=np.zeros((rows, actions), np.bool_),
+        successors=np.zeros((rows, actions, game.state_words), np.uint64),
         history=np.zeros((2, actions), np.int64),
     )
 
 
 @kernel
 def solve_leaf(rules, tree, b, leaf, exact):
-    """Prove a new node if the game must end soon and the budget is enough to find its value."""
+    """Prove a new node if its budgets are enough to find its value."""
     if exact is None:  # known when this is compiled, so a search without it pays nothing
         return
     if tree.nodes[b, leaf].proven or tree.nodes[b, leaf].node_visits > 0:
         return
-    state = tree.states[b, leaf]
-    if rules.plies_left(state) > exact.plies:
-        return
-    value = find_value(rules, exact, state)
+    state, value = tree.states[b, leaf], UNSOLVED
+    if rules.plies_left(state) <= exact.plies:
+        value, _ = find_value(rules, exact, state, exact.plies, exact.nodes)
+    if value == UNSOLVED:
+        value = find_forced(rules, exact, state)
     if value != UNSOLVED:
         tree.nodes[b, leaf].proven = True
         tree.nodes[b, leaf].raw_value = value
@@ -87,12 +97,29 @@ def solve_leaf(rules, tree, b, leaf, exact):
 
 
 @kernel
-def find_value(rules, exact, state):
-    """Return the exact value of an unfinished state for its player to move, or UNSOLVED."""
+def find_forced(rules, exact, state):
+    """Return WIN or LOSS if the player to move forces the one or cannot escape the other, or UNSOLVED."""
+    plies, budget = 2, exact.forced_nodes
+    while budget > 0 and plies <= FORCED_PLIES:
+        value, nodes = find_value(rules, exact, state, plies, budget)
+        if abs(value) == WIN:
+            return value
+        budget -= nodes
+        plies += 1
+    return UNSOLVED
+
+
+@kernel
+def find_value(rules, exact, state, plies, budget):
+    """Return the value of an unfinished state for its player to move, or UNSOLVED, and the positions seen.
+
+    A game that is not over after `plies` counts as UNKNOWN. WIN and LOSS are exact; another value is if the
+    game must be over by then.
+    """
     rows, legal = exact.rows, exact.legal
     exact.history[:] = 0
     nodes, row, alpha, beta, to_play = 0, 0, LOSS, WIN, rules.to_play(state)
-    while row < exact.plies:  # always, if the bound is true
+    while True:
         # open the row: a move that ends the game is searched by looking at its successor
         rules.legal_mask(state, legal[row])
         best = -np.inf
@@ -105,10 +132,14 @@ def find_value(rules, exact, state):
                     value = rules.outcome(successor)
                     best = max(best, value if rules.to_play(successor) == to_play else -value)
                     legal[row, action] = False
+                elif row == plies - 1:
+                    best = max(best, UNKNOWN)
+        if row == plies - 1:
+            legal[row] = False
         rows[row].alpha, rows[row].beta, rows[row].best = max(alpha, best), beta, best
         rows[row].to_play = to_play
-        if nodes >= exact.nodes:
-            return UNSOLVED
+        if nodes >= budget:
+            return UNSOLVED, nodes
         # return to the last row with a move that matters
         action = next_action(exact, row)
         while action == NO_ACTION and row > 0:
@@ -116,7 +147,7 @@ def find_value(rules, exact, state):
             back_up(exact, row)
             action = next_action(exact, row)
         if action == NO_ACTION:
-            return rows[0].best
+            return rows[0].best, nodes
         # make that move
         legal[row, action] = False
         rows[row].action = action
@@ -126,7 +157,6 @@ def find_value(rules, exact, state):
         if to_play != rows[row].to_play:
             alpha, beta = -beta, -alpha
         row += 1
-    return UNSOLVED
 
 
 @kernel
@@ -148,4 +178,4 @@ def back_up(exact, row):
     value = below.best if below.to_play == here.to_play else -below.best
     here.best, here.alpha = max(here.best, value), max(here.alpha, value)
     if value >= here.beta:
-        exact.history[here.to_play, here.action] += (exact.plies - row) ** 2
+        exact.history[here.to_play, here.action] += (exact.rows.shape[0] - row) ** 2

@@ -158,7 +158,9 @@ class SelfplayWorker:
         self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
         self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
-        self.exact = make_exact(game, search)
+        # No search for forced wins: a network that learned from such games had a worse raw policy, and no
+        # better search (docs/strength.md).
+        self.exact = make_exact(game, replace(search, forced_nodes=0))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)
         self.numbers = np.zeros(size, np.int64)
