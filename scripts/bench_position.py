@@ -9,7 +9,8 @@ searches the same positions, in turn, so that each compares times of the same mi
 "plain" evaluates one leaf after another, in batches of one. The leaves of a wave are split over the threads.
 "same moves" and "same visits" compare with the first line, the plain search of the first backend and
 precision. "evaluated" counts what went through the network for a position, leaves that were prefetched and
-never wanted among them. "decided" ends a search when no simulation left could change its move.
+never wanted among them. "decided" ends a search when no simulation left could change its move. --forced 200
+lets every search prove and solve as the run does, and adds a plain one with that search.forced_nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from bench_search import random_positions
@@ -87,7 +88,10 @@ def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
     network = unpack_network(run.read_champion(), f"{arguments.run}'s champion").network
     constants = {
         name: getattr(search_of(run), name)
-        for name in ("c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu")
+        for name in (
+            *("c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu"),
+            *(("solver", "exact_plies", "exact_nodes") if arguments.forced else ()),
+        )
     }
     return game, network, SearchConfig(num_simulations=arguments.simulations, **constants)
 
@@ -100,13 +104,19 @@ def make_settings(
     for words in arguments.inference.split(","):
         backend, precision = words.split(":")
 
-        def player(leaves: int, threads: int, until_decided: bool = False) -> PvMcts:
+        def player(
+            leaves: int, threads: int, until_decided: bool = False, search: SearchConfig = search
+        ) -> PvMcts:
             choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
             parts = make_inferences(network, game, choice, threads)
             inference = SideBySide(parts) if threads > 1 else parts[0]
             return PvMcts(game, inference, search, leaves=leaves, until_decided=until_decided)
 
         settings.append(Setting(f"{backend} {precision}, plain", player(1, 1)))
+        if arguments.forced:
+            forced = replace(search, solver=True, forced_nodes=arguments.forced)
+            name = f"{backend} {precision}, plain, forced {arguments.forced}"
+            settings.append(Setting(name, player(1, 1, search=forced)))
         for leaves in map(int, arguments.leaves.split(",")):
             for threads in map(int, arguments.threads.split(",")):
                 name = f"{backend} {precision}, {leaves} leaves on {threads}"
@@ -134,6 +144,7 @@ def main() -> None:
     parser.add_argument(
         "--decided", action="store_true", help="add searches that end when their move is decided"
     )
+    parser.add_argument("--forced", type=int, default=0, help="search.forced_nodes of one more search")
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     game, network, search = load(arguments)
