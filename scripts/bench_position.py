@@ -10,7 +10,7 @@ searches the same positions, in turn, so that each compares times of the same mi
 "same moves" and "same visits" compare with the first line, the plain search of the first backend and
 precision. "evaluated" counts what went through the network for a position, leaves that were prefetched and
 never wanted among them. "decided" ends a search when no simulation left could change its move. --forced 200
-lets every search prove and solve as the run does, and adds a plain one with that search.forced_nodes.
+lets every search prove, and play exactly if the run does, and adds a plain one with that search.forced_nodes.
 """
 
 from __future__ import annotations
@@ -74,26 +74,19 @@ class Setting:
 
 def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
     """The game, the network, and the search with its number of simulations."""
+    search = SearchConfig(num_simulations=arguments.simulations, solver=arguments.forced > 0)
     if not arguments.run:
         game = make_game(arguments.game)
         config = NetworkConfig(blocks=arguments.blocks, channels=arguments.channels)
-        return (
-            game,
-            build_network(config, game, arguments.seed),
-            SearchConfig(num_simulations=arguments.simulations),
-        )
+        return game, build_network(config, game, arguments.seed), search
     run = Run.read(Config(checkpoints=arguments.checkpoints), arguments.run)
     settings = run.state.config
     game = make_game(settings["game.name"], **settings["game.options"])
     network = unpack_network(run.read_champion(), f"{arguments.run}'s champion").network
-    constants = {
-        name: getattr(search_of(run), name)
-        for name in (
-            *("c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu"),
-            *(("solver", "exact_plies", "exact_nodes") if arguments.forced else ()),
-        )
-    }
-    return game, network, SearchConfig(num_simulations=arguments.simulations, **constants)
+    names = ["c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu"]
+    if arguments.forced:
+        names += ["exact_plies", "exact_nodes"]
+    return game, network, replace(search, **{name: getattr(search_of(run), name) for name in names})
 
 
 def make_settings(
@@ -104,19 +97,17 @@ def make_settings(
     for words in arguments.inference.split(","):
         backend, precision = words.split(":")
 
-        def player(
-            leaves: int, threads: int, until_decided: bool = False, search: SearchConfig = search
-        ) -> PvMcts:
+        def player(leaves: int, threads: int, until_decided: bool = False, forced: int = 0) -> PvMcts:
             choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
             parts = make_inferences(network, game, choice, threads)
             inference = SideBySide(parts) if threads > 1 else parts[0]
-            return PvMcts(game, inference, search, leaves=leaves, until_decided=until_decided)
+            changed = replace(search, forced_nodes=forced)
+            return PvMcts(game, inference, changed, leaves=leaves, until_decided=until_decided)
 
         settings.append(Setting(f"{backend} {precision}, plain", player(1, 1)))
         if arguments.forced:
-            forced = replace(search, solver=True, forced_nodes=arguments.forced)
             name = f"{backend} {precision}, plain, forced {arguments.forced}"
-            settings.append(Setting(name, player(1, 1, search=forced)))
+            settings.append(Setting(name, player(1, 1, forced=arguments.forced)))
         for leaves in map(int, arguments.leaves.split(",")):
             for threads in map(int, arguments.threads.split(",")):
                 name = f"{backend} {precision}, {leaves} leaves on {threads}"

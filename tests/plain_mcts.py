@@ -77,12 +77,14 @@ class PlainSearch:
                 self.prove(path, actions)
 
     def solve(self, leaf: Node) -> None:
-        """Prove a leaf from which the game must end soon or is decided, however many positions that takes."""
+        """Prove a leaf from which the game must end soon, however many positions that takes.
+
+        The search for forced wins is that, too, in games of few plies and with a budget that is enough.
+        """
         is_late = self.game.rules.plain().plies_left(leaf.state) <= self.config.exact_plies
         if is_late or self.config.forced_nodes:
-            value = self.negamax(leaf)
-            if is_late or abs(value) == 1:
-                leaf.proven, leaf.value, leaf.lower, leaf.upper = True, value, value, value
+            leaf.proven, leaf.value = True, self.negamax(leaf)
+            leaf.lower = leaf.upper = leaf.value
 
     def negamax(self, node: Node) -> float:
         """The value of a position for its player to move."""

@@ -25,7 +25,7 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import outcome_or_proof
 from azero.report.console import Progress
 from azero.search.bounds import bounded_sum
-from azero.search.exact import UNSOLVED, find_forced, find_value, make_exact
+from azero.search.exact import UNSOLVED, Exact, find_forced, find_value, make_exact
 from azero.search.puct import move_weights
 from azero.search.tree import ROOT
 from azero.workers.threads import GameQueue, play_games
@@ -47,10 +47,16 @@ def indifferent(game: Game) -> FakeInference:
     return FakeInference(game, lambda planes: (np.zeros(game.num_actions, np.float32), np.float32(0)))
 
 
+def exact_of(game: Game, search: SearchConfig) -> Exact:
+    """The budgets and buffers of a search that solves leaves."""
+    exact = make_exact(game, search)
+    assert exact is not None
+    return exact
+
+
 def value_of(game: Game, state: np.ndarray, plies: int, nodes: int = ENOUGH) -> float:
     """Return what a leaf of that state would be proven to be, or UNSOLVED."""
-    exact = make_exact(game, SearchConfig(solver=True, exact_plies=plies, exact_nodes=nodes))
-    assert exact is not None
+    exact = exact_of(game, SearchConfig(solver=True, exact_plies=plies, exact_nodes=nodes))
     return float(find_value(game.rules, exact, state, exact.plies, nodes)[0])
 
 
@@ -58,8 +64,7 @@ def value_of(game: Game, state: np.ndarray, plies: int, nodes: int = ENOUGH) -> 
 def test_every_position_of_a_small_game_has_its_exact_value(name: str) -> None:
     game = make_game(name)
     solution = solve(game)
-    exact = make_exact(game, SearchConfig(solver=True, exact_plies=9, exact_nodes=ENOUGH))
-    assert exact is not None
+    exact = exact_of(game, SearchConfig(solver=True, exact_plies=9, exact_nodes=ENOUGH))
     for row in np.flatnonzero(solution.unfinished).tolist():
         found = find_value(game.rules, exact, solution.states[row], exact.plies, exact.nodes)
         assert found[0] == solution.value[row]
@@ -107,12 +112,22 @@ def test_searched_to_a_few_plies_a_position_has_the_value_of_alpha_beta_to_that_
 ) -> None:
     game = make_game("connect_four")
     state = random_states(game, 1, seed=seed)[0]
-    exact = make_exact(game, FORCED)
+    exact = exact_of(game, FORCED)
     value, nodes = find_value(game.rules, exact, state, plies, ENOUGH)
-    assert value == Searcher(game, depth=plies).search(state).value
+    found = Searcher(game, depth=plies).search(state)
+    assert value == found.value or (value == UNSOLVED and found.value == 0)
+    assert found.exact or value == UNSOLVED
     assert 0 < nodes <= sum(7**ply for ply in range(1, plies + 1))
-    if value != 0:
+    if value != UNSOLVED:
         assert find_forced(game.rules, exact, state) == value
+
+
+def test_a_draw_is_exact_only_if_every_line_ended() -> None:
+    """Four plies are left. To two plies the draw is not known, so a bound that is too low proves nothing."""
+    game = make_game("tictactoe")
+    state = after(game, *ONE_DRAW, 7)
+    exact = exact_of(game, FORCED)
+    assert [find_value(game.rules, exact, state, plies, ENOUGH)[0] for plies in (2, 4)] == [UNSOLVED, 0]
 
 
 # column 0 1 2 3 4 5 6     X is to move. 2 or 5 makes three in a row with a free cell on both sides, so O
@@ -128,15 +143,14 @@ def test_a_forced_win_is_found_long_before_the_end() -> None:
     looked at. After 1 it is X's sixth move, 5. So 7 + 6 * 2 + 6 = 25 positions.
     """
     game = make_game("connect_four")
-    exact = make_exact(game, FORCED)
-    assert exact is not None
+    exact = exact_of(game, FORCED)
     root, lost = after(game, *THREE_PLIES), after(game, *THREE_PLIES, 2)
     value, nodes = find_value(game.rules, exact, lost, 2, ENOUGH)
     assert (value, nodes) == (-1, 25)
     budgets = [exact._replace(forced_nodes=nodes) for nodes in (25, 26)]
     assert [find_forced(game.rules, each, lost) for each in budgets] == [UNSOLVED, -1]
     assert find_forced(game.rules, exact, root) == 1
-    assert find_value(game.rules, exact, root, 2, ENOUGH)[0] == 0
+    assert find_value(game.rules, exact, root, 2, ENOUGH)[0] == UNSOLVED
 
     # all moves are equally likely: 0, 1 and 2 are visited, and 2 is the proof
     with_it = searched(game, [root], replace(FORCED, forced_nodes=26, num_simulations=7), indifferent(game))

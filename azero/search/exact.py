@@ -98,11 +98,11 @@ def solve_leaf(rules, tree, b, leaf, exact):
 
 @kernel
 def find_forced(rules, exact, state):
-    """Return WIN or LOSS if the player to move forces the one or cannot escape the other, or UNSOLVED."""
+    """Return the exact value if few plies are enough to find it, as of a forced win, or UNSOLVED."""
     plies, budget = 2, exact.forced_nodes
     while budget > 0 and plies <= FORCED_PLIES:
         value, nodes = find_value(rules, exact, state, plies, budget)
-        if abs(value) == WIN:
+        if value != UNSOLVED:
             return value
         budget -= nodes
         plies += 1
@@ -111,14 +111,15 @@ def find_forced(rules, exact, state):
 
 @kernel
 def find_value(rules, exact, state, plies, budget):
-    """Return the value of an unfinished state for its player to move, or UNSOLVED, and the positions seen.
+    """Return the exact value of an unfinished state for its player to move, or UNSOLVED, and the nodes.
 
-    A game that is not over after `plies` counts as UNKNOWN. WIN and LOSS are exact; another value is if the
-    game must be over by then.
+    nodes: positions looked at, about `budget` at most. A game that is not over after `plies` counts as
+    UNKNOWN; then only a win or a loss is certain.
     """
     rows, legal = exact.rows, exact.legal
     exact.history[:] = 0
     nodes, row, alpha, beta, to_play = 0, 0, LOSS, WIN, rules.to_play(state)
+    all_ended = True
     while True:
         # open the row: a move that ends the game is searched by looking at its successor
         rules.legal_mask(state, legal[row])
@@ -134,8 +135,7 @@ def find_value(rules, exact, state, plies, budget):
                     legal[row, action] = False
                 elif row == plies - 1:
                     best = max(best, UNKNOWN)
-        if row == plies - 1:
-            legal[row] = False
+                    legal[row, action] = all_ended = False
         rows[row].alpha, rows[row].beta, rows[row].best = max(alpha, best), beta, best
         rows[row].to_play = to_play
         if nodes >= budget:
@@ -147,7 +147,8 @@ def find_value(rules, exact, state, plies, budget):
             back_up(exact, row)
             action = next_action(exact, row)
         if action == NO_ACTION:
-            return rows[0].best, nodes
+            value = rows[0].best
+            return (value if all_ended or abs(value) == WIN else UNSOLVED), nodes
         # make that move
         legal[row, action] = False
         rows[row].action = action
