@@ -7,7 +7,8 @@ from __future__ import annotations
 
 STANDARD = {
     "connect_four": (
-        *("search=puct", "search.dirichlet_alpha=1.4", "search.solver=false", "search.exact_plies=0"),
+        *("search=puct", "search.dirichlet_alpha=1.4"),
+        *("search.solver=false", "search.exact_plies=0", "search.forced_nodes=0"),
         *("network.value_output=scalar", "selfplay.games=400", "selfplay.opening_fraction=0.3"),
         *("selfplay.opening_plies=8", "selfplay.temperature_plies=14", "selfplay.temperature_decay_plies=14"),
         "train.ema_decay=0",

@@ -84,7 +84,7 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
             "selfplay.temperature_decay_plies=8",
         ],
     },
-    "solver": {"recipe": [], "off": ["search.solver=false", "search.exact_plies=0"]},
+    "solver": {"recipe": [], "off": ["search.solver=false", "search.exact_plies=0", "search.forced_nodes=0"]},
     "exact play": {"recipe": [], "off": ["search.exact_plies=0"]},
     "gate": {
         "recipe": [],
