@@ -63,7 +63,8 @@ def interrupt(
 ) -> Ended:
     """Run a program in a terminal and press Ctrl-C `delay` seconds after it has shown `pattern`.
 
-    Without a pattern the time counts from the start of the import of azero, which takes over the signal.
+    Without a pattern the time counts from the start of the import of azero, which takes over the signal. The
+    second press waits for the answer to the first, because Python sees two quick signals as one.
     """
     mark = uuid.uuid4().hex
     child, terminal = pty.fork()
@@ -91,6 +92,8 @@ def interrupt(
         if due and times and time.monotonic() >= due:
             if not at:
                 pressed_at, at = len(shown), time.monotonic()
+            elif b"Stopping" not in shown[pressed_at:]:
+                continue
             os.write(terminal, b"\x03")
             due, times = time.monotonic() + 0.3, times - 1
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
