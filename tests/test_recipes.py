@@ -39,9 +39,10 @@ def toy_sized(config: Config, folder: Path) -> Config:
 
 
 def other_recipes() -> list[Any]:
-    """All recipes that no other test runs; Connect Four's have most to compile."""
+    """All recipes that no other test runs; Connect Four's and Othello have most to compile."""
     names = [name for name in RECIPES if "tictactoe" not in name and name != "smoke"]
-    return [pytest.param(name, marks=pytest.mark.long) if "connect_four" in name else name for name in names]
+    heavy = {"connect_four", "connect_four_quick", "connect_four_gpu", "othello"}
+    return [pytest.param(name, marks=pytest.mark.long) if name in heavy else name for name in names]
 
 
 @pytest.mark.parametrize("name", other_recipes())
