@@ -41,7 +41,7 @@ def toy_sized(config: Config, folder: Path) -> Config:
 def other_recipes() -> list[Any]:
     """All recipes that no other test runs; Connect Four's and Othello have most to compile."""
     names = [name for name in RECIPES if "tictactoe" not in name and name != "smoke"]
-    heavy = {"connect_four", "connect_four_quick", "connect_four_gpu", "othello"}
+    heavy = [name for name in names if "connect_four" in name or name == "othello"]
     return [pytest.param(name, marks=pytest.mark.long) if name in heavy else name for name in names]
 
 
