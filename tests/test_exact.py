@@ -267,10 +267,10 @@ def test_self_play_does_not_look_for_forced_wins() -> None:
 
 def test_settings_that_cannot_work_are_refused() -> None:
     game = make_game("tictactoe")
-    with pytest.raises(UserError, match=r"search.exact_plies=4 needs proofs; set search.solver=true"):
+    with pytest.raises(UserError, match=r"set search.solver=true, or search.exact_plies=0"):
         check(Config(search=SearchConfig(exact_plies=4)))
-    with pytest.raises(UserError, match=r"search.forced_nodes=9 needs proofs; set search.solver=true"):
-        check(Config(search=SearchConfig(forced_nodes=9)))
+    with pytest.raises(UserError, match=r"forced_nodes; .*exact_plies=0 search.forced_nodes=0"):
+        check(Config(search=SearchConfig(exact_plies=4, forced_nodes=9)))
     with pytest.raises(UserError, match="needs the rule plies_left, which go does not have"):
         make_exact(make_game("go", size=3), EXACT)
     assert make_exact(game, SearchConfig()) is None

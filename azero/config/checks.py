@@ -62,9 +62,10 @@ def conflicts(config: Config) -> Iterator[str]:
         yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
     if config.cluster.overlap and not config.cluster.address:
         yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
-    for name in ("exact_plies", "forced_nodes"):
-        if (asked := getattr(config.search, name)) and not config.search.solver:
-            yield f"search.{name}={asked} needs proofs; set search.solver=true, or search.{name}=0."
+    proving = [f"search.{name}" for name in ("exact_plies", "forced_nodes") if getattr(config.search, name)]
+    if proving and not config.search.solver:
+        off = " ".join(f"{name}=0" for name in proving)
+        yield f"search.solver=false rules out {' and '.join(proving)}; set search.solver=true, or {off}."
     yield from training_conflicts(train)
     yield from selfplay_conflicts(selfplay)
     yield from match_conflicts(config.evaluate)
