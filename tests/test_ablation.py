@@ -16,8 +16,8 @@ from azero.config.schema import UserError
 @pytest.mark.parametrize("answer", ablation.answers())
 def test_every_answer_is_a_recipe_that_can_run(answer: str) -> None:
     changes = ablation.answers()[answer]
-    config = compose("experiment=connect_four_quick", "minutes=10", *changes)
-    assert (answer == "recipe") == (config == compose("experiment=connect_four_quick", "minutes=10"))
+    config = compose("experiment=connect_four_quick", *ablation.BASE, *changes)
+    assert (answer == "recipe") == (config == compose("experiment=connect_four_quick", *ablation.BASE))
 
 
 def test_a_name_means_one_run() -> None:

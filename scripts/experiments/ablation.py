@@ -40,7 +40,14 @@ from azero.config.schema import UserError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 RECORDS = ROOT / "docs" / "ablation.jsonl"
-# Answers of the same name are the same; "recipe" is the recipe as it is.
+# connect_four_quick as it was when the records were made: each answer changes this.
+BASE = (
+    "search.num_simulations=48",
+    "search.exact_plies=0",
+    "search.forced_nodes=0",
+    "train.max_uses=4",
+)
+# Answers of the same name are the same; "recipe" is BASE as it is.
 PUCT = ("search=puct", "search.num_simulations=128", "search.dirichlet_alpha=1.4")
 QUESTIONS: dict[str, dict[str, list[str]]] = {
     "search kind": {
@@ -84,8 +91,8 @@ QUESTIONS: dict[str, dict[str, list[str]]] = {
             "selfplay.temperature_decay_plies=8",
         ],
     },
-    "solver": {"recipe": [], "off": ["search.solver=false", "search.exact_plies=0", "search.forced_nodes=0"]},
-    "exact play": {"recipe": [], "off": ["search.exact_plies=0"]},
+    "solver": {"recipe": [], "off": ["search.solver=false"]},
+    "exact play": {"recipe": [], "14 plies": ["search.exact_plies=14"]},
     "gate": {
         "recipe": [],
         "60 games": ["evaluate.gate=score", "evaluate.games=60", "evaluate.temperature_plies=6"],
@@ -173,7 +180,7 @@ def run_once(changes: Sequence[str], seed: int, minutes: float, core: int) -> di
     """Train from nothing and measure; return the seconds, the cycles, and the numbers of `azero strength`."""
     with tempfile.TemporaryDirectory() as folder:
         where = [f"checkpoints={folder}/checkpoints", f"data={folder}/data", f"seed={seed}"]
-        loop = ["-m", "azero.loop", "experiment=connect_four_quick", *where, *changes]
+        loop = ["-m", "azero.loop", "experiment=connect_four_quick", *where, *BASE, *changes]
         call(core, *loop, "run=compiled", "cycles=1", "selfplay.games=4")
         begin = time.perf_counter()
         call(core, *loop, "run=ablation", "cycles=100000", f"minutes={minutes:g}")
