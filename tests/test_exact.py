@@ -267,9 +267,13 @@ def test_self_play_does_not_look_for_forced_wins() -> None:
 
 def test_settings_that_cannot_work_are_refused() -> None:
     game = make_game("tictactoe")
-    with pytest.raises(UserError, match=r"set search.solver=true, or search.exact_plies=0"):
+    alone = r"search.solver=false rules out {0}; set search.solver=true, or {0}=0"
+    with pytest.raises(UserError, match=alone.format("search.exact_plies")):
         check(Config(search=SearchConfig(exact_plies=4)))
-    with pytest.raises(UserError, match=r"forced_nodes; .*exact_plies=0 search.forced_nodes=0"):
+    with pytest.raises(UserError, match=alone.format("search.forced_nodes")):
+        check(Config(search=SearchConfig(forced_nodes=9)))
+    both = r"exact_plies and search.forced_nodes; .*exact_plies=0 search.forced_nodes=0"
+    with pytest.raises(UserError, match=both):
         check(Config(search=SearchConfig(exact_plies=4, forced_nodes=9)))
     with pytest.raises(UserError, match="needs the rule plies_left, which go does not have"):
         make_exact(make_game("go", size=3), EXACT)
