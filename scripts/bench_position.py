@@ -5,12 +5,13 @@
     python scripts/bench_position.py --inference torch:fp32 --leaves 8,16 --threads 2
 
 Positions are from random play, each searched from nothing: no tree, no remembered evaluation. Every setting
-searches the same positions, in turn, so that each compares times of the same minutes; medians are printed.
+searches the same positions, in turn, so that each compares times of the same minutes. "ms" is the median.
 "plain" evaluates one leaf after another, in batches of one. The leaves of a wave are split over the threads.
 "same moves" and "same visits" compare with the first line, the plain search of the first backend and
 precision. "evaluated" counts what went through the network for a position, leaves that were prefetched and
-never wanted among them. "decided" ends a search when no simulation left could change its move. --forced 200
-lets every search prove, and play exactly if the run does, and adds a plain one with that search.forced_nodes.
+never wanted among them. "decided" ends a search when no simulation left could change its move.
+--proofs 0:0,14:0,18:200 turns search.solver on, and runs every search once with each of these pairs of
+search.exact_plies and search.forced_nodes.
 """
 
 from __future__ import annotations
@@ -61,20 +62,21 @@ class Setting:
     def line(self, first: Setting) -> str:
         """What it did, as a row of the table, beside the first one."""
         count, median = len(self.seconds), statistics.median(self.seconds)
-        rate = statistics.mean(visits.sum() for visits in self.visits) / statistics.mean(self.seconds)
+        mean = statistics.mean(self.seconds)
+        rate = statistics.mean(visits.sum() for visits in self.visits) / mean
         evaluated = f"{self.evaluations / count:7.0f} evaluated"
-        text = f"{self.name:<34}{1000 * median:8.1f} ms{rate:10,.0f} simulations/s{evaluated}"
+        text = f"{self.name:<51}{1000 * median:8.1f} ms, mean {1000 * mean:6.1f}{rate:10,.0f} simulations/s"
         pairs = list(zip(self.visits, first.visits, strict=True))
         moves = float(np.mean([mine.argmax() == other.argmax() for mine, other in pairs]))
         equal = float(np.mean([np.array_equal(mine, other) for mine, other in pairs]))
         faster = statistics.median(first.seconds) / median
         same = f"same moves {100 * moves:.1f} %, same visits {100 * equal:.1f} %"
-        return f"{text}  {faster:5.1f} times as fast, {same}"
+        return f"{text}{evaluated}  {faster:5.1f} times as fast, {same}"
 
 
 def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
     """The game, the network, and the search with its number of simulations."""
-    search = SearchConfig(num_simulations=arguments.simulations, solver=arguments.forced > 0)
+    search = SearchConfig(num_simulations=arguments.simulations, solver=bool(arguments.proofs))
     if not arguments.run:
         game = make_game(arguments.game)
         config = NetworkConfig(blocks=arguments.blocks, channels=arguments.channels)
@@ -83,34 +85,46 @@ def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
     settings = run.state.config
     game = make_game(settings["game.name"], **settings["game.options"])
     network = unpack_network(run.read_champion(), f"{arguments.run}'s champion").network
-    names = ["c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu"]
-    if arguments.forced:
-        names += ["exact_plies", "exact_nodes"]
+    names = ["c_puct", "c_puct_base", "puct_visits", "fpu_mode", "fpu", "exact_nodes"]
     return game, network, replace(search, **{name: getattr(search_of(run), name) for name in names})
+
+
+def pairs(text: str) -> list[tuple[int, int]]:
+    """The pairs of numbers that --proofs gives."""
+    return [(int(plies), int(nodes)) for plies, nodes in (pair.split(":") for pair in text.split(","))]
+
+
+def proving_searches(search: SearchConfig, proofs: list[tuple[int, int]]) -> dict[str, SearchConfig]:
+    """The search with each pair of --proofs, by the words that follow its name; the search itself without."""
+    return {
+        f", exact {plies}, forced {nodes}": replace(search, exact_plies=plies, forced_nodes=nodes)
+        for plies, nodes in proofs
+    } or {"": search}
 
 
 def make_settings(
     game: Game, network: Network, search: SearchConfig, arguments: argparse.Namespace
 ) -> list[Setting]:
-    """The plain search and searches with prefetch, for every backend and precision asked for."""
+    """The plain search and searches with prefetch, for every backend, precision and proof asked for."""
+    waves = [
+        (leaves, threads)
+        for leaves in map(int, arguments.leaves.split(","))
+        for threads in map(int, arguments.threads.split(","))
+    ]
     settings = []
     for words in arguments.inference.split(","):
         backend, precision = words.split(":")
+        for proofs, proving in proving_searches(search, arguments.proofs).items():
 
-        def player(leaves: int, threads: int, until_decided: bool = False, forced: int = 0) -> PvMcts:
-            choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
-            parts = make_inferences(network, game, choice, threads)
-            inference = SideBySide(parts) if threads > 1 else parts[0]
-            changed = replace(search, forced_nodes=forced)
-            return PvMcts(game, inference, changed, leaves=leaves, until_decided=until_decided)
+            def player(leaves: int, threads: int, until_decided: bool = False) -> PvMcts:
+                choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
+                parts = make_inferences(network, game, choice, threads)
+                inference = SideBySide(parts) if threads > 1 else parts[0]
+                return PvMcts(game, inference, proving, leaves=leaves, until_decided=until_decided)  # noqa: B023
 
-        settings.append(Setting(f"{backend} {precision}, plain", player(1, 1)))
-        if arguments.forced:
-            name = f"{backend} {precision}, plain, forced {arguments.forced}"
-            settings.append(Setting(name, player(1, 1, forced=arguments.forced)))
-        for leaves in map(int, arguments.leaves.split(",")):
-            for threads in map(int, arguments.threads.split(",")):
-                name = f"{backend} {precision}, {leaves} leaves on {threads}"
+            settings.append(Setting(f"{backend} {precision}, plain{proofs}", player(1, 1)))
+            for leaves, threads in waves:
+                name = f"{backend} {precision}, {leaves} leaves on {threads}{proofs}"
                 settings.append(Setting(name, player(leaves, threads)))
                 if arguments.decided:
                     settings.append(Setting(f"{name}, decided", player(leaves, threads, True)))
@@ -135,7 +149,7 @@ def main() -> None:
     parser.add_argument(
         "--decided", action="store_true", help="add searches that end when their move is decided"
     )
-    parser.add_argument("--forced", type=int, default=0, help="search.forced_nodes of one more search")
+    parser.add_argument("--proofs", type=pairs, default=[], help="exact_plies:forced_nodes, comma-separated")
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     game, network, search = load(arguments)
