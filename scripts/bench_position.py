@@ -89,9 +89,12 @@ def load(arguments: argparse.Namespace) -> tuple[Game, Network, SearchConfig]:
     return game, network, replace(search, **{name: getattr(search_of(run), name) for name in names})
 
 
-def pairs(text: str) -> list[tuple[int, int]]:
+def proof_pairs(text: str) -> list[tuple[int, int]]:
     """The pairs of numbers that --proofs gives."""
-    return [(int(plies), int(nodes)) for plies, nodes in (pair.split(":") for pair in text.split(","))]
+    try:
+        return [(int(plies), int(nodes)) for plies, nodes in (pair.split(":") for pair in text.split(","))]
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a list such as 14:0,14:200") from None
 
 
 def proving_searches(search: SearchConfig, proofs: list[tuple[int, int]]) -> dict[str, SearchConfig]:
@@ -149,7 +152,7 @@ def main() -> None:
     parser.add_argument(
         "--decided", action="store_true", help="add searches that end when their move is decided"
     )
-    parser.add_argument("--proofs", type=pairs, default=[], help="exact_plies:forced_nodes, comma-separated")
+    parser.add_argument("--proofs", type=proof_pairs, default=[], help="such as 0:0,14:200; see above")
     parser.add_argument("--seed", type=int, default=7)
     arguments = parser.parse_args()
     game, network, search = load(arguments)
