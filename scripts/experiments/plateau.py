@@ -1,14 +1,16 @@
 """Why does the curve flatten? What limits a champion of Connect Four late in its run.
 
     python scripts/experiments/plateau.py targets RUN        # how true the window's targets are
+    python scripts/experiments/plateau.py equal RUN          # how many of its games are equal
     python scripts/experiments/plateau.py refit RUN 5x64 8x64 5x96   # other networks on the same window
     python scripts/experiments/plateau.py refit RUN 5x64 --value-lambda 0.9 --mix 0
 
 `targets` draws positions from the newest games of a run and solves them (BitBully, `pip install
 "azero[oracle]"`). It prints how far each kind of value target is from the exact value, how often the most
 probable move of each kind of policy target is a mistake, and the same for new searches of the champion with
-more simulations. `refit` trains networks from nothing on the run's replay window, for equally many passes,
-and asks development positions.
+more simulations. `equal` counts the different games of the last cycle and positions of the window. `refit`
+trains networks from nothing on the run's replay window, for equally many passes, and asks development
+positions.
 """
 
 from __future__ import annotations
@@ -38,6 +40,7 @@ from azero.truth.solvers import make_oracle
 
 PLIES = ((0, 7), (8, 13), (14, 20), (21, 28), (29, 42))
 ROWS = 256  # of a network call
+WINDOW = 200_000  # positions, as in the recipes
 
 
 # Kinds of value target: their `mix` and `decay`, see `azero.replay.examples.value_targets`.
@@ -112,6 +115,16 @@ def report_targets(config: Config, name: str, count: int) -> None:
         report_moves(title, asked, answer.moves)
 
 
+def report_equal(config: Config, name: str, size: int) -> None:
+    """Print how many games of the newest cycle, and positions of the window, are different."""
+    run, _, _ = read_trained(config, name)
+    games = [record.actions.tobytes() for record in load_newest(run)]
+    window = load_window(run, size)
+    different = len(merge_equal(window).states)
+    print(f"{len(games):,} games of the last cycle, {len(set(games)):,} different")
+    print(f"{len(window.states):,} positions in the window, {different:,} different")
+
+
 def measure(game: Game, network: Network, search: SearchConfig, sets: list[PositionSet]) -> str:
     """Return mistakes of the raw policy and of a search, and the error of the value."""
     inference = make_inference(network, game, InferenceChoice("torch", "fp32", ROWS, "cpu", 0.0))
@@ -154,7 +167,7 @@ def refit(config: Config, name: str, sizes: list[str], train: TrainConfig, passe
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("question", choices=("targets", "refit"))
+    parser.add_argument("question", choices=("targets", "equal", "refit"))
     parser.add_argument("run")
     parser.add_argument("sizes", nargs="*", default=["5x64"], help="networks, such as 5x64")
     parser.add_argument("--positions", type=int, default=2000, help="of self-play to solve")
@@ -170,10 +183,12 @@ def main() -> int:
     with one_thread_per_worker():
         if asked.question == "targets":
             report_targets(config, asked.run, asked.positions)
+        elif asked.question == "equal":
+            report_equal(config, asked.run, WINDOW)
         else:
             train = replace(
                 TrainConfig(),
-                window=200_000,
+                window=WINDOW,
                 schedule="cosine",
                 warmup_steps=200,
                 clip_norm=1.0,
