@@ -4,8 +4,8 @@ It times a few hundred moves and a few dozen training steps with the recipe's ne
 the rest is arithmetic (`forecast.py`). It touches no run. With `cluster.address=…` the workers of the cluster
 play for some seconds, self-play and the match, and the estimate is that of the cluster.
 
-The estimate takes `selfplay.opening_fraction`, the share of random openings in the first cycles; later cycles
-with fewer of them take longer. The game length is that of the run's newest cycle. Without one it is an
+The estimate takes `selfplay.opening_plies`, the length of random openings in the first cycles; later cycles
+with shorter ones take longer. The game length is that of the run's newest cycle. Without one it is an
 untrained network's; trained networks often play longer games, so the answer is a range.
 """
 

@@ -42,7 +42,7 @@ def test_every_number_has_a_range_and_every_listed_key_exists() -> None:
     numbers = {
         key for key, value in leaves.items() if isinstance(value, int | float) and not isinstance(value, bool)
     }
-    assert numbers | {"selfplay.opening_fraction_final"} == RANGES.keys()  # it is None by default
+    assert numbers == RANGES.keys()
     assert CHOICES.keys() <= leaves.keys()
     assert all(leaves[key] in allowed for key, allowed in CHOICES.items())
 
@@ -100,20 +100,12 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
         ({"train.schedule": "step", "train.milestones": [0.5, 1.5]}, ["train.milestones"]),
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
         (
-            {"selfplay.opening_fraction_final": 0.5, "selfplay.opening_fraction_cycles": 9},
-            ["_final is above 0", "opening_plies=0"],
+            {"selfplay.opening_plies": 3, "selfplay.opening_plies_final": 2},
+            ["selfplay.opening_plies_final=2", "selfplay.opening_plies_cycles=0"],
         ),
         (
-            {
-                "selfplay.opening_fraction": 0.5,
-                "selfplay.opening_fraction_final": 0.2,
-                "selfplay.opening_plies": 3,
-            },
-            ["selfplay.opening_fraction_final=0.2", "selfplay.opening_fraction_cycles=0"],
-        ),
-        (
-            {"selfplay.opening_fraction_cycles": 9},
-            ["selfplay.opening_fraction_final=null", "selfplay.opening_fraction_cycles=9"],
+            {"selfplay.opening_plies_cycles": 9},
+            ["selfplay.opening_plies_final=0", "selfplay.opening_plies_cycles=9"],
         ),
         ({"train.milestones": [0.5]}, ["train.milestones=[0.5]", "train.schedule=constant"]),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),

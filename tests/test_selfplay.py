@@ -82,28 +82,28 @@ def test_workers_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytes
     assert selfplay.worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 2
 
 
-def test_the_share_of_random_openings_changes_after_some_cycles(tmp_path: Path) -> None:
-    """From 0.8 to 0.2 after four cycles; in a run from 0 to 1 after the first."""
+def test_the_length_of_random_openings_changes_after_some_cycles(tmp_path: Path) -> None:
+    """From 6 to 3 plies after four cycles; in a run from 1 to at most 3 after the first."""
     falling = SelfplayConfig(
-        opening_fraction=0.8, opening_fraction_cycles=4, opening_fraction_final=0.2, opening_plies=3
+        opening_fraction=0.8, opening_plies=6, opening_plies_cycles=4, opening_plies_final=3
     )
-    shares = [
-        selfplay.settings_in(Config(selfplay=falling), cycle).selfplay.opening_fraction
+    most = [
+        selfplay.settings_in(Config(selfplay=falling), cycle).selfplay.opening_plies
         for cycle in (1, 2, 3, 4, 5, 6)
     ]
-    assert shares == [0.8, 0.8, 0.8, 0.8, 0.2, 0.2]
+    assert most == [6, 6, 6, 6, 3, 3]
     config = toy_config(tmp_path)
     rising = replace(
         config.selfplay,
-        opening_fraction=0.0,
-        opening_fraction_cycles=1,
-        opening_fraction_final=1.0,
-        opening_plies=3,
+        opening_fraction=1.0,
+        opening_plies=1,
+        opening_plies_cycles=1,
+        opening_plies_final=3,
     )
     advance(replace(config, selfplay=rising))
     run = Run.read(config, NAME)
     games = {shard.cycle: load_games(run.read_file(shard), shard.file) for shard in run.state.shards}
-    assert [{game.opening_plies > 0 for game in games[cycle]} for cycle in (1, 2)] == [{False}, {True}]
+    assert [{game.opening_plies for game in games[cycle]} for cycle in (1, 2)] == [{1}, {1, 2, 3}]
 
 
 def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Path, game: Game) -> None:

@@ -195,7 +195,7 @@ def find_setting(name: str) -> str:
 def unknown_sentence(key: str) -> str:
     """Return one sentence for a setting that does not exist, with the closest one that does."""
     if key in REMOVED:
-        return f"the setting {key!r} is gone, because nothing showed that it helps; leave it out."
+        return f"the setting {key!r} is gone, because it did not help enough; leave it out."
     if same_name := find_setting(key.rpartition(".")[2]):
         return f"unknown setting {key!r}; did you mean {same_name}?"
     return f"unknown setting {key!r}" + did_you_mean(key, settings(), "; --help lists all settings.")

@@ -89,14 +89,12 @@ def training_conflicts(train: TrainConfig) -> Iterator[str]:
 
 def selfplay_conflicts(selfplay: SelfplayConfig) -> Iterator[str]:
     """Yield what is wrong with random openings."""
-    opening, cycles = "selfplay.opening_fraction", selfplay.opening_fraction_cycles
-    final = selfplay.opening_fraction_final
-    if (cycles > 0) != (final is not None):
-        value = "null" if final is None else final
-        yield f"{opening}_cycles={cycles} does not go with {opening}_final={value}; set both or neither."
-    if selfplay.opening_plies == 0 and (selfplay.opening_fraction or selfplay.opening_fraction_final):
-        key = opening if selfplay.opening_fraction else f"{opening}_final"
-        yield f"{key} is above 0 but selfplay.opening_plies=0; set selfplay.opening_plies above 0."
+    plies = "selfplay.opening_plies"
+    cycles, final = selfplay.opening_plies_cycles, selfplay.opening_plies_final
+    if (cycles > 0) != (final > 0):
+        yield f"{plies}_cycles={cycles} does not go with {plies}_final={final}; set both or neither."
+    if selfplay.opening_fraction and not selfplay.opening_plies:
+        yield f"selfplay.opening_fraction is above 0 but {plies}=0; set {plies} above 0."
 
 
 def match_conflicts(evaluate: EvaluateConfig) -> Iterator[str]:

@@ -26,6 +26,8 @@ REMOVED: dict[str, Any] = {
     "search.root_temperature_halflife": ...,
     "search.forced_simulations": 0.0,
     "selfplay.fork_fraction": 0.0,
+    "selfplay.opening_fraction_cycles": ...,
+    "selfplay.opening_fraction_final": ...,
     "selfplay.full_search_fraction": 1.0,
     "selfplay.fast_simulations": ...,
     "selfplay.surprise_share": 0.0,
@@ -258,12 +260,12 @@ class SelfplayConfig:
         "Share of games with a random opening. The opening's plies are not trained on.",
         between=(0.0, 1.0),
     )
-    opening_fraction_cycles: int = setting(0, "Cycles with opening_fraction; 0: all.", between=(0, 1_000_000))
-    opening_fraction_final: float | None = setting(
-        None, "Share in the cycles after opening_fraction_cycles; null: the same.", between=(0.0, 1.0)
-    )
     opening_plies: int = setting(
         0, "Most plies of a random opening. Uniform in 1 to opening_plies.", between=(0, 10_000)
+    )
+    opening_plies_cycles: int = setting(0, "Cycles with opening_plies; 0: all.", between=(0, 1_000_000))
+    opening_plies_final: int = setting(
+        0, "Most plies in the cycles after opening_plies_cycles.", between=(0, 10_000)
     )
     concurrent_games: int = setting(
         0, "Games in flight in a worker; 0: automatic. Also the rows of a batch.", between=(0, 65_536)

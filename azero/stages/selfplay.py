@@ -198,11 +198,11 @@ def mark_mixed(run: Run, report: Reporter, totals: Totals) -> None:
 
 
 def settings_in(config: Config, cycle: int) -> Config:
-    """Return the settings with the cycle's share of random openings."""
+    """Return the settings with the cycle's length of random openings."""
     selfplay = config.selfplay
-    if selfplay.opening_fraction_final is None or cycle <= selfplay.opening_fraction_cycles:
+    if not selfplay.opening_plies_final or cycle <= selfplay.opening_plies_cycles:
         return config
-    return replace(config, selfplay=replace(selfplay, opening_fraction=selfplay.opening_fraction_final))
+    return replace(config, selfplay=replace(selfplay, opening_plies=selfplay.opening_plies_final))
 
 
 def worker_count(config: Config, games: int, choice: InferenceChoice) -> int:
