@@ -1,14 +1,14 @@
 """Why does the curve flatten? What limits a champion of Connect Four late in its run.
 
     python scripts/experiments/plateau.py targets RUN        # how true the window's targets are
-    python scripts/experiments/plateau.py equal RUN          # how many of its games are equal
+    python scripts/experiments/plateau.py equal RUN          # how many of its positions are equal
     python scripts/experiments/plateau.py refit RUN 5x64 8x64 5x96   # other networks on the same window
     python scripts/experiments/plateau.py refit RUN 5x64 --value-lambda 0.9 --mix 0
 
 `targets` draws positions from the newest games of a run and solves them (BitBully, `pip install
 "azero[oracle]"`). It prints how far each kind of value target is from the exact value, how often the most
 probable move of each kind of policy target is a mistake, and the same for new searches of the champion with
-more simulations. `equal` counts the different games of the last cycle and positions of the window. `refit`
+more simulations. `equal` counts the different positions of the window; metrics.csv has the games. `refit`
 trains networks from nothing on the run's replay window, for equally many passes, and asks development
 positions.
 """
@@ -115,13 +115,11 @@ def report_targets(config: Config, name: str, count: int) -> None:
         report_moves(title, asked, answer.moves)
 
 
-def report_equal(config: Config, name: str, size: int) -> None:
-    """Print how many games of the newest cycle, and positions of the window, are different."""
+def report_equal(config: Config, name: str) -> None:
+    """Print how many positions of the window are different."""
     run, _, _ = read_trained(config, name)
-    games = [record.actions.tobytes() for record in load_newest(run)]
-    window = load_window(run, size)
+    window = load_window(run, WINDOW)
     different = len(merge_equal(window).states)
-    print(f"{len(games):,} games of the last cycle, {len(set(games)):,} different")
     print(f"{len(window.states):,} positions in the window, {different:,} different")
 
 
@@ -184,7 +182,7 @@ def main() -> int:
         if asked.question == "targets":
             report_targets(config, asked.run, asked.positions)
         elif asked.question == "equal":
-            report_equal(config, asked.run, WINDOW)
+            report_equal(config, asked.run)
         else:
             train = replace(
                 TrainConfig(),
