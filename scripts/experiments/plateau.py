@@ -2,21 +2,24 @@
 
     python scripts/experiments/plateau.py targets RUN        # how true the window's targets are
     python scripts/experiments/plateau.py equal RUN          # how many of its positions are equal
+    python scripts/experiments/plateau.py line RUN --moves "4 4 4 4 4 1"   # what is known along a line
     python scripts/experiments/plateau.py refit RUN 5x64 8x64 5x96   # other networks on the same window
     python scripts/experiments/plateau.py refit RUN 5x64 --value-lambda 0.9 --mix 0
 
 `targets` draws positions from the newest games of a run and solves them (BitBully, `pip install
 "azero[oracle]"`). It prints how far each kind of value target is from the exact value, how often the most
 probable move of each kind of policy target is a mistake, and the same for new searches of the champion with
-more simulations. `equal` counts the different positions of the window; metrics.csv has the games. `refit`
-trains networks from nothing on the run's replay window, for equally many passes, and asks development
-positions.
+more simulations. `equal` counts the different positions of the window; metrics.csv has the games. `line`
+prints for each position along a line the exact scores of the moves, the champion's value and policy, and how
+many examples of the window are that position or its mirror image. `refit` trains networks from nothing on the
+run's replay window, for equally many passes, and asks development positions.
 """
 
 from __future__ import annotations
 
 import argparse
 import time
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -25,10 +28,12 @@ from azero.champion.load import load_for_workers, read_trained
 from azero.cli.hydra_program import one_sentence
 from azero.config.schema import Config, NetworkConfig, SearchConfig, TrainConfig
 from azero.games.game import Game
+from azero.match.openings import read_opening
 from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import one_thread_per_worker
+from azero.players.policy import PolicyPlayer
 from azero.replay.examples import GameRecord, examples_of, merge_equal
 from azero.replay.shards import load_newest, load_window
 from azero.run.run import search_of
@@ -123,6 +128,28 @@ def report_equal(config: Config, name: str) -> None:
     print(f"{len(window.states):,} positions in the window, {different:,} different")
 
 
+def report_line(config: Config, name: str, text: str) -> None:
+    """Print what solver, champion and window know of each position along a line of columns."""
+    run, game, _ = read_trained(config, name)
+    oracle, inference = make_oracle(game), load_for_workers(config, name, 1).inferences[0]
+    line, _ = read_opening(game, text.split(), "--moves")
+    seen = Counter(state.tobytes() for state in load_window(run, WINDOW).states)
+    state = mirrored = game.initial_state()
+    for ply, action in enumerate([*line, None]):
+        if game.is_terminal(state):
+            return
+        policies, values = PolicyPlayer(game, inference).ask(state[None])
+        visits = sum(seen[each] for each in {state.tobytes(), mirrored.tobytes()})
+        scores, legal = oracle.score_moves(state), game.legal_mask(state)
+        known = " ".join(f"{score:4d}" if can else "   ." for score, can in zip(scores, legal, strict=True))
+        policy = " ".join(f"{100 * share:3.0f}" for share in policies[0])
+        played = "" if action is None else f"  plays {action + 1}"
+        print(f"ply {ply:2d}  scores {known}  value {values[0]:+.2f}  policy, % {policy}", end="  ")
+        print(f"{visits:6,} examples{played}", flush=True)
+        if action is not None:
+            state, mirrored = game.step(state, action), game.step(mirrored, game.num_actions - 1 - action)
+
+
 def measure(game: Game, network: Network, search: SearchConfig, sets: list[PositionSet]) -> str:
     """Return mistakes of the raw policy and of a search, and the error of the value."""
     inference = make_inference(network, game, InferenceChoice("torch", "fp32", ROWS, "cpu", 0.0))
@@ -165,10 +192,11 @@ def refit(config: Config, name: str, sizes: list[str], train: TrainConfig, passe
 def main() -> int:
     """Run what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("question", choices=("targets", "equal", "refit"))
+    parser.add_argument("question", choices=("targets", "equal", "line", "refit"))
     parser.add_argument("run")
     parser.add_argument("sizes", nargs="*", default=["5x64"], help="networks, such as 5x64")
     parser.add_argument("--positions", type=int, default=2000, help="of self-play to solve")
+    parser.add_argument("--moves", default="4 4 4 4 4", help="the line, columns from 1")
     parser.add_argument("--passes", type=float, default=6, help="over the window")
     parser.add_argument("--lr", type=float, default=0.003)
     parser.add_argument("--mix", type=float, default=0.3, help="train.value_mix")
@@ -183,6 +211,8 @@ def main() -> int:
             report_targets(config, asked.run, asked.positions)
         elif asked.question == "equal":
             report_equal(config, asked.run)
+        elif asked.question == "line":
+            report_line(config, asked.run, asked.moves)
         else:
             train = replace(
                 TrainConfig(),
