@@ -11,7 +11,7 @@
 probable move of each kind of policy target is a mistake, and the same for new searches of the champion with
 more simulations. `equal` counts the different positions of the window; metrics.csv has the games. `line`
 prints for each position along a line the exact scores of the moves, the champion's value and policy, and how
-many examples of the window are that position or its mirror image. `refit` trains networks from nothing on the
+many examples of the window are that position or an image of it. `refit` trains networks from nothing on the
 run's replay window, for equally many passes, and asks development positions.
 """
 
@@ -21,6 +21,7 @@ import argparse
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 
@@ -129,25 +130,24 @@ def report_equal(config: Config, name: str) -> None:
 
 
 def report_line(config: Config, name: str, text: str) -> None:
-    """Print what solver, champion and window know of each position along a line of columns."""
+    """Print what solver, champion and window know of each position along a line of moves."""
     run, game, _ = read_trained(config, name)
     oracle, inference = make_oracle(game), load_for_workers(config, name, 1).inferences[0]
     line, _ = read_opening(game, text.split(), "--moves")
     seen = Counter(state.tobytes() for state in load_window(run, WINDOW).states)
-    state = mirrored = game.initial_state()
-    for ply, action in enumerate([*line, None]):
-        if game.is_terminal(state):
-            return
-        policies, values = PolicyPlayer(game, inference).ask(state[None])
-        visits = sum(seen[each] for each in {state.tobytes(), mirrored.tobytes()})
-        scores, legal = oracle.score_moves(state), game.legal_mask(state)
+    lines = [
+        list(accumulate((int(symmetry[action]) for action in line), game.step, initial=game.initial_state()))
+        for symmetry in game.action_symmetries
+    ]
+    policies, values = PolicyPlayer(game, inference).ask(np.array(lines[0]))
+    plays = [*(f"  plays {game.action_name(action)}" for action in line), ""]
+    for ply, images in enumerate(zip(*lines, strict=True)):
+        scores, legal = oracle.score_moves(images[0]), game.legal_mask(images[0])
         known = " ".join(f"{score:4d}" if can else "   ." for score, can in zip(scores, legal, strict=True))
-        policy = " ".join(f"{100 * share:3.0f}" for share in policies[0])
-        played = "" if action is None else f"  plays {action + 1}"
-        print(f"ply {ply:2d}  scores {known}  value {values[0]:+.2f}  policy, % {policy}", end="  ")
-        print(f"{visits:6,} examples{played}", flush=True)
-        if action is not None:
-            state, mirrored = game.step(state, action), game.step(mirrored, game.num_actions - 1 - action)
+        policy = " ".join(f"{100 * share:3.0f}" for share in policies[ply])
+        visits = sum(seen[key] for key in {image.tobytes() for image in images})
+        print(f"ply {ply:2d}  scores {known}  value {values[ply]:+.2f}  policy, % {policy}", end="  ")
+        print(f"{visits:6,} examples{plays[ply]}", flush=True)
 
 
 def measure(game: Game, network: Network, search: SearchConfig, sets: list[PositionSet]) -> str:
@@ -196,7 +196,7 @@ def main() -> int:
     parser.add_argument("run")
     parser.add_argument("sizes", nargs="*", default=["5x64"], help="networks, such as 5x64")
     parser.add_argument("--positions", type=int, default=2000, help="of self-play to solve")
-    parser.add_argument("--moves", default="4 4 4 4 4", help="the line, columns from 1")
+    parser.add_argument("--moves", default="4 4 4 4 4", help="of the line")
     parser.add_argument("--passes", type=float, default=6, help="over the window")
     parser.add_argument("--lr", type=float, default=0.003)
     parser.add_argument("--mix", type=float, default=0.3, help="train.value_mix")
