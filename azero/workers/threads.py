@@ -163,7 +163,7 @@ class SelfplayWorker:
         self.exact = make_exact(game, replace(search, forced_nodes=0))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)
-        self.numbers = np.zeros(size, np.int64)
+        self.numbers = np.full(size, -1)  # of the games; -1 where none is, or one is just beginning
         self.stats, self.threads = WorkerStats(), 1
         self.ended = math.inf  # `time.perf_counter()` since when it has nothing to do
 
@@ -217,9 +217,10 @@ class SelfplayWorker:
         numbers = queue.take(len(places))
         begun = places[: len(numbers)]
         self.worker.status[places[len(numbers) :]] = IDLE
-        self.numbers[begun] = numbers
+        self.numbers[places] = -1
         rules, games = self.game.rule_addresses, (self.tree, self.worker)
         start_games(rules, *games, begun, seeds[numbers], self.settings, self.scratch)
+        self.numbers[begun] = numbers
 
     def infer_leaves(self) -> int:
         """Send one batch through the network. Return how many of its rows carried a leaf."""
@@ -241,13 +242,12 @@ class SelfplayWorker:
     def game_in_flight(self, place: int) -> dict[str, Any] | None:
         """Return the number and the moves of the game in that place, for `LiveFile`; None if there is none.
 
-        The worker goes on meanwhile, so None stands also for a game that ended while it was read.
+        The worker goes on meanwhile, but a number never comes back to its place: the moves are of the game
+        whose number was there before and after they were read.
         """
         number, ply = int(self.numbers[place]), int(self.worker.ply[place])
         moves = self.worker.actions[place, :ply].tolist()
-        same = self.numbers[place] == number and self.worker.ply[place] >= ply
-        playing = self.worker.status[place] == PLAYING
-        return {"number": number, "moves": moves} if playing and same else None
+        return {"number": number, "moves": moves} if number >= 0 and self.numbers[place] == number else None
 
     def searches_made(self) -> float:
         """Return the searches in finished games and in those in flight; one under way counts in part."""
