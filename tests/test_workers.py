@@ -22,8 +22,9 @@ from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.search.counters import StageStats
 from azero.search.root import Temperature
+from azero.workers.games import start_games
 from azero.workers.memory import worker_bytes
-from azero.workers.threads import GameQueue, play_games, play_settings
+from azero.workers.threads import GameQueue, make_workers, play_games, play_settings
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
 SEARCH = SearchConfig(num_simulations=12)
@@ -451,6 +452,21 @@ def test_the_boards_that_are_shown_are_beginnings_of_the_games(
     assert shown
     for board in shown:
         assert board["moves"] == records[board["number"]].actions[: len(board["moves"])].tolist()
+
+
+def test_a_place_shows_no_board_while_its_game_begins(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The moves of the game that ended there are still written, and would go under the next one's number."""
+    worker, shown = make_workers(game, [FakeInference(game, batch_size=3)], CONFIG)[0], list[Any]()
+
+    def start_and_look(rules: Any, tree: Any, games: Any, places: Any, *others: Any) -> None:
+        shown.extend(map(worker.game_in_flight, places))
+        start_games(rules, tree, games, places, *others)
+        shown.extend(map(worker.game_in_flight, places))
+
+    monkeypatch.setattr("azero.workers.threads.start_games", start_and_look)
+    worker.play(GameQueue(iter(range(9))), SEEDS, StopSignal())
+    assert worker.stats.games == 9
+    assert shown == 18 * [None]
 
 
 def test_a_queue_hands_each_number_out_once() -> None:
