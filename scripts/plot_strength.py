@@ -13,6 +13,7 @@ the network computed for self-play.
 from __future__ import annotations
 
 import argparse
+import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -143,15 +144,15 @@ def draw(curves: dict[str, Curve], width: int, path: Path) -> None:
     from matplotlib import ticker
 
     figure, grid = pyplot.subplots(1, 3, figsize=(12, 4.4), layout="constrained", sharey=True)
-    styles = ("-", "--", ":", "-.")
+    styles = ("-", "--", ":", "-.", (0, (8, 2)))
     for axes, axis in zip(grid, ("minutes", "games", "evaluations"), strict=True):
-        for style, (run, curve) in zip(np.resize(styles, len(curves)), curves.items(), strict=True):
+        for style, (run, curve) in zip(itertools.cycle(styles), curves.items(), strict=False):
             for number, (name, mistakes) in enumerate(curve.mistakes.items()):
                 label = f"{name}, {run}" if len(curves) > 1 else name
                 axes.plot(
                     curve.along[axis],
                     smoothed(mistakes, width),
-                    style,
+                    linestyle=style,
                     color=f"C{number}",
                     linewidth=1.2,
                     label=label,
