@@ -15,6 +15,7 @@ from toy import NAME, Told, advance, digest_of, toy_config
 from azero.config.schema import Config, InferenceConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.network.backends import obstacle
 from azero.network.choosing import LIMITS
 from azero.network.inference import InferenceChoice
 from azero.run.run import Run, State, StopSignal
@@ -27,6 +28,10 @@ STORED = InferenceChoice("torch", "fp32", 16, "cpu", 1000.0)
 @pytest.fixture(scope="module")
 def game() -> Game:
     return make_game("tictactoe")
+
+
+NO_BF16 = obstacle("torch", "bf16", "cpu")
+needs_bf16 = pytest.mark.skipif(NO_BF16 is not None, reason=NO_BF16 or "")
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +103,13 @@ def test_the_backend_is_chosen_once_and_kept(tmp_path: Path, monkeypatch: pytest
 @pytest.mark.parametrize(
     "change, key, wish, said",
     [
-        ({"inference": InferenceConfig(precision="bf16")}, "precision", "bf16", "precision fp32 → bf16"),
+        pytest.param(
+            {"inference": InferenceConfig(precision="bf16")},
+            "precision",
+            "bf16",
+            "precision fp32 → bf16",
+            marks=needs_bf16,
+        ),
         ({"selfplay": SelfplayConfig(games=40, concurrent_games=32)}, "batch_size", 32, "batch_size 16 → 32"),
         ({"selfplay": SelfplayConfig(games=130)}, "batch_size", 32, "batch_size 16 → 32"),
     ],
@@ -113,6 +124,7 @@ def test_another_wish_on_resume_is_obeyed_and_said(
     assert len(told) == 1 and f"chosen again: {said}" in told[0]
 
 
+@needs_bf16
 def test_auto_asks_for_nothing(tmp_path: Path) -> None:
     config = toy_config(tmp_path, inference=InferenceConfig(), device="auto")
     stored = replace(STORED, precision="bf16", device="cuda" if torch.cuda.is_available() else "cpu")
@@ -191,6 +203,7 @@ def test_games_with_openvino_are_the_same_in_one_worker_and_in_two(tmp_path: Pat
     assert len({digest_of(config) for config in whole.values()}) == 1
 
 
+@needs_bf16
 def test_the_match_obeys_another_wish_as_well(tmp_path: Path) -> None:
     config = toy_config(tmp_path, cycles=1)
     advance(config, until="evaluate")
@@ -198,6 +211,13 @@ def test_the_match_obeys_another_wish_as_well(tmp_path: Path) -> None:
     state = advance(replace(config, inference=InferenceConfig(precision="bf16")), report=report)
     assert state.cycle == 1 and state.inference is not None and state.inference["precision"] == "bf16"
     assert sum("chosen again" in text for text in report.messages) == 1
+
+
+@pytest.mark.skipif(NO_BF16 is None, reason="this CPU has bf16 arithmetic")
+def test_bf16_is_refused_in_one_sentence_where_the_cpu_lacks_it(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, inference=InferenceConfig(precision="bf16"))
+    with pytest.raises(UserError, match=r"no bf16 arithmetic for torch; set inference\.precision=fp32"):
+        advance(config, until="train")
 
 
 def test_rows_that_depend_on_their_place_are_warned_of() -> None:

@@ -146,6 +146,7 @@ def test_another_shape_or_type_is_refused(game: Game, planes: np.ndarray, way: W
 
 def test_candidates_are_what_is_wished_and_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: None)
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
     assert candidates("auto", "auto", "cpu") == WAYS
     assert candidates("auto", "bf16", "cpu") == [("torch", "bf16"), ("openvino", "bf16")]
     assert candidates("openvino", "auto", "cpu") == [("openvino", "fp32"), ("openvino", "bf16")]
@@ -158,6 +159,15 @@ def test_candidates_are_what_is_wished_and_can_be_had(monkeypatch: pytest.Monkey
     assert candidates("auto", "auto", "cpu") == [("torch", "fp32"), ("torch", "bf16"), ("openvino", "fp32")]
     with pytest.raises(UserError, match=r"No\."):
         candidates("openvino", "bf16", "cpu")
+
+
+def test_a_cpu_without_avx512_computes_in_fp32(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: "No.")
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: False)
+    assert candidates("auto", "auto", "cpu") == [("torch", "fp32")]
+    assert candidates("torch", "bf16", "cuda") == [("torch", "bf16")]
+    with pytest.raises(UserError, match=r"no bf16 arithmetic for torch; set inference\.precision=fp32"):
+        candidates("torch", "bf16", "cpu")
 
 
 def test_a_choice_for_the_gpu_needs_one(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:

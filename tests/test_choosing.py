@@ -12,7 +12,7 @@ from answering import BATCH, WAYS, choice_of, positions
 from azero.config.schema import InferenceConfig, NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network import backends, openvino_inference
+from azero.network import backends, openvino_inference, torch_inference
 from azero.network import choosing as module
 from azero.network.backends import make_inference
 from azero.network.choosing import choose_inference
@@ -63,6 +63,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
                 return self.told.stray
 
         monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: None)
+        monkeypatch.setattr(torch_inference, "obstacle", lambda precision, device: None)
         for maker in ("make_inference", "make_to_time"):
             monkeypatch.setattr(module, maker, lambda network, game, choice: Known(choice))
         monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)

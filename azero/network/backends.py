@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.network import openvino_inference
+from azero.network import openvino_inference, torch_inference
 from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import Network
 from azero.network.openvino_inference import OpenVinoInference
@@ -39,7 +39,7 @@ def candidates(backend: str, precision: str, device: str) -> list[tuple[str, str
 def obstacle(backend: str, precision: str, device: str) -> str | None:
     """Return why this machine cannot compute so, as one sentence; None if it can."""
     if backend == "torch":
-        return INT8_NEEDS if precision == "int8" else None
+        return INT8_NEEDS if precision == "int8" else torch_inference.obstacle(precision, device)
     if device != "cpu":
         return "OpenVINO computes on the CPU; set device=cpu, or inference.backend=torch."
     return openvino_inference.obstacle(precision)

@@ -21,6 +21,19 @@ from azero.network.model import Network
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
+def obstacle(precision: str, device: str) -> str | None:
+    """Return why torch cannot compute in that precision here, as one sentence; None if it can.
+
+    oneDNN has no dense layer in bf16 for a CPU without AVX-512, and torch has none with equal rows
+    (`folded.Dense`).
+    """
+    if precision != "bf16" or device != "cpu" or not torch.backends.mkldnn.is_available():
+        return None
+    if torch.ops.mkldnn._is_mkldnn_bf16_supported():
+        return None
+    return "This CPU has no bf16 arithmetic for torch; set inference.precision=fp32 or auto."
+
+
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
     """Let torch use `count` threads in an operation. Threads that have used torch keep their count."""
