@@ -18,7 +18,7 @@ from azero.games.game import Game
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
-from azero.replay.examples import outcome_or_proof
+from azero.replay.examples import outcome_or_proof, plies_of
 from azero.report.console import Progress
 from azero.search.bounds import bounded_sum, can_be_best, cannot_improve, rule_out, sure_value, tighten
 from azero.search.gumbel import improved_value, make_gumbel
@@ -419,7 +419,7 @@ def test_targets_of_proven_positions_hold_nothing_but_best_moves(
             row = rows[tuple(record.states[ply].tolist())]
             support = np.flatnonzero(record.policy_target[ply])
             assert solution.keeps_value(np.full(len(support), row), support).all()
-            assert record.root_value[ply] == outcome_or_proof(record)[ply] == solution.value[row]
+            assert record.root_value[ply] == outcome_or_proof(plies_of([record]))[ply] == solution.value[row]
             proven += 1
     assert proven > stats.searches / 2
     assert stats.simulations < 400 * stats.searches / 2  # searches of proven positions end early

@@ -22,7 +22,7 @@ from azero.players import make_player
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
-from azero.replay.examples import outcome_or_proof
+from azero.replay.examples import outcome_or_proof, plies_of
 from azero.report.console import Progress
 from azero.search.bounds import bounded_sum
 from azero.search.exact import UNSOLVED, Exact, find_forced, find_value, make_exact
@@ -251,7 +251,10 @@ def test_value_targets_are_true_from_the_end_backwards() -> None:
         assert record.proven is not None
         for ply in range(2, len(record.states)):
             value = solution.value[rows[tuple(record.states[ply].tolist())]]
-            assert record.proven[ply] and record.root_value[ply] == outcome_or_proof(record)[ply] == value
+            assert (
+                record.proven[ply]
+                and record.root_value[ply] == outcome_or_proof(plies_of([record]))[ply] == value
+            )
 
 
 def test_self_play_does_not_look_for_forced_wins() -> None:

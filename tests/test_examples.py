@@ -18,6 +18,7 @@ from azero.replay.examples import (
     occupation_targets,
     outcome_for_mover,
     outcome_or_proof,
+    plies_of,
     value_targets,
 )
 
@@ -119,7 +120,7 @@ def test_a_return_takes_a_proof_as_it_is_and_passes_over_plies_without_a_search(
     )
     found = examples_of([record], decay=0.5).value_target
     assert found.tolist() == pytest.approx([0.0, -0.2, 1.0, 0.3875, -0.375, 0.75], abs=1e-6)
-    assert value_targets(record, 0.0, 0.5)[0, 0] == pytest.approx(0.0, abs=1e-6)
+    assert value_targets(plies_of([record]), 0.0, 0.5)[0, 0] == pytest.approx(0.0, abs=1e-6)
 
 
 def test_a_return_of_a_drawn_game_is_less_draw_where_a_search_was_sure(game: Game) -> None:
@@ -142,12 +143,12 @@ def test_a_proof_decides_the_plies_before_it_and_its_own(game: Game) -> None:
     record = play(game, [0, 4, 1, 3, 8, 7, 2])._replace(first_outcome=1.0)
     value = np.array([0.5, 0.5, 0.5, 1, 0.5, 0.5, 1], np.float32)
     proven = record._replace(root_value=value, proven=np.array([0, 0, 0, 1, 0, 0, 1], bool))
-    assert outcome_or_proof(proven).tolist() == [-1, 1, -1, 1, 1, -1, 1]
+    assert outcome_or_proof(plies_of([proven])).tolist() == [-1, 1, -1, 1, 1, -1, 1]
     assert examples_of([proven]).value_target.tolist() == [-1, 1, -1, 1, 1, -1, 1]
     assert examples_of([proven], 0.5).value_target.tolist() == [-0.25, 0.75, -0.25, 1, 0.75, -0.25, 1]
     assert (
-        outcome_or_proof(proven._replace(proven=np.zeros(7, bool))).tolist()
-        == outcome_for_mover(record).tolist()
+        outcome_or_proof(plies_of([proven._replace(proven=np.zeros(7, bool))])).tolist()
+        == outcome_for_mover(plies_of([record])).tolist()
     )
 
 
@@ -189,7 +190,41 @@ def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int,
         if is_proven:
             first = float(value if mover == 0 else -value)
         expected.append(first if mover == 0 else -first)
-    assert outcome_or_proof(record).tolist() == expected[::-1]
+    assert outcome_or_proof(plies_of([record])).tolist() == expected[::-1]
+
+
+@given(
+    games=st.lists(
+        st.lists(
+            st.tuples(st.integers(0, 1), st.floats(-1, 1, width=32), st.booleans(), st.booleans()),
+            min_size=1,
+            max_size=6,
+        ),
+        min_size=1,
+        max_size=4,
+    ),
+    decay=st.sampled_from([0.0, 0.5, 1.0]),
+)
+def test_a_game_s_targets_do_not_depend_on_the_games_beside_it(
+    games: list[list[tuple[int, float, bool, bool]]], decay: float
+) -> None:
+    records = []
+    for number, plies in enumerate(games):
+        movers, values, proven, searched = (np.array(column) for column in zip(*plies, strict=True))
+        record = GameRecord(
+            number=number,
+            states=np.zeros((len(plies), 1), np.uint64),
+            to_play=movers.astype(np.int8),
+            actions=np.zeros(len(plies), np.int32),
+            policy_target=searched.astype(np.float32)[:, None],
+            root_value=values.astype(np.float32),
+            searched=searched.astype(bool),
+            first_outcome=float(number % 3 - 1),
+            proven=proven.astype(bool) if number % 2 else None,
+        )
+        records.append(record)
+    alone = [value_targets(plies_of([record]), 0.3, decay) for record in records]
+    assert np.array_equal(value_targets(plies_of(records), 0.3, decay), np.concatenate(alone, axis=1))
 
 
 @given(

@@ -51,6 +51,25 @@ class GameRecord(NamedTuple):
         return int((~self.policy_target.any(axis=1)).sum())
 
 
+class Plies(NamedTuple):
+    """All T plies of some games, one game after the other: columns of `GameRecord`, and of a ply's game:
+
+    Attributes:
+        first_outcome: [T] float32.
+        last: [T] int64, the place of its last ply.
+        proven: [T] bool, False where searches prove nothing.
+    """
+
+    states: np.ndarray
+    to_play: np.ndarray
+    policy_target: np.ndarray
+    root_value: np.ndarray
+    searched: np.ndarray
+    first_outcome: np.ndarray
+    last: np.ndarray
+    proven: np.ndarray
+
+
 class Examples(NamedTuple):
     """N training rows.
 
@@ -96,13 +115,37 @@ def examples_of(
     """
     if not records:
         raise ValueError("examples_of needs at least one game")
-    parts = []
-    for record in records:
-        value, draw = value_targets(record, mix, decay)
-        occupation = occupation_targets(record, ends_of) if ends_of else np.empty((len(value), 0), np.float32)
-        rows = Examples(record.states, record.policy_target, value, draw, occupation)
-        parts.append(rows.each(itemgetter(record.searched)))
-    return join(parts)
+    plies = plies_of(records)
+    occupation = np.empty((len(plies.states), 0), np.float32)
+    if ends_of:
+        occupation = np.concatenate([occupation_targets(record, ends_of) for record in records])
+    value, draw = value_targets(plies, mix, decay)
+    rows = Examples(plies.states, plies.policy_target, value, draw, occupation)
+    return rows.each(itemgetter(plies.searched))
+
+
+def plies_of(records: Sequence[GameRecord]) -> Plies:
+    """Return the plies of one or more games together: a thousand games take one pass, not a thousand."""
+    lengths = [len(record.actions) for record in records]
+
+    def column(name: str) -> np.ndarray:
+        return np.concatenate([getattr(record, name) for record in records])
+
+    proofs = (
+        np.zeros(length, np.bool_) if record.proven is None else record.proven
+        for record, length in zip(records, lengths, strict=True)
+    )
+    outcomes = np.array([record.first_outcome for record in records], np.float32)
+    return Plies(
+        column("states"),
+        column("to_play"),
+        column("policy_target"),
+        column("root_value"),
+        column("searched"),
+        first_outcome=np.repeat(outcomes, lengths),
+        last=np.repeat(np.cumsum(lengths) - 1, lengths),
+        proven=np.concatenate([*proofs]),
+    )
 
 
 def merge_equal(examples: Examples) -> Examples:
@@ -120,7 +163,7 @@ def merge_equal(examples: Examples) -> Examples:
     return Examples(states, *map(mean, examples[1:]))
 
 
-def value_targets(record: GameRecord, mix: float, decay: float = 1.0) -> np.ndarray:
+def value_targets(plies: Plies, mix: float, decay: float = 1.0) -> np.ndarray:
     """Return value and draw target of each ply, [2, T] float32, for the player to move.
 
     The value target is (1 - mix) * return + mix * root value (Willemsen et al. 2021 call it soft-Z where mix
@@ -135,56 +178,56 @@ def value_targets(record: GameRecord, mix: float, decay: float = 1.0) -> np.ndar
     value allows, 1 - |root value|, in a drawn game, and none in others. So a game without draws never has a
     draw target.
     """
-    end, root = outcome_or_proof(record), np.clip(record.root_value, -1, 1)
+    end, root = outcome_or_proof(plies), np.clip(plies.root_value, -1, 1)
     drawn = (end == 0).astype(np.float32)
     guess = np.stack([root, drawn * (1 - np.abs(root))])
     later = np.stack([end, drawn])
     if decay < 1.0:
-        later = returns(record, later, guess, decay)
+        later = returns(plies, later, guess, decay)
     return ((1 - mix) * later + mix * guess).astype(np.float32)
 
 
-def returns(record: GameRecord, end: np.ndarray, guess: np.ndarray, decay: float) -> np.ndarray:
+def returns(plies: Plies, end: np.ndarray, guess: np.ndarray, decay: float) -> np.ndarray:
     """Return the lambda-return of values and draws [2, T]; see `value_targets`.
 
     end: [2, T], the outcome or the next proof. guess: [2, T], the search's. Values are the mover's.
     """
-    side = np.stack([turned(record, np.float32(1)), np.ones(len(record.actions))])
-    known = np.zeros(len(record.actions), np.bool_) if record.proven is None else record.proven
-    searched = np.any(record.policy_target, axis=1)
-    found, later = side * end, (side * end)[:, -1]
-    for ply in range(len(record.actions) - 1, -1, -1):
-        if known[ply]:
+    side = np.stack([turned(plies.to_play, np.float32(1)), np.ones(len(plies.to_play))])
+    searched = np.any(plies.policy_target, axis=1)
+    found = side * end
+    later = found[:, -1]
+    for ply in range(len(plies.to_play) - 1, -1, -1):
+        if plies.proven[ply] or ply == plies.last[ply]:
             later = found[:, ply]
-        elif searched[ply]:
+        if searched[ply] and not plies.proven[ply]:
             later = decay * later + (1 - decay) * side[:, ply] * guess[:, ply]
         found[:, ply] = later
     return side * found + 0.0  # + 0: a draw is 0.0, never -0.0
 
 
-def outcome_for_mover(record: GameRecord) -> np.ndarray:
-    """Return the game's outcome for the player to move at each ply, [T] float32."""
-    return turned(record, np.float32(record.first_outcome))
+def outcome_for_mover(plies: Plies) -> np.ndarray:
+    """Return the outcome of each ply's game for the player to move, [T] float32."""
+    return turned(plies.to_play, plies.first_outcome)
 
 
-def turned(record: GameRecord, values: np.ndarray | np.float32) -> np.ndarray:
+def turned(to_play: np.ndarray, values: np.ndarray | np.float32) -> np.ndarray:
     """Turn values [T], or one for all plies, from the first player's view to the mover's, or back."""
-    sign = np.where(record.to_play == 0, np.float32(1), np.float32(-1))
+    sign = np.where(to_play == 0, np.float32(1), np.float32(-1))
     return (sign * values + 0).astype(np.float32)  # + 0: a draw is 0.0, never -0.0
 
 
-def outcome_or_proof(record: GameRecord) -> np.ndarray:
+def outcome_or_proof(plies: Plies) -> np.ndarray:
     """Return for the player to move, [T] float32, the next proof at or after each ply, else the outcome.
 
     After a proven ply only mistakes can change the outcome, and they say nothing about the plies before it.
     The proof is the search's (MCTS-solver), and exact.
     """
-    if record.proven is None:
-        return outcome_for_mover(record)
-    plies = len(record.actions)
-    nearest = np.where(record.proven, np.arange(plies), plies)
-    nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply; `plies` if there is none
-    return turned(record, np.append(turned(record, record.root_value), record.first_outcome)[nearest])
+    count = len(plies.to_play)
+    nearest = np.where(plies.proven, np.arange(count), count)
+    nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply of any game
+    ahead = nearest <= plies.last
+    proofs = turned(plies.to_play, plies.root_value)[np.where(ahead, nearest, 0)]
+    return turned(plies.to_play, np.where(ahead, proofs, plies.first_outcome))
 
 
 def occupation_targets(record: GameRecord, game: Game) -> np.ndarray:
@@ -195,7 +238,7 @@ def occupation_targets(record: GameRecord, game: Game) -> np.ndarray:
     assert game.board is not None
     marks = game.board.marks(game.step(record.states[-1], int(record.actions[-1]))).ravel()
     pieces = (marks == FIRST).astype(np.float32) - (marks == SECOND)
-    return turned(record, np.float32(1))[:, None] * pieces + np.float32(0)
+    return turned(record.to_play, np.float32(1))[:, None] * pieces + np.float32(0)
 
 
 def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:

@@ -71,10 +71,10 @@ class Case:
 
     def values(self) -> tuple[np.ndarray, np.ndarray]:
         """Return what the search expected and how the game ended, [T] each, for the player to move."""
-        from azero.replay.examples import outcome_for_mover
+        from azero.replay.examples import outcome_for_mover, plies_of
 
-        expected = np.concatenate([record.root_value[record.searched] for record in self.games])
-        return expected, np.concatenate([outcome_for_mover(record)[record.searched] for record in self.games])
+        plies = plies_of(self.games)
+        return plies.root_value[plies.searched], outcome_for_mover(plies)[plies.searched]
 
 
 def value_sign(case: Case) -> str | None:

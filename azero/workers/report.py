@@ -8,7 +8,7 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.match.text import game_text
-from azero.replay.examples import GameRecord, outcome_for_mover
+from azero.replay.examples import GameRecord, outcome_for_mover, plies_of
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.search.counters import StageStats
 
@@ -23,8 +23,8 @@ def report_games(
 ) -> None:
     """Report scalars, histograms and one game as text."""
     outcomes = np.array([record.first_outcome for record in records])
-    searched = np.concatenate([record.searched for record in records])
-    targets = np.concatenate([record.policy_target for record in records])[searched]
+    plies = plies_of(records)
+    targets = plies.policy_target[plies.searched]
     entropy = -(targets * np.log(np.maximum(targets, 1e-12))).sum(axis=1)
     report.cycle_scalars(
         cycle,
@@ -45,10 +45,9 @@ def report_games(
         },
     )
     report.histogram("selfplay/policy_target_entropy", entropy, cycle)
-    root_value = np.concatenate([record.root_value for record in records])[searched]
-    outcomes_for_movers = np.concatenate([outcome_for_mover(record) for record in records])
+    root_value = plies.root_value[plies.searched]
     report.histogram("selfplay/root_value", root_value, cycle)
-    report.histogram("selfplay/value_error", root_value - outcomes_for_movers[searched], cycle)
+    report.histogram("selfplay/value_error", root_value - outcome_for_mover(plies)[plies.searched], cycle)
     shown = records[0]
     text = game_text(game, shown.actions.tolist(), shown.first_outcome, shown.opening_plies)
     report.text("selfplay/game", text, cycle)
