@@ -79,7 +79,7 @@ def test_workers_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytes
     assert selfplay.worker_count(Config(workers=4), 40, CHOICE) == 3  # 16 + 16 + 8
     assert selfplay.worker_count(Config(workers=4), 0, CHOICE) == 1
     assert selfplay.worker_count(Config(workers=0), 1000, CHOICE) == 6  # one a core
-    assert selfplay.worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 2
+    assert selfplay.worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 3
 
 
 def test_the_length_of_random_openings_changes_after_some_cycles(tmp_path: Path) -> None:

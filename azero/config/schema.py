@@ -477,7 +477,9 @@ class Config:
     minutes: float = setting(0.0, "Time limit in minutes; 0: none.", between=(0.0, 1e7))
     device: str = setting("auto", "Device of the network.", choices=("auto", "cpu", "cuda"))
     workers: int = setting(
-        0, "Threads that play; 0: automatic. One for each core, two on a GPU.", between=(0, 1024)
+        0,
+        "Threads that play; 0: automatic. One for each core; on a GPU one for two cores, two to eight.",
+        between=(0, 1024),
     )
     init_from: str | None = setting(
         None,

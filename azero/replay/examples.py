@@ -153,11 +153,17 @@ def merge_equal(examples: Examples) -> Examples:
 
     A frequent position then counts as much as a rare one, and its target is the mean over all its games.
     """
-    states, which, counts = np.unique(examples.states, axis=0, return_inverse=True, return_counts=True)
+    order = np.lexsort(examples.states.T[::-1])  # by the first word, then the next: faster than `np.unique`
+    ordered = examples.states[order]
+    new = np.ones(len(ordered), np.bool_)
+    new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    states, which = ordered[new], np.empty(len(ordered), np.int64)
+    which[order] = np.cumsum(new) - 1
+    counts = np.bincount(which)
 
     def mean(targets: np.ndarray) -> np.ndarray:
         total = np.zeros((len(states), *targets.shape[1:]))
-        np.add.at(total, which.ravel(), targets)
+        np.add.at(total, which, targets)
         return (total.T / counts).T.astype(np.float32)
 
     return Examples(states, *map(mean, examples[1:]))
