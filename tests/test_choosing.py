@@ -115,6 +115,14 @@ def test_rows_that_depend_on_their_place_are_avoided(chosen) -> None:  # type: i
     )
 
 
+def test_rows_may_depend_on_their_place_where_that_is_twice_as_fast(chosen) -> None:  # type: ignore[no-untyped-def]
+    """fp32 is independent and makes 100 evaluations a second; bf16 is not and makes 199 or 200."""
+    for speed, way in ((199.0, WAYS[0]), (200.0, WAYS[1])):
+        assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: Measured(speed, independent=False)}) == way
+    strays = Measured(900.0, stray=0.201, independent=False)
+    assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: strays}) == WAYS[0]
+
+
 def test_noise_in_the_timing_does_not_choose_bf16(chosen) -> None:  # type: ignore[no-untyped-def]
     assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: Measured(110.0)}) == WAYS[0]
 
