@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -52,6 +53,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
         backend: str = "auto",
         precision: str = "auto",
         network: Network = network,
+        tell: Callable[[str], None] = lambda text: None,
     ) -> tuple[str, str]:
         class Known:
             batch_size = 32
@@ -72,7 +74,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
             module, "rows_are_independent", lambda inference, batch: inference.told.independent
         )
         monkeypatch.setattr(module, "with_smaller_batches", lambda network, game, choice, batch: choice)
-        found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes)
+        found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes, tell)
         return found.backend, found.precision
 
     return choose
@@ -119,8 +121,16 @@ def test_rows_may_depend_on_their_place_where_that_is_twice_as_fast(chosen) -> N
     """fp32 is independent and makes 100 evaluations a second; bf16 is not and makes 199 or 200."""
     for speed, way in ((199.0, WAYS[0]), (200.0, WAYS[1])):
         assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: Measured(speed, independent=False)}) == way
-    strays = Measured(900.0, stray=0.201, independent=False)
-    assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: strays}) == WAYS[0]
+
+
+def test_why_a_faster_way_is_not_used_is_told(chosen) -> None:  # type: ignore[no-untyped-def]
+    told: list[str] = []
+    strays, depends = Measured(9000.0, stray=0.25), Measured(150.0, independent=False)
+    assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: strays, WAYS[3]: depends}, tell=told.append) == WAYS[0]
+    assert told == [
+        "torch bf16 (9,000 evaluations/s) is not used, because it differs by 0.25 from fp32.",
+        "openvino bf16 (150 evaluations/s) is not used, because answers depend on their place in the batch.",
+    ]
 
 
 def test_noise_in_the_timing_does_not_choose_bf16(chosen) -> None:  # type: ignore[no-untyped-def]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -41,7 +41,13 @@ Answers = tuple[np.ndarray, np.ndarray]  # of `Inference.infer`: policy logits [
 
 
 def choose_inference(
-    network: Network, game: Game, config: InferenceConfig, device: str, batch_size: int, planes: np.ndarray
+    network: Network,
+    game: Game,
+    config: InferenceConfig,
+    device: str,
+    batch_size: int,
+    planes: np.ndarray,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> InferenceChoice:
     """Find the fastest way to compute a network here that gives the right answers.
 
@@ -55,6 +61,7 @@ def choose_inference(
         device: "auto", "cpu" or "cuda".
         batch_size: B.
         planes: [any number, C, H, W] float32 of real positions, to compare and time with.
+        tell: receives a sentence for each faster way that is not taken, and why.
 
     Raises:
         UserError: this machine lacks what the settings ask for, or no way gives the answers of torch fp32.
@@ -72,7 +79,8 @@ def choose_inference(
         (choice, make_inference(network, game, choice) if choice.precision == "int8" else inference)
         for choice, inference in timed
     )
-    chosen = first_right(made, batch, answers_of(network, batch) if config.precision == "auto" else None)
+    answers = answers_of(network, batch) if config.precision == "auto" else None
+    chosen = first_right(made, batch, answers, tell)
     return with_smaller_batches(network, game, chosen, batch)
 
 
@@ -97,7 +105,10 @@ def make_to_time(network: Network, game: Game, choice: InferenceChoice) -> Infer
 
 
 def first_right(
-    timed: Iterable[tuple[InferenceChoice, Inference]], planes: np.ndarray, answers: Answers | None
+    timed: Iterable[tuple[InferenceChoice, Inference]],
+    planes: np.ndarray,
+    answers: Answers | None,
+    tell: Callable[[str], None],
 ) -> InferenceChoice:
     """Return the first choice whose rows do not depend on their place in the batch.
 
@@ -109,20 +120,34 @@ def first_right(
         UserError: all choices deviate too far.
     """
     dependent: list[InferenceChoice] = []
+    independent = None
     for choice, inference in timed:
-        if answers is not None and distance(answers, inference.infer(planes)) > LIMITS[choice.precision]:
-            continue
-        if rows_are_independent(inference, planes):
-            least = DEPENDENT_SPEEDUP * choice.evaluations_per_second
-            much_faster = dependent and dependent[0].evaluations_per_second >= least
-            return dependent[0] if much_faster else choice
-        dependent.append(replace(choice, rows_independent=False))
-    if not dependent:
+        strays = distance(answers, inference.infer(planes)) if answers is not None else 0.0
+        if strays > LIMITS[choice.precision]:
+            tell(f"{rate_of(choice)} is not used, because it differs by {strays:.2g} from fp32.")
+        elif rows_are_independent(inference, planes):
+            independent = choice
+            break
+        else:
+            dependent.append(replace(choice, rows_independent=False))
+    if not dependent and not independent:
         raise UserError(
             "No precision gives the network's own answers on this machine; "
             "set inference.precision to force one."
         )
-    return dependent[0]
+    if not independent:
+        return dependent[0]
+    least = DEPENDENT_SPEEDUP * independent.evaluations_per_second
+    if dependent and dependent[0].evaluations_per_second >= least:
+        return dependent[0]
+    for left in dependent:
+        tell(f"{rate_of(left)} is not used, because answers depend on their place in the batch.")
+    return independent
+
+
+def rate_of(choice: InferenceChoice) -> str:
+    """Name a choice with its speed."""
+    return f"{choice.backend} {choice.precision} ({choice.evaluations_per_second:,.0f} evaluations/s)"
 
 
 def with_smaller_batches(

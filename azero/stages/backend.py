@@ -41,7 +41,8 @@ def ensure_choice(
     changes = misfits(choice, config, device) if choice else []
     if choice is None or changes:
         planes = positions_to_time(game, batch_rows(config), config.seed)
-        choice = choose_inference(network, game, config.inference, device, batch_rows(config), planes)
+        rows = batch_rows(config)
+        choice = choose_inference(network, game, config.inference, device, rows, planes, report.message)
         run.commit(replace(run.state, inference=asdict(choice)))
         report.message(describe(choice, changes))
     return choice_for(choice, network, "champion", game, report)

@@ -263,10 +263,7 @@ class SelfplayWorker:
 
 
 def workers_wanted(config: Config, device: str) -> int:
-    """Return the threads that play: as set, else one a core, and on a GPU one for two cores, eight at most.
-
-    Threads that wait for the GPU keep their cores busy, and more of them wait for each other.
-    """
+    """Return the threads that play: as set, else one a core, and on a GPU one for two cores, two to eight."""
     on_gpu = max(2, min(GPU_WORKERS, cores() // 2))
     return config.workers or (on_gpu if device == "cuda" else cores())
 
