@@ -54,6 +54,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
         precision: str = "auto",
         network: Network = network,
         tell: Callable[[str], None] = lambda text: None,
+        device: str = "cpu",
     ) -> tuple[str, str]:
         class Known:
             batch_size = 32
@@ -66,6 +67,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
 
         monkeypatch.setattr(openvino_inference, "obstacle", lambda precision: None)
         monkeypatch.setattr(torch_inference, "obstacle", lambda precision, device: None)
+        monkeypatch.setattr(module, "resolve_device", lambda device: device)
         for maker in ("make_inference", "make_to_time"):
             monkeypatch.setattr(module, maker, lambda network, game, choice: Known(choice))
         monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
@@ -74,7 +76,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
             module, "rows_are_independent", lambda inference, batch: inference.told.independent
         )
         monkeypatch.setattr(module, "with_smaller_batches", lambda network, game, choice, batch: choice)
-        found = choose_inference(network, game, InferenceConfig(backend, precision), "cpu", 32, planes, tell)
+        found = choose_inference(network, game, InferenceConfig(backend, precision), device, 32, planes, tell)
         return found.backend, found.precision
 
     return choose
@@ -117,10 +119,11 @@ def test_rows_that_depend_on_their_place_are_avoided(chosen) -> None:  # type: i
     )
 
 
-def test_rows_may_depend_on_their_place_where_that_is_twice_as_fast(chosen) -> None:  # type: ignore[no-untyped-def]
+def test_rows_may_depend_on_their_place_where_that_is_twice_as_fast_on_a_gpu(chosen) -> None:  # type: ignore[no-untyped-def]
     """fp32 is independent and makes 100 evaluations a second; bf16 is not and makes 199 or 200."""
-    for speed, way in ((199.0, WAYS[0]), (200.0, WAYS[1])):
-        assert chosen({WAYS[0]: Measured(100.0), WAYS[1]: Measured(speed, independent=False)}) == way
+    for speed, device, way in ((199.0, "cuda", 0), (200.0, "cuda", 1), (900.0, "cpu", 0)):
+        known = {WAYS[0]: Measured(100.0), WAYS[1]: Measured(speed, independent=False)}
+        assert chosen(known, device=device) == WAYS[way]
 
 
 def test_why_a_faster_way_is_not_used_is_told(chosen) -> None:  # type: ignore[no-untyped-def]

@@ -478,7 +478,7 @@ class Config:
     device: str = setting("auto", "Device of the network.", choices=("auto", "cpu", "cuda"))
     workers: int = setting(
         0,
-        "Threads that play; 0: automatic. One for each core; on a GPU one for two cores, two to eight.",
+        "Threads that play; 0: automatic. One for each core; on a GPU half the cores, at least 2, at most 8.",
         between=(0, 1024),
     )
     init_from: str | None = setting(

@@ -30,8 +30,8 @@ LIMITS = {"fp32": 1e-3, "bf16": 0.2, "int8": 0.2}
 # Factors on the measured speed. bf16 must be 1.15 times as fast as fp32, so that noise in the timing does not
 # decide. int8 must be 1.4 times as fast as bf16, because it measures its levels for every network.
 FACTORS = {"fp32": 1.15, "bf16": 1.0, "int8": 1 / 1.4}
-# How many times as fast a choice must be whose rows depend on their place in the batch. bf16 on a GPU can be
-# nine times as fast as fp32, which is worth more than games that do not depend on the number of workers.
+# How many times as fast on a GPU a choice must be whose rows depend on their place in the batch. bf16 can be
+# nine times as fast there as fp32, which is worth more than games that do not depend on the workers' number.
 DEPENDENT_SPEEDUP = 2.0
 INT8_CHANNELS = 64  # from which "auto" tries int8; below, it was not measured
 SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
@@ -112,9 +112,9 @@ def first_right(
 ) -> InferenceChoice:
     """Return the first choice whose rows do not depend on their place in the batch.
 
-    Where all depend, or that one is too slow by DEPENDENT_SPEEDUP, the first choice is returned. Choices that
-    deviate too far from `answers` are left out. The checks take longer than the timing and the first choice
-    mostly passes, so the others are checked only if it fails.
+    Where all depend, or on a GPU that one is too slow by DEPENDENT_SPEEDUP, the first choice is returned.
+    Choices that deviate too far from `answers` are left out. The checks take longer than the timing and the
+    first choice mostly passes, so the others are checked only if it fails.
 
     Raises:
         UserError: all choices deviate too far.
@@ -138,7 +138,7 @@ def first_right(
     if not independent:
         return dependent[0]
     least = DEPENDENT_SPEEDUP * independent.evaluations_per_second
-    if dependent and dependent[0].evaluations_per_second >= least:
+    if dependent and independent.device == "cuda" and dependent[0].evaluations_per_second >= least:
         return dependent[0]
     for left in dependent:
         tell(f"{rate_of(left)} is not used, because answers depend on their place in the batch.")
@@ -155,8 +155,7 @@ def with_smaller_batches(
 ) -> InferenceChoice:
     """Add halves of the batch, down to SMALLEST_BATCH, that give every position the bits of the whole batch.
 
-    On a GPU a batch costs one launch whatever its size, and every size would be a graph of its own: there B
-    is kept.
+    On a GPU B is kept: other sizes gave other bits there, and each would be a graph of its own.
     """
     sizes = [choice.batch_size]
     if choice.device == "cpu" and choice.rows_independent:

@@ -6,7 +6,7 @@ stage that comes next.
 
 from __future__ import annotations
 
-from azero.config.schema import Config, UserError
+from azero.config.schema import Config
 from azero.run.folder import paths_of
 from azero.run.run import Run
 
@@ -27,7 +27,7 @@ def check_run(config: Config, name: str) -> None:
     check_own_game(game, config.game.name, config.game.options)
 
     from azero.cluster.stage import crew_of
-    from azero.network.backends import obstacle
+    from azero.network.backends import candidates
     from azero.network.inference import InferenceChoice
     from azero.search.algorithm import check as check_algorithm
     from azero.stages.backend import batch_rows, device_for
@@ -39,8 +39,8 @@ def check_run(config: Config, name: str) -> None:
 
     check_algorithm(config.search)
     device, inference = device_for(config), config.inference
-    if inference.backend != "auto" and (missing := obstacle(inference.backend, inference.precision, device)):
-        raise UserError(missing)
+    if (inference.backend, inference.precision) != ("auto", "auto"):
+        candidates(inference.backend, inference.precision, device)  # raises if there are none
     if config.oracle.file:
         positions_of(config)  # reads and checks it
     likely = InferenceChoice("torch", "fp32", batch_rows(config), device, evaluations_per_second=0.0)

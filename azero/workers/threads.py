@@ -263,7 +263,7 @@ class SelfplayWorker:
 
 
 def workers_wanted(config: Config, device: str) -> int:
-    """Return the threads that play: as set, else one a core, and on a GPU one for two cores, two to eight."""
+    """Return the threads that play: as set, else one a core, and on a GPU half the cores, two to eight."""
     on_gpu = max(2, min(GPU_WORKERS, cores() // 2))
     return config.workers or (on_gpu if device == "cuda" else cores())
 
