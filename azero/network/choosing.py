@@ -122,9 +122,9 @@ def first_right(
     dependent: list[InferenceChoice] = []
     independent = None
     for choice, inference in timed:
-        strays = distance(answers, inference.infer(planes)) if answers is not None else 0.0
-        if strays > LIMITS[choice.precision]:
-            tell(f"{rate_of(choice)} is not used, because it differs by {strays:.2g} from fp32.")
+        deviation = distance(answers, inference.infer(planes)) if answers is not None else 0.0
+        if deviation > LIMITS[choice.precision]:
+            tell(f"{rate_of(choice)} is not used, because it differs by {deviation:.2g} from fp32.")
         elif rows_are_independent(inference, planes):
             independent = choice
             break
