@@ -249,12 +249,10 @@ def test_value_targets_are_true_from_the_end_backwards() -> None:
     records, _ = play_games(game, [FakeInference(game)], settings, queue, seeds, Progress(), StopSignal())
     for record in records:
         assert record.proven is not None
+        found = outcome_or_proof(plies_of([record]))
         for ply in range(2, len(record.states)):
             value = solution.value[rows[tuple(record.states[ply].tolist())]]
-            assert (
-                record.proven[ply]
-                and record.root_value[ply] == outcome_or_proof(plies_of([record]))[ply] == value
-            )
+            assert record.proven[ply] and record.root_value[ply] == found[ply] == value
 
 
 def test_self_play_does_not_look_for_forced_wins() -> None:

@@ -201,7 +201,6 @@ def returns(plies: Plies, end: np.ndarray, guess: np.ndarray, decay: float) -> n
     side = np.stack([turned(plies.to_play, np.float32(1)), np.ones(len(plies.to_play))])
     searched = np.any(plies.policy_target, axis=1)
     found = side * end
-    later = found[:, -1]
     for ply in range(len(plies.to_play) - 1, -1, -1):
         if plies.proven[ply] or ply == plies.last[ply]:
             later = found[:, ply]

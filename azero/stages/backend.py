@@ -40,8 +40,8 @@ def ensure_choice(
     choice = InferenceChoice(**run.state.inference) if run.state.inference else None
     changes = misfits(choice, config, device) if choice else []
     if choice is None or changes:
-        planes = positions_to_time(game, batch_rows(config), config.seed)
         rows = batch_rows(config)
+        planes = positions_to_time(game, rows, config.seed)
         choice = choose_inference(network, game, config.inference, device, rows, planes, report.message)
         run.commit(replace(run.state, inference=asdict(choice)))
         report.message(describe(choice, changes))

@@ -264,8 +264,8 @@ class SelfplayWorker:
 
 def workers_wanted(config: Config, device: str) -> int:
     """Return the threads that play: as set, else one a core, and on a GPU half the cores, two to eight."""
-    on_gpu = max(2, min(GPU_WORKERS, cores() // 2))
-    return config.workers or (on_gpu if device == "cuda" else cores())
+    automatic = cores() if device == "cpu" else max(2, min(GPU_WORKERS, cores() // 2))
+    return config.workers or automatic
 
 
 def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> GameRecord:
