@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from filelock import FileLock
+from hypothesis import settings
 from pages import PATIENCE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,7 +43,12 @@ class TrainedRun(NamedTuple):
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let subprocesses import azero from this checkout, from any folder, on one thread, and heed signals."""
+    """Let subprocesses import azero from this checkout, from any folder, on one thread, and heed signals.
+
+    Hypothesis gives an example no deadline: how long it takes depends on what else the machine does.
+    """
+    settings.register_profile("untimed", deadline=None)
+    settings.load_profile("untimed")
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # A shell lets its background jobs ignore Ctrl-C, and nohup the end of the terminal. Programs under test

@@ -121,7 +121,7 @@ def searchers(name: str, depth: int) -> tuple[Game, Heuristic | None, list[Searc
 
 
 @pytest.mark.parametrize("name", GAMES)
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_value_and_move_are_those_of_plain_negamax_at_any_depth(name: str, data: st.DataObject) -> None:
     depth = data.draw(st.integers(1, GAMES[name][3]), "depth")

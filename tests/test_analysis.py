@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from playing import play
 from searching import FakeInference
@@ -459,7 +459,6 @@ ANYTHING = st.recursive(
 FUZZED = Session(make_game("connect_four"), 2)
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.sampled_from([*module.KNOWN, "action", "terminateId", "turnNumbers"]), ANYTHING),
     st.booleans(),
@@ -475,7 +474,6 @@ def test_any_query_is_answered(query: Json, is_likely: bool) -> None:
     assert any(answer.get("id") == "q" or "error" in answer for answer in written)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_answered_unless_it_is_empty(line: str) -> None:
     FUZZED.analysis.receive(line)

@@ -6,10 +6,12 @@ The workers run in this process. `test_cluster_ray.py` does the same with Ray's 
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -30,7 +32,7 @@ from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, Stopped
-from azero.stages import evaluate, selfplay
+from azero.stages import cluster_trial, evaluate, selfplay
 from azero.workers.matches import (
     MatchWorker,
     make_openings,
@@ -357,7 +359,7 @@ class TestEstimate:
 
     @pytest.fixture(autouse=True)
     def _short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("SELFPLAY", "WORKER", "TRAIN", "MATCH", "LENGTH", "CLUSTER"):
+        for name in ("SELFPLAY", "WORKER", "TRAIN", "MATCH", "CLUSTER"):
             monkeypatch.setattr(estimate, f"{name}_SECONDS", 0.4)
 
     @pytest.mark.parametrize(
@@ -381,6 +383,26 @@ class TestEstimate:
         there = found.prepare + 40 * measured.mean_plies * each / found.simulations
         assert now.selfplay >= there * 0.999  # its tail costs more
         assert (now.evaluate == found.match) is (least == 0)
+
+    @pytest.mark.parametrize("reports, ends", [((0, 4, 7), 11), ((0, 4, 15), 15), ((0,), 101)])
+    def test_a_trial_goes_on_until_there_is_a_rate(
+        self, monkeypatch: pytest.MonkeyPatch, reports: tuple[int, ...], ends: int
+    ) -> None:
+        """A worker reports 100 more simulations at these seconds; 10 seconds were asked for."""
+        worker = SimpleNamespace(report=SimpleNamespace(simulations=0))
+        crew, look, now = SimpleNamespace(starting=lambda: 0), cluster_trial.Look(10.0), -1
+        look.head = cast("Any", SimpleNamespace(members={0: worker}, crew=crew))
+        monkeypatch.setattr(time, "perf_counter", lambda: now)
+        while not look.stop.requested:
+            now += 1
+            worker.report.simulations += 100 * (now in reports)
+            look.look()
+        assert now == ends
+        if len(reports) == 3:
+            assert look.rate() == 100 / (reports[2] - reports[1])
+        else:
+            with pytest.raises(UserError, match="too slow to be measured"):
+                look.rate()
 
     def test_with_overlap_a_cycle_takes_the_longer_of_both(self, tmp_path: Path) -> None:
         parts = {"selfplay": 30.0, "train": 20.0, "evaluate": 15.0}

@@ -79,7 +79,7 @@ LATE = {
 
 
 @pytest.mark.parametrize("name", LATE)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_late_positions_have_the_value_of_alpha_beta_to_the_end(name: str, seed: int) -> None:
     game_name, options, plies = LATE[name]
@@ -105,7 +105,7 @@ def test_the_budget_counts_positions() -> None:
     assert [value_of(game, state, 14, nodes) for nodes in range(1, enough)] == [UNSOLVED] * (enough - 1)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), plies=st.integers(1, 7))
 def test_searched_to_a_few_plies_a_position_has_the_value_of_alpha_beta_to_that_depth(
     seed: int, plies: int
@@ -207,7 +207,7 @@ def test_gumbel_equals_its_plain_twin_visit_for_visit(name: str, search: SearchC
         assert_same_tree(player.tree, b, ROOT, root)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10_000), leaves=st.integers(2, 24), plies=st.integers(1, 12))
 def test_prefetch_finds_what_the_plain_search_finds(seed: int, leaves: int, plies: int) -> None:
     game = make_game("connect_four", rows=4, columns=5)

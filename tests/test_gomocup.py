@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import azero
@@ -251,7 +251,6 @@ def test_moves_wait_for_no_compiler(tmp_path: Path) -> None:
 WORDS = st.sampled_from(["START 7", "BEGIN", "TURN 1,1", "TURN 2,2", "BOARD", "1,1,1", "DONE", "INFO rule 0"])
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS | st.text(max_size=12).map(lambda text: text.replace("\n", " ")), max_size=6))
 def test_any_lines_leave_it_alive(commands: list[str]) -> None:
     THINKER.spec.options["num_simulations"] = 5

@@ -28,7 +28,7 @@ from grouping_game import (
     shuffle,
     worth,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from azero.kernels.random_stream import new_stream, next_below, next_uint64
@@ -243,7 +243,6 @@ def test_all_splits_name_the_same_leaves(splits: tuple[int, ...]) -> None:
         assert decide(levels, len(splits), payoff, tree, USUAL, 0, 0, 600, 1.0, new_stream(wanted)) == wanted
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.integers(2, 5), min_size=1, max_size=3),
     st.integers(1, 3),

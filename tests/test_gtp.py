@@ -131,7 +131,7 @@ def check_answers(on: Engine, sent: bytes) -> None:
     assert [match and match[1] for match in found] == expected
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sent=LINES)
 @pytest.mark.parametrize("name", ["go", "hex"])
 def test_any_bytes_are_answered(name: str, sent: bytes) -> None:
@@ -139,7 +139,7 @@ def test_any_bytes_are_answered(name: str, sent: bytes) -> None:
 
 
 @pytest.mark.long
-@settings(max_examples=900, deadline=None)
+@settings(max_examples=900)
 @given(sent=LINES)
 @pytest.mark.parametrize("name", ["go", "hex"])
 def test_ten_thousand_lines_of_any_bytes_are_answered(name: str, sent: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from playing import play
 
@@ -177,7 +177,6 @@ WORDS = st.sampled_from(
 THINKER = Thinker(PlayerSpec("player", "uct", {"num_simulations": 5}), GAME, Config())
 
 
-@settings(deadline=None)
 @given(st.lists(WORDS | st.text(max_size=20).map(lambda text: text.replace("\n", " ")), max_size=6))
 def test_any_lines_leave_it_alive(commands: list[str]) -> None:
     answers: list[str] = []

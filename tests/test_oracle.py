@@ -205,7 +205,7 @@ def test_a_position_that_is_not_solved_in_time_is_refused() -> None:
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_mirror_images_have_one_key(data: st.DataObject) -> None:
     game = make_game(data.draw(st.sampled_from(["tictactoe", "connect_four", "hex"])))
     state, moves = game.initial_state(), list[int]()

@@ -47,7 +47,7 @@ def assert_same_root(player: PvMcts, other: PvMcts, other_game: int = 0) -> None
 
 
 @pytest.mark.parametrize("name", GAMES, ids=["tictactoe", "double_move", "connect_four"])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     leaves=st.integers(1, 40),
@@ -70,7 +70,7 @@ def test_any_number_of_leaves_finds_what_the_plain_search_finds(
     assert player.tree.searches["num_nodes"][0] == side_by_side.tree.searches["num_nodes"][0]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 10_000), leaves=st.integers(2, 24), simulations=st.integers(2, 100))
 def test_guesses_about_lost_endings_leave_no_trace_in_a_gumbel_search(
     seed: int, leaves: int, simulations: int

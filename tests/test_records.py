@@ -41,7 +41,7 @@ GAMES = [
 GO = GAMES[3]
 BYTES = st.binary(max_size=60)
 SGF_TEXT = st.text("();[]\\:BWCAFGMSZE abc019\n", max_size=80).map(str.encode)
-LONG = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+LONG = settings(max_examples=10_000, suppress_health_check=list(HealthCheck))
 
 
 def known(*games: Game) -> Callable[[str, dict[str, Any]], Game]:
@@ -112,7 +112,7 @@ def records(draw: st.DrawFn) -> Record:
 # What azero writes, azero reads
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(record=records())
 def test_every_game_is_read_back_from_sgf_and_json(record: Record) -> None:
     make = known(*GAMES)
@@ -132,7 +132,7 @@ def test_a_file_may_hold_many_games() -> None:
 
 
 @pytest.mark.parametrize("ending", [".sgf", ".jsonl", ".parquet"])
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(games=st.lists(records(), min_size=1, max_size=4))
 def test_many_games_go_through_a_file(ending: str, tmp_path: Path, games: list[Record]) -> None:
     path = tmp_path / f"games{ending}"

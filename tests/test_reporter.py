@@ -259,7 +259,7 @@ def test_a_foreign_csv_is_replaced(paths: Paths, text: str) -> None:
 
 
 @given(data=st.data())
-@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_damaged_row_is_never_read(paths: Paths, data: st.DataObject) -> None:
     """A flipped letter, a zero, a sign or a piece cut out: what is read is what was written, or less."""
     table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)

@@ -120,7 +120,7 @@ def is_refused_or_sound(data: bytes) -> None:
         assert set(record.searched.view(np.uint8)) <= {0, 1}
 
 
-@settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3000, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_damaged_bytes_never_do_anything_but_raise(data: st.DataObject) -> None:
     how = data.draw(st.sampled_from(["flip", "cut", "insert", "swap", "noise"]))
@@ -401,7 +401,7 @@ def test_a_shard_entry_counts_games_and_examples(run: Run) -> None:
     assert entry == ShardEntry("000007-000.pickle", entry.sha256, 7, 6, len(examples_of(RECORDS).states))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     examples=st.integers(1, 60),
     batch_size=st.integers(2, 40),

@@ -547,7 +547,7 @@ KEYS = st.sampled_from(
     ),
     body=st.dictionaries(KEYS, json_values, max_size=4),
 )
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_request_brings_the_server_down(tmp_path: Path, verb: str, body: dict[str, Any]) -> None:
     with client_of(make_studio(tmp_path)) as client:
         path = f"/api/tables/{opened(client)['id']}/{verb}" if verb else "/api/tables"
@@ -558,7 +558,7 @@ def test_no_request_brings_the_server_down(tmp_path: Path, verb: str, body: dict
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_no_bytes_bring_the_server_down(tmp_path: Path, body: bytes) -> None:
     with client_of(make_studio(tmp_path)) as client:
         assert client.post("/api/tables", content=body).status_code in (201, 400)

@@ -55,6 +55,8 @@ class ClusterSpeed:
 class Look(Progress):
     """Looks at a head that plays, and stops it when all workers have searched for some seconds.
 
+    Where they report too seldom for a rate, it looks on, but not for more than ten times as long.
+
     Attributes:
         head: to look at.
         made: the time and all workers' simulations since then.
@@ -79,11 +81,17 @@ class Look(Progress):
         self.searched = min(self.searched, now if any(made) else math.inf)
         if all(made) and not self.head.crew.starting():
             self.made.append((now, sum(made)))
-            self.stop.requested |= now - self.made[0][0] > self.seconds
+            seconds = now - self.made[0][0]
+            if seconds > self.seconds:
+                self.stop.requested |= len(self.news()) > 1 or seconds > 10 * self.seconds
+
+    def news(self) -> list[tuple[float, int]]:
+        """Return what was seen when a worker had reported, which is every two seconds or oftener."""
+        return [later for earlier, later in pairwise(self.made) if later[1] > earlier[1]]
 
     def rate(self) -> float:
-        """Return simulations per second. Workers report every two seconds or oftener."""
-        news = [later for earlier, later in pairwise(self.made) if later[1] > earlier[1]]
+        """Return simulations per second."""
+        news = self.news()
         if len(news) < 2:
             raise UserError("The workers of the cluster were too slow to be measured; try once more.")
         return (news[-1][1] - news[0][1]) / (news[-1][0] - news[0][0])

@@ -124,7 +124,10 @@ class Trial:
     def play(
         self, workers: int, rows: int, seconds: float, games: int, config: Config | None = None
     ) -> Speed:
-        """Play games of the first cycle within some seconds; speeds are those of the second half."""
+        """Play games of the first cycle within some seconds; speeds are those of the second half.
+
+        Where a search takes longer than that, it has ten times as long.
+        """
         config, choice = config or self.config, self.choice
         if rows != choice.batch_size:
             choice = replace(choice, batch_size=rows, batches=())
@@ -139,7 +142,8 @@ class Trial:
                 for _ in threads.looks(min(0.02, seconds / 50)):
                     if all(worker.ended > counts[-1][0] for worker in playing):
                         counts.append(self.counts(playing))
-                    stop.requested = time.perf_counter() - begin > seconds
+                    enough = seconds if len(counts) > 1 else 10 * seconds
+                    stop.requested = time.perf_counter() - begin > enough
             end = time.perf_counter()
         half = next(count for count in counts if count[0] >= (counts[0][0] + counts[-1][0]) / 2)
         if half is counts[-1] or len(queue.records) == games:
