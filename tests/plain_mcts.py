@@ -47,6 +47,7 @@ class PlainSearch:
     def __init__(self, game: Game, network: Network, config: SearchConfig) -> None:
         self.game, self.network, self.config = game, network, config
         self.evaluations = 0
+        self.solved: dict[bytes, float] = {}  # value for the player to move, by state
 
     def run(self, state: np.ndarray, num_simulations: int) -> Node:
         """Search from a state; returns the root."""
@@ -90,10 +91,14 @@ class PlainSearch:
         """The value of a position for its player to move."""
         if node.terminal:
             return node.value
-        legal = np.zeros(self.game.num_actions, np.bool_)
-        self.game.rules.plain().legal_mask(node.state, legal)
-        after = [Node(self.game, self.step(node.state, int(action))) for action in np.flatnonzero(legal)]
-        return max(self.negamax(each) * (1 if each.to_play == node.to_play else -1) for each in after)
+        known = node.state.tobytes()
+        if known not in self.solved:
+            legal = np.zeros(self.game.num_actions, np.bool_)
+            self.game.rules.plain().legal_mask(node.state, legal)
+            after = [Node(self.game, self.step(node.state, int(action))) for action in np.flatnonzero(legal)]
+            values = [self.negamax(each) * (1 if each.to_play == node.to_play else -1) for each in after]
+            self.solved[known] = max(values)
+        return self.solved[known]
 
     def choose(self, node: Node) -> int:
         """The action with the greatest score, of those that may be worth more than the node's least."""

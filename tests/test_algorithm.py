@@ -113,6 +113,7 @@ def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(game: Game) -
     assert len(examples_of(records).states) == sum(len(record.actions) for record in records)
 
 
+@pytest.mark.long
 def test_it_plays_a_match_as_a_player(game: Game) -> None:
     player = make_player("pv_mcts", game, inference=FakeInference(game), kind="ucb", num_simulations=20)
     assert isinstance(player, PvMcts) and player.search.kind == "ucb"

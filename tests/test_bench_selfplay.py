@@ -94,6 +94,7 @@ def test_options_and_settings_reach_the_config() -> None:
     assert config.seed == 5
 
 
+@pytest.mark.long
 def test_a_stage_at_toy_size(tmp_path: Path) -> None:
     """One small stage of tic-tac-toe in a process of its own; nothing of it stays."""
     words = [

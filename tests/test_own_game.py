@@ -134,6 +134,7 @@ def test_several_files_are_trained_one_after_another(
     assert runs == {"mine", "yours"}
 
 
+@pytest.mark.long
 def test_an_installed_game_is_known_by_its_name(
     install: Install, run_program: RunProgram, tmp_path: Path
 ) -> None:

@@ -231,6 +231,7 @@ def test_a_run_survives_the_server_and_is_found_again(tmp_path: Path) -> None:
     wait_for(lambda: processes.is_running(holder.pid, "azero.loop"), lambda running: not running)
 
 
+@pytest.mark.long
 def test_the_live_file_is_there_only_while_somebody_looks(
     client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
