@@ -23,7 +23,7 @@ from azero.report.console import Progress
 from azero.stages.backend import positions_to_time
 from azero.stages.evaluate import worth_sending
 from azero.stages.selfplay import FIXED_POSITIONS
-from azero.stages.trials import Trial
+from azero.stages.trials import Trial, is_over
 from azero.workers.matches import make_openings, match_search
 
 MANY_GAMES = 20_000  # more than a trial ends
@@ -81,9 +81,7 @@ class Look(Progress):
         self.searched = min(self.searched, now if any(made) else math.inf)
         if all(made) and not self.head.crew.starting():
             self.made.append((now, sum(made)))
-            seconds = now - self.made[0][0]
-            if seconds > self.seconds:
-                self.stop.requested |= len(self.news()) > 1 or seconds > 10 * self.seconds
+            self.stop.requested |= is_over(now - self.made[0][0], self.seconds, len(self.news()) > 1)
 
     def news(self) -> list[tuple[float, int]]:
         """Return what was seen when a worker had reported, which is every two seconds or oftener."""

@@ -46,6 +46,11 @@ TRAIN_STEPS = 60  # the most that are timed
 MOMENTS = {"sgd": 1, "adam": 2, "adamw": 2}  # numbers that the optimizer keeps for each weight
 
 
+def is_over(passed: float, seconds: float, measured: bool) -> bool:
+    """Return whether a trial ends after `passed` seconds: it has ten times as long to measure anything."""
+    return passed > seconds * (1 if measured else 10)
+
+
 class Enough(Exception):
     """A trial has measured what it can in its time."""
 
@@ -142,8 +147,7 @@ class Trial:
                 for _ in threads.looks(min(0.02, seconds / 50)):
                     if all(worker.ended > counts[-1][0] for worker in playing):
                         counts.append(self.counts(playing))
-                    enough = seconds if len(counts) > 1 else 10 * seconds
-                    stop.requested = time.perf_counter() - begin > enough
+                    stop.requested = is_over(time.perf_counter() - begin, seconds, len(counts) > 1)
             end = time.perf_counter()
         half = next(count for count in counts if count[0] >= (counts[0][0] + counts[-1][0]) / 2)
         if half is counts[-1] or len(queue.records) == games:
