@@ -36,7 +36,7 @@ needs_bf16 = pytest.mark.skipif(NO_BF16 is not None, reason=NO_BF16 or "")
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", {"cpu": 0.01})
+    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
     monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
 
 

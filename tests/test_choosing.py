@@ -70,7 +70,7 @@ def chosen(game: Game, planes: np.ndarray, network: Network, monkeypatch: pytest
         monkeypatch.setattr(module, "resolve_device", lambda device: device)
         for maker in ("make_inference", "make_to_time"):
             monkeypatch.setattr(module, maker, lambda network, game, choice: Known(choice))
-        monkeypatch.setattr(module, "measure", lambda inference, batch, seconds: inference.told.speed)
+        monkeypatch.setattr(module, "measure", lambda inference, batch: inference.told.speed)
         monkeypatch.setattr(module, "distance", lambda answers, stray: stray)
         monkeypatch.setattr(
             module, "rows_are_independent", lambda inference, batch: inference.told.independent

@@ -39,7 +39,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stats that decide nothing, and take most of a toy run's time, are left out; one test puts them back."""
     monkeypatch.setattr("azero.stages.measure.report_cycle", lambda *of: None)
     monkeypatch.setattr("azero.stages.measure.report_run", lambda *of: None)
-    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", {"cpu": 0.01})
+    monkeypatch.setattr("azero.network.choosing.TIMING_SECONDS", 0.01)
 
 
 @pytest.fixture(scope="module")

@@ -35,9 +35,7 @@ FACTORS = {"fp32": 1.15, "bf16": 1.0, "int8": 1 / 1.4}
 DEPENDENT_SPEEDUP = 2.0
 INT8_CHANNELS = 64  # from which "auto" tries int8; below, it was not measured
 SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
-# Seconds to time each backend and precision. On an H100 a tenth of a second gave 65,000 evaluations/s, a
-# fifth of what self-play then made; perhaps an idle GPU needs longer to get up to speed.
-TIMING_SECONDS = {"cpu": 0.1, "cuda": 1.0}
+TIMING_SECONDS = 0.1  # for each backend and precision
 
 Answers = tuple[np.ndarray, np.ndarray]  # of `Inference.infer`: policy logits [B, A] and value [B]
 
@@ -53,8 +51,8 @@ def choose_inference(
 ) -> InferenceChoice:
     """Find the fastest way to compute a network here that gives the right answers.
 
-    Settings on "auto" are timed, for about half a second in all, on a GPU two; others are obeyed. If int8 is
-    the fastest, its levels are measured too, which takes a second or more.
+    Settings on "auto" are timed, for about half a second in all; others are obeyed. If int8 is the fastest,
+    its levels are measured too, which takes a second or more.
 
     Args:
         network: any network of the run; the choice holds for all of them.
@@ -74,8 +72,7 @@ def choose_inference(
     for backend, precision in worth_timing(network, config, device):
         choice = InferenceChoice(backend, precision, batch_size, device, 0.0)
         inference = make_to_time(network, game, choice)
-        rate = measure(inference, batch, TIMING_SECONDS[device])
-        timed.append((replace(choice, evaluations_per_second=rate), inference))
+        timed.append((replace(choice, evaluations_per_second=measure(inference, batch)), inference))
 
     timed.sort(key=lambda pair: pair[0].evaluations_per_second * FACTORS[pair[0].precision], reverse=True)
     made = (
@@ -233,11 +230,11 @@ def apart(answers: Answers, others: Answers) -> Answers:
     return np.abs(chances[0] - chances[1]), np.abs(answers[1] - others[1])
 
 
-def measure(inference: Inference, planes: np.ndarray, seconds: float) -> float:
-    """Return evaluations a second: the best round of so many seconds, since noise only slows."""
+def measure(inference: Inference, planes: np.ndarray) -> float:
+    """Return evaluations a second: the best of several rounds, since noise only slows."""
     inference.infer(planes)  # the first call of a shape prepares
     rounds: list[float] = []
-    end = time.perf_counter() + seconds
+    end = time.perf_counter() + TIMING_SECONDS
     while len(rounds) < 2 or time.perf_counter() < end:
         start = time.perf_counter()
         inference.infer(planes)

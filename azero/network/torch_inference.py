@@ -158,7 +158,8 @@ class CudaInference:
 
     def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate as many planes as the graph has rows."""
-        self.planes.copy_(torch.from_numpy(planes))
+        # NumPy copies in this thread. torch would use others too, and wait for them where cores are busy.
+        np.copyto(self.planes.numpy(), planes)
         self.graph.replay()
         self.stream.synchronize()
         return self.logits.numpy().copy(), self.value.numpy().copy()
