@@ -282,6 +282,19 @@ def test_a_damaged_row_is_never_read(paths: Paths, data: st.DataObject) -> None:
         kept.unlink()
 
 
+@pytest.mark.parametrize("name", [b"/check", b"c/heck", b"a/b"])
+def test_a_checksum_whose_column_has_lost_its_name_is_no_stat(paths: Paths, name: bytes) -> None:
+    stats = {"time/train": 12.5, "evaluate/score": 0.51, "compile/train": -0.25}
+    assert check_of(1, {tag: f"{value:.6g}" for tag, value in stats.items()}) == "x57286460"  # digits only
+    MetricsTable(paths.metrics_csv, lambda cycle, tag: True).add(1, stats)
+    whole = paths.metrics_csv.read_bytes()
+    assert len(read_rows(paths.metrics_csv)) == 1
+    paths.metrics_csv.write_bytes(whole.replace(b"check", name))
+    assert read_rows(paths.metrics_csv) == []
+    paths.metrics_csv.write_bytes(whole.replace(b"x57286460", b"57286460"))
+    assert len(read_rows(paths.metrics_csv)) == 1  # as earlier versions wrote it
+
+
 def test_a_quote_that_a_flipped_bit_made_swallows_no_other_row(paths: Paths) -> None:
     table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
     for cycle in range(1, 601):

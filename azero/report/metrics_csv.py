@@ -104,7 +104,7 @@ def read_lines(path: Path) -> list[dict[str, str]]:
 def is_row(row: Mapping[Any, Any]) -> bool:
     """Check that a row has as many fields as the header, a cycle, numbers or nothing else, and its checksum.
 
-    The files of earlier versions have no checksums.
+    The files of earlier versions have no checksums, or ones without the x.
     """
     stats = {tag: text for tag, text in row.items() if tag not in ("cycle", CHECK)}
     if None in stats or None in row.values() or not all("/" in str(tag) for tag in stats):
@@ -116,10 +116,14 @@ def is_row(row: Mapping[Any, Any]) -> bool:
             float(str(text))
     except (KeyError, ValueError):
         return False
-    return row.get(CHECK) in (None, check_of(cycle, stats))
+    check = check_of(cycle, stats)
+    return row.get(CHECK) in (None, check, check.removeprefix("x"))
 
 
 def check_of(cycle: int, stats: Mapping[str, str]) -> str:
-    """Return the checksum of a row, eight hexadecimal digits: CRC-32 of its fields by name."""
+    """Return the checksum of a row, an x and eight hexadecimal digits: CRC-32 of its fields by name.
+
+    The x keeps it from being a number, so that it is no stat where the name of its column is damaged.
+    """
     named = ",".join(f"{tag}={stats[tag]}" for tag in sorted(stats))
-    return f"{zlib.crc32(f'{cycle},{named}'.encode()):08x}"
+    return f"x{zlib.crc32(f'{cycle},{named}'.encode()):08x}"
