@@ -20,6 +20,7 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.protocols import gtp_display as display
 from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import COMMANDS, Engine
@@ -183,7 +184,13 @@ def test_the_commands_are_listed_and_known(go: Engine) -> None:
     assert {*required.split(), "genmove"} <= set(names) and names == sorted(names)
     assert ask(go, *(f"known_command {name}" for name in names)) == ["= true"] * len(names)
     assert ask(go, "known_command fixed_handicap", "known_command", "known_command foo") == ["= false"] * 3
-    assert ask(go, "version") == [f"= {azero.__version__}"]
+
+
+def test_the_version_begins_as_lizzie_and_lizzieyzy_read_it(go: Engine) -> None:
+    """Both read the whole number between the first two dots of the first word; Lizzie wants 15 or more."""
+    [version] = ask(go, "1 version")
+    assert int(version.strip().split(" ")[1].split(".")[1]) >= 15
+    assert version.endswith(f"(azero {azero.__version__})")
 
 
 def test_handicap_is_refused_in_one_sentence(go: Engine) -> None:
@@ -203,6 +210,13 @@ def test_handicap_is_refused_in_one_sentence(go: Engine) -> None:
         ("boardsize 9999999999", "syntax error: 9999999999 is not a whole number"),
         ("komi x", "syntax error: x is not a number"),
         ("komi nan", "syntax error: nan is not a number"),
+        ("komi 1_0", "syntax error: 1_0 is not a number"),
+        ("komi ７", "syntax error: ７ is not a number"),
+        ("komi 0x7", "syntax error: 0x7 is not a number"),
+        ("komi 7,5", "syntax error: 7,5 is not a number"),
+        ("komi -362", "unacceptable komi: komi -362.0 must be a number from -361 to 361"),
+        ("boardsize 1", "unacceptable size: size 1 must be a whole number from 2 to 19"),
+        ("time_settings 1_0 0 0", "syntax error: 1_0 is not a number"),
         ("time_settings 1 2", "syntax error: write time_settings MAIN PERIOD STONES"),
         ("time_settings -1 2 3", "syntax error: -1 is not a time"),
         ("time_left b", "syntax error: write time_left COLOR SECONDS STONES"),
@@ -212,6 +226,11 @@ def test_handicap_is_refused_in_one_sentence(go: Engine) -> None:
         ("loadsgf", "syntax error: write loadsgf FILE MOVE_NUMBER"),
         ("undo", "cannot undo: no move has been played"),
         ("kata-analyze interval", "syntax error: interval lacks a value"),
+        ("kata-analyze interval -1", "syntax error: -1 is not a time"),
+        ("kata-analyze interval 1_0", "syntax error: 1_0 is not a number"),
+        ("kata-analyze maxmoves -1", "syntax error: -1 is not a whole number"),
+        ("kata-analyze rootInfo maybe", "syntax error: maybe is not true or false"),
+        ("kata-analyze avoid b A1,K10 1", "illegal move: K10"),
         ("kata-analyze b 10", "player random has no search to show; choose pv_mcts or uct"),
         ("azero-param ponder 1", "player random cannot ponder; choose pv_mcts"),
     ],
@@ -275,31 +294,6 @@ def test_go(go: Engine) -> None:
     ]
 
 
-def test_a_side_that_plays_twice_lets_the_other_one_pass(go: Engine) -> None:
-    ask(go, "boardsize 5", "clear_board")
-    assert ask(go, "play b A1", "play b C3", "play w pass", "play b E5") == ["="] * 4
-    assert moves_of(go) == ["a1", "pass", "c3", "pass", "e5"]
-    assert ask(go, "undo") == ["="] and moves_of(go) == ["a1", "pass", "c3", "pass"]
-    assert ask(go, "undo", "undo") == ["=", "="] and moves_of(go) == ["a1"]
-    assert ask(go, "play b A1") == ["? illegal move: A1"] and moves_of(go) == ["a1"]
-    assert ask(go, "play b pass") == ["="] and moves_of(go) == ["a1"]  # it is white's turn all the same
-    assert ask(go, "genmove b")[0].startswith("= ") and moves_of(go)[:2] == ["a1", "pass"]
-
-
-def test_a_silent_pass_does_not_end_the_game(go: Engine) -> None:
-    ask(go, "boardsize 5", "clear_board")
-    refusal = "? illegal move: white would have to pass, which ends the game"
-    assert ask(go, "play b pass", "genmove b", "play b A1", "kata-genmove_analyze b") == [
-        *("=", refusal, refusal, refusal),
-    ]
-    assert moves_of(go) == ["pass"]
-    on = engine("tictactoe", UCT)
-    turn = "illegal move: it is the turn of black"
-    assert ask(on, "lz-genmove_analyze w", "4 kata-search_analyze w 1", "kata-analyze w 1", "genmove w") == [
-        *(f"? {turn}", f"?4 {turn}", f"? {turn}", f"? {turn}"),
-    ]
-
-
 def test_positions_must_not_repeat() -> None:
     on = engine("go", size=5)
     # a ko at c3 and d3:   . B W .
@@ -337,14 +331,12 @@ def test_connect_four_has_cells_and_columns() -> None:
         *("=", "? cannot score: the game is not over"),
     ]
     assert ask(on, "boardsize 7", "boardsize 7 6", "boardsize 6", "boardsize 5 4") == ["="] * 4
-    assert ask(on, "boardsize 99") == [
-        "? unacceptable size: game.options.rows=99 must be a whole number from 1 to 31"
-    ]
+    assert ask(on, "boardsize 99") == ["? unacceptable size: rows 99 must be a whole number from 1 to 31"]
     assert ask(on, "komi 6.5", "play w A1") == ["=", "? illegal move: it is the turn of black"]
     go = engine("go", size=5)
     assert ask(go, "boardsize 5 6", "komi 1e9") == [
         "? unacceptable size: go needs a square board",
-        "? syntax error: game.options.komi=1000000000.0 must be a number from -361 to 361",
+        "? unacceptable komi: komi 1000000000.0 must be a number from -361 to 361",
     ]
 
 
@@ -407,9 +399,7 @@ def test_gomoku_has_letters_without_i_from_the_bottom() -> None:
     assert ask(on, "play w I3", "boardsize 19", "gogui-rules_board_size", "gogui-rules_game_id") == [
         *("? illegal move: I3", "=", "= 19", "= Gomoku"),
     ]
-    assert ask(on, "boardsize 26") == [
-        "? unacceptable size: game.options.rows=26 must be a whole number from 1 to 25"
-    ]
+    assert ask(on, "boardsize 26") == ["? unacceptable size: rows 26 must be a whole number from 1 to 25"]
 
 
 def test_tictactoe_has_cells_too() -> None:
@@ -489,6 +479,68 @@ def test_an_analysis_ends_with_the_next_line(champion: Engine) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "avoid b A3 30 avoid w A3 30",  # Lizzie: for both sides, also when the point is taken
+        "avoid b a3,C3, 30",  # a comma at the end
+        "avoid w B1 1 avoid b C3 1",  # for the other side
+        "avoid b pass,C3 1",  # a pass that the game does not have
+        "avoid b 2,0 5",  # azero's own names
+        "B avoid B C3 1",
+        "interval 1 b avoid black C3 1",  # in any order, as Leela Zero reads them
+        "AVOID b C3 1",
+    ],
+)
+def test_points_to_avoid_may_be_any_of_the_board(words: str, champion: Engine) -> None:
+    ask(champion, "clear_board")
+    play_all(champion, ["A3", "A2", "B3", "B2"])  # black wins with C3
+    leaves_out = "C3" in words or "2,0" in words
+    line = search_lines(champion, f"kata-analyze 1 {words}")[-1]
+    assert ("C3" not in re.findall("move (..)", line)) == leaves_out
+    [answer] = ask(champion, "kata-analyze 1 allow b C3,A3 1 allow w A1 1")
+    assert not answer.startswith("?")
+
+
+def test_points_to_avoid_leave_a_legal_move(champion: Engine) -> None:
+    ask(champion, "clear_board")
+    play_all(champion, ["A3", "A2", "B3", "B2"])
+    assert ask(champion, "lz-analyze 1 avoid b C3,C2,C1,B1,A1 1", "lz-analyze allow b A3,B3 1") == [
+        *("? no legal move is left to analyse",) * 2,
+    ]
+
+
+def test_points_to_avoid_of_the_side_that_is_not_to_move() -> None:
+    on = engine("go", UCT, size=5)
+    ask(on, "boardsize 5", "play b C3")
+    line = search_lines(on, "lz-analyze b 1 avoid b C3,B3 1")[-1]  # C3 is taken
+    assert "B3" not in re.findall("move (..)", line) and "D3" in re.findall("move (..)", line)
+    assert len(on.at.actions) == 1 and on.at.to_play == 1
+
+
+def test_a_report_of_no_move_is_no_line() -> None:
+    """An empty line would end the answer."""
+    on, written, looks = engine("tictactoe", UCT), list[str](), itertools.count()
+    session = Session(on, Lines(io.BytesIO(b"")), io.BytesIO())
+    on.next_line, on.write = lambda: next(looks) % 9 == 8, written.append
+    session.answer("lz-analyze 1 maxmoves 0")
+    session.answer("kata-analyze 1 maxmoves 0")
+    assert written == []
+    session.answer("kata-analyze 1 maxmoves 0 rootInfo true")
+    assert written and all(line.startswith("rootInfo visits ") for line in written)
+    [answer] = ask(on, "kata-genmove_analyze b 2 maxmoves 0")
+    assert re.fullmatch(r"=\nplay [A-C][1-3]", answer)
+
+
+def test_numbers_and_truths_of_an_analysis_are_read_as_katago_reads_them(champion: Engine) -> None:
+    read = [
+        display.read_analysis(words.split(), champion.moves, 0, 1.0)
+        for words in ("interval 10.5", "W 10.5", "2147483647", "rootInfo TRUE", "rootInfo False maxmoves 0")
+    ]
+    assert [(asked.side, asked.every) for asked in read[:3]] == [(0, 0.105), (1, 0.105), (0, 21474836.47)]
+    assert [(asked.root, asked.most) for asked in read[3:]] == [(True, 2**31 - 1), (False, 0)]
+
+
 def test_a_move_is_chosen_with_reports(champion: Engine) -> None:
     ask(champion, "clear_board")
     play_all(champion, ["A3", "A2", "B3", "B2"])
@@ -501,7 +553,7 @@ def test_a_move_is_chosen_with_reports(champion: Engine) -> None:
     assert score == "= B+"
     assert ask(champion, "kata-analyze 1", "azero-visits") == ["? the game is over"] * 2
     assert ask(champion, "lz-genmove_analyze w", "kata-genmove_analyze w avoid w A1 1") == [
-        *("=\nplay pass", "? illegal move: A1"),
+        *("=\nplay pass", "? moves cannot be left out when a move is chosen"),
     ]
 
 

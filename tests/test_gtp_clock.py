@@ -22,7 +22,11 @@ NONE = TimeSettings()
         ((0, 30, 5), TimeSettings("canadian", 0, 30, 5)),
         ((600, 0, 5), TimeSettings("absolute", 600)),
         ((600, 30, 0), NONE),  # GTP: overtime without stones is no limit
-        ((0, 0, 0), TimeSettings("absolute", 0)),
+        ((0, 0, 0), NONE),  # three clients mean that there is no limit
+        ((0, 0, 5), NONE),  # Lizzie, LizGoban and LizzieYzy with 0 seconds a move
+        ((0, 30, 0), NONE),
+        ((0, 1, 0), NONE),  # GoGui
+        ((0.5, 0, 0), TimeSettings("absolute", 0.5)),
     ],
 )
 def test_time_settings(numbers: tuple[float, float, int], settings: TimeSettings) -> None:
@@ -33,7 +37,14 @@ def test_kgs_time_settings() -> None:
     assert of_kgs("none", []) == of_kgs("none", [1, 2, 3]) == NONE
     assert of_kgs("absolute", [60]) == TimeSettings("absolute", 60)
     assert of_kgs("byoyomi", [60, 10, 3]) == TimeSettings("byoyomi", 60, 10, 3)
+    assert of_kgs("canadian", [60, 10, 3]) == of_kgs("CANADIAN", [60, 10, 3.0])
     assert of_kgs("canadian", [60, 10, 3]) == TimeSettings("canadian", 60, 10, 3)
+
+
+@pytest.mark.parametrize("kind", ["canadian", "byoyomi"])
+def test_overtime_of_no_stones_or_periods_is_main_time_alone(kind: str) -> None:
+    assert of_kgs(kind, [300, 60, 0]) == of_kgs(kind, [300, 0, 0]) == TimeSettings("absolute", 300)
+    assert of_kgs(kind, [0, 60, 0]) == of_kgs("absolute", [0]) == NONE
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""One game on a client's board: its moves, what is legal, and the history for superko."""
+"""One game on a client's board: its moves, whose turn it is, what is legal, and the history for superko."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from azero.config.schema import UserError
+from azero.games import go
 from azero.games.game import Game
 from azero.search.repetition import banned_after
+
+HEX_PLIES = 4  # that a position of Hex counts where a turn was left out: an even number, too late for a swap
 
 
 class GameInProgress:
@@ -20,11 +23,11 @@ class GameInProgress:
         states: the positions so far, [S] each; the last one is on the board.
     """
 
-    def __init__(self, game: Game, actions: Sequence[int] = ()) -> None:
-        """Begin a game with some moves; UserError: one of them is not legal."""
+    def __init__(self, game: Game, actions: Sequence[int] = (), state: np.ndarray | None = None) -> None:
+        """Begin a game, or its history at a state [S], with some moves; UserError: one is not legal."""
         self.game = game
         self.actions: list[int] = []
-        self.states = [game.initial_state()]
+        self.states = [game.initial_state() if state is None else state]
         for action in actions:
             self.play(action)
 
@@ -75,9 +78,31 @@ class GameInProgress:
         self.actions.append(action)
         self.states.append(self.game.step(self.state, action))
 
+    def turned(self, side: int) -> GameInProgress | None:
+        """Return a new history that begins at this position with `side` to move; None: the rules have none.
+
+        In Go nobody has passed then, so a game that was over goes on. In Hex a side that moves right after
+        its own swap has exchanged the persons: the stone stays as it was before the swap.
+        """
+        if self.game.name == "go":
+            return GameInProgress(self.game, state=go_turn(self.game, self.state, side))
+        if self.game.name == "hex" and not self.is_over:
+            has_swapped = self.actions[-1:] == [self.game.options["size"] ** 2]
+            state = self.states[-2 if has_swapped else -1].copy()
+            state[-1] = HEX_PLIES + side
+            return GameInProgress(self.game, state=state)
+        return None
+
     def undo(self) -> None:
         """Take the last move back; UserError: there is none."""
         if not self.actions:
             raise UserError("there is no move to take back.")
         self.actions.pop()
         self.states.pop()
+
+
+def go_turn(game: Game, state: np.ndarray, mover: int) -> np.ndarray:
+    """Return a state of Go with the same stones, where `mover` plays the first move of a game."""
+    turned = state.copy()
+    turned[go.PLY], turned[go.PASSES], turned[go.KO] = mover, 0, game.options["size"] ** 2
+    return turned

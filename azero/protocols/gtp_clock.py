@@ -125,30 +125,33 @@ def usable(seconds: float) -> float:
     return max(0.0, seconds - min(MOST_RESERVE, RESERVE * seconds))
 
 
+def main_time_alone(seconds: float) -> TimeSettings:
+    """Return a clock without overtime. Clients that send no time at all mean that there is no limit."""
+    return TimeSettings("absolute", seconds) if seconds > 0 else TimeSettings()
+
+
 def of_time_settings(main: float, period: float, stones: int) -> TimeSettings:
     """Return what GTP's `time_settings` means; a period without stones is no limit."""
-    if stones == 0:
-        return TimeSettings() if period > 0 else TimeSettings("absolute", main)
     if period == 0:
-        return TimeSettings("absolute", main)
-    return TimeSettings("canadian", main, period, stones)
+        return main_time_alone(main)
+    return TimeSettings("canadian", main, period, stones) if stones else TimeSettings()
 
 
 def of_kgs(kind: str, numbers: list[float]) -> TimeSettings:
-    """Return what `kgs-time_settings` means.
+    """Return what `kgs-time_settings` means; overtime of 0 stones or periods is none.
 
     Raises:
         UserError: an unknown kind, or the wrong numbers.
     """
-    wanted = {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}
+    kind, wanted = kind.lower(), {"none": 0, "absolute": 1, "byoyomi": 3, "canadian": 3}
     if kind not in wanted or (kind != "none" and len(numbers) != wanted[kind]):
         raise UserError(
             "syntax error: write none, absolute MAIN, or byoyomi or canadian with MAIN PERIOD COUNT"
         )
     if kind == "none":
         return TimeSettings()
-    if kind == "absolute":
-        return TimeSettings(kind, numbers[0])
+    if kind == "absolute" or numbers[2] == 0:
+        return main_time_alone(numbers[0])
     main, period, count = numbers
     if not 1 <= count <= MOST_COUNT or period < LEAST or count != int(count):
         raise UserError(

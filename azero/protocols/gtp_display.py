@@ -15,7 +15,8 @@ from azero.config.schema import UserError
 from azero.games.kit.board import NO_CELL
 from azero.players.growing import Insight
 from azero.protocols.game_in_progress import GameInProgress
-from azero.protocols.gtp_moves import Moves, parse_colour
+from azero.protocols.gtp_moves import COLOURS, Moves, parse_colour
+from azero.protocols.words import LARGEST_INTEGER, NUMBER, integer, seconds_of, truth
 
 SHORTEST = 0.02  # seconds between two reports
 MOST_LABELS = 12  # moves with a number on the board
@@ -40,59 +41,70 @@ class Asked(NamedTuple):
     least: int  # moves to report if there are so many
     most: int  # moves to report
     root: bool  # whether to report on the position too
-    banned: np.ndarray | None  # moves to leave out, [A] bool
+    avoided: set[str]  # moves to leave out, in small letters
+    allowed: set[str]  # the only moves to search, if there are any; in small letters
 
 
-def read_analysis(words: list[str], moves: Moves, at: GameInProgress, every: float) -> Asked:
+def read_analysis(words: list[str], moves: Moves, side: int, every: float) -> Asked:
     """Return what the words after `kata-analyze` and the like ask for. Keys that azero lacks are ignored.
+
+    `side` and `every` count where the words name none.
 
     Raises:
         UserError: a word is missing or not allowed.
     """
-    words, side, least, most, root = list(words), at.to_play, 0, 10_000, False
-    avoided, allowed = set[int](), set[int]()
-    if words and words[0].lower() in ("b", "w", "black", "white"):
-        side = parse_colour(words.pop(0))
-    if words and words[0].isdecimal():
-        every = interval(words.pop(0))
+    words, least, most, root = list(words), 0, LARGEST_INTEGER, False
+    listed: dict[str, list[set[str]]] = {"avoid": [set(), set()], "allow": [set(), set()]}
     while words:
-        key = words.pop(0)
-        wanted = 3 if key in ("avoid", "allow") else 1
+        key = words.pop(0).lower()
+        if key in (*COLOURS, "b", "w"):
+            side = parse_colour(key)
+            continue
+        if NUMBER.fullmatch(key):
+            every = interval(key)
+            continue
+        wanted = 3 if key in listed else 1
         if len(words) < wanted:
             raise UserError(f"syntax error: {key[:20]} lacks a value")
         values, words = words[:wanted], words[wanted:]
         if key == "interval":
             every = interval(values[0])
         elif key == "minmoves":
-            least = number(values[0])
+            least = integer(values[0])
         elif key == "maxmoves":
-            most = number(values[0])
-        elif key == "rootInfo":
-            root = values[0] == "true"
-        elif key in ("avoid", "allow") and parse_colour(values[0]) == side:
-            legal = at.legal_actions()
-            found = {moves.parse(text, at.state, legal) for text in values[1].split(",")}
-            (avoided if key == "avoid" else allowed).update(found)
-    banned = None
-    if avoided or allowed:
-        banned = np.isin(np.arange(at.game.num_actions), list(avoided))
-        if allowed:
-            banned |= ~np.isin(np.arange(at.game.num_actions), list(allowed))
-        if not (at.legal_mask() & ~banned).any():
-            raise UserError("no legal move is left to analyse")
-    return Asked(side, every, least, most, root, banned)
+            most = integer(values[0])
+        elif key == "rootinfo":
+            root = truth(values[0])
+        elif key in listed:
+            found = [text for text in values[1].split(",") if text]
+            for text in found:
+                if text.lower() not in moves.vertices:
+                    raise UserError(f"illegal move: {text[:40]}")
+            listed[key][parse_colour(values[0])].update(map(str.lower, found))
+    return Asked(side, every, least, most, root, listed["avoid"][side], listed["allow"][side])
+
+
+def left_out(asked: Asked, moves: Moves, at: GameInProgress) -> np.ndarray | None:
+    """Return the moves that a search should leave out at a position, [A] bool; None: it was asked for none.
+
+    What is not legal there is ignored. UserError: no legal move is left.
+    """
+    if not asked.avoided and not asked.allowed:
+        return None
+    known = moves.known(at.state, at.legal_actions())
+    avoided, allowed = (
+        np.isin(np.arange(at.game.num_actions), [known[text] for text in texts & known.keys()])
+        for texts in (asked.avoided, asked.allowed)
+    )
+    banned = avoided | ~allowed if asked.allowed else avoided
+    if not (at.legal_mask() & ~banned).any():
+        raise UserError("no legal move is left to analyse")
+    return banned
 
 
 def interval(text: str) -> float:
     """Return the seconds of a text of hundredths."""
-    return max(SHORTEST, number(text) / 100)
-
-
-def number(text: str) -> int:
-    """Return a whole number; UserError: it is not one."""
-    if not (text.isdecimal() and text.isascii() and len(text) < 10):
-        raise UserError(f"syntax error: {text[:20]} is not a whole number")
-    return int(text)
+    return max(SHORTEST, seconds_of(text) / 100)
 
 
 def win_rate(value: float) -> float:
@@ -101,7 +113,7 @@ def win_rate(value: float) -> float:
 
 
 def info_line(insight: Insight, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
-    """Return the line of an analysis for the side to move at a state."""
+    """Return the line of an analysis for the side to move at a state; "" if it has nothing to report."""
     parts = []
     value = 0.0 if math.isnan(insight.value) else insight.value
     for order, move in enumerate(insight.best_first()[: asked.most]):

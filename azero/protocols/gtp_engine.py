@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import re
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+
+import numpy as np
 
 import azero
 from azero.cli.player_spec import PlayerSpec, needs_network
@@ -23,42 +23,19 @@ from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
 from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, never
+from azero.protocols.words import integer, own_words, real, seconds_of
 from azero.records.files import read_file
 from azero.records.record import Record, known_game
 
 PROTOCOL = "2"
 NAME = "azero"
+VERSION = f"0.17 (azero {azero.__version__})"  # Lizzie wants the commands of Leela Zero 0.15 or later
 EVERY = 1.0  # seconds between two reports of an analysis, unless the client names its interval
-LARGEST_INTEGER = 2**31 - 1  # of GTP
 HANDICAP = "azero plays without handicap"
 SHOWN_SIMULATIONS = 400  # of the search that a display shows, if no search of the position is known
 
+Place = tuple[GameInProgress, int]  # a game and a number of its moves
 Command = Callable[["Engine", list[str]], str]
-
-
-def integer(text: str) -> int:
-    """Return an integer as GTP has them; UserError: it is not one."""
-    if not re.fullmatch(r"[0-9]{1,10}", text) or int(text) > LARGEST_INTEGER:
-        raise UserError(f"syntax error: {text[:20]} is not a whole number")
-    return int(text)
-
-
-def real(text: str) -> float:
-    """Return a number; UserError: it is not one."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise UserError(f"syntax error: {text[:20]} is not a number")
-    return number
-
-
-def seconds_of(text: str) -> float:
-    """Return a time that is not negative; UserError: it is not one."""
-    if (number := real(text)) < 0:
-        raise UserError(f"syntax error: {text[:20]} is not a time")
-    return number
 
 
 def count_words(words: list[str], least: int, most: int, usage: str) -> None:
@@ -73,13 +50,13 @@ class Engine:
     Attributes:
         making: the player, which is made in a thread, so that a client's first questions are answered.
         at: the game on the board.
-        before: for each move of GTP the number of azero's moves before it. A side that plays twice lets the
-            other pass between, and a pass after the end changes nothing.
+        before: for each move of GTP the game before it and the number of its moves then. A side that plays
+            out of turn begins a new history or lets the other pass, and a pass after the end changes nothing.
         clocks: of black and white.
         for_gogui: whether moves are written as GoGui draws them, see `gtp_moves`.
         komi: that the final score counts with; None in games without komi.
         ponder: whether to think in the opponent's time.
-        seen: the latest search: the number of moves before it, and what it found.
+        seen: the latest search: its position, and what it found.
         late: seconds from the line's coming to its command's beginning, which the clock counts.
         stopping: asked whether a command under way should end with what it has.
         next_line: asked whether the next line has come, which ends an analysis.
@@ -118,8 +95,8 @@ class Engine:
 
     def clear(self) -> None:
         """Begin a new game."""
-        self.at, self.before = GameInProgress(self.game), list[int]()
-        self.seen: tuple[int, Insight] | None = None
+        self.at, self.before = GameInProgress(self.game), list[Place]()
+        self.seen: tuple[np.ndarray, Insight] | None = None
         self.pondering = False
         self.reset_clocks()
         if self.making.done() and not self.making.exception():
@@ -146,44 +123,56 @@ class Engine:
         """Whether the player has learned one board and one komi."""
         return needs_network(self.spec)
 
+    @property
+    def place(self) -> Place:
+        """Where the game is now; see `go_back_to`."""
+        return self.at, len(self.at.actions)
+
+    def go_back_to(self, place: Place) -> None:
+        """Take moves back, up to where the game was before."""
+        self.at, count = place
+        while len(self.at.actions) > count:
+            self.at.undo()
+
     def play(self, side: int, text: str) -> None:
         """Play a client's move; UserError: it is not legal."""
-        before = len(self.at.actions)
-        if is_pass(text) and (self.at.is_over or side != self.at.to_play):
-            pass  # changes nothing: the game is over, or this side is not to move anyway
-        elif self.at.is_over:
-            raise UserError("illegal move: the game is over")
-        else:
-            self.turn_to(side)
+        before = self.place
+        changes_nothing = self.at.is_over or side != self.at.to_play  # with a pass
+        if not is_pass(text) or not changes_nothing:
             try:
+                self.turn_to(side)
                 self.at.play(self.moves.parse(text, self.at.state, self.at.legal_actions()))
             except UserError:
-                self.take_back_to(before)
+                self.go_back_to(before)
                 raise
         self.moved(before)
 
-    def moved(self, before: int) -> None:
+    def moved(self, before: Place) -> None:
         """Note that a move has been played."""
         self.before.append(before)
         self.pondering = False
 
     def turn_to(self, side: int) -> None:
-        """Let a side be to move: if it is not, the other one passes; UserError: that is not legal."""
-        if side == self.at.to_play:
+        """Let a side be to move: if it is not, a new history begins, or the other one passes.
+
+        Raises:
+            UserError: the rules of the game have neither.
+        """
+        if side == self.at.to_play and not self.at.is_over:
             return
+        if (turned := self.at.turned(side)) is not None:
+            self.at = turned
+            return
+        if self.at.is_over:
+            raise UserError("illegal move: the game is over")
         passing = self.moves.pass_action(self.at.legal_actions())
         if passing is None:
             raise UserError(f"illegal move: it is the turn of {COLOURS[1 - side]}")
-        before = len(self.at.actions)
+        before = self.place
         self.at.play(passing)
         if self.at.is_over:
-            self.take_back_to(before)
+            self.go_back_to(before)
             raise UserError(f"illegal move: {COLOURS[1 - side]} would have to pass, which ends the game")
-
-    def take_back_to(self, count: int) -> None:
-        """Take moves back until `count` are left."""
-        while len(self.at.actions) > count:
-            self.at.undo()
 
     # --- thinking -----------------------------------------------------------------------------------------
 
@@ -198,7 +187,7 @@ class Engine:
 
         `begin` is called when nothing can be refused any more.
         """
-        before, clock, began = len(self.at.actions), self.clocks[side], self.now() - self.late
+        before, clock, began = self.place, self.clocks[side], self.now() - self.late
         text = PASS  # when the game is over
         try:
             if not self.at.is_over:
@@ -206,30 +195,30 @@ class Engine:
             self.player()
             begin()
             if not self.at.is_over:
-                seconds = clock.seconds_for_move((self.game.max_plies - before + 1) // 2)
+                seconds = clock.seconds_for_move((self.game.max_plies - len(self.at.actions) + 1) // 2)
                 text = self.choose(max(LEAST, seconds - self.late) if seconds else 0.0, report)
         except BaseException:
-            self.take_back_to(before)
+            self.go_back_to(before)
             raise
         if keeps:
             clock.spend(self.now() - began)
             self.moved(before)
             self.pondering = self.ponder
         else:
-            self.take_back_to(before)
+            self.go_back_to(before)
         return text
 
     def choose(self, seconds: float, report: Callable[[Insight], None] | None) -> str:
         """Play the player's move and return it."""
-        place = len(self.at.actions)
+        state = self.at.state
 
         def note(insight: Insight) -> None:
-            self.seen = (place, insight)
+            self.seen = (state, insight)
             if report:
                 report(insight)
 
         action = self.player().choose(self.at, seconds, self.stopping, note)
-        text = self.moves.text(self.at.state, action)
+        text = self.moves.text(state, action)
         self.at.play(action)
         return text
 
@@ -240,38 +229,37 @@ class Engine:
 
     def analyse(self, words: list[str], style: display.Style) -> str:
         """Report a search of the position until the next line comes."""
-        asked = display.read_analysis(words, self.moves, self.at, EVERY)
-        player, before = self.player(), len(self.at.actions)
+        asked = display.read_analysis(words, self.moves, self.at.to_play, EVERY)
+        player, before = self.player(), self.place
         check_can_analyse(player)
         if self.at.is_over:
             raise UserError("the game is over")
-        self.turn_to(asked.side)
-        state = self.at.state
+
+        def report(insight: Insight) -> None:
+            if line := display.info_line(insight, self.moves, self.at.state, style, asked):
+                self.write(line)
+
         try:
+            self.turn_to(asked.side)
+            banned = display.left_out(asked, self.moves, self.at)
             _ = player.timed
             self.begin()
-            player.analyse(
-                self.at,
-                self.next_line,
-                lambda insight: self.write(display.info_line(insight, self.moves, state, style, asked)),
-                asked.every,
-                asked.banned,
-            )
+            player.analyse(self.at, self.next_line, report, asked.every, banned)
         finally:
-            self.take_back_to(before)
+            self.go_back_to(before)
         return ""
 
     def choose_and_report(self, words: list[str], style: display.Style, keeps: bool) -> str:
         """Choose a move and report the search meanwhile; the answer ends with the move."""
-        asked = display.read_analysis(words, self.moves, self.at, EVERY)
-        if asked.banned is not None:
+        asked = display.read_analysis(words, self.moves, self.at.to_play, EVERY)
+        if asked.avoided or asked.allowed:
             raise UserError("moves cannot be left out when a move is chosen")
         due, line, sent = self.now() + asked.every, "", ""
 
         def report(insight: Insight) -> None:
             nonlocal due, line, sent
             line = display.info_line(insight, self.moves, self.at.state, style, asked)
-            if self.now() >= due:
+            if line and self.now() >= due:
                 due, sent = self.now() + asked.every, line
                 self.write(line)
 
@@ -282,7 +270,7 @@ class Engine:
 
     def insight(self) -> Insight:
         """Return what the latest search of the position found, or search it."""
-        if self.seen is None or self.seen[0] != len(self.at.actions):
+        if self.seen is None or self.seen[0] is not self.at.state:
             if self.at.is_over:
                 raise UserError("the game is over")
             check_can_analyse(self.player())
@@ -294,7 +282,7 @@ class Engine:
             self.player().analyse(self.at, enough, found.append, 0.0, lasting=False)
             if not found:
                 raise UserError("the search was stopped")
-            self.seen = (len(self.at.actions), found[-1])
+            self.seen = (self.at.state, found[-1])
         return self.seen[1]
 
 
@@ -330,7 +318,7 @@ def boardsize(engine: Engine, words: list[str]) -> str:
     try:
         engine.set_game(make_game(engine.game.name, **options))
     except UserError as refusal:
-        raise UserError(f"unacceptable size: {refusal}") from refusal
+        raise UserError(f"unacceptable size: {own_words(refusal)}") from refusal
     return ""
 
 
@@ -355,15 +343,15 @@ def set_komi(engine: Engine, words: list[str]) -> str:
         learned = engine.game.options["komi"]
         print(f"azero: the champion plays as it learned, with komi {learned:g}.", file=sys.stderr, flush=True)
     else:
-        actions, before = engine.at.actions, engine.before
-        clocks = engine.clocks
+        at, before, clocks = engine.at, engine.before, engine.clocks
         try:
             game = make_game(engine.game.name, **{**engine.game.options, "komi": komi})
         except UserError as refusal:
-            raise UserError(f"syntax error: {refusal}") from refusal
+            raise UserError(f"unacceptable komi: {own_words(refusal)}") from refusal
         engine.set_game(game)
-        engine.at, engine.before = GameInProgress(engine.game, actions), before
-        engine.clocks = clocks
+        for each, _ in [*before, (at, 0)]:
+            each.game = game
+        engine.at, engine.before, engine.clocks = at, before, clocks
     engine.komi = komi
     return ""
 
@@ -388,8 +376,8 @@ def reg_genmove(engine: Engine, words: list[str]) -> str:
 def undo(engine: Engine, words: list[str]) -> str:
     if not engine.before:
         raise UserError("cannot undo: no move has been played")
-    engine.take_back_to(engine.before.pop())
-    engine.pondering, engine.seen = False, None
+    engine.go_back_to(engine.before.pop())
+    engine.pondering = False
     return ""
 
 
@@ -436,11 +424,11 @@ def loadsgf(engine: Engine, words: list[str]) -> str:
     except (StopIteration, OSError, ValueError) as failure:  # a path too long or with a NUL
         raise UserError("cannot load file: it holds no game") from failure
     except UserError as refusal:
-        raise UserError(f"cannot load file: {refusal}") from refusal
+        raise UserError(f"cannot load file: {own_words(refusal)}") from refusal
     engine.set_game(game)
     if "komi" in record.game.options:
         engine.komi = record.game.options["komi"]
-    engine.at, engine.before = at, list(range(len(actions)))
+    engine.at, engine.before = at, [(at, count) for count in range(len(actions))]
     return ""
 
 
@@ -557,7 +545,7 @@ def refused(sentence: str) -> Command:
 COMMANDS: dict[str, Command] = {
     "protocol_version": lambda engine, words: PROTOCOL,
     "name": lambda engine, words: NAME,
-    "version": lambda engine, words: azero.__version__,
+    "version": lambda engine, words: VERSION,
     "known_command": known_command,
     "list_commands": list_commands,
     "quit": lambda engine, words: "",

@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -26,7 +27,9 @@ LETTERS = tuple(letter.upper() for letter in letters(26, skip="i"))
 COLOURS = ("black", "white")  # the player who moves first in the game, and the other
 PASS = "pass"
 FROM_TOP = ("hex", "othello")
-SWAP = "swap-pieces"
+SWAP = "swap-pieces"  # as it is written; SWAPS are read too
+SWAPS = (SWAP, "swap-sides", "swap")
+CELL = re.compile("[a-z][0-9]+")  # what looks like the name of a cell, in small letters
 MARKS = (".", "X", "O")
 NO_POINT = "?"
 
@@ -99,13 +102,28 @@ class Moves:
         Raises:
             UserError: there is none.
         """
-        known = dict(zip((name.lower() for name in self.texts(state, legal)), legal, strict=True))
-        if not re.fullmatch("[a-z][0-9]+", text.lower()):
-            for action in legal:
-                known.setdefault(self.game.action_name(action).lower(), action)
-        if text.lower() not in known:
+        action = self.known(state, legal).get(text.lower())
+        if action is None:
             raise UserError(f"illegal move: {text[:40]}")
-        return known[text.lower()]
+        return action
+
+    def known(self, state: np.ndarray, legal: Sequence[int]) -> dict[str, int]:
+        """Return the legal actions by every name that is read, in small letters."""
+        known = dict(zip((name.lower() for name in self.texts(state, legal)), legal, strict=True))
+        for action in legal:
+            if not CELL.fullmatch(name := self.game.action_name(action).lower()):
+                known.setdefault(name, action)
+        if SWAP in known:
+            known |= dict.fromkeys(SWAPS, known[SWAP])
+        return known
+
+    @cached_property
+    def vertices(self) -> frozenset[str]:
+        """What a client may name as a move in some position, in small letters: also a pass."""
+        names = {self.game.action_name(action).lower() for action in range(self.game.num_actions)}
+        if self.board:
+            names = self.cells() | {name for name in names if not CELL.fullmatch(name)}
+        return frozenset(names | {PASS} | set(SWAPS if self.game.name == "hex" else ()))
 
     def cells(self) -> set[str]:
         """Return the names of all cells in small letters; none without a board."""
