@@ -85,6 +85,63 @@ def test_a_board_is_set_up_in_any_order(stones: list[str], cells: list[tuple[int
     assert answers_to(f"START {SIZE}", "BOARD", *stones, "DONE") == ["OK", own_answer(*cells)]
 
 
+def own_answer_on(first: list[str], second: list[str]) -> str:
+    """Return the player's own move after stones X,Y of the first player and of the second."""
+    stones = [first, second]
+    count = len(first) + len(second)
+    return own_answer(*(tuple(map(int, stones[n % 2][n // 2].split(","))) for n in range(count)))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    "stones, then, first, second",
+    [
+        (["3,3,2"], "BEGIN", ["3,3"], []),
+        (["2,3,1", "4,4,2"], "BEGIN", ["2,3"], ["4,4"]),
+        (["2,3,1", "4,4,2"], "TURN 5,5", ["4,4", "5,5"], ["2,3"]),
+        (["2,3,1"], "TURN 5,5", ["2,3"], ["5,5"]),
+        (["4,4,2", "2,3,1", "3,2,1"], "turn 5,5", ["2,3", "3,2"], ["4,4", "5,5"]),
+        ([], "BEGIN", [], []),
+        ([], "TURN 5,5", ["5,5"], []),
+    ],
+)
+def test_a_board_of_yixin_is_set_up_without_an_answer(
+    stones: list[str], then: str, first: list[str], second: list[str]
+) -> None:
+    """What comes next, BEGIN or TURN, says whose turn it is."""
+    answers = answers_to(f"START {SIZE}", "YXBOARD", *stones, "DONE", then)
+    assert answers == ["OK", own_answer_on(first, second)]
+
+
+def test_a_board_of_yixin_that_is_wrong_is_an_error() -> None:
+    yixin = (f"START {SIZE}", "YXBOARD")
+    no_game = "ERROR no game has begun; send START and the size of the board."
+    assert answers_to(*yixin, "1,1,1", "2,2,1", "DONE", "BEGIN")[1:] == [
+        "ERROR with 2 own and 0 other stones it is not the opponent's turn.",
+        no_game,
+    ]
+    assert answers_to(*yixin, "1,1,2", "DONE", "TURN 2,2", "BEGIN")[1:2] == [
+        "ERROR with 0 own and 1 other stones it is not the opponent's turn.",
+    ]
+    assert answers_to(*yixin, "1,1,1", "DONE", "BEGIN")[1:] == [
+        "ERROR with 1 own and 0 other stones it is not azero's turn.",
+    ]
+    assert answers_to(*yixin, "9,9,1", "DONE")[1:] == ["ERROR 9,9 is not a cell of this board."]
+    [*oks, move] = answers_to(*yixin, "1,1,2", "DONE", "RESTART", "BEGIN")
+    assert oks == ["OK", "OK"] and move == answers_to(f"START {SIZE}", "RESTART", "BEGIN")[-1]
+
+
+def test_a_size_that_the_game_does_not_have_is_refused_in_the_manager_s_words() -> None:
+    def make_any(columns: int, rows: int) -> Thinker:
+        return Thinker(UCT, make_game("gomoku", rows=rows, columns=columns), Config())
+
+    answers = list[str]()
+    Gomocup(make_any, Lines(io.BytesIO(b"START 99\nRECTSTART 15,0\n")), answers.append).serve()
+    assert answers == [
+        "ERROR rows 99 must be a whole number from 1 to 25.",
+        "ERROR rows 0 must be a whole number from 1 to 25.",
+    ]
+
+
 def test_five_of_its_own_are_completed() -> None:
     # y 0  1 1 1 1 .
     #   1  2 2 2 . .

@@ -77,6 +77,15 @@ def test_hint_reports_the_best_moves_with_the_players_own_visits() -> None:
     assert len([line for line in session("hint 1") if line.startswith("search ")]) == 1
 
 
+@pytest.mark.parametrize(
+    "number, count",
+    [("1000", 4), ("1" + "0" * 30, 4), ("9" * 5000, 4), ("4", 4), ("02", 2), ("0", 1), ("", 1), ("-3", 1)],
+)
+def test_hint_reports_as_many_moves_as_there_are(number: str, count: int) -> None:
+    answers = session(f"hint {number}")
+    assert len([line for line in answers if line.startswith("search ")]) == count
+
+
 def test_analyze_values_every_position_from_the_last_one_on() -> None:
     answers = session(f"set game {HEAD}{MOVES};)", "analyze")
     found = [answer.split() for answer in answers if answer.startswith("analysis")]

@@ -17,6 +17,7 @@ from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
+from azero.protocols.words import own_words
 
 OWN, OTHER = 1, 2  # stones of BOARD
 UNLIMITED = 2**31 - 1  # milliseconds of time_left
@@ -33,6 +34,7 @@ class Gomocup:
 
     Attributes:
         limits: the latest value of each INFO that is a number.
+        laid: azero's stones and the opponent's after YXBOARD, until a move shows whose turn it is.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Gomocup:
         self.limits: dict[str, int] = {}
         self.thinker: Thinker | None = None
         self.playing: GameInProgress | None = None
+        self.laid: tuple[list[int], list[int]] | None = None
         self.commands = {
             "START": self.start,
             "RECTSTART": self.start_rectangle,
@@ -56,6 +59,7 @@ class Gomocup:
             "BEGIN": self.begin,
             "TURN": self.turn,
             "BOARD": self.board,
+            "YXBOARD": self.silent_board,
             "TAKEBACK": self.take_back,
             "SWAP2BOARD": self.swap2,
             "ABOUT": self.about,
@@ -74,7 +78,7 @@ class Gomocup:
                 try:
                     self.commands[name](rest.strip())
                 except UserError as mistake:
-                    self.write(f"ERROR {' '.join(str(mistake).split())}")
+                    self.write(f"ERROR {' '.join(own_words(mistake).split())}")
             elif name and name not in STOPS:
                 self.write(f"UNKNOWN command {printable(name)}")
 
@@ -110,25 +114,36 @@ class Gomocup:
         """RESTART: begin another game on the same board."""
         self.thinker = self.started()
         self.thinker.new_game()
-        self.playing = GameInProgress(self.thinker.game)
+        self.playing, self.laid = GameInProgress(self.thinker.game), None
         self.write("OK")
 
     def begin(self, _: str) -> None:
-        """BEGIN: make the first move."""
-        self.move(self.game_on_board())
+        """BEGIN: make the first move, or the first one after YXBOARD."""
+        self.move(self.game_on_board(own_turn=True))
 
     def turn(self, text: str) -> None:
         """TURN X,Y: play the opponent's move and answer with a move."""
-        playing = self.game_on_board()
+        playing = self.game_on_board(own_turn=False)
         self.check_rule()
         playing.play(self.cell(text))
         self.move(playing)
 
     def board(self, _: str) -> None:
         """BOARD, stones, DONE: set up a position and answer with a move."""
+        self.playing = self.placed(*self.stones(), own_turn=True)
+        self.move(self.playing)
+
+    def silent_board(self, _: str) -> None:
+        """YXBOARD, stones, DONE: set up a position; whose turn it is follows from BEGIN or TURN."""
+        own, other = self.stones()
+        self.playing = self.placed(own, other, own_turn=len(own) <= len(other))
+        self.laid = own, other
+
+    def stones(self) -> tuple[list[int], list[int]]:
+        """Return the cells of azero's stones and of the opponent's that come up to DONE; UserError: wrong."""
         stones: dict[int, list[int]] = {OWN: [], OTHER: []}
         mistakes = list[str]()
-        self.playing = None  # also if this one is refused: the manager has another board than before
+        self.playing = self.laid = None  # also if it is refused: the manager has another board than before
         for line in self.rows():
             stone = STONE.fullmatch(line)
             if stone is None or int(stone[3]) not in stones:
@@ -137,16 +152,20 @@ class Gomocup:
                 stones[int(stone[3])].append(self.cell(f"{stone[1]},{stone[2]}"))
         if mistakes:
             raise UserError(mistakes[0])
-        own, other = stones[OWN], stones[OTHER]
-        if not 0 <= len(other) - len(own) <= 1:
-            raise UserError(f"with {len(own)} own and {len(other)} other stones it is not azero's turn.")
-        first, second = (own, other) if len(own) == len(other) else (other, own)
+        return stones[OWN], stones[OTHER]
+
+    def placed(self, own: list[int], other: list[int], own_turn: bool) -> GameInProgress:
+        """Return a game with these stones; UserError: their numbers are wrong for whose turn it is."""
+        mover, waiter = (own, other) if own_turn else (other, own)
+        if not 0 <= len(waiter) - len(mover) <= 1:
+            turn = "azero's" if own_turn else "the opponent's"
+            raise UserError(f"with {len(own)} own and {len(other)} other stones it is not {turn} turn.")
+        first, second = (mover, waiter) if len(mover) == len(waiter) else (waiter, mover)
         # The order does not matter: no line is complete before all stones are there
         playing = GameInProgress(self.started().game)
         for place in range(len(first) + len(second)):
             playing.play((first, second)[place % 2][place // 2])
-        self.playing = playing
-        self.move(playing)
+        return playing
 
     def take_back(self, text: str) -> None:
         """TAKEBACK X,Y: take the last move back."""
@@ -236,11 +255,17 @@ class Gomocup:
             raise UserError("no game has begun; send START and the size of the board.")
         return self.thinker
 
-    def game_on_board(self) -> GameInProgress:
-        """Return the game; UserError: none has begun."""
+    def game_on_board(self, own_turn: bool | None = None) -> GameInProgress:
+        """Return the game; UserError: none has begun.
+
+        After YXBOARD `own_turn` decides who is to move; None: as the numbers of the stones say.
+        """
         self.started()
         if self.playing is None:
             raise UserError("no game has begun; send START and the size of the board.")
+        if self.laid and own_turn is not None:
+            self.playing = self.placed(*self.laid, own_turn)
+        self.laid = None
         return self.playing
 
 

@@ -97,12 +97,12 @@ class NBoard:
 
     def hint(self, text: str) -> None:
         """Report the best moves, also while searching."""
-        number = int(text) if re.fullmatch(r"\d{1,3}", text) else 1
+        number = max(1, int(text[:9])) if re.fullmatch(r"[0-9]+", text) else 1
         check_can_analyse(self.thinker)
         self.write(THINKING)
-        insight, _ = self.search(self.playing, max(1, number))
+        insight, _ = self.search(self.playing, number)
         if insight is not None:
-            self.report(insight, max(1, number))
+            self.report(insight, number)
         self.write(WAITING)
 
     def go(self, _: str) -> None:
