@@ -389,7 +389,7 @@ def test_a_session_of_katrain() -> None:
     written = session.finish()
     errors = [answer for answer in written if "error" in answer]
     assert errors == [{"error": "Illegal move 1: C3", "field": "moves", "id": "QUERY:4"}]
-    answers = [answer for answer in written if "moveInfos" in answer]
+    answers = [answer for answer in written if "moveInfos" in answer and not answer["isDuringSearch"]]
     assert {answer["id"] for answer in answers} == {f"QUERY:{number}" for number in range(4)}
     for answer in answers:
         best = answer["moveInfos"][0]
@@ -399,6 +399,53 @@ def test_a_session_of_katrain() -> None:
         names = " ".join(move.lower() for _, move in moves[: answer["turnNumber"]])
         own = own_visits(session.game, names, 40)
         assert {move.lower(): n for move, n in visits_of(answer).items()} == own
+
+
+@pytest.mark.parametrize("region", [True, False])
+def test_katrain_s_moves_to_leave_out_may_be_taken(region: bool) -> None:
+    """With a region KaTrain lists all points outside, for both sides; for alternatives the moves it knows."""
+    session = Session(make_game("go", size=5))
+    outside = [f"{column}{row}" for column in "ABCDE" for row in range(1, 6) if column not in "BC"]
+    known = ["C3", "B2", "pass"]
+    avoid = [
+        {"moves": outside if region else known, "player": player, "untilDepth": 1}
+        for player in ("BW" if region else "W")
+    ]
+    session.send(**katrain_query(0, [["B", "C3"], ["W", "D3"], ["B", "E3"]], avoidMoves=avoid))
+    [answer] = [answer for answer in session.finish() if "moveInfos" in answer]
+    found = set(visits_of(answer))
+    assert found and not found & set(outside if region else known)
+
+
+@pytest.mark.parametrize("with_players", [True, False])
+@pytest.mark.parametrize("passes", [2, 3, 4])
+def test_a_game_of_go_goes_on_after_two_passes_and_more(passes: int, with_players: bool) -> None:
+    session = Session(make_game("go", size=5))
+    names = ["C3", "D3", *["pass"] * passes, "E5"]
+    moves = [["BW"[n % 2], name] if with_players else name for n, name in enumerate(names)]
+    turns = list(range(len(moves) + 1))
+    session.send(moves=moves, analyzeTurns=turns, **GO)
+    answers = {answer["turnNumber"]: answer for answer in session.finish()}
+    assert sorted(answers) == turns
+    players = [answers[turn]["rootInfo"]["currentPlayer"] for turn in turns]
+    assert "".join(players) == "BWBWBWBWBW"[: len(turns)]
+    over = [turn for turn in turns if not answers[turn]["moveInfos"]]
+    assert over == list(range(4, passes + 3))  # the result, from two passes on up to the next stone
+    for turn in over:  # white wins by komi
+        value = answers[turn]["rootInfo"]["utility"]
+        assert value == (-1 if players[turn] == "B" else 1)
+    last = answers[turns[-1]]
+    assert len(visits_of(last)) > 1 and not {"C3", "D3", "E5"} & set(visits_of(last))
+
+
+def test_a_game_of_go_goes_on_with_either_player() -> None:
+    session = Session(make_game("go", size=5))
+    before = [["B", "C3"], ["W", "pass"], ["B", "pass"]]
+    for player, other in ("BW", "WB"):
+        answer = session.ask(moves=[*before, [player, "B2"]], **GO)
+        assert answer["rootInfo"]["currentPlayer"] == other
+    session.send(moves=[*before, ["W", "C3"]], **GO)
+    assert session.finish()[0]["error"] == "Illegal move 3: C3"
 
 
 def test_stones_are_set_up_and_either_player_may_begin() -> None:

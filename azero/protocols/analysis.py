@@ -23,10 +23,10 @@ import azero
 from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games import go
-from azero.games.game import Game
 from azero.players.growing import Insight
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import LARGEST_TREE, ONLY_GAME, PvMcts
+from azero.protocols.game_in_progress import go_turn
 from azero.protocols.lines import MOST_BYTES, Lines, TooLong
 from azero.protocols.positions import Position, SideBySide
 from azero.search.repetition import History
@@ -404,14 +404,21 @@ class Analysis:
         state = self.initial_state(stones, first)
         past, turns = History(game, 1), list[Turn]()
         for number, (mover, action) in enumerate([*moves, (None, -1)]):
-            if mover is not None and game.name == "go" and mover != game.to_play(state):
-                state, past = go_turn(game, state, mover), History(game, 1)
+            is_over, side = game.is_terminal(state), game.to_play(state) if mover is None else mover
+            if game.name == "go" and side != game.to_play(state) and not is_over:
+                state, past = go_turn(game, state, side), History(game, 1)
             forbidden = None
-            if not game.is_terminal(state) and (found := past.banned(ONLY_GAME, state[None])) is not None:
+            if not is_over and (found := past.banned(ONLY_GAME, state[None])) is not None:
                 forbidden = found[0]
             turns.append(Turn(asked["id"], number, state, game.to_play(state), forbidden))
             if action < 0:
                 break
+            if game.name == "go" and is_over and self.names[action] == "pass":
+                state = state.copy()
+                state[go.PLY] += 1  # the game stays over
+                continue
+            if game.name == "go" and is_over:  # it goes on, as between people who settle dead stones
+                state, past = go_turn(game, state, side), History(game, 1)
             legal = not game.is_terminal(state) and game.legal_mask(state)[action]
             if not legal or (forbidden is not None and forbidden[action]):
                 raise Refused("moves", f"Illegal move {number}: {self.names[action]}")
@@ -551,13 +558,6 @@ def finish(analysis: Analysis, is_gone: Callable[[], bool], wait: bool) -> None:
     while wait and analysis.busy and not is_gone():
         analysis.step()
     analysis.terminate(None, None)
-
-
-def go_turn(game: Game, state: np.ndarray, mover: int) -> np.ndarray:
-    """Return a state of Go with the same stones, where `mover` plays the first move of a game."""
-    turned = state.copy()
-    turned[go.PLY], turned[go.PASSES], turned[go.KO] = mover, 0, game.options["size"] ** 2
-    return turned
 
 
 def finite(text: str) -> float:
