@@ -87,9 +87,11 @@ def test_a_board_is_set_up_in_any_order(stones: list[str], cells: list[tuple[int
 
 def own_answer_on(first: list[str], second: list[str]) -> str:
     """Return the player's own move after stones X,Y of the first player and of the second."""
-    stones = [first, second]
-    count = len(first) + len(second)
-    return own_answer(*(tuple(map(int, stones[n % 2][n // 2].split(","))) for n in range(count)))  # type: ignore[misc]
+    cells = list[tuple[int, int]]()
+    for place in range(len(first) + len(second)):
+        x, y = (first, second)[place % 2][place // 2].split(",")
+        cells.append((int(x), int(y)))
+    return own_answer(*cells)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 `tests/transcripts` holds a session of a client in each file: `$` the program with its arguments, `>` a line
 of the client, `<` a line of the answer. The client's lines are sent again. Where the player moves otherwise
 than it did then, its move is taken back and the recorded one played, so that the client's next line fits.
-`docs/protocols.md` names the clients.
+Sessions that say "by its source" hold what the client's source sends, and azero's answers. Of an analysis
+that goes on until the next line they hold the first report, cut after two moves. `docs/protocols.md` names the clients.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -69,6 +71,7 @@ class Engine:
             text=True,
             cwd=folder,
         )
+        self.analysing = False  # until the next line
 
     def send(self, line: str) -> None:
         """Send a line."""
@@ -84,9 +87,14 @@ class Engine:
         return line.rstrip("\n")
 
     def ask(self, command: str) -> list[str]:
-        """Return the lines of the answer to a GTP command."""
+        """Return the lines of the answer to a GTP command; of an analysis only the first report."""
         self.send(command)
+        while self.analysing and self.read():
+            pass
         lines = [self.read()]
+        self.analysing = bool(re.search("(lz|kata)-analyze", command)) and lines[0].startswith("=")
+        if self.analysing:
+            return [*lines, self.read()]
         while line := self.read():
             lines.append(line)
         return lines
@@ -112,19 +120,21 @@ def replay_gtp(engine: Engine, exchanges: list[Exchange]) -> None:
     """Send a GTP client's lines and compare the answers."""
     for line, recorded in exchanges:
         name, *words = line.lstrip("0123456789 ").split()  # gogui-regress numbers its tests
-        chooses = name in ("genmove", "reg_genmove")
+        chooses = name in ("genmove", "reg_genmove") or name.endswith("genmove_analyze")
         # a client that leaves passes out asks the side that is not to move
         in_turn = chooses and words[0][0].lower() == engine.obey("gogui-rules_side_to_move")[0]
         legal = engine.obey("gogui-rules_legal_moves").upper().split() if in_turn else []
         answer = engine.ask(line)
         assert answer[0][0] == recorded[0][0], (line, answer, recorded)
+        if engine.analysing:
+            assert answer[1].startswith("info move "), (line, answer)
         if name in EXACT or name.startswith("gogui-rules_"):
             assert answer == recorded, line
         if in_turn:
-            assert answer[0].split()[-1].upper() in (legal or ["PASS"]), (line, answer)
-        if name == "genmove" and answer != recorded:
+            assert answer[-1].split()[-1].upper() in (legal or ["PASS"]), (line, answer)
+        if chooses and name != "reg_genmove" and answer[-1] != recorded[-1]:
             engine.obey("undo")
-            engine.obey(f"play {words[0]} {recorded[0][2:]}")
+            engine.obey(f"play {words[0]} {recorded[-1].split()[-1]}")
 
 
 def replay_gomocup(engine: Engine, exchanges: list[Exchange]) -> None:

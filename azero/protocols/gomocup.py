@@ -25,8 +25,8 @@ AT_ONCE = 0.001  # seconds for a move where the manager asks for the fastest
 MARGIN = 0.05  # seconds of a move for what is not search
 SHARE = 20  # of the time that is left, one part for a move
 STOPS = ("END", "STOP", "YXSTOP")
-CELL = re.compile(r"\s*(\d{1,3})\s*,\s*(\d{1,3})\s*")
-STONE = re.compile(CELL.pattern + r",\s*(\d)\s*")
+CELL = re.compile(r"\s*([0-9]{1,3})\s*,\s*([0-9]{1,3})\s*")
+STONE = re.compile(CELL.pattern + r",\s*([0-9])\s*")
 
 
 class Gomocup:
@@ -95,7 +95,7 @@ class Gomocup:
 
     def start(self, text: str) -> None:
         """START size: begin a game on a square board."""
-        if not text.isdecimal() or len(text) > 3:
+        if not re.fullmatch("[0-9]{1,3}", text):
             raise UserError("START needs the size of the board, such as START 15.")
         self.start_rectangle(f"{text},{text}")
 
