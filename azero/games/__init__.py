@@ -21,10 +21,11 @@ from azero.config.schema import OPENSPIEL, UserError
 from azero.games.game import Game
 
 SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
+MADE: dict[str, Game] = {}  # shipped games by name and options: compiled rules stay in memory for good
 
 
 def make_game(name: str, **options: Any) -> Game:
-    """Return the game of that name.
+    """Return the game of that name; a shipped game is made once for the same options.
 
     Args:
         name: a shipped game, the path of a Python file that defines `make_game`, a game that an installed
@@ -45,7 +46,10 @@ def make_game(name: str, **options: Any) -> Game:
         if option not in known:
             raise UserError(f"unknown game.options.{option}; {name} has {', '.join(known) or 'no options'}.")
     if name in SHIPPED:
-        return factory(**options)
+        key = repr((name, sorted(options.items())))
+        if key not in MADE:
+            MADE[key] = factory(**options)
+        return MADE[key]
     try:
         game = factory(**options)
     except Exception as error:
