@@ -8,7 +8,8 @@ from azero.cli.arguments import GameSettings, take_game
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.records.files import read_file
-from azero.records.record import Record, known_game
+from azero.records.record import Record, known_game, move_names
+from azero.records.walk import positions
 
 
 def take_start(
@@ -67,11 +68,38 @@ def refuse_other_game(record: Record, game: Game, where: str) -> None:
 def read_openings(game: Game, path: Path, plies: int | None) -> tuple[list[int], ...]:
     """Return the different openings of a file of games: their first moves, or all of unfinished games.
 
+    The games may have other options, such as another komi, if the board is the same and `game` allows their
+    moves.
+
     Raises:
         UserError: as `read_file` and `moves_of` say, or a game is another one.
     """
     openings: dict[tuple[int, ...], None] = {}
     for record in read_file(path, known_game(game)):
-        refuse_other_game(record, game, f"book={path}")
-        openings[tuple(moves_of(record, plies, f"book={path}", "opening_plies"))] = None
+        replayed = replay(record, game, plies, f"book={path}")
+        openings[tuple(moves_of(replayed, plies, f"book={path}", "opening_plies"))] = None
     return tuple(map(list, openings))
+
+
+def replay(record: Record, game: Game, plies: int | None, where: str) -> Record:
+    """Return a game with the first moves of a record's main line, None for all, by the rules of `game`.
+
+    Raises:
+        UserError: the record has another game or board, or a move is not legal.
+    """
+    names = move_names(game)
+    moves = [record.game.action_name(action) for action in record.path(record.main_line()[-1])[:plies]]
+    if record.game.name != game.name or size_of(record.game) != size_of(game) or not names.keys() >= {*moves}:
+        refuse_other_game(record, game, where)
+    replayed = Record(game)
+    replayed.add_line([names[move] for move in moves])
+    try:
+        positions(replayed)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from error
+    return replayed
+
+
+def size_of(game: Game) -> object:
+    """Return the rows and columns of a game's board; without a board its options."""
+    return (len(game.board.rows), len(game.board.columns)) if game.board else game.options
