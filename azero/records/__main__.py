@@ -29,6 +29,7 @@ run=connect_four
 run=connect_four out=games.sgf cycles=10-20
 run=connect_four out=games.parquet
 from=data/play.jsonl out=played.sgf
+from=collection.sgf out=games.jsonl skip=true
 """
 HELP = {"from=games.sgf": "A file of games to read instead of a run: SGF, JSON lines or Parquet."}
 
@@ -41,6 +42,7 @@ class RecordsSettings(FolderSettings):
     cycles: str = setting("", "Its cycles, such as 12 or 10-20. Default: all that it keeps.")
     out: str = setting("", "File to write: .sgf, .jsonl or .parquet. Default: print a summary.")
     overwrite: bool = setting(False, "Replace the file if it exists.")
+    skip: bool = setting(False, "With from=: leave out the games that azero cannot play, and count them.")
     game: str = setting("", "With from=: the Python file of your own game, if the games are of it.")
 
 
@@ -75,14 +77,18 @@ def games_of_run(asked: RecordsSettings, console: Console) -> tuple[Iterator[Rec
     return read_selfplay(run, game, shards, console.message), sum(shard.games for shard in shards)
 
 
-def games_asked(words: Sequence[str], console: Console) -> tuple[RecordsSettings, Iterator[Record], int]:
+def games_asked(
+    words: Sequence[str], console: Console, skipped: list[str]
+) -> tuple[RecordsSettings, Iterator[Record], int]:
     """Return what the command line asks for, its games, and about how many they are.
+
+    `skipped` receives what is wrong with each game that is left out.
 
     Raises:
         UserError: an unknown setting, a value that is not allowed, or games that are not there.
     """
     from azero.records.files import about_how_many, read_file, refuse_file
-    from azero.records.record import known_game
+    from azero.records.record import known_game, raise_error
 
     texts = split_words(words)
     source = texts.pop("from", "")
@@ -94,13 +100,20 @@ def games_asked(words: Sequence[str], console: Console) -> tuple[RecordsSettings
         raise UserError("cycles= is for the games of a run.")
     if asked.run and (asked.game or options):
         raise UserError("game= is for the games of a file; a run knows its game.")
+    if asked.run and asked.skip:
+        raise UserError("skip= is for the games of a file.")
     if asked.out:
         refuse_file(Path(asked.out), asked.overwrite)
     if asked.run:
         games, number = games_of_run(asked, console)
         return asked, games, number
     make = known_game(load_game(asked.game, options) if asked.game else None)
-    return asked, read_file(Path(source), make), about_how_many(Path(source))
+
+    def skip(error: UserError) -> None:
+        skipped.append(f"{source}: {error}")
+
+    games = read_file(Path(source), make, skip if asked.skip else raise_error)
+    return asked, games, about_how_many(Path(source))
 
 
 def records_asked(words: Sequence[str]) -> int:
@@ -111,10 +124,10 @@ def records_asked(words: Sequence[str]) -> int:
     from azero.records.summary import Summary, cycles_text
     from azero.report.console import Console, format_count
 
-    console, summaries, cycles = Console(), dict[str, Summary](), set[int | None]()
+    console, summaries, cycles, skipped = Console(), dict[str, Summary](), set[int | None](), list[str]()
     raise_interrupts()  # so that no temporary file stays
     with CompileNotice(console.message):
-        asked, games, number = games_asked(words, console)
+        asked, games, number = games_asked(words, console, skipped)
         out = Path(asked.out)
         place, done = open_records(out, asked.overwrite) if asked.out else nullcontext(), 0
         with place as write, console.stage("records", 0, 0, number, "games") as progress:
@@ -126,10 +139,16 @@ def records_asked(words: Sequence[str]) -> int:
                     rules = f"{record.game.name} {record.game.options}"
                     summaries.setdefault(rules, Summary()).add(record)
                 progress.update(done)
+            if skipped and not done:
+                raise UserError(
+                    f"No game is left; skipped: {format_count(len(skipped), 'games')}, {skipped[0]}"
+                )
     if asked.out:
         print(f"{out}: {format_count(done, 'games')}{cycles_text(cycles)}, {out.stat().st_size:,} bytes")
     else:
         print("\n\n".join(summary.text() for summary in summaries.values()))
+    if skipped:
+        print(f"skipped: {format_count(len(skipped), 'games')}; the first: {skipped[0]}")
     return 0
 
 

@@ -11,7 +11,7 @@ from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.records import parquet
 from azero.records.json_lines import read_json_lines, read_lines, write_json
-from azero.records.record import MakeGame, Record, named_game
+from azero.records.record import MakeGame, Record, Refuse, named_game, raise_error
 from azero.records.sgf import read_sgf, write_sgf
 from azero.run.disk import refuse_existing, temporary_beside
 
@@ -23,12 +23,13 @@ Write = Callable[[Record], None]
 # Read
 
 
-def read_records(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
+def read_records(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
     """Return the games of a file, SGF or JSON lines, one after the other.
 
     Args:
         data: the file.
         make: makes the game of a record from its name and options.
+        refuse: receives what is wrong with a game, which is left out if that returns.
 
     Raises:
         UserError: it is too large or neither; while it is read also as `read_sgf` and `read_json_lines` say.
@@ -36,11 +37,13 @@ def read_records(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
     if len(data) > MOST_BYTES:
         raise UserError(f"the records are larger than {MOST_BYTES // 2**20} MiB; split the file.")
     begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    return read_json_lines(data, make) if begin in (b"{", b"") else read_sgf(data, make)
+    return (read_json_lines if begin in (b"{", b"") else read_sgf)(data, make, refuse)
 
 
-def read_file(path: Path, make: MakeGame = named_game) -> Iterator[Record]:
+def read_file(path: Path, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
     """Yield the games of a file: SGF, JSON lines or Parquet. Only SGF is held in memory as a whole.
+
+    `make` and `refuse` as in `read_records`.
 
     Raises:
         UserError: it cannot be read, or as `read_records` says. The sentence names the file.
@@ -50,11 +53,11 @@ def read_file(path: Path, make: MakeGame = named_game) -> Iterator[Record]:
             begin = file.read(4)
             file.seek(0)
             if begin == parquet.MAGIC:
-                yield from parquet.read(path, make)
+                yield from parquet.read(path, make, refuse)
             elif begin.removeprefix(b"\xef\xbb\xbf")[:1] == b"{":
-                yield from read_lines(iter(lambda: file.readline(MOST_BYTES), b""), make)
+                yield from read_lines(iter(lambda: file.readline(MOST_BYTES), b""), make, refuse)
             else:
-                yield from read_records(file.read(MOST_BYTES + 1), make)
+                yield from read_records(file.read(MOST_BYTES + 1), make, refuse)
     except OSError as failure:
         raise UserError(f"{path} cannot be read: {failure.strerror or failure}.") from failure
     except UserError as mistake:

@@ -16,6 +16,7 @@ from azero.records.record import (
     MakeGame,
     Node,
     Record,
+    Refuse,
     clean,
     cycle_in,
     game_of,
@@ -24,6 +25,7 @@ from azero.records.record import (
     number_in,
     once,
     one_line,
+    raise_error,
     read_object,
     short,
 )
@@ -78,20 +80,23 @@ def written_node(record: Record, node: Node) -> dict[str, Any]:
     return content
 
 
-def read_json_lines(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
+def read_json_lines(
+    data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_error
+) -> Iterator[Record]:
     """Return the games of a file, one a line, as they are read.
 
     Args:
         data: the file, UTF-8.
         make: makes the game of a record from its name and options.
+        refuse: receives what is wrong with a line, which is left out if that returns.
 
     Raises:
         UserError: a line is not a record, or a game of it cannot be played by azero's rules.
     """
-    return read_lines(data.split(b"\n"), make)
+    return read_lines(data.split(b"\n"), make, refuse)
 
 
-def read_lines(lines: Iterable[bytes], make: MakeGame) -> Iterator[Record]:
+def read_lines(lines: Iterable[bytes], make: MakeGame, refuse: Refuse = raise_error) -> Iterator[Record]:
     """Yield the games of some lines; see `read_json_lines`."""
     empty, make = True, once(make)
     for number, line in enumerate(lines, 1):
@@ -102,7 +107,8 @@ def read_lines(lines: Iterable[bytes], make: MakeGame) -> Iterator[Record]:
         try:
             record = read_content(read_object(line, "this"), make)
         except UserError as error:
-            raise UserError(f"JSON, line {number}: {error}") from error
+            refuse(UserError(f"JSON, line {number}: {error}"))
+            continue
         yield record
     if empty:
         raise UserError("this holds no record, because it is empty.")

@@ -14,7 +14,7 @@ from typing import Any
 
 from azero.config.schema import UserError
 from azero.records.json_lines import SCHEMA, VERSION, content_of, read_content
-from azero.records.record import MakeGame, Record, once, read_object
+from azero.records.record import MakeGame, Record, Refuse, once, raise_error, read_object
 
 MAGIC = b"PAR1"  # begins and ends a file
 GROUP_NODES = 50_000  # positions of a row group, all of which are in memory at once
@@ -123,8 +123,8 @@ def count(path: Path) -> int:
         return 0
 
 
-def read(path: Path, make: MakeGame) -> Iterator[Record]:
-    """Yield the games of a Parquet file, a few rows in memory at a time.
+def read(path: Path, make: MakeGame, refuse: Refuse = raise_error) -> Iterator[Record]:
+    """Yield the games of a Parquet file, a few rows in memory at a time; `refuse` as in `read_sgf`.
 
     Raises:
         UserError: it is damaged, has other columns, or a game of it cannot be played by azero's rules.
@@ -137,11 +137,14 @@ def read(path: Path, make: MakeGame) -> Iterator[Record]:
             for batch in file.iter_batches(READ_ROWS):
                 for row in batch.to_pylist():
                     number += 1
-                    yield read_content(content_of_row(row), make)
+                    try:
+                        record = read_content(content_of_row(row), make)
+                    except UserError as error:
+                        refuse(UserError(f"Parquet, game {number}: {error}"))
+                        continue
+                    yield record
     except (arrow.ArrowException, OSError) as error:
         what = " ".join(str(error).split())[:120].rstrip(".")
         raise UserError(f"this Parquet file is damaged ({what}).") from error
-    except UserError as error:
-        raise UserError(f"Parquet, game {number}: {error}" if number else str(error)) from error
     if not number:
         raise UserError("this holds no record, because it is empty.")

@@ -6,8 +6,10 @@ import difflib
 import json
 import reprlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from azero.config.schema import OPENSPIEL, UserError
 from azero.games import SHIPPED, installed_games, make_game
@@ -17,6 +19,7 @@ NONE = -1  # the parent of the initial position, and the action that leads to it
 MOST_NODES = 50_000  # of a record that is read
 
 MakeGame = Callable[[str, dict[str, Any]], Game]  # (name, options) to the rules
+Refuse = Callable[[UserError], None]  # receives what is wrong with a game of a file
 
 
 @dataclass
@@ -30,6 +33,8 @@ class Node:
         visits: simulations of the search.
         policy: share of each action that the search considered.
         comment: of a person.
+        properties: of SGF that azero keeps as they are, such as marks; those of the initial position are of
+            the whole game, such as the event. A record in another format has none.
     """
 
     parent: int = NONE
@@ -38,6 +43,13 @@ class Node:
     visits: int | None = None
     policy: dict[int, float] = field(default_factory=dict)
     comment: str = ""
+    properties: dict[str, list[str]] = field(default_factory=dict, compare=False)
+
+    def keep(self, properties: dict[str, list[str]]) -> None:
+        """Keep properties, each value once."""
+        for name, values in properties.items():
+            kept = self.properties.setdefault(name, [])
+            kept += [value for value in dict.fromkeys(values) if value not in kept]
 
 
 @dataclass
@@ -92,6 +104,24 @@ class Record:
             if node.parent != NONE:
                 children[node.parent].append(place)
         return children
+
+    def without(self, dropped: np.ndarray) -> Record:
+        """Return the record without some nodes, [N] bool; what they say goes to the node before.
+
+        Nodes after a node that is dropped are dropped too.
+        """
+        nodes, places = list[Node](), list[int]()
+        for node, is_dropped in zip(self.nodes, dropped.tolist(), strict=True):
+            parent = places[node.parent] if node.parent != NONE else NONE
+            if is_dropped:
+                places.append(parent)
+                last = nodes[parent]
+                last.comment = "\n".join(filter(None, [last.comment, node.comment]))
+                last.keep(node.properties)
+            else:
+                places.append(len(nodes))
+                nodes.append(replace(node, parent=parent))
+        return replace(self, nodes=nodes)
 
     def main_line(self) -> list[int]:
         """Return the nodes of the main line, the initial position first."""
@@ -152,6 +182,11 @@ def game_of(content: dict[str, Any], make: MakeGame) -> Game:
         return make(name, options)
     except UserError as error:
         raise UserError(" ".join(str(error).split())) from error
+
+
+def raise_error(error: UserError) -> None:
+    """Refuse a file because of one of its games."""
+    raise error
 
 
 def once(make: MakeGame) -> MakeGame:

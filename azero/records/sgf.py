@@ -5,21 +5,21 @@ Nothing here calls itself, so no file is too deep to be read.
 
 from __future__ import annotations
 
-import codecs
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from azero import __version__
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.games.go import MOST_PLIES
+from azero.records.charsets import readings
 from azero.records.record import (
     MOST_NODES,
+    NONE,
     MakeGame,
     Node,
     Record,
+    Refuse,
     clean,
     cycle_in,
     game_of,
@@ -28,35 +28,41 @@ from azero.records.record import (
     number_in,
     once,
     one_line,
+    raise_error,
     read_object,
     result_text,
     short,
 )
-from azero.records.walk import ANYONE, positions
+from azero.records.sgf_rules import (
+    NUMBERS,
+    SWAPS,
+    Properties,
+    foreign_game,
+    line_of,
+    may_repeat,
+    refuse_setup,
+)
+from azero.records.walk import ANYONE, REPEATS, positions, sentence, walk_through
 
-NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "hex": 11}  # GM
 POINTS = ("go", "othello", "gomoku")  # a move is two letters, column and row from the top left
-SIZES = {"go": 19, "othello": 8, "gomoku": 15, "hex": 11}  # without SZ
+RESIGNATIONS = ("resign", "forfeit")
 COLOURS = "BW"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 NOTE = "azero: "  # begins the line of a comment that shows a search
 NOTED_MOVES = 3
 WIDTH = 80  # of a line, about
 
-CHARSETS = {
-    *("ascii", "utf-8", "utf-8-sig", "iso8859-1", "iso8859-2", "iso8859-15", "cp1250", "cp1251", "cp1252"),
-    *("koi8-r", "shift_jis", "cp932", "euc_jp", "gb2312", "gbk", "gb18030", "big5", "euc_kr", "cp949"),
-}
-
 VALUE = r"\[((?:[^\]\\]++|\\.)*+)\]"
 TOKEN = re.compile(rf"\s*+(?:([();])|([A-Za-z0-9]++)\s*+((?:{VALUE}\s*+)++))", re.DOTALL)
 VALUES = re.compile(VALUE, re.DOTALL)
-START = re.compile(r"\(\s*+;")
-CHARSET = re.compile(rb"(?<![A-Za-z])CA\s*+\[([^\]]{0,40}+)\]")
+START = re.compile(r"\(\s*+(?:;|[A-Z]{1,2}\s*+\[)")  # some programs leave out the first semicolon
 ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
-FOLLOWS = {"(": ";", ")": "()"}  # what must follow a bracket
-
-Properties = dict[str, list[str]]
+PROPERTY = "["  # a kind of token, beside the three marks
+FOLLOWS = {"": "(", "(": ";[", ")": "()", ";": "();[", PROPERTY: "();["}  # kinds, by the one before
+READ = {  # properties that a record has in its own words; the others are kept as they are
+    *("FF", "GM", "SZ", "CA", "AP", "PB", "PW", "DT", "RE", "SO", "KM", "AB", "AW", "AE", "B", "W", "C"),
+    *("AZERO", "AZVALUE", "AZVISITS", "AZPOLICY"),
+}
 
 
 # Write
@@ -83,7 +89,7 @@ def write_sgf(record: Record) -> bytes:
             move = f";{mover}[{escaped(texts[node.action])}]"
         if len(lines[-1]) + len(move) > WIDTH and not lines[-1].endswith("("):
             lines.append("")
-        lines[-1] += move + search_text(game, texts, node)
+        lines[-1] += move + kept_text(node) + search_text(game, texts, node)
         if len(children[item]) == 1:
             todo += children[item]
         else:
@@ -100,6 +106,8 @@ def root_properties(record: Record) -> dict[str, str]:
         sizes = {"GM": str(NUMBERS[game.name]), "SZ": str(rows) if rows == columns else f"{columns}:{rows}"}
     if game.name == "go":
         sizes |= {"KM": f"{game.options['komi']:g}", "RU": "Chinese"}
+    if "RU" in record.nodes[0].properties:
+        sizes["RU"] = record.nodes[0].properties["RU"][0]
     rules = {"game": game.name, "options": game.options, "outcome": record.outcome}
     if record.cycle is not None:
         rules["cycle"] = record.cycle
@@ -120,6 +128,15 @@ def root_properties(record: Record) -> dict[str, str]:
 def property_text(name: str, value: str) -> str:
     """Return a property of one line of text; "" without text."""
     return f"{name}[{escaped(one_line(value))}]" if value else ""
+
+
+def kept_text(node: Node) -> str:
+    """Return the properties that a node keeps of a file; `root_properties` writes RU."""
+    return "".join(
+        name + "".join(f"[{escaped(value)}]" for value in values)
+        for name, values in node.properties.items()
+        if name != "RU"
+    )
 
 
 def escaped(text: str) -> str:
@@ -162,45 +179,50 @@ def search_text(game: Game, texts: list[str], node: Node) -> str:
 # Read
 
 
-def read_sgf(data: bytes, make: MakeGame = named_game) -> Iterator[Record]:
+def read_sgf(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
     """Yield the games of an SGF file, one after the other, with their variations.
 
     Args:
         data: the file.
         make: makes the game of a record from its name and options.
+        refuse: receives what is wrong with a game that azero does not play, and is left out if that returns.
 
     Raises:
         UserError: it is not SGF, or a game of it cannot be played by azero's rules.
     """
-    text, place, number, make = decoded(data), 0, 0, once(make)
+    text, place, number, make = read_text(data), 0, 0, once(make)
     while start := START.search(text, place):
         number += 1
         try:
             nodes, place = read_tree(text, start.start())
+        except UserError as error:  # where the next game begins is not known
+            raise UserError(f"SGF, game {number}: {error}") from error
+        try:
             record = read_game(nodes, make)
         except UserError as error:
-            raise UserError(f"SGF, game {number}: {error}") from error
+            refuse(UserError(f"SGF, game {number}: {error}"))
+            continue
         yield record
     if not number:
         raise UserError('this is not SGF, because no game begins with "(;".')
 
 
-def decoded(data: bytes) -> str:
-    """Return the text of a file by its property CA; without one it is UTF-8, else Latin-1 as SGF says."""
-    named = CHARSET.search(data)
-    if named is None:
+def read_text(data: bytes) -> str:
+    """Return the text of a file: of its readings the one with the most values."""
+    texts = readings(data)
+    return texts[0] if len(texts) == 1 else max(texts, key=values_of)
+
+
+def values_of(text: str) -> int:
+    """Return how many values the games of a text have, up to the first broken game."""
+    count = place = 0
+    while start := START.search(text, place):
         try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError:
-            return data.decode("latin-1")
-    name = named[1].decode("latin-1").strip()
-    try:
-        charset = codecs.lookup(name).name
-    except (LookupError, ValueError):
-        charset = ""
-    if charset not in CHARSETS:
-        raise UserError(f"the SGF's charset CA[{short(name)}] is unknown; save the file as UTF-8.")
-    return data.decode("utf-8-sig" if charset == "utf-8" else charset, "replace")
+            nodes, place = read_tree(text, start.start())
+        except UserError:
+            break
+        count += sum(len(values) for _, node in nodes for values in node.values())
+    return count
 
 
 def read_tree(text: str, place: int) -> tuple[list[tuple[int, Properties]], int]:
@@ -210,27 +232,27 @@ def read_tree(text: str, place: int) -> tuple[list[tuple[int, Properties]], int]
     """
     nodes: list[tuple[int, Properties]] = []
     branches: list[int] = []
-    current, allowed = -1, "("
+    current, before = -1, ""
     while True:
         token = TOKEN.match(text, place)
-        mark = token[1] or "" if token else ""
-        if token is None or (allowed and (not mark or mark not in allowed)):
+        kind = token[1] or PROPERTY if token else ""
+        if token is None or kind not in FOLLOWS[before]:
             raise UserError(where_broken(text, place))
-        place, allowed = token.end(), FOLLOWS.get(mark, "")
-        if mark == "(":
+        if kind == "(":
             branches.append(current)
-        elif mark == ")":
+        elif kind == ")":
             current = branches.pop()
             if not branches:
-                return nodes, place
-        elif mark == ";":
+                return nodes, token.end()
+        if kind == ";" or (kind == PROPERTY and before == "("):
             nodes.append((current, {}))
             current = len(nodes) - 1
             if current == MOST_NODES:
                 raise UserError(f"it has more than {MOST_NODES:,} positions.")
-        else:
-            name = "".join(filter(str.isupper, token[2]))  # FF[3] allowed Black[aa]
+        if kind == PROPERTY:
+            name = "".join(filter(str.isupper, token[2])) or token[2].upper()  # FF[3] allowed Black[aa]
             nodes[current][1].setdefault(name, []).extend(map(unescaped, VALUES.findall(token[3])))
+        place, before = token.end(), kind
 
 
 def where_broken(text: str, place: int) -> str:
@@ -249,8 +271,12 @@ def unescaped(value: str) -> str:
 def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
     """Return the record of a game's nodes, after its moves were played."""
     root = nodes[0][1]
-    game, outcome, cycle = read_rules(nodes, make)
-    refuse_setup(game, nodes)
+    if "AZERO" in root:
+        rules = read_object(root["AZERO"][0], "AZERO")
+        game, outcome, cycle = game_of(rules, make), number_in(rules, "outcome", -1), cycle_in(rules)
+    else:
+        game, outcome, cycle = foreign_game(nodes, make), None, None
+    refuse_setup(nodes, first_stones(game))
     record = Record(
         game,
         players=(line_of(root, "PB"), line_of(root, "PW")),
@@ -261,104 +287,95 @@ def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
         cycle=cycle,
     )
     actions = known_moves(game)
-    places, movers = list[int](), [ANYONE]
+    movers = add_nodes(record, nodes, actions)
+    record.nodes[0].properties.setdefault("RU", [""])  # nothing is said of the rules
+    return played(record, movers, actions.get("", NONE), may_repeat(game, root), make)
+
+
+def first_stones(game: Game) -> list[set[str]]:
+    """Return the stones that a game begins with as SGF writes them, the first player's and the other's."""
+    if game.name not in POINTS:
+        return [set(), set()]
+    assert game.board
+    marks, texts = game.board.marks(game.initial_state()).ravel().tolist(), move_texts(game)
+    return [{texts[cell] for cell, mark in enumerate(marks) if mark == side} for side in (1, 2)]
+
+
+def add_nodes(record: Record, nodes: list[tuple[int, Properties]], actions: dict[str, int]) -> list[int]:
+    """Add the nodes of a file to a record; return who makes the move to each of its nodes.
+
+    In Hex the stone of the first move may stay where it is after a swap, and the same colour moves again: the
+    persons have exchanged their sides. That is azero's swap seen in a mirror, so what follows is mirrored.
+    """
+    game, places, mirrored, movers = record.game, list[int](), list[bool](), [ANYONE]
+    swap = actions.get("swap", NONE) if game.name == "hex" else NONE
     for parent, properties in nodes:
-        place = places[parent] if parent >= 0 else 0
+        place, mirror = (places[parent], mirrored[parent]) if parent >= 0 else (0, False)
         moves = [(colour, text) for colour in COLOURS for text in properties.get(colour, ())]
         if len(moves) > 1:
             raise UserError(f"a node has {len(moves)} moves, after move {len(record.path(place))}.")
         for colour, text in moves:
-            move = text.strip().lower()
-            if game.name == "hex" and move in ("resign", "forfeit"):
-                loser = COLOURS.index(colour)
-                record.outcome, record.result = (-1.0, "W+R") if loser == 0 else (1.0, "B+R")
+            mover, move = COLOURS.index(colour), text.strip().lower()
+            if swap != NONE and record.nodes[place].action == swap:
+                mirror = mover == 1
+            mover = 1 - mover if mirror else mover
+            if move in RESIGNATIONS and move not in actions:
+                record.outcome, record.result = (-1.0, "W+R") if mover == 0 else (1.0, "B+R")
                 continue
             if move not in actions:
                 raise UserError(f"{short(text)} is not a move of {game.name}.")
-            place = record.add(place, actions[move])
+            action = actions[move]
+            if mirror:
+                size = game.options["size"]
+                action = action % size * size + action // size
+            place = record.add(place, action)
             if place == len(movers):
-                movers.append(COLOURS.index(colour))
+                movers.append(mover)
         places.append(place)
+        mirrored.append(mirror)
         read_search(record.nodes[place], properties, actions)
-    try:
-        positions(record, movers)
-    except UserError as error:
-        raise UserError(f"{str(error).removesuffix('.')} in {game.name} with {game.options}.") from error
-    return record
+        if not mirror:
+            record.nodes[place].keep({name: properties[name] for name in properties if name not in READ})
+    return movers
 
 
-def line_of(properties: Properties, name: str) -> str:
-    """Return a property as one line; "" if there is none."""
-    return one_line(properties.get(name, [""])[0])
+def played(record: Record, movers: list[int], passing: int, may_repeat: bool, make: MakeGame) -> Record:
+    """Return a record whose moves have been played, without the passes after its end.
 
+    Args:
+        record: of a file.
+        movers: who makes the move to each node.
+        passing: the action that passes; NONE if the game has none.
+        may_repeat: whether the game goes on by the simple ko if a position comes back.
+        make: makes that game.
 
-def read_rules(nodes: list[tuple[int, Properties]], make: MakeGame) -> tuple[Game, float | None, int | None]:
-    """Return the game and, if azero has written them, the outcome and the cycle."""
-    root = nodes[0][1]
-    if "AZERO" in root:
-        rules = read_object(root["AZERO"][0], "AZERO")
-        return game_of(rules, make), number_in(rules, "outcome", -1), cycle_in(rules)
-    number = line_of(root, "GM").strip() or "1"
-    names = {str(known): name for name, known in NUMBERS.items()}
-    if number not in names:
-        raise UserError(
-            f"GM[{short(number)}] is a game that azero does not read; it reads "
-            + ", ".join(f"{known} ({name})" for known, name in names.items())
-            + "."
-        )
-    name = names[number]
-    columns, rows = read_size(line_of(root, "SZ"), SIZES[name])
-    if name == "gomoku":
-        return game_of({"game": name, "options": {"rows": rows, "columns": columns}}, make), None, None
-    if rows != columns:
-        raise UserError(f"a board of {columns} x {rows} is not square, and azero's {name} needs that.")
-    options: dict[str, Any] = {"size": rows}
-    if name == "go":
-        options["superko"] = (
-            "simple" if line_of(root, "RU").lower() in ("japanese", "korean") else "positional"
-        )
-        if komi := line_of(root, "KM").strip():
-            options["komi"] = number_of("KM", komi, -400, 400)
-        if len(nodes) > 2 * rows * rows:  # where azero would end the game
-            options["max_plies"] = min(len(nodes), MOST_PLIES)
-    if name == "hex":
-        texts = (text for _, node in nodes for colour in COLOURS for text in node.get(colour, ()))
-        options["swap"] = any(text.strip().lower() == "swap-pieces" for text in texts)
-    return game_of({"game": name, "options": options}, make), None, None
-
-
-def read_size(text: str, default: int) -> tuple[int, int]:
-    """Return the columns and rows of SZ."""
-    size = re.fullmatch(r"\s*([0-9]{1,3})(?:\s*:\s*([0-9]{1,3}))?\s*", text) if text else None
-    if text and not size:
-        raise UserError(f"SZ[{short(text)}] is not the size of a board.")
-    return (int(size[1]), int(size[2] or size[1])) if size else (default, default)
-
-
-def refuse_setup(game: Game, nodes: list[tuple[int, Properties]]) -> None:
-    """Raise UserError if stones are set up that a game does not begin with."""
-    if line_of(nodes[0][1], "HA").strip() not in ("", "0", "1"):
-        raise UserError("it is a handicap game, which azero does not play.")
-    given: dict[str, set[str]] = {"AB": set(), "AW": set(), "AE": set()}
-    for place, (_, properties) in enumerate(nodes):
-        for name, stones in given.items():
-            stones.update(text.strip().lower() for text in properties.get(name, ()))
-            if place and name in properties:
-                raise UserError("it sets up stones in the middle of the game, which azero cannot read.")
-    if any(given.values()):
-        marks = game.board.marks(game.initial_state()).ravel().tolist() if game.board else []
-        texts = move_texts(game)
-        start = [{texts[cell] for cell, mark in enumerate(marks) if mark == side} for side in (1, 2)]
-        if given["AE"] or [given["AB"], given["AW"]] != start:
-            raise UserError("it begins with stones that are set up, which azero cannot read.")
+    Raises:
+        UserError: a move is wrong.
+    """
+    walked = walk_through(record, movers, passing)
+    if walked.wrong == REPEATS and may_repeat:
+        options = record.game.options | {"superko": "simple"}
+        record.game = game_of({"game": record.game.name, "options": options}, make)
+        walked = walk_through(record, movers, passing)
+    if walked.wrong:
+        raise UserError(f"{sentence(record, walked)} in {record.game.name} with {record.game.options}.")
+    return record.without(walked.dropped) if walked.dropped.any() else record
 
 
 def known_moves(game: Game) -> dict[str, int]:
     """Return the actions by their texts in SGF and by their names, which some programs write."""
-    actions = {text: action for action, text in enumerate(move_texts(game))}
+    texts = move_texts(game)
+    actions = move_names(game) | {text: action for action, text in enumerate(texts)}
     if game.name == "go":
-        actions["tt"] = actions[""]  # the pass of FF[3]
-    return move_names(game) | actions
+        # the pass of FF[3], and the point beyond the last one
+        beyond = LETTERS[game.options["size"]]
+        actions["tt"] = actions[beyond + beyond] = actions[""]
+    if game.name == "hex":
+        size = game.options["size"]
+        points = {LETTERS[c % size] + LETTERS[c // size]: c for c in range(size * size)}  # Little Golem's
+        swaps = dict.fromkeys(SWAPS, size * size) if game.options["swap"] else {}
+        actions = points | actions | swaps
+    return actions
 
 
 def read_search(node: Node, properties: Properties, actions: dict[str, int]) -> None:

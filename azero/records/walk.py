@@ -6,6 +6,7 @@ Letters: N nodes, S state words, R repetition words.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from azero.config.schema import UserError
 from azero.games.game import rules_at
 from azero.kernels.compiled import kernel
 from azero.kernels.words import same_words
-from azero.records.record import Record, short
+from azero.records.record import NONE, Record, short
 
 ANYONE = -1  # a mover that is not known
 OVER, ILLEGAL, REPEATS, TURN = 1, 2, 3, 4  # what is wrong with a move
@@ -26,10 +27,11 @@ WRONG = {
 
 
 @kernel
-def walk(addresses, num_actions, parents, actions, movers, states, keys, legal):
+def walk(addresses, num_actions, parents, actions, movers, passing, states, dropped, keys, legal):
     """Write states [N, S] of all nodes. Return (the first node whose move is wrong, why); (0, 0) if none is.
 
-    parents, actions, movers: [N] int64. keys, legal: scratch, [N, R] and [A].
+    parents, actions, movers: [N] int64. passing: an action that does nothing after the end of the game, where
+    dropped [N] becomes True. keys, legal: scratch, [N, R] and [A].
     """
     rules = rules_at(addresses)
     rules.initial(states[0])
@@ -37,7 +39,11 @@ def walk(addresses, num_actions, parents, actions, movers, states, keys, legal):
     for node in range(1, parents.shape[0]):
         parent, action = parents[node], actions[node]
         if rules.is_terminal(states[parent]):
-            return node, OVER
+            if action != passing:
+                return node, OVER
+            dropped[node] = True
+            states[node] = states[parent]
+            continue
         if movers[node] != ANYONE and movers[node] != rules.to_play(states[parent]):
             return node, TURN
         rules.legal_mask(states[parent], legal)
@@ -57,25 +63,47 @@ def walk(addresses, num_actions, parents, actions, movers, states, keys, legal):
     return 0, 0
 
 
-def positions(record: Record, movers: Sequence[int] = ()) -> np.ndarray:
-    """Return the states of all nodes of a record, [N, S] uint64.
+class Walked(NamedTuple):
+    """A played record: states [N, S], which nodes are dropped [N], the first wrong node, and why."""
+
+    states: np.ndarray
+    dropped: np.ndarray
+    node: int
+    wrong: int
+
+
+def walk_through(record: Record, movers: Sequence[int] = (), passing: int = NONE) -> Walked:
+    """Play through a record.
 
     movers: who plays the move to each node, 0 for the first player, to be checked too.
-
-    Raises:
-        UserError: a move is not legal.
+    passing: the action that is dropped after the end of the game.
     """
     game, count = record.game, len(record.nodes)
-    states = np.zeros((count, game.state_words), np.uint64)
+    states, dropped = np.zeros((count, game.state_words), np.uint64), np.zeros(count, np.bool_)
     parents, actions = (
         np.array([getattr(node, name) for node in record.nodes], np.int64) for name in ("parent", "action")
     )
     node, wrong = walk(
         *(game.rule_addresses, game.num_actions, parents, actions),
-        np.array(movers or [ANYONE] * count, np.int64),
-        *(states, np.zeros((count, game.repetition_words), np.uint64), np.zeros(game.num_actions, np.bool_)),
+        *(np.array(movers or [ANYONE] * count, np.int64), passing, states, dropped),
+        *(np.zeros((count, game.repetition_words), np.uint64), np.zeros(game.num_actions, np.bool_)),
     )
-    if wrong:
-        path = record.path(node)
-        raise UserError(f"move {len(path)}, {short(game.action_name(path[-1]))}, {WRONG[wrong]}.")
-    return states
+    return Walked(states, dropped, node, wrong)
+
+
+def sentence(record: Record, walked: Walked) -> str:
+    """Return which move of a record is wrong, and why; without a full stop."""
+    path = record.path(walked.node)
+    return f"move {len(path)}, {short(record.game.action_name(path[-1]))}, {WRONG[walked.wrong]}"
+
+
+def positions(record: Record) -> np.ndarray:
+    """Return the states of all nodes of a record, [N, S] uint64.
+
+    Raises:
+        UserError: a move is not legal.
+    """
+    walked = walk_through(record)
+    if walked.wrong:
+        raise UserError(f"{sentence(record, walked)}.")
+    return walked.states
