@@ -51,6 +51,9 @@ def store_schema(old_names: bool = False) -> None:
     """
     from hydra.core.config_store import ConfigStore  # here, because --help does not need it
 
+    from azero.cli.recipe_files import SCHEMA, check_files_for_hydra
+
+    check_files_for_hydra()
     schema = OmegaConf.structured(Config)
     for node in (schema, *(part for part in schema.values() if isinstance(part, DictConfig))):
         OmegaConf.set_readonly(node, None)
@@ -59,7 +62,7 @@ def store_schema(old_names: bool = False) -> None:
     for old, new in RENAMED.items() if old_names else ():
         OmegaConf.update(schema, old, settings()[new].default, force_add=True)
         OmegaConf.update(schema, new, f"${{{old}}}")
-    ConfigStore.instance().store(name="schema", node=schema)
+    ConfigStore.instance().store(name=SCHEMA, node=schema)
 
 
 def drop_old_names(composed: Any) -> None:
@@ -319,6 +322,8 @@ def sentence(failure: Exception) -> str:
             return f"{mark.name}, line {mark.line + 1}: {getattr(cause, 'problem', 'not YAML')}."
         if isinstance(cause, UnicodeDecodeError):
             return encoding_sentence()
+        if isinstance(cause, RecursionError):
+            return "a file of settings is nested too deeply, or its defaults lead back to it."
     key, first = key_of(failure), failure
     while isinstance(first.__cause__, Exception):
         first = first.__cause__

@@ -1,0 +1,126 @@
+"""Check files of settings before Hydra uses them: a recipe sets values of azero and runs nothing.
+
+Hydra's own settings may name code (`_target_`), folders and environment variables. Only `conf/config.yaml` of
+azero and the command line set them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import yaml
+from hydra._internal.core_plugins.file_config_source import FileConfigSource
+from hydra.core.plugins import Plugins
+from hydra.plugins.config_source import ConfigResult
+from omegaconf._utils import get_yaml_loader
+
+from azero.cli.overrides import conf_folder
+from azero.config.schema import UserError
+
+MOST_NODES = 10_000  # of a file with its repetitions (`*name`) written out
+SCHEMA = "schema"  # the name of the dataclasses among Hydra's files
+
+
+class SettingsSource(FileConfigSource):
+    """Reads the files of a folder for Hydra."""
+
+    def load_config(self, config_path: str) -> ConfigResult:
+        """Return the content of a file.
+
+        Raises:
+            UserError: it holds what a file of settings must not.
+        """
+        path = Path(self.path, self._normalize_file_name(config_path))
+        if path.is_file() and path.resolve() != (conf_folder() / "config.yaml").resolve():
+            check_file(path, config_path)
+        return super().load_config(config_path)
+
+    def is_config(self, config_path: str) -> bool:
+        """Return whether the folder holds this file. No file takes the schema's place."""
+        return config_path != SCHEMA and super().is_config(config_path)
+
+
+def check_files_for_hydra() -> None:
+    """Let Hydra read files through `SettingsSource` from now on."""
+    from hydra._internal.sources_registry import SourcesRegistry
+
+    Plugins.instance()  # registers Hydra's own
+    SourcesRegistry.instance().types[SettingsSource.scheme()] = SettingsSource
+
+
+def check_file(path: Path, config_path: str) -> None:
+    """Check one file of settings.
+
+    Args:
+        path: the file.
+        config_path: its name for Hydra, such as "experiment/mine".
+
+    Raises:
+        UserError: it speaks to Hydra (`hydra`, `_target_`), calls a resolver such as `${oc.env:HOME}`, or is
+            endless.
+    """
+    with path.open(encoding="utf-8") as file:
+        text = file.read()
+        file.seek(0)
+        root = yaml.compose(file, get_yaml_loader())
+    packages = re.findall(r"#\s*@package\s+(\S+)", text)
+    if any(map(names_hydra, packages)):
+        raise refused(path, 1, "the package hydra")
+    if names_hydra(config_path):
+        raise refused(path, 1, "the name hydra")
+    if root is None:
+        return
+    if count_nodes(root, {}) > MOST_NODES:
+        raise UserError(f"{path} holds more than {MOST_NODES:,} values; shorten it.")
+    for node, role in nodes_of(root):
+        line = node.start_mark.line + 1
+        if role != "value" and (names_hydra(node.value) or node.value == "_target_"):
+            raise refused(path, line, f"the key {node.value!r}" if role == "key" else repr(node.value))
+        if "${" in re.sub(r"\$\{[\w.\[\]]+\}", "", node.value):
+            raise UserError(
+                f"{path}, line {line}: {node.value!r} may refer to settings only, such as ${{seed}}; "
+                "write the value itself."
+            )
+
+
+def names_hydra(text: str) -> bool:
+    """Return whether a key, package or path has a part `hydra`."""
+    return "hydra" in re.split(r"\W+", text)
+
+
+def refused(path: Path, line: int, what: str) -> UserError:
+    """Return the error for a file that speaks to Hydra."""
+    return UserError(
+        f"{path}, line {line}: {what} is not for files of settings, which set values of azero only; "
+        "remove it, or type hydra settings on the command line."
+    )
+
+
+def count_nodes(node: yaml.Node, known: dict[int, int]) -> int:
+    """Return the size of a file with its repetitions written out; one inside itself counts as too large."""
+    if id(node) not in known:
+        known[id(node)] = MOST_NODES
+        known[id(node)] = 1 + sum(count_nodes(child, known) for child in children(node))
+    return known[id(node)]
+
+
+def children(node: yaml.Node) -> Iterator[yaml.Node]:
+    """Yield the keys and values of a mapping, or the entries of a list."""
+    for entry in node.value if isinstance(node, yaml.CollectionNode) else ():
+        yield from entry if isinstance(entry, tuple) else (entry,)
+
+
+def nodes_of(node: yaml.Node, role: str = "value") -> Iterator[tuple[yaml.ScalarNode, str]]:
+    """Yield the scalars of a file, each with its role: "key", "value", or "entry" of a `defaults` list."""
+    if isinstance(node, yaml.ScalarNode):
+        yield node, role
+    elif isinstance(node, yaml.SequenceNode):
+        for entry in node.value:
+            yield from nodes_of(entry, role)
+    else:
+        for key, value in node.value:
+            yield from nodes_of(key, "key")
+            listed = isinstance(key, yaml.ScalarNode) and key.value == "defaults"
+            yield from nodes_of(value, "entry" if listed else role)
