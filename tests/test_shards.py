@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from azero.config.schema import Config, TrainConfig, UserError
+from azero.games import make_game
 from azero.replay.examples import GameRecord, examples_of
 from azero.replay.shards import (
     COLUMNS,
@@ -32,26 +33,39 @@ from azero.run.disk import DamagedFile
 from azero.run.run import Run, ShardEntry
 from azero.training.sampler import Sampler
 
+GAME = make_game("tictactoe")
 
-def make_record(number: int, plies: int, actions: int = 5, opening: int = 0) -> GameRecord:
-    """A game of random content; its number is its seed."""
+
+def make_record(number: int, plies: int, opening: int = 0) -> GameRecord:
+    """A game of random moves, cut after some plies if it is not over; its number is its seed."""
     rng = np.random.default_rng(number)
+    states, actions, legal = [GAME.initial_state()], list[int](), list[np.ndarray]()
+    while len(actions) < plies:
+        after = {move: GAME.step(states[-1], move) for move in GAME.legal_actions(states[-1])}
+        moves = [move for move, state in after.items() if not GAME.is_terminal(state)]
+        if not moves:  # every one would end the game
+            states, actions, legal = states[:1], [], []
+            continue
+        legal.append(GAME.legal_mask(states[-1]))
+        actions.append(int(rng.choice(moves)))
+        states.append(after[actions[-1]])
     searched = np.arange(plies) >= opening
-    policy = rng.dirichlet(np.ones(actions), plies).astype(np.float32) * searched[:, None]
+    policy = np.array(legal) * rng.uniform(0.1, 1, (plies, GAME.num_actions))
+    policy /= policy.sum(axis=1, keepdims=True)
     return GameRecord(
         number=number,
-        states=rng.integers(0, 2**64, (plies, 2), np.uint64),
+        states=np.array(states[:-1]),
         to_play=(np.arange(plies) % 2).astype(np.int8),
-        actions=rng.integers(0, actions, plies, np.int32),
-        policy_target=policy,
+        actions=np.array(actions, np.int32),
+        policy_target=(policy * searched[:, None]).astype(np.float32),
         root_value=rng.uniform(-1, 1, plies).astype(np.float32),
         searched=searched,
-        first_outcome=float(rng.integers(-1, 2)),
+        first_outcome=0.0,
     )
 
 
 RECORDS = [make_record(number, plies=3 + number % 5, opening=number % 2) for number in range(6)]
-SHARD = dump_games(RECORDS, "toy")
+SHARD = dump_games(RECORDS, GAME.name)
 
 
 def same(left: list[GameRecord], right: list[GameRecord]) -> bool:
@@ -75,7 +89,9 @@ def run(tmp_path: Path) -> Any:
 
 def add_cycle(run: Run, cycle: int, records: list[GameRecord]) -> None:
     run.commit(
-        replace(run.state, shards=[*run.state.shards, *write_games(run, cycle, records, "toy")], partial=[])
+        replace(
+            run.state, shards=[*run.state.shards, *write_games(run, cycle, records, GAME.name)], partial=[]
+        )
     )
 
 
@@ -85,10 +101,10 @@ def test_games_read_back_as_they_were() -> None:
 
 def test_games_with_proofs_read_back_so() -> None:
     proven = [record._replace(proven=np.arange(len(record.actions)) % 3 == 0) for record in RECORDS]
-    assert same(load_games(dump_games(proven, "toy"), "shard"), proven) and "proven" not in GOOD
+    assert same(load_games(dump_games(proven, GAME.name), "shard"), proven) and "proven" not in GOOD
     some = [proven[0], *RECORDS[1:]]  # those of an older version among them
     assert same(
-        load_games(dump_games(some, "toy"), "shard"), [record._replace(proven=None) for record in some]
+        load_games(dump_games(some, GAME.name), "shard"), [record._replace(proven=None) for record in some]
     )
 
 
@@ -96,11 +112,11 @@ def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
     copies = [
         record._replace(states=record.states.copy(), actions=record.actions.copy()) for record in RECORDS
     ]
-    assert dump_games(copies, "".join(["t", "oy"])) == SHARD
+    assert dump_games(copies, "".join(["tic", "tactoe"])) == SHARD
 
 
 def test_no_games_are_a_shard_too() -> None:
-    assert load_games(dump_games([], "toy"), "shard") == []
+    assert load_games(dump_games([], GAME.name), "shard") == []
 
 
 def test_arrays_that_come_out_may_be_written_to() -> None:
@@ -191,12 +207,12 @@ TOTAL = sum(len(record.actions) for record in RECORDS)
             ("<i8", (6,), np.array([2**62, 2**62, 2**62, 2**62, TOTAL, 0]).tobytes()),
         ),  # the sum wraps around
         ("number", ("<i8", (5,), GOOD["number"][2][:-8])),
-        ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), np.nan, np.float32).tobytes())),
-        ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), -0.2, np.float32).tobytes())),
-        ("policy_target", ("<f4", (TOTAL, 5), np.full((TOTAL, 5), 0.3, np.float32).tobytes())),  # sums to 1.5
+        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), np.nan, np.float32).tobytes())),
+        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), -0.2, np.float32).tobytes())),
+        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), 0.3, np.float32).tobytes())),  # sums to 1.5
         ("root_value", ("<f4", (TOTAL,), np.full(TOTAL, np.inf, np.float32).tobytes())),
         ("first_outcome", ("<f4", (6,), np.full(6, 7, np.float32).tobytes())),
-        ("actions", ("<i4", (TOTAL,), np.full(TOTAL, 5, np.int32).tobytes())),
+        ("actions", ("<i4", (TOTAL,), np.full(TOTAL, 9, np.int32).tobytes())),
         ("to_play", ("|i1", (TOTAL,), np.full(TOTAL, 2, np.int8).tobytes())),
         ("extra", ("<i4", (0,), b"")),
     ],
@@ -273,8 +289,8 @@ def test_the_hostile_pickles_are_hostile(tmp_path: Path) -> None:
 
 
 def test_a_cycle_gives_the_same_files_in_whatever_order_games_end(run: Run) -> None:
-    first = write_games(run, 1, RECORDS, "toy")
-    again = write_games(run, 1, RECORDS[::-1], "toy")
+    first = write_games(run, 1, RECORDS, GAME.name)
+    again = write_games(run, 1, RECORDS[::-1], GAME.name)
     assert [entry.sha256 for entry in first] == [entry.sha256 for entry in again]
     assert [(entry.games, entry.examples) for entry in first] == [
         (6, sum(int(record.searched.sum()) for record in RECORDS))
@@ -283,7 +299,7 @@ def test_a_cycle_gives_the_same_files_in_whatever_order_games_end(run: Run) -> N
 
 def test_a_large_cycle_is_cut_into_shards(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 4)
-    entries = write_games(run, 1, RECORDS, "toy")
+    entries = write_games(run, 1, RECORDS, GAME.name)
     assert [(entry.file, entry.games) for entry in entries] == [
         ("000001-000.pickle", 4),
         ("000001-001.pickle", 2),
@@ -294,32 +310,32 @@ def test_the_newest_games_are_all_of_the_newest_cycle_that_is_whole(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 4)
-    assert load_newest(run) == []
+    assert load_newest(run, GAME) == []
     add_cycle(run, 1, RECORDS[:3])
     add_cycle(run, 2, RECORDS)
-    assert same(load_newest(run), RECORDS)
+    assert same(load_newest(run, GAME), RECORDS)
     run.paths.of(run.state.shards[1].file).write_bytes(b"")
-    assert same(load_newest(run), RECORDS[4:])
+    assert same(load_newest(run, GAME), RECORDS[4:])
     run.paths.of(run.state.shards[1].file).write_bytes(b"")
-    assert same(load_newest(run), RECORDS[:3])
+    assert same(load_newest(run, GAME), RECORDS[:3])
 
 
 def test_partial_games_come_back_and_damaged_ones_are_missing(run: Run) -> None:
     for part in (RECORDS[:2], [], RECORDS[2:5]):
-        run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, 1, part, "toy")]))
-    assert same(load_partial(run), RECORDS[:5])
+        run.commit(replace(run.state, partial=[*run.state.partial, *write_partial(run, 1, part, GAME.name)]))
+    assert same(load_partial(run, GAME), RECORDS[:5])
     run.paths.of(run.state.partial[0].file).write_bytes(b"")
     told: list[str] = []
-    assert same(load_partial(run, told.append), RECORDS[2:5])
+    assert same(load_partial(run, GAME, told.append), RECORDS[2:5])
     assert (
         len(told) == 1
         and "000001-partial-000.pickle is damaged" in told[0]
         and "without its 2 games" in told[0]
     )
-    replayed = write_partial(run, 1, RECORDS[:2], "toy")
+    replayed = write_partial(run, 1, RECORDS[:2], GAME.name)
     run.commit(replace(run.state, partial=[*run.state.partial, *replayed]))
     assert len({entry.file for entry in run.state.partial}) == 2
-    assert sorted(record.number for record in load_partial(run)) == [0, 1, 2, 3, 4]
+    assert sorted(record.number for record in load_partial(run, GAME)) == [0, 1, 2, 3, 4]
 
 
 def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
@@ -329,24 +345,24 @@ def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
         [make_record(10 * cycle + number, plies=4) for cycle in (1, 2, 3) for number in range(5)]
     )
     for window in (60, 100, 1, 20, 33):
-        examples = load_window(run, window)
+        examples = load_window(run, GAME, window)
         for part, whole in zip(examples, everything, strict=True):
             np.testing.assert_array_equal(part, whole[-window:])
 
 
 def test_the_window_mixes_root_values_as_it_is_asked(run: Run) -> None:
     add_cycle(run, 1, RECORDS)
-    mixed = load_window(run, 1000, mix=0.5)
+    mixed = load_window(run, GAME, 1000, mix=0.5)
     for part, whole in zip(mixed, examples_of(RECORDS, 0.5), strict=True):
         np.testing.assert_array_equal(part, whole)
-    assert not np.array_equal(mixed.value_target, load_window(run, 1000).value_target)
+    assert not np.array_equal(mixed.value_target, load_window(run, GAME, 1000).value_target)
 
 
 def test_only_the_shards_that_are_needed_are_read(run: Run) -> None:
     for cycle in (1, 2):
         add_cycle(run, cycle, [make_record(cycle, plies=8)])
     run.paths.of("000001-000.pickle").write_bytes(b"damaged")
-    assert len(load_window(run, 8).states) == 8 and not run.state.quarantine
+    assert len(load_window(run, GAME, 8).states) == 8 and not run.state.quarantine
 
 
 @pytest.mark.parametrize("how", [b"", b"foreign", SHARD, None])
@@ -359,7 +375,7 @@ def test_a_damaged_shard_goes_to_quarantine_and_is_counted(run: Run, how: bytes 
     else:
         path.write_bytes(how)
     told: list[str] = []
-    examples = load_window(run, 16, told.append)
+    examples = load_window(run, GAME, 16, told.append)
     np.testing.assert_array_equal(examples.states, examples_of([make_record(1, 8), make_record(3, 8)]).states)
     assert len(told) == 1 and "000002-000.pickle is damaged" in told[0]
     assert [entry.file for entry in run.state.shards] == ["000001-000.pickle", "000003-000.pickle"]
@@ -378,26 +394,26 @@ def test_a_shard_with_the_right_digest_and_the_wrong_content_goes_to_quarantine_
     add_cycle(run, 1, RECORDS)
     entry = run.write_shard(2, 0, pickle.dumps({"format": 1}), 9, 9)
     run.commit(replace(run.state, shards=[*run.state.shards, entry]))
-    assert len(load_window(run, 1000).states) == run.state.shards[0].examples
+    assert len(load_window(run, GAME, 1000).states) == run.state.shards[0].examples
     assert [shard.file for shard in run.state.quarantine] == ["000002-000.pickle"]
 
 
 def test_without_a_whole_shard_there_is_one_sentence(run: Run) -> None:
     with pytest.raises(UserError, match="no whole shard"):
-        load_window(run, 10)
+        load_window(run, GAME, 10)
 
 
 def test_games_without_a_searched_ply_are_not_called_damaged(run: Run) -> None:
     record = make_record(1, plies=4)
     blind = record._replace(searched=np.zeros(4, np.bool_), policy_target=np.zeros_like(record.policy_target))
-    run.commit(replace(run.state, shards=write_games(run, 1, [blind], "toy")))
+    run.commit(replace(run.state, shards=write_games(run, 1, [blind], GAME.name)))
     with pytest.raises(UserError, match=r"No ply of the games in .* was searched, .* run=NAME") as told:
-        load_window(run, 10)
+        load_window(run, GAME, 10)
     assert not isinstance(told.value, DamagedFile) and len(run.state.shards) == 1
 
 
 def test_a_shard_entry_counts_games_and_examples(run: Run) -> None:
-    entry = write_games(run, 7, RECORDS, "toy")[0]
+    entry = write_games(run, 7, RECORDS, GAME.name)[0]
     assert entry == ShardEntry("000007-000.pickle", entry.sha256, 7, 6, len(examples_of(RECORDS).states))
 
 

@@ -2,7 +2,8 @@
 
 A shard is a pickle of builtins only: a dict of column name → (dtype, shape, bytes). Reading one cannot run
 code: only the few opcodes that such a pickle needs are allowed, and the unpickler refuses to look up any
-class or function.
+class or function. Where the games meet the rules they are played again first, so that compiled rules get only
+states that rules have made.
 
 Letters: G games, T plies of all games together.
 """
@@ -21,6 +22,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.replay.examples import Examples, GameRecord, examples_of, join
+from azero.replay.under_rules import fault_under
 from azero.run.disk import DamagedFile
 from azero.run.run import Run, ShardEntry
 
@@ -54,6 +56,10 @@ MOST_OPCODES = 1000  # a shard needs about a hundred; an endless one could nest 
 Report = Callable[[str], None]
 
 
+class OtherRules(DamagedFile):
+    """Games that the rules cannot have made."""
+
+
 def ignore(text: str) -> None:
     """Report nothing."""
 
@@ -81,15 +87,25 @@ def missing(records: Sequence[GameRecord]) -> set[str]:
     return {name for name in OPTIONAL if not records or any(getattr(game, name) is None for game in records)}
 
 
-def load_games(data: bytes, name: str) -> list[GameRecord]:
-    """Return the games of a shard's content. `name` names it in messages.
+def load_games(data: bytes, name: str, game: Game | None = None) -> list[GameRecord]:
+    """Return the games of a shard's content.
+
+    Args:
+        data: the content.
+        name: names it in messages.
+        game: the rules, under which the games are played again; None if no rule will see their states.
 
     Raises:
         DamagedFile: `dump_games` did not write it.
+        OtherRules: the rules did not play the games.
     """
     try:
-        columns = _unpack_all(data)
+        game_name, columns = _unpack_all(data)
         _check_columns(columns)
+        if game and (fault := fault_under(game, game_name, columns)):
+            raise OtherRules(name, fault)
+    except OtherRules:
+        raise
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
         reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
         raise DamagedFile(name, f"it is not a shard of games ({reason})") from error
@@ -130,21 +146,22 @@ def write_partial(run: Run, cycle: int, records: Sequence[GameRecord], game_name
     return [_write_part(run, cycle, len(run.state.partial), records, game_name, partial=True)]
 
 
-def load_partial(run: Run, report: Report = ignore) -> list[GameRecord]:
+def load_partial(run: Run, game: Game, report: Report = ignore) -> list[GameRecord]:
     """Return the finished games of the interrupted self-play stage. Damaged parts go to quarantine.
 
     Args:
         run: opened for work.
+        game: the run's.
         report: receives one sentence for each damaged file.
     """
-    return [record for shard in list(run.state.partial) for record in _read_shard(run, shard, report)]
+    return [record for shard in list(run.state.partial) for record in _read_shard(run, shard, game, report)]
 
 
-def load_newest(run: Run, report: Report = ignore) -> list[GameRecord]:
+def load_newest(run: Run, game: Game, report: Report = ignore) -> list[GameRecord]:
     """Return the games of the newest cycle that has any. Damaged shards go to quarantine."""
     shards = list(run.state.shards)
     for cycle in sorted({shard.cycle for shard in shards}, reverse=True):
-        parts = [_read_shard(run, shard, report) for shard in shards if shard.cycle == cycle]
+        parts = [_read_shard(run, shard, game, report) for shard in shards if shard.cycle == cycle]
         if any(parts):
             return [record for part in parts for record in part]
     return []
@@ -152,11 +169,12 @@ def load_newest(run: Run, report: Report = ignore) -> list[GameRecord]:
 
 def load_window(
     run: Run,
+    game: Game,
     window: int,
     report: Report = ignore,
     mix: float = 0.0,
     decay: float = 1.0,
-    ends_of: Game | None = None,
+    occupation: bool = False,
 ) -> Examples:
     """Return the newest `window` examples of the run in the order of play: by cycle, game number and ply.
 
@@ -165,9 +183,11 @@ def load_window(
 
     Args:
         run: opened for work.
+        game: the run's.
         window: the most examples to return.
         report: receives one sentence for each damaged file.
-        mix, decay, ends_of: as for `examples_of`.
+        mix, decay: as for `examples_of`.
+        occupation: whether the examples have it.
 
     Raises:
         UserError: there are no examples.
@@ -177,9 +197,9 @@ def load_window(
     for shard in reversed(list(run.state.shards)):
         if count >= window:
             break
-        records = _read_shard(run, shard, report)
+        records = _read_shard(run, shard, game, report)
         if records:
-            newest_first.append(examples_of(records, mix, decay, ends_of))
+            newest_first.append(examples_of(records, mix, decay, game if occupation else None))
             count += len(newest_first[-1].states)
     if count == 0:
         if run.state.shards:
@@ -202,10 +222,10 @@ def _write_part(
     )
 
 
-def _read_shard(run: Run, shard: ShardEntry, report: Report) -> list[GameRecord]:
+def _read_shard(run: Run, shard: ShardEntry, game: Game, report: Report) -> list[GameRecord]:
     """Return the games of a shard; none if it is damaged."""
     try:
-        return load_games(run.read_file(shard), str(run.paths.of(shard.file)))
+        return load_games(run.read_file(shard), str(run.paths.of(shard.file)), game)
     except DamagedFile as damage:
         run.drop_shard(shard, damage)
         report(
@@ -225,7 +245,8 @@ def _packed_column(records: Sequence[GameRecord], name: str) -> tuple[str, tuple
     return dtype, column.shape, np.ascontiguousarray(column, dtype).tobytes()
 
 
-def _unpack_all(data: bytes) -> dict[str, np.ndarray]:
+def _unpack_all(data: bytes) -> tuple[str, dict[str, np.ndarray]]:
+    """Return the name of the game and the columns."""
     for count, (opcode, _, _) in enumerate(pickletools.genops(data)):
         if opcode.name not in OPCODES or count > MOST_OPCODES:
             raise pickle.UnpicklingError(f"it uses {opcode.name}")
@@ -235,7 +256,7 @@ def _unpack_all(data: bytes) -> dict[str, np.ndarray]:
     columns = content["columns"]
     if type(columns) is not dict or columns.keys() | OPTIONAL != COLUMNS.keys():
         raise ValueError("it has other columns")
-    return {name: _unpack(name, *columns[name]) for name in columns}
+    return content["game"], {name: _unpack(name, *columns[name]) for name in columns}
 
 
 def _unpack(name: str, dtype: Any, shape: Any, data: Any) -> np.ndarray:
@@ -255,7 +276,7 @@ def _check_columns(columns: dict[str, np.ndarray]) -> None:
     """Refuse columns of different lengths, and values that no game has."""
     games, plies = len(columns["plies"]), columns["plies"]
     total = len(columns["actions"])
-    if (plies < 0).any() or (plies > total).any() or plies.sum() != total:
+    if (plies < 1).any() or (plies > total).any() or plies.sum() != total:
         raise ValueError("its games and its plies do not match")
     for name, column in columns.items():
         if len(column) != (games if name in PER_GAME else total):

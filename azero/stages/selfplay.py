@@ -71,7 +71,7 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
     game = make_game(config.game.name, **config.game.options)
     network = unpack_network(run.read_player(), "champion", game).network
     choice = ensure_choice(run, config, game, network, report)
-    done = load_partial(run, report.message)
+    done = load_partial(run, game, report.message)
     wanted = config.selfplay.games
     numbers = set(range(wanted)) - {record.number for record in done} - left_out(run, cycle, wanted)
     return Plan(settings_in(config, cycle), cycle, game, network, choice, done, sorted(numbers))

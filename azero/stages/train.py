@@ -35,8 +35,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     cycle, steps_before = run.state.cycle + 1, run.state.train_steps
     game = make_game(config.game.name, **config.game.options)
     train = config.train
-    ends_of = game if config.network.occupation else None
-    examples = load_window(run, train.window, report.message, train.value_mix, train.value_lambda, ends_of)
+    mixing = train.value_mix, train.value_lambda
+    examples = load_window(run, game, train.window, report.message, *mixing, config.network.occupation)
     in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal and not run.state.cycle:
         half = examples.each(lambda column: column[: in_window // 2])

@@ -100,7 +100,7 @@ def report_moves(name: str, asked: PositionSet, moves: np.ndarray) -> None:
 def report_targets(config: Config, name: str, count: int) -> None:
     """Compare the newest games' targets, and searches of the champion, with exact values."""
     run, game, _ = read_trained(config, name)
-    asked, targets, policy = sample_of(game, load_newest(run), count)
+    asked, targets, policy = sample_of(game, load_newest(run, game), count)
     _, inferences, _, _ = load_for_workers(config, name, 1)
     search = replace(search_of(run), kind="gumbel", solver=True)
     head = "  ".join(f"{low:2d}-{high:2d}" for low, high in PLIES)
@@ -123,8 +123,8 @@ def report_targets(config: Config, name: str, count: int) -> None:
 
 def report_equal(config: Config, name: str) -> None:
     """Print how many positions of the window are different."""
-    run, _, _ = read_trained(config, name)
-    window = load_window(run, WINDOW)
+    run, game, _ = read_trained(config, name)
+    window = load_window(run, game, WINDOW)
     different = len(merge_equal(window).states)
     print(f"{len(window.states):,} positions in the window, {different:,} different")
 
@@ -134,7 +134,7 @@ def report_line(config: Config, name: str, text: str) -> None:
     run, game, _ = read_trained(config, name)
     oracle, inference = make_oracle(game), load_for_workers(config, name, 1).inferences[0]
     line, _ = read_opening(game, text.split(), "--moves")
-    seen = Counter(state.tobytes() for state in load_window(run, WINDOW).states)
+    seen = Counter(state.tobytes() for state in load_window(run, game, WINDOW).states)
     lines = [
         list(accumulate((int(symmetry[action]) for action in line), game.step, initial=game.initial_state()))
         for symmetry in game.action_symmetries
@@ -169,7 +169,7 @@ def measure(game: Game, network: Network, search: SearchConfig, sets: list[Posit
 def refit(config: Config, name: str, sizes: list[str], train: TrainConfig, passes: float, most: int) -> None:
     """Train networks from nothing on the same window and print what they know."""
     run, game, champion = read_trained(config, name)
-    window = load_window(run, train.window, mix=train.value_mix, decay=train.value_lambda)
+    window = load_window(run, game, train.window, mix=train.value_mix, decay=train.value_lambda)
     examples = merge_equal(window)
     steps = round(len(examples.states) * passes / train.batch_size)
     file = shipped_file(game.name, game.options, "development")
