@@ -116,13 +116,16 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
 
     asked: the command line, for the recipe and the commands that the report ends with.
     """
+    from azero.games import held_rules  # here, because the room imports Numba
+
     if not config.cluster.address:
         warm_up.start_if_new(config.search.kind)
     check_run(config, name)
     asked = asked or Asked()
     with (
+        held_rules(config.game.name) as rules,
         StopSignal() as stop,
-        Run.open(config, name, "azero.loop", recipe=asked.recipe) as run,
+        Run.open(config, name, "azero.loop", recipe=asked.recipe, rules=rules) as run,
         Reporter.open(run) as report,
     ):
         if run.state.cycle >= config.cycles and run.state.stage != StageName.INITIALIZE:

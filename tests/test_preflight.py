@@ -42,6 +42,10 @@ WRONG = {
         {"evaluate": EvaluateConfig(games=10**9)},
         r"A match of tictactoe would take .* lower evaluate\.games",
     ),
+    "cells": (
+        {"game": GameConfig("connect_four"), "network": NetworkConfig(head="spatial")},
+        r"network\.head=spatial needs .* Set network\.head=convolutional",
+    ),
     "source": ({"init_from": "nothing"}, "no run nothing"),
 }
 

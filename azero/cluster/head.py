@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from azero.cluster.chunks import MOST_DEATHS, Book
-from azero.cluster.worker import Greeting, Order, Report, Terms, own_version, rules_digest
+from azero.cluster.worker import Greeting, Order, Report, Terms, own_version
 from azero.config.schema import UserError
+from azero.games import rules_digest
 from azero.process.signals import StopSignal
 from azero.report.console import Progress, format_count
 from azero.search.counters import StageStats, WorkerStats
@@ -186,7 +187,7 @@ class Head:
         self.shown_from = 0  # games that the progress leaves out
         self.latest = deadline  # when the last game may begin
         self.interrupted = math.inf  # when that was asked of the crew
-        self.version, self.rules = own_version(), rules_digest(terms.config.game)
+        self.version, self.rules = own_version(), rules_digest(terms.config.game.name)
         self.began = 0.0  # when `begin` was called
 
     def play(self) -> None:

@@ -16,7 +16,6 @@ import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,8 +23,8 @@ import numpy as np
 import azero
 from azero.cluster.chunks import CHUNK_GAMES, Answer, Chunk, answer_of
 from azero.cluster.kinds import MATCH, SELFPLAY, Kind
-from azero.config.schema import Config, GameConfig, UserError
-from azero.games import make_game
+from azero.config.schema import Config, UserError
+from azero.games import make_game, rules_digest
 from azero.games.game import Game
 from azero.match.lockstep import MatchGame
 from azero.network.backends import make_inferences, obstacle
@@ -342,7 +341,7 @@ class WorkerProcess:
             tokens=os.environ.get("RAY_AUTH_MODE") == "token",
             ready=terms.stage,
             digest=play.digest,
-            rules=rules_digest(terms.config.game),
+            rules=rules_digest(terms.config.game.name),
             room=play.room,
         )
 
@@ -436,11 +435,6 @@ def positions_digest(inference: Inference, planes: np.ndarray, choice: Inference
             for answer in inference.infer(batch):
                 digest.update(np.ascontiguousarray(answer, np.float32).tobytes())
     return digest.hexdigest()
-
-
-def rules_digest(game: GameConfig) -> str:
-    """Return the digest of a person's own file of rules; "" for other games."""
-    return hashlib.sha256(Path(game.name).read_bytes()).hexdigest() if game.name.endswith(".py") else ""
 
 
 @functools.cache  # the sources that count are those that this process has loaded

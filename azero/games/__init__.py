@@ -1,6 +1,6 @@
 """Rules: the interface of a game, one file for each game, OpenSpiel's adapter.
 
-For others: `make_game`, and `game` for the interface.
+For others: `make_game`, `held_rules`, and `game` for the interface.
 Imports: config, games.kit, process.
 """
 
@@ -11,17 +11,30 @@ import importlib.util
 import inspect
 import sys
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 from azero.config.schema import OPENSPIEL, UserError
 from azero.games.game import Game
+from azero.games.sources import files_of, prepare_rules, root_of
 
 SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
 MADE: dict[str, Game] = {}  # shipped games by name and options: compiled rules stay in memory for good
+
+
+class OwnRules(NamedTuple):
+    """Rules that a person wrote: the module, and a digest of its text and that of its own helpers."""
+
+    module: ModuleType
+    digest: str
+
+
+HELD: dict[Path, OwnRules] = {}  # files of rules that stay as they are; see `held_rules`
 
 
 def make_game(name: str, **options: Any) -> Game:
@@ -69,12 +82,9 @@ def find_module(name: str) -> ModuleType:
     if name in SHIPPED:
         return importlib.import_module(f"azero.games.{name}")
     if name.endswith(".py"):
-        module = load_file(name)
+        module = load_file(name).module
     elif name in (installed := installed_games()):
-        try:
-            module = installed[name].load()
-        except Exception as error:
-            raise fault_of(name, error) from error
+        module = load_installed(name).module
     else:
         raise UserError(
             f"unknown game.name={name}; choose one of: {', '.join([*SHIPPED, *installed])}, "
@@ -87,9 +97,50 @@ def find_module(name: str) -> ModuleType:
     return module
 
 
-def load_file(name: str) -> ModuleType:
+def rules_digest(name: str) -> str:
+    """Return the digest of the text of a person's own rules, as they are loaded; "" for other games.
+
+    Raises:
+        UserError: they cannot be loaded.
+    """
+    if name in SHIPPED or name.startswith(OPENSPIEL):
+        return ""
+    return (load_file(name) if name.endswith(".py") else load_installed(name)).digest
+
+
+@contextmanager
+def held_rules(name: str) -> Iterator[str]:
+    """Keep a game's rules as they are now, although its file may change; yield their digest."""
+    digest, path = rules_digest(name), Path(name).resolve()
+    if name.endswith(".py"):
+        HELD[path] = load_file(name)
+    try:
+        yield digest
+    finally:
+        HELD.pop(path, None)
+
+
+def load_installed(name: str) -> OwnRules:
+    """Import the module of a game that a package registers."""
+    try:
+        return import_installed(installed_games()[name])
+    except Exception as error:
+        raise fault_of(name, error) from error
+
+
+@cache
+def import_installed(entry: EntryPoint) -> OwnRules:
+    """Return the rules at an entry point; their digest is that of the files at the first import."""
+    root = root_of(entry.module)
+    digest = prepare_rules(root, *files_of(root, entry.module)) if root else ""
+    return OwnRules(entry.load(), digest)
+
+
+def load_file(name: str) -> OwnRules:
     """Run a user's file; run it again only if it has changed."""
     path = Path(name).resolve()
+    if path in HELD:
+        return HELD[path]
     if not path.is_file():
         where = "" if str(path) == name else f" ({path})"
         raise UserError(f"game={name} cannot be read: No such file or directory{where}.")
@@ -100,13 +151,14 @@ def load_file(name: str) -> ModuleType:
 
 
 @cache
-def run_file(path: Path, _changed: int) -> ModuleType:
+def run_file(path: Path, _changed: int) -> OwnRules:
     """Return the file as a module; it is in `sys.modules`, because some decorators need that."""
     spec = importlib.util.spec_from_file_location(f"azero_game_{path.stem}", path)
     assert spec and spec.loader
+    digest = prepare_rules(path.parent, path)
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module
+    return OwnRules(module, digest)
 
 
 def fault_of(name: str, error: Exception) -> UserError:

@@ -111,15 +111,24 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
     Raises:
         UserError: a head does not fit the game.
     """
-    if config.head == "spatial":
-        check_has_cells(game)
-    if config.occupation:
-        check_has_board(game)
+    check_heads(config, game)
     # torch draws weights while it makes layers; the caller's random stream must stay as it is.
     with torch.random.fork_rng(devices=[]):
         network = Network(config, game.planes_shape, game.num_actions)
     initialize(network, torch.Generator().manual_seed(seed))
     return network.eval()
+
+
+def check_heads(config: NetworkConfig, game: Game) -> None:
+    """Check that the heads fit the game.
+
+    Raises:
+        UserError: one does not.
+    """
+    if config.head == "spatial":
+        check_has_cells(game)
+    if config.occupation:
+        check_has_board(game)
 
 
 def check_has_cells(game: Game) -> None:

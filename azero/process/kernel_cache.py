@@ -19,6 +19,8 @@ from numba.core import caching
 DIGEST = hashlib.sha256().digest_size
 NumbaFiles = caching.IndexDataCacheFile
 
+STAMPS: dict[str, str] = {}  # by folder of the cache: what compiled code of its functions depends on besides
+
 
 class ForgivingFiles(NumbaFiles):
     """The index and the compiled variants of one function; without a disk they are compiled each time."""
@@ -67,11 +69,23 @@ class CheckedFiles(ForgivingFiles):
             file.write(hashlib.sha256(rest).digest() + rest)
 
 
-def files_of(cache_path: str, **others: Any) -> ForgivingFiles:
+def add_stamp(source: Path, stamp: str) -> None:
+    """Use compiled code of functions beside a source file only if it was kept under this stamp.
+
+    Numba's stamp is the time and size of the function's own file. This one is added for functions that are
+    defined from now on.
+    """
+    subfolder = caching._CacheLocator.get_suitable_cache_subpath(str(source))
+    STAMPS[subfolder] = STAMPS[str(source.parent / "__pycache__")] = stamp
+
+
+def files_of(cache_path: str, source_stamp: Any, **others: Any) -> ForgivingFiles:
     """Return the files of a function's cache; Numba calls this for each function that it keeps."""
+    if stamp := STAMPS.get(cache_path) or STAMPS.get(Path(cache_path).name):
+        source_stamp = (source_stamp, stamp)
     own = os.environ.get("AZERO_NUMBA_CACHE_DIR")
     kind = CheckedFiles if own and Path(own) in Path(cache_path).parents else ForgivingFiles
-    return kind(cache_path=cache_path, **others)
+    return kind(cache_path=cache_path, source_stamp=source_stamp, **others)
 
 
 caching.IndexDataCacheFile = files_of  # type: ignore[assignment, misc]

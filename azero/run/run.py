@@ -58,18 +58,22 @@ class Run:
         state: what was committed last.
         writable: whether this process holds the lock.
         changes: settings that differ from those before it was opened for work, each as "key old → new".
+        new_rules: whether the text of the rules differs from what it was then.
         went_back: a sentence for each damaged champion that another one has replaced, for the report.
     """
 
-    def __init__(self, config: Config, name: str, disk: Disk | None = None, recipe: str = "") -> None:
+    def __init__(
+        self, config: Config, name: str, disk: Disk | None = None, recipe: str = "", rules: str = ""
+    ) -> None:
         """Touch nothing yet; see `open` and `read`."""
         self.config = config
         self.name = name
         self.paths = paths_of(config, name)
-        self.recipe = recipe
+        self.recipe, self.rules = recipe, rules
         self.state = State(name=name, seed=config.seed, recipe=recipe)
         self.writable = False
         self.changes: list[str] = []
+        self.new_rules = False
         self.went_back: list[str] = []
         self._folder = Folder(self.paths, disk or Disk())
 
@@ -82,6 +86,7 @@ class Run:
         disk: Disk | None = None,
         stage: str | None = None,
         recipe: str = "",
+        rules: str = "",
     ) -> Run:
         """Open a run for work, or begin it: lock it, check the configuration, clean up after a crash.
 
@@ -94,12 +99,13 @@ class Run:
             disk: for tests.
             stage: the stage that has to come next; None for any.
             recipe: the recipe of its settings, to list it by; "" leaves the one known.
+            rules: the digest of a person's own rules; "" leaves the one known.
 
         Raises:
             UserError: another process works on it; the folder is another program's; the configuration
                 does not fit; another stage comes next; state.json is damaged; the disk refused.
         """
-        run = cls(config, name, disk, recipe)
+        run = cls(config, name, disk, recipe, rules)
         try:
             run._folder.lock(program)
             run.writable = True
@@ -347,9 +353,11 @@ class Run:
         if self.state.champion is not None:
             asked["init_from"] = asked["init_from"] or self.state.config["init_from"]
         self.changes = changes_between(self.state.config, {key: asked[key] for key in asked if key != "run"})
-        recipe = self.recipe or self.state.recipe
-        if (self.state.config, self.state.recipe) != (asked, recipe):
-            self.commit(replace(self.state, config=asked, seed=self.config.seed, recipe=recipe))
+        recipe, rules = self.recipe or self.state.recipe, self.rules or self.state.rules
+        self.new_rules = self.state.rules not in ("", rules)
+        if (self.state.config, self.state.recipe, self.state.rules) != (asked, recipe, rules):
+            state = replace(self.state, config=asked, seed=self.config.seed, recipe=recipe, rules=rules)
+            self.commit(state)
         text = OmegaConf.to_yaml(OmegaConf.create(asdict(self.config)))
         self._folder.replace_if_other(self.paths.config_yaml, text.encode())
 

@@ -98,6 +98,7 @@ class State:
         history: one small record for each finished cycle.
         config: the configuration in force, by dotted key.
         recipe: the recipe of that configuration; "" if none or unknown.
+        rules: digest of the text of a person's own rules that played last; "" for other games or unknown.
         git: the commit of the sources that began the run, with "-dirty" if they were changed; "" if unknown.
         quarantine: damaged files kept aside.
         aside: games of self-play that were left out.
@@ -125,6 +126,7 @@ class State:
     history: list[dict[str, Any]] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     recipe: str = ""
+    rules: str = ""
     git: str = ""
     quarantine: list[QuarantineEntry] = field(default_factory=list)
     aside: list[AsideEntry] = field(default_factory=list)

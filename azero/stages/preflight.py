@@ -6,29 +6,39 @@ stage that comes next.
 
 from __future__ import annotations
 
-from azero.config.schema import Config
+from typing import TYPE_CHECKING
+
+from azero.config.schema import Config, UserError
 from azero.run.folder import paths_of
-from azero.run.run import Run
+from azero.run.run import DamagedFile, Run, changes_between, leaves_of
+
+if TYPE_CHECKING:
+    from azero.games.game import Game
 
 
 def check_run(config: Config, name: str) -> None:
     """Check that the run of this name can begin or go on here with these settings.
 
     Raises:
-        UserError: the rules cannot be made, or a file's rules break a law; the device, the backend or enough
-            memory is missing; the cluster or `oracle.file` cannot be used; the champion of `init_from` does
-            not fit.
+        UserError: the rules cannot be made, or a person's own rules break a law or did not play the run's
+            games; the network does not fit the game; the device, the backend or enough memory is missing; the
+            cluster or `oracle.file` cannot be used; the champion of `init_from` does not fit.
     """
     # These import Numba. A game that is not there is refused before the imports below load torch.
-    from azero.games import make_game
+    from azero.games import make_game, rules_digest
     from azero.games.laws.check import check_own_game
 
     game = make_game(config.game.name, **config.game.options)
     check_own_game(game, config.game.name, config.game.options)
+    run = Run.read(config, name) if paths_of(config, name).state.is_file() else None
+    asked = {key: value for key, value in leaves_of(config).items() if key.startswith("game.")}
+    if run and not changes_between(run.state.config, asked):
+        check_rules(run, game, rules_digest(config.game.name))
 
     from azero.cluster.stage import crew_of
     from azero.network.backends import candidates
     from azero.network.inference import InferenceChoice
+    from azero.network.model import check_heads
     from azero.search.algorithm import check as check_algorithm
     from azero.stages.backend import batch_rows, device_for
     from azero.stages.initialize import source_network
@@ -50,6 +60,36 @@ def check_run(config: Config, name: str) -> None:
         workers = worker_count(config, config.selfplay.games, likely)
         check_worker_memory(game, [likely.batch_size] * workers, config)
     check_match_memory(config, game)
-    begun = paths_of(config, name).state.is_file()
-    if not begun or Run.read(config, name).state.champion is None:
+    check_heads(config.network, game)
+    if not run or run.state.champion is None:
         source_network(config, game)
+
+
+def check_rules(run: Run, game: Game, digest: str) -> None:
+    """Check that a person's own rules play the newest games of a run as they were played.
+
+    Rules whose text has stayed are not asked: games that they have not played are damaged then.
+
+    Args:
+        run: opened for reading.
+        game: the rules.
+        digest: of their text; "" for other games.
+
+    Raises:
+        UserError: they were changed.
+    """
+    from azero.replay.shards import OtherRules, load_games
+
+    if run.state.rules == digest:
+        return
+
+    for shard in reversed([*run.state.shards, *run.state.partial]):
+        try:
+            load_games(run.read_file(shard), shard.file, game)
+            return
+        except OtherRules as fault:
+            changed = f"The rules in {run.config.game.name} have changed since they played run {run.name}"
+            back = "put the old rules back, or begin anew with run=NAME"
+            raise UserError(f"{changed} ({shard.file}: {fault.reason}); {back}.") from fault
+        except DamagedFile:  # found again where it is needed
+            continue

@@ -109,7 +109,10 @@ def complete_report(config: Config, run: Run, report: Reporter, clock: Clock) ->
 
 
 def report_changes(run: Run, report: Reporter) -> None:
-    """Report the settings that differ from those that the run had before."""
+    """Report settings and rules that differ from those that the run had before."""
+    if run.new_rules:
+        what = f"The text of the rules of {run.config.game.name} has changed since the run played last"
+        report.message(f"{what}; its newest games are still played so.")
     if run.changes:
         report.message(f"Settings have changed: {', '.join(run.changes)}.")
 
@@ -129,11 +132,17 @@ def program_of(name: str) -> Callable[..., int]:
     """
 
     def main(config: Config, run_name: str, asked: Asked | None = None) -> int:
+        from azero.games import held_rules  # here, because the room imports Numba
+
         check_run(config, run_name)
         with (
+            held_rules(config.game.name) as rules,
             StopSignal() as stop,
             Run.open(
-                config, run_name, f"azero.{name}", stage=name, recipe=asked.recipe if asked else ""
+                *(config, run_name, f"azero.{name}"),
+                stage=name,
+                recipe=asked.recipe if asked else "",
+                rules=rules,
             ) as run,
             Reporter.open(run) as report,
         ):

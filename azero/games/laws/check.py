@@ -21,7 +21,8 @@ import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
-from azero.config.schema import BrokenGame
+from azero.config.schema import OPENSPIEL, BrokenGame
+from azero.games import SHIPPED
 from azero.games import game as interface
 from azero.games.game import UNBOUNDED, Game, Rules, rules_at
 from azero.games.laws.outcomes import outcome_faults
@@ -515,11 +516,13 @@ def quick_fault(game: Game, seconds: float = QUICK_SECONDS) -> str:
 
 
 def check_own_game(game: Game, name: str, options: Mapping[str, Any]) -> None:
-    """Check a game of the user's own file quickly; do nothing with another name.
+    """Check a game of the user's own file, or of an installed package, quickly; do nothing with others.
 
     Raises:
         BrokenGame: the first finding.
     """
-    if name.endswith(".py") and (fault := quick_fault(game)):
+    if name in SHIPPED or name.startswith(OPENSPIEL):
+        return
+    if fault := quick_fault(game):
         words = shlex.join([f"game={name}", *(f"{key}={value}" for key, value in options.items())])
         raise BrokenGame(f"The rules of {name} are broken: {fault}; azero check_game {words} shows where.")
