@@ -58,8 +58,8 @@ def test_a_swap_is_taken_back_with_what_came_after() -> None:
 
 def test_a_swap_comes_once_and_right_after_the_first_move() -> None:
     on = hex_game("play b c1", "play w swap-pieces", "play w b2")
-    assert ask(on, "play b swap-pieces", "play w swap", "play b b2", "play b c1") == [
-        *("? illegal move: swap-pieces", "? illegal move: swap", "? illegal move: b2", "? illegal move: c1"),
+    assert ask(on, "play b swap-pieces", "play b d1", "play w swap") == [
+        *("? illegal move: swap-pieces", "=", "? illegal move: swap"),
     ]
     on = hex_game()
     assert ask(on, "play b swap-pieces", "play w swap") == [
@@ -82,23 +82,34 @@ def test_a_whole_game_of_hex_with_the_persons_exchanged() -> None:
     ]
 
 
-def test_a_position_of_hex_is_set_up_by_stones_in_any_order() -> None:
-    """HexGui sends a board with exchanged pieces or set-up stones row by row."""
-    on = hex_game("clear_board", "play white a3", "genmove black")
+@pytest.mark.parametrize("swap", [True, False])
+def test_pieces_that_a_client_has_exchanged_itself_are_set_up(swap: bool) -> None:
+    """HexGui after 0.10 sends the mirrored stone of white on an empty board."""
+    on = engine("hex", size=4, swap=swap)
+    assert ask(on, "play b c1", "clear_board", "play white a3", "play b swap-pieces")[1:] == [
+        *("=", "=", "? illegal move: swap-pieces"),
+    ]
+    assert ask(on, "genmove black")[0].startswith("= ")
     assert stones(on)["A3"] == "O" and len(stones(on)) == 2 and on.at.to_play == 1
-    on = hex_game("clear_board", "play black a1", "play black b1", "play white c1", "play white d1")
-    assert stones(on) == {"A1": "X", "B1": "X", "C1": "O", "D1": "O"} and on.at.to_play == 0
-    assert ask(on, "play w a4", "undo", "undo", "undo", "undo") == ["="] * 5
-    assert stones(on) == {"A1": "X"}
-    on = hex_game(*(f"play black a{row}" for row in range(1, 5)))
-    assert ask(on, "final_score", "gogui-rules_final_result") == ["= B+", "= Black wins"]
-
-
-def test_a_game_of_hex_that_was_turned_ends_before_its_longest() -> None:
-    on = hex_game("play w d1", "play w d4", "play b a1")
+    assert ask(on, "undo", "undo", "undo") == ["=", "=", "? cannot undo: no move has been played"]
+    ask(on, "play w d1", "play b a1")
     while not on.at.is_over:
         assert ask(on, f"genmove {'bw'[on.at.to_play]}")[0].startswith("= ")
     assert len(stones(on)) <= 16 and on.at.outcome in (-1, 1)
+
+
+def test_a_side_of_hex_does_not_move_twice() -> None:
+    on = hex_game("play b c1")
+    assert ask(on, "play b a1", "genmove b", "play w a1", "play w b1") == [
+        "? illegal move: it is the turn of white",
+        "? illegal move: it is the turn of white",
+        "=",
+        "? illegal move: it is the turn of black",
+    ]
+    on = hex_game("play b c1", "play w swap-pieces", "play w b2")
+    assert ask(on, "play w a1") == ["? illegal move: it is the turn of black"]
+    on = hex_game(*(f"play {move}" for move in ("b a1", "w b1", "b a2", "w b2", "b a3", "w b3", "b a4")))
+    assert ask(on, "play b d4", "play w d4") == ["? illegal move: the game is over"] * 2
 
 
 # --- passes nobody played -----------------------------------------------------------------------------------

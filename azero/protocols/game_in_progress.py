@@ -11,7 +11,7 @@ from azero.games import go
 from azero.games.game import Game
 from azero.search.repetition import banned_after
 
-HEX_PLIES = 4  # that a position of Hex counts where a turn was left out: an even number, too late for a swap
+HEX_PLIES = 4  # that a position of Hex counts where black's turn was left out: too late for a swap
 
 
 class GameInProgress:
@@ -81,16 +81,18 @@ class GameInProgress:
     def turned(self, side: int) -> GameInProgress | None:
         """Return a new history that begins at this position with `side` to move; None: the rules have none.
 
-        In Go nobody has passed then, so a game that was over goes on. In Hex a side that moves right after
-        its own swap has exchanged the persons: the stone stays as it was before the swap.
+        In Go nobody has passed then, so a game that was over goes on. In Hex white may begin on the empty
+        board, where a client has exchanged the pieces itself; and who moves right after the own swap has
+        exchanged the persons: the stone stays as it was before.
         """
         if self.game.name == "go":
             return GameInProgress(self.game, state=go_turn(self.game, self.state, side))
-        if self.game.name == "hex" and not self.is_over:
+        if self.game.name == "hex":
             has_swapped = self.actions[-1:] == [self.game.options["size"] ** 2]
             state = self.states[-2 if has_swapped else -1].copy()
-            state[-1] = HEX_PLIES + side
-            return GameInProgress(self.game, state=state)
+            if has_swapped or not state[:-1].any():
+                state[-1] = HEX_PLIES + side
+                return GameInProgress(self.game, state=state)
         return None
 
     def undo(self) -> None:
