@@ -24,25 +24,29 @@ from azero.records.files import read_records
 from azero.records.record import Record
 
 ENDINGS = (".sgf", ".mgt")
-DETAIL = re.compile(r"'[^']*'|\b[0-9][0-9,.]*\b|line [0-9].*|in [a-z]+ with .*")  # of a reason
+DETAIL = re.compile(r"(?<=not SGF at ).*|'[^']*'|\b[0-9][0-9,.]*\b|in [a-z]+ with .*")  # of a reason
+NO_MOVES = (b"resign", b"forfeit")  # what B and W also say in Hex
 
 
-def moves_of_sgfmill(data: bytes) -> list[list[str] | None]:
-    """Return the moves of each game's main line by sgfmill, None for a game that it does not read.
+def moves_of_sgfmill(data: bytes) -> list[list[str]]:
+    """Return the moves of the main lines by sgfmill; none if it does not read the file.
 
-    A move is "b 3 4": colour, row, and column from the lower left, or "b pass".
+    A move of Go is "b 3 4": colour, row, and column from the lower left, or "b pass". Others are only "".
     """
-    games: list[list[str] | None] = []
-    for tree in sgf_grammar.parse_sgf_collection(data):
+    games = []
+    try:
+        trees = sgf_grammar.parse_sgf_collection(data)
+    except ValueError:
+        return []
+    for tree in trees:
         try:
             game = sgf.Sgf_game.from_coarse_game_tree(tree)
             played = [node.get_move() for node in game.get_main_sequence()]
+            games.append([" ".join(map(str, (colour, *(at or ["pass"])))) for colour, at in played if colour])
         except ValueError:
-            games.append(None)
-            continue
-        games.append(
-            [" ".join(map(str, (colour, *(point or ["pass"])))) for colour, point in played if colour]
-        )
+            nodes = sgf_grammar.main_sequence_iter(tree)
+            moves = [node[colour][0] for node in nodes for colour in "BW" if colour in node]
+            games.append(["" for move in moves if move.lower() not in NO_MOVES])
     return games
 
 
@@ -66,31 +70,38 @@ def without_passes(moves: list[str]) -> list[str]:
 
 def compare(path: Path) -> Iterator[str]:
     """Yield what becomes of each game of a file; a mismatch begins with "MISMATCH"."""
-    data = path.read_bytes()
-    try:
-        theirs = moves_of_sgfmill(data)
-    except ValueError:
-        theirs = []
-    refused: list[str] = []
-    count = 0
+    data, refused, count = path.read_bytes(), list[str](), 0
+    theirs = moves_of_sgfmill(data)
     try:
         for record in read_records(data, refuse=lambda error: refused.append(str(error))):
-            place = count + len(refused)
-            count += 1
-            if place >= len(theirs) or theirs[place] is None or record.game.name != "go":
-                yield f"read, {record.game.name}, not by sgfmill"
-                continue
-            moves = theirs[place] or []
-            if moves_of_azero(record) == moves:
-                yield "read, equal to sgfmill"
-            elif moves_of_azero(record) == without_passes(moves):
-                yield "read, equal but for passes after the end"
-            else:
+            place, count = count + len(refused), count + 1
+            name = record.game.name
+            if not theirs:
+                yield f"read, {name}, sgfmill does not read the file"
+            elif place >= len(theirs):
                 yield "MISMATCH"
+            else:
+                yield compare_game(record, theirs[place])
     except UserError as error:
         refused.append(str(error))
     for reason in refused:
         yield "refused: " + DETAIL.sub("…", reason.partition(": ")[2] or reason)
+    if count + len(refused) < len(theirs):
+        yield "MISMATCH"
+
+
+def compare_game(record: Record, theirs: list[str]) -> str:
+    """Return what becomes of a game that both read."""
+    name = record.game.name
+    if name != "go" or "" in theirs:
+        plies = len(record.main_line()) - 1
+        return f"read, {name}, as many moves" if plies == len(theirs) else "MISMATCH"
+    ours = moves_of_azero(record)
+    if ours == theirs:
+        return f"read, {name}, equal moves"
+    return (
+        f"read, {name}, equal but for passes after the end" if ours == without_passes(theirs) else "MISMATCH"
+    )
 
 
 def main() -> int:

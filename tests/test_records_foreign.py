@@ -197,6 +197,7 @@ def test_a_game_that_repeats_has_the_simple_ko_unless_its_rules_forbid_it() -> N
     ("text", "moves"),
     [
         ("(\r\nGM[1]PB[Ann]SZ[9]\r\n;B[ee];W[dd])", "e5 d6"),  # no first semicolon
+        ("(A[1]) (CA[UTF-8]) (;SZ[9];B[ee])", "e5"),  # begins with the first semicolon, if there is one
         ("(;SZ[9];B[ee](W[dd];B[cc])(W[cd]))", "e5 d6 c7"),
         ("(;GM[1]SZ[9]AB[]AW[]AE[];B[ee];AB[];W[dd])", "e5 d6"),
         ("(;SZ[18];B[aa];W[ss];B[bb])", "a18 pass b17"),  # a pass is the point beyond the last

@@ -55,7 +55,10 @@ WIDTH = 80  # of a line, about
 VALUE = r"\[((?:[^\]\\]++|\\.)*+)\]"
 TOKEN = re.compile(rf"\s*+(?:([();])|([A-Za-z0-9]++)\s*+((?:{VALUE}\s*+)++))", re.DOTALL)
 VALUES = re.compile(VALUE, re.DOTALL)
-START = re.compile(r"\(\s*+(?:;|[A-Z]{1,2}\s*+\[)")  # some programs leave out the first semicolon
+START = re.compile(r"\(\s*+;")
+BARE_START = re.compile(
+    r"\(\s*+[A-Z]{1,2}\s*+\["
+)  # in a file of a program that leaves out the first semicolon
 ESCAPED = re.compile(r"\\(\n|.)", re.DOTALL)
 PROPERTY = "["  # a kind of token, beside the three marks
 FOLLOWS = {"": "(", "(": ";[", ")": "()", ";": "();[", PROPERTY: "();["}  # kinds, by the one before
@@ -191,7 +194,8 @@ def read_sgf(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_er
         UserError: it is not SGF, or a game of it cannot be played by azero's rules.
     """
     text, place, number, make = read_text(data), 0, 0, once(make)
-    while start := START.search(text, place):
+    start_of = start_in(text)
+    while start := start_of.search(text, place):
         number += 1
         try:
             nodes, place = read_tree(text, start.start())
@@ -213,10 +217,15 @@ def read_text(data: bytes) -> str:
     return texts[0] if len(texts) == 1 else max(texts, key=values_of)
 
 
+def start_in(text: str) -> re.Pattern[str]:
+    """Return how the games of a text begin."""
+    return START if START.search(text) else BARE_START
+
+
 def values_of(text: str) -> int:
     """Return how many values the games of a text have, up to the first broken game."""
-    count = place = 0
-    while start := START.search(text, place):
+    count, place, start_of = 0, 0, start_in(text)
+    while start := start_of.search(text, place):
         try:
             nodes, place = read_tree(text, start.start())
         except UserError:
