@@ -142,7 +142,7 @@ def test_packing_is_a_function_of_the_content(game: Game) -> None:
     moments = {
         "optimizer": "adamw",
         "state": {
-            name: {"exp_avg": torch.ones_like(p), "step": torch.tensor(70.0)}
+            name: {"exp_avg": torch.ones_like(p), "exp_avg_sq": p.detach() ** 2, "step": torch.tensor(70.0)}
             for name, p in network.named_parameters()
         },
     }

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from azero.config.schema import (
     Config,
@@ -28,16 +29,24 @@ def check(config: Config) -> None:
     Raises:
         UserError: names the key, its value and what is allowed.
     """
-    leaves = flatten(config)
-    for key in CHOICES:
+    check_values(flatten(config))
+    for conflict in conflicts(config):
+        raise UserError(conflict)
+
+
+def check_values(leaves: Mapping[str, Any]) -> None:
+    """Check some settings, each alone.
+
+    Raises:
+        UserError: names the key, its value and what is allowed.
+    """
+    for key in filter(leaves.__contains__, CHOICES):
         check_choice(key, leaves[key])
-    for key, (low, high) in RANGES.items():
-        value = leaves[key]
+    for key in filter(leaves.__contains__, RANGES):
+        (low, high), value = RANGES[key], leaves[key]
         if value is not None and not (math.isfinite(value) and low <= value <= high):
             shown = plain(value).replace(",", "")
             raise UserError(f"{key}={shown} must lie between {plain(low)} and {plain(high)}.")
-    for conflict in conflicts(config):
-        raise UserError(conflict)
 
 
 def plain(number: float) -> str:

@@ -5,6 +5,7 @@ Letters: B positions, A actions, C H W planes.
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import math
@@ -15,7 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.config.schema import NetworkConfig, UserError, settings_today
+from azero.config.checks import check_values
+from azero.config.schema import NetworkConfig, UserError, settings, settings_today
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.network.blocks import (
@@ -26,8 +28,13 @@ from azero.network.blocks import (
     last_layers,
     make_head,
 )
+from azero.network.stored import check_tensors, read_stored
 
 FORMAT = 1  # of packed networks
+ADAM = {"step": False, "exp_avg": True, "exp_avg_sq": True}
+# by optimizer: its moments of a parameter, and whether they have its shape
+MOMENTS = {"adam": ADAM, "adamw": ADAM, "sgd": {"momentum_buffer": True}}
+NOT_NEGATIVE = ("step", "exp_avg_sq")
 OUTPUT_GAIN = 0.01  # of first weights: with outputs near 0 hardly any move or outcome is preferred yet
 
 # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.training.trainer`
@@ -267,7 +274,7 @@ def unpack_network(data: bytes, name: str, game: Game | None = None) -> LoadedNe
         UserError: the content is not a network, or it is one of another game.
     """
     try:
-        content = torch.load(io.BytesIO(data), map_location="cpu", weights_only=True)
+        content = read_stored(data)
         loaded = loaded_from(json.loads(content["header"]), content["tensors"])
     except UserError as mistake:
         raise UserError(f"{name}: {mistake}") from mistake
@@ -285,45 +292,81 @@ def unpack_network(data: bytes, name: str, game: Game | None = None) -> LoadedNe
 def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNetwork:
     """Build the network that a header describes and fill it.
 
+    The tensors are compared with a network without content first, so that the header alone takes no memory.
+
     Raises:
         ValueError, KeyError or TypeError: header and tensors do not fit.
+        UserError: a setting in the header is not allowed.
     """
     if header["format"] != FORMAT:
         raise ValueError(f"format {header['format']}, this version reads {FORMAT}")
-    written = {f"network.{key}": value for key, value in header["config"].items()}
-    known = settings_today(written, "its header")
-    config = NetworkConfig(**{key.removeprefix("network."): value for key, value in known.items()})
-    planes, height, width = (int(size) for size in header["planes_shape"])
+    config = config_from(header["config"])
+    planes, height, width, num_actions = sizes = [*header["planes_shape"], header["num_actions"]]
+    if not all(type(size) is int and size > 0 for size in sizes):
+        raise ValueError(f"planes_shape and num_actions are {sizes}")
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        plan = Network(config, (planes, height, width), num_actions)
 
-    def network_of(prefix: str) -> Network:
-        with torch.random.fork_rng(devices=[]):
-            network = Network(config, (planes, height, width), int(header["num_actions"]))
-        weights = {
-            key.removeprefix(prefix): value for key, value in tensors.items() if key.startswith(prefix)
-        }
+    def tensors_of(kind: str) -> dict[str, Tensor]:
+        return {key.removeprefix(kind): tensors[key] for key in tensors if key.startswith(kind)}
+
+    def network_of(weights: dict[str, Tensor]) -> Network:
+        check_tensors(plan.state_dict(), weights)  # before memory is taken
+        network = copy.deepcopy(plan).to_empty(device="cpu")
         fill_weights(network, weights)
         return network.eval()
 
+    training = tensors_of("training/")
     return LoadedNetwork(
-        network=network_of("weights/"),
+        network=network_of(tensors_of("weights/")),
         game_name=str(header["game"]),
         game_options=dict(header["game_options"]),
         cycle=int(header["cycle"]),
         train_steps=int(header["train_steps"]),
-        optimizer_state=moments_from(header["optimizer"], tensors),
-        training=network_of("training/") if any(key.startswith("training/") for key in tensors) else None,
+        optimizer_state=moments_from(header["optimizer"], tensors_of("optimizer/"), plan),
+        training=network_of(training) if training else None,
     )
 
 
-def moments_from(optimizer: str | None, tensors: dict[str, Tensor]) -> OptimizerState | None:
-    """Return the optimizer's state from its tensors, whose names are `optimizer/<parameter>/<moment>`."""
+def config_from(written: dict[str, Any]) -> NetworkConfig:
+    """Return the settings of a network from its header.
+
+    Raises:
+        UserError: one is gone or not allowed.
+    """
+    leaves = settings_today({f"network.{key}": value for key, value in written.items()}, "its header")
+    for key, value in leaves.items():
+        if type(value) is not type(settings()[key].default):
+            raise UserError(f"{key}={value} is of another type.")
+    check_values(leaves)
+    return NetworkConfig(**{key.removeprefix("network."): value for key, value in leaves.items()})
+
+
+def moments_from(
+    optimizer: str | None, tensors: dict[str, Tensor], network: Network
+) -> OptimizerState | None:
+    """Return the optimizer's state from its tensors, whose names are `<parameter>/<moment>`.
+
+    Raises:
+        ValueError: they are not those of the network's parameters.
+        KeyError: the optimizer is unknown.
+    """
     if optimizer is None:
         return None
+    shapes, parameters = MOMENTS[optimizer], dict(network.named_parameters())
+    wanted = {
+        f"{name}/{moment}": parameter if full else torch.zeros((), device="meta")
+        for name, parameter in parameters.items()
+        for moment, full in shapes.items()
+    }
+    if tensors:  # else no step was made, or the optimizer has no moments
+        check_tensors(wanted, tensors)
     state: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
-        if key.startswith("optimizer/"):
-            _, parameter, moment = key.split("/")
-            state.setdefault(parameter, {})[moment] = tensor
+        parameter_name, moment = key.split("/")
+        if moment in NOT_NEGATIVE and bool((tensor < 0).any()):
+            raise ValueError(f"{key} is negative")
+        state.setdefault(parameter_name, {})[moment] = tensor
     return {"optimizer": optimizer, "state": state}
 
 
@@ -335,11 +378,8 @@ def fill_weights(network: Network, weights: dict[str, Tensor]) -> None:
         ValueError: names, shapes or types differ from the network's.
     """
     own = network.state_dict()
-    if own.keys() != weights.keys():
-        raise ValueError(f"other layers: {', '.join(sorted(own.keys() ^ weights.keys())[:3])}")
+    check_tensors(own, weights)
     for key, tensor in own.items():
-        if tensor.shape != weights[key].shape or tensor.dtype != weights[key].dtype:
-            raise ValueError(f"{key} is {list(weights[key].shape)}, not {list(tensor.shape)}")
         tensor.copy_(weights[key])
 
 

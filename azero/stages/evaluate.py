@@ -34,6 +34,7 @@ from azero.run.state import StageName
 from azero.search.counters import StageStats
 from azero.stages.backend import choice_for, ensure_choice, positions_to_time
 from azero.stages.selfplay import FIXED_POSITIONS, mark_mixed
+from azero.stages.train import unpack_candidate
 from azero.workers.matches import (
     MatchWorker,
     check_match_memory,
@@ -163,6 +164,7 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     cycle = run.state.cycle + 1
     game = make_game(config.game.name, **config.game.options)
     try:
+        unpack_candidate(run)  # whether it can be
         networks = (run.read_candidate(), run.read_champion())
     except DamagedFile as damage:
         run.drop_candidate(damage)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from shlex import quote
 
-from azero.config.schema import Config
+from azero.config.schema import Config, UserError
 from azero.config.window import train_steps
 from azero.games import make_game
 from azero.network.inference import resolve_device
-from azero.network.model import pack_network, unpack_network
+from azero.network.model import LoadedNetwork, check_fits, pack_network, unpack_network
 from azero.process.seeds import TRAIN, sequence
 from azero.replay.examples import Examples, merge_equal
 from azero.replay.shards import load_window
@@ -43,7 +43,8 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
         report.cycle_scalars(cycle, {HALF: float(len(merge_equal(half).states))})
     if config.train.merge_equal:
         examples = merge_equal(examples)
-    loaded = unpack_network(read_start(run, report), "candidate", game)
+    loaded = read_start(run, report)
+    check_fits(loaded, game)
     steps = train_steps(config.train, len(examples.states), new)
     moments = loaded.optimizer_state if config.train.keep_optimizer else None
 
@@ -83,18 +84,39 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     run.commit(replace(run.state, train_steps=steps_made, stage=StageName.EVALUATE, candidate=candidate))
 
 
-def read_start(run: Run, report: Reporter) -> bytes:
-    """Return the file of the network that training starts from: the last candidate, promoted or not.
+def read_start(run: Run, report: Reporter) -> LoadedNetwork:
+    """Return the network that training starts from: the last candidate, promoted or not.
 
     A damaged candidate is put into quarantine, and the one before it takes its place.
+
+    Raises:
+        UserError: the champion is needed and damaged.
     """
     while True:
         try:
-            return run.read_candidate()
+            return unpack_candidate(run)
         except DamagedFile as damage:
             run.drop_candidate(damage)
             place = quote(str(run.paths.quarantine))
             report.message(f"{damage} The network before it takes its place; the damaged file is in {place}.")
+
+
+def unpack_candidate(run: Run) -> LoadedNetwork:
+    """Return the last candidate, or the champion where that stands in for it.
+
+    Raises:
+        DamagedFile: the candidate is damaged, or holds no network although it is as it was written.
+        UserError: so is the champion, which is needed.
+    """
+    data, candidate = run.read_candidate(), run.state.candidate
+    assert candidate is not None
+    name = str(run.paths.of(candidate.file))
+    try:
+        return unpack_network(data, name)
+    except UserError as fault:
+        if candidate == run.state.champion:
+            raise
+        raise DamagedFile(name, str(fault).removeprefix(f"{name}: ").removeprefix(f"{name} ")) from fault
 
 
 def new_examples(run: Run, cycle: int) -> int:
