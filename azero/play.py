@@ -30,6 +30,7 @@ from azero.process.ending import raise_interrupts
 from azero.records.begin import take_start
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
+from azero.search.dead_end import dead_end
 from azero.search.repetition import History
 from azero.truth.known import board_of
 
@@ -134,6 +135,8 @@ class Session:
             if self.game.is_terminal(state):
                 self.say(f"\n{self.game.format_state(state)}\n{self.result_text(state)}")
                 return
+            if not past.legal_mask(0, state).any():
+                raise dead_end(self.game, self.actions)
             if self.game.to_play(state) == self.side:
                 self.persons_move(state, past)
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,21 +11,25 @@ import numpy as np
 import pytest
 from searching import FakeInference
 
+from azero.champion.champion import Champion
 from azero.classic.deepening import Searcher
 from azero.classic.flat_monte_carlo import share_rollouts
 from azero.classic.rollouts import new_room
 from azero.config.schema import BrokenGame, Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game, tictactoe
-from azero.games.game import LEGAL_MASK, OUTCOME, Game, rule
+from azero.games.game import LEGAL_MASK, OUTCOME, REPETITION_KEY, Game, rule
+from azero.games.kit.bits import popcount
 from azero.games.kit.board import Board
 from azero.heuristics import make_heuristic
 from azero.match.lockstep import play_match
-from azero.players import Player, make_player
+from azero.match.openings import random_opening
+from azero.players import MODULES, Player, make_player
 from azero.players.pv_mcts import PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
+from azero.studio.game_tree import GameTree
 from azero.tracing.record import MctsSettings, UctSettings, record
 from azero.tracing.watched_uct import WatchedUct
 from azero.workers.report import is_cut
@@ -54,7 +59,7 @@ def line() -> Game:
 def none_after_two(state: np.ndarray, mask: np.ndarray) -> None:
     """Forget the moves as soon as there are two stones."""
     stones = state[0] | state[1]
-    few = stones & (stones - tictactoe.ONE) == 0
+    few = popcount(stones) < 2
     for cell in range(tictactoe.CELLS):
         mask[cell] = few and (stones >> np.uint64(cell)) & tictactoe.ONE == 0
 
@@ -191,6 +196,99 @@ def test_rows_that_carry_no_position_may_hold_anything() -> None:
             return logits, values
 
     assert len(self_play(game, Padded(game))) == 6
+
+
+@rule(REPETITION_KEY)
+def every_third_ply(state: np.ndarray, key: np.ndarray) -> None:
+    key[0] = state[1] % np.uint64(3)
+
+
+def no_way_on() -> Game:
+    """The ring on a board; after two plies each move repeats the key of the start."""
+    game = late()
+    return replace(game, repetition_words=1, rules=game.rules._replace(repetition_key=every_third_ply))
+
+
+NO_WAY_ON = r"is not over after [0-3] [0-3], but has no legal move there, because each repeats an earlier"
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in sorted(set(MODULES) - {"perfect", "pv_mcts"})),
+        ("uct", {"seconds": 0.01}),
+        ("flat_monte_carlo", {"seconds": 0.01}),
+        *(
+            ("pv_mcts", {"kind": kind, "tree_reuse": reuse})
+            for kind in ("puct", "gumbel")
+            for reuse in (0, 1)
+        ),
+    ],
+)
+def test_no_player_moves_where_the_history_forbids_every_move(name: str, options: dict[str, Any]) -> None:
+    game = no_way_on()
+    if name == "pv_mcts":
+        reuse = bool(options["tree_reuse"]) and options["kind"] == "puct"
+        options = {"search": replace(SEARCH, kind=options["kind"], tree_reuse=reuse)}
+    elif name in ("pure_mcts", "alphago"):
+        options = {"num_simulations": 10}
+    player = roller(name, game, **options)
+    with pytest.raises(BrokenGame, match=NO_WAY_ON):
+        play_match(game, (player, player), np.arange(4, dtype=np.uint64))
+    player.new_games(np.zeros(1, np.uint64))
+    one, all_banned = np.zeros(1, np.int64), np.ones((1, 4), np.bool_)
+    with pytest.raises(BrokenGame, match="has no legal move there"):
+        player.choose(game.initial_state()[None], one, one, all_banned)
+
+
+@pytest.mark.parametrize("opening_fraction", [0.0, 1.0])
+@pytest.mark.parametrize(("kind", "reuse"), [("puct", True), ("puct", False), ("gumbel", False)])
+def test_self_play_stops_where_the_history_forbids_every_move(
+    kind: str, reuse: bool, opening_fraction: float
+) -> None:
+    game, selfplay = no_way_on(), SelfplayConfig(games=6, opening_fraction=opening_fraction, opening_plies=4)
+    config = Config(search=replace(SEARCH, kind=kind, tree_reuse=reuse), selfplay=selfplay)
+    seeds, queue = game_seeds(1, 1, SELFPLAY, 6), GameQueue(iter(range(6)))
+    with pytest.raises(BrokenGame, match=NO_WAY_ON):
+        play_games(game, [FakeInference(game)], config, queue, seeds, Progress(), StopSignal())
+
+
+@pytest.mark.parametrize(("make", "why"), [(no_way_on, NO_WAY_ON), (stuck, r"is not over after [0-8] [0-8]")])
+def test_openings_and_the_studio_stop_where_nothing_may_be_played(make: Callable[[], Game], why: str) -> None:
+    game = make()
+    with pytest.raises(BrokenGame, match=why):
+        random_opening(game, 3, np.random.default_rng(1))
+    tree = GameTree(game)
+    tree.play(0)
+    with pytest.raises(BrokenGame, match=why):
+        tree.play(1)
+    assert len(tree.nodes) == 2 and tree.legal().any()  # the board stands where there is a move
+
+
+def test_a_champion_stops_where_the_history_forbids_every_move() -> None:
+    game = no_way_on()
+    champion = Champion(game, FakeInference(game), SEARCH)
+    with pytest.raises(BrokenGame, match=NO_WAY_ON):
+        champion.play_game()
+    with pytest.raises(BrokenGame, match="is not over after 3 1, but"):
+        champion.search(champion.position("3 1"), moves="3 1")
+
+
+@pytest.mark.parametrize("name", ["uct", "pure_mcts", "alphago", "flat_monte_carlo", "grouped_uct"])
+def test_a_search_that_meets_a_dead_end_counts_it_as_a_draw(name: str) -> None:
+    game = stuck()  # nothing is won or lost within two plies
+    inference = FakeInference(game, lambda planes: (np.zeros(9, np.float32), np.float32(0.0)))
+    options = {"rollouts": 20} if name == "flat_monte_carlo" else {"num_simulations": 300}
+    if name == "alphago":
+        options |= {"lambda_": 1.0}
+    player: Any = make_player(name, game, inference=inference, **options)
+    player.new_games(np.zeros(1, np.uint64))
+    one = np.zeros(1, np.int64)
+    assert 0 <= player.choose(game.initial_state()[None], one, one)[0] < 9
+    if name in ("pure_mcts", "alphago"):
+        assert not player.tree.edges["child_value_sum"].any()
+    if name == "uct":
+        assert player.advise(game.initial_state()).values.tolist() == [0.0] * 9
 
 
 @rule(OUTCOME)

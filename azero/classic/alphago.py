@@ -164,16 +164,18 @@ def receive_evaluations(addresses, tree, alphago, questions, streams, banned, ga
         rules.legal_mask(state, room.legal)
         for action in range(banned.shape[1]):
             room.legal[action] &= leaf != ROOT or not banned[b, action]
+        stuck = not room.legal.any()  # not over, but without a legal move
         softmax_over_legal(logits[row], room.legal, room.prior)
         if not questions.rolling[b]:
             expand(tree, b, leaf, room.prior, values[row])
+            tree.nodes[b, leaf].proven = stuck
             # A full tree gives replies a value, too
-            if leaf == ROOT or (is_reply(tree, alphago, b, leaf) and has_room(tree, b)):
+            if leaf == ROOT or (not stuck and is_reply(tree, alphago, b, leaf) and has_room(tree, b)):
                 questions.start[b] = leaf
                 tree.searches[b].leaf = NO_LEAF
                 continue
         rollout_value = 0.0
-        if alphago.mixing > 0.0 and alphago.policy_rollouts:
+        if alphago.mixing > 0.0 and alphago.policy_rollouts and not stuck:
             questions.rolling[b] = True
             rules.step(state, draw(room.prior, stream), room.there)
             copy_words(room.there, state)

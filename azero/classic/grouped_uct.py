@@ -173,7 +173,7 @@ def select(tree, node, exploration):
 def rollout(rules, tree, settings, groups, node, banned, stream):
     """Play random moves to the end, the first from the node's group if it is one; return the reward.
 
-    A game that is not over after `max_plies` is a draw.
+    A game that is not over after `max_plies`, or has no legal move, is a draw.
     """
     here, there = tree.scratch[0], tree.scratch[1]
     if tree.group[node] == NO_GROUP:
@@ -185,7 +185,10 @@ def rollout(rules, tree, settings, groups, node, banned, stream):
     over = rules.is_terminal(here)
     while not over and plies < settings.max_plies:
         rules.legal_mask(here, tree.legal)
-        rules.step(here, pick_legal(tree.legal_words, stream), there)
+        action = pick_legal(tree.legal_words, stream)
+        if action < 0:
+            break
+        rules.step(here, action, there)
         here, there = there, here
         plies += 1
         over = rules.is_terminal(here)
@@ -204,6 +207,8 @@ def simulate(rules, tree, settings, groups, nodes, banned, stream):
     ):
         if tree.num_choices[node] == NOT_EXPANDED:
             expand(rules, tree, groups, node, banned)
+        if tree.num_choices[node] == 0:  # not over, but without a legal move
+            break
         if tree.tried[node] < tree.num_choices[node]:
             try_choice(rules, tree, node, nodes, stream)
             node = nodes

@@ -79,6 +79,8 @@ def search_position(
                 for action in range(banned.shape[0]):
                     room.legal[action] &= not banned[action]
             draw_priors(room.legal, settings.uniform, stream, room.prior)
+            stuck = not room.legal.any()
             value = 2.0 * rollout(rules, tree.states[ONLY, leaf], settings.judge, room, stream) - 1.0
             expand(tree, ONLY, leaf, room.prior, value if tree.nodes[ONLY, leaf].to_play == 0 else -value)
+            tree.nodes[ONLY, leaf].proven = stuck  # not over, but nothing leads on
         backup(tree, ONLY, leaf, tree.nodes[ONLY, leaf].raw_value)

@@ -74,14 +74,20 @@ def cut_reward(rules, judge, state):
 
 @part
 def rollout(rules, start, judge, room, stream):
-    """Play random moves from `start` and return the reward; room and stream are borrowed."""
+    """Play random moves from `start` and return the reward; room and stream are borrowed.
+
+    A position without a legal move cuts it.
+    """
     here, there = room.here, room.there
     copy_words(start, here)
     plies = 0
     over = rules.is_terminal(here)
     while not over and plies < judge.depth:
         rules.legal_mask(here, room.legal)
-        rules.step(here, pick_legal(room.legal_words, stream), there)
+        action = pick_legal(room.legal_words, stream)
+        if action < 0:
+            break
+        rules.step(here, action, there)
         here, there = there, here
         plies += 1
         over = rules.is_terminal(here)

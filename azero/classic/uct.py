@@ -233,6 +233,8 @@ def simulate(rules, tree, uct, stream, most):
                 break
             rules.legal_mask(tree.states[node], tree.room.legal)
             expand(tree, node)
+        if tree.nodes[node].num_children == 0:  # not over, but without a legal move
+            break
         if tree.nodes[node].tried < tree.nodes[node].num_children:
             node = try_action(rules, tree, uct, node, stream)
         elif uct.largest_child:

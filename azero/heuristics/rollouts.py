@@ -21,7 +21,7 @@ def mean_of_rollouts(
 ) -> float:
     """Return the sum of outcomes for the player to move over `num_rollouts` + 1, so it never reaches 1.
 
-    A rollout that is not over after `max_plies` counts as a draw.
+    A rollout that is not over after `max_plies`, or has no legal move, counts as a draw.
     """
     rules = rules_at(addresses)
     words = mask_words(num_actions)
@@ -36,7 +36,10 @@ def mean_of_rollouts(
         over = rules.is_terminal(here)
         while not over and plies < max_plies:
             rules.legal_mask(here, legal)
-            rules.step(here, pick_legal(words, stream), there)
+            action = pick_legal(words, stream)
+            if action < 0:
+                break
+            rules.step(here, action, there)
             here, there = there, here
             plies += 1
             over = rules.is_terminal(here)

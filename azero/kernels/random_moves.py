@@ -28,7 +28,7 @@ def mask_words(num_actions: int) -> np.ndarray:
 
 @kernel
 def pick_legal(words: np.ndarray, stream: np.ndarray) -> int:
-    """Return one of the legal actions, all equally likely. words: as from `mask_words`, with a legal action.
+    """Return one of the legal actions, all equally likely; -1 if there is none. words: as from `mask_words`.
 
     The k-th set byte of a word is found at once: multiplied by LOWEST_BITS, byte i holds how many of the
     bytes 0 .. i are set, and the k-th set byte comes after all bytes that hold at most k.
@@ -36,6 +36,8 @@ def pick_legal(words: np.ndarray, stream: np.ndarray) -> int:
     count = 0
     for word in words:
         count += popcount(word)
+    if count == 0:
+        return -1
     wanted = next_below(stream, count)
     place, before, seen = 0, 0, 0
     for word in words:  # no branches: one that nobody can predict costs more than the other words

@@ -8,6 +8,7 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.search.dead_end import dead_end
 from azero.search.repetition import History
 
 DRAWS = 20  # for each opening wanted, when they shall differ
@@ -18,7 +19,10 @@ def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int
     state, actions = game.initial_state(), list[int]()
     past, only_game = History(game, 1), np.zeros(1, np.int64)
     for _ in range(plies):
-        action = int(rng.choice(np.flatnonzero(past.legal_mask(0, state))))
+        allowed = np.flatnonzero(past.legal_mask(0, state))
+        if not len(allowed):
+            raise dead_end(game, actions)
+        action = int(rng.choice(allowed))
         past.add(only_game, state[None])
         state = game.step(state, action)
         if game.is_terminal(state):

@@ -20,6 +20,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
+from azero.search.dead_end import check_moves
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -117,8 +118,14 @@ class Prover(Protocol):
 
 
 def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.ndarray:
-    """Return `banned` as an array [B, A] bool, all False for None."""
-    return np.zeros((len(states), game.num_actions), np.bool_) if banned is None else banned
+    """Return `banned` as an array [B, A] bool, all False for None.
+
+    Raises:
+        BrokenGame: one of states [B, S] has no legal move that is not banned.
+    """
+    table = np.zeros((len(states), game.num_actions), np.bool_) if banned is None else banned
+    check_moves(game, np.ascontiguousarray(states), table)
+    return table
 
 
 # Older names of options, still accepted

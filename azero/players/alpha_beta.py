@@ -9,7 +9,7 @@ import numpy as np
 from azero.classic.deepening import Found, Searcher
 from azero.games.game import Game
 from azero.heuristics import AUTO, choose_heuristic
-from azero.players import check_number
+from azero.players import ban_table, check_number
 from azero.players.base import Deterministic
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class AlphaBetaPlayer(Deterministic):
         self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the first of the best moves for each of states [B, S]."""
-        bans = [None] * len(states) if banned is None else banned
+        bans = ban_table(self.searcher.game, states, banned)
         self.found = [self.analyse(state, ban) for state, ban in zip(states, bans, strict=True)]
         return np.array([found.action for found in self.found], np.int64)
 

@@ -17,7 +17,7 @@ import numpy as np
 from azero.classic.uct import NOT_EXPANDED, begin_search
 from azero.classic.uct import ROOT as UCT_ROOT
 from azero.config.schema import UserError
-from azero.players import Player
+from azero.players import Player, ban_table
 from azero.players.pv_mcts import GREEDY, ONLY_GAME, PvMcts
 from azero.players.uct import UctPlayer
 from azero.search.searches import Searches
@@ -142,9 +142,9 @@ class RolloutSearch:
     def begin(self, state: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Start anew; see `GrowingSearch`."""
         game, self.left = self.player.game, self.player.num_simulations
-        banned = np.zeros(game.num_actions, np.bool_) if banned is None else banned
+        table = ban_table(game, state[None], None if banned is None else banned[None])
         self.stream[:] = 0
-        begin_search(game.rule_addresses, self.player.tree, np.ascontiguousarray(state), banned)
+        begin_search(game.rule_addresses, self.player.tree, np.ascontiguousarray(state), table[0])
 
     def grow(self, seconds: float) -> bool:
         """Search on; see `GrowingSearch`."""

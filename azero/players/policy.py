@@ -7,6 +7,7 @@ import numpy as np
 from azero.games.game import Game
 from azero.games.inputs import write_inputs
 from azero.network.inference import Inference, check_answers
+from azero.players import ban_table
 from azero.players.base import Deterministic
 
 # relative to the highest; below, a legal action's prior would round to 0, as if illegal
@@ -40,8 +41,9 @@ class PolicyPlayer(NetworkPlayer):
         self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the legal action of the highest prior for each of states [B, S]."""
+        table = ban_table(self.game, states, banned)
         policies, _ = self.ask(states)
-        return (policies if banned is None else np.where(banned, -1.0, policies)).argmax(axis=1)
+        return np.where(table, -1.0, policies).argmax(axis=1)
 
     def ask(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate unfinished states [B, S] with the network.

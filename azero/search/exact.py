@@ -148,7 +148,8 @@ def find_value(rules, exact, state, plies, budget):
             action = next_action(exact, row)
         if action == NO_ACTION:
             value = rows[0].best
-            return (value if all_ended or abs(value) == WIN else UNSOLVED), nodes
+            known = abs(value) == WIN or (all_ended and abs(value) < WIN)  # not if a line has no legal move
+            return (value if known else UNSOLVED), nodes
         # make that move
         legal[row, action] = False
         rows[row].action = action

@@ -11,12 +11,14 @@ every line of play.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import kernel
 from azero.kernels.words import same_words
+from azero.search.dead_end import dead_end
 from azero.search.tree import ILLEGAL, ROOT
 
 
@@ -81,14 +83,19 @@ def ban_roots(tree, games, banned):
 def find_banned_of_games(addresses, history, plies, games, states, keys, successor, legal, banned):
     """Write banned [B, A] for states [B, S] of `games` [B] with history [G, P, S] and plies [G].
 
-    The other arguments are scratch.
+    Return -1, or a row of an unfinished game whose legal moves are all banned. The other arguments are
+    scratch.
     """
     rules = rules_at(addresses)
+    stuck = -1
     for row in range(games.shape[0]):
         rules.legal_mask(states[row], legal)
-        find_banned(
+        count = find_banned(
             rules, history[games[row]], plies[games[row]], states[row], legal, keys, successor, banned[row]
         )
+        if count > 0 and count == legal.sum() and not rules.is_terminal(states[row]):
+            stuck = row
+    return stuck
 
 
 class History:
@@ -113,14 +120,20 @@ class History:
         """Return which actions the history forbids in states [B, S] of `games` [B].
 
         [B, A] bool, or None for a game that forbids none.
+
+        Raises:
+            BrokenGame: it forbids every legal action of an unfinished game.
         """
         if not self.game.repetition_words:
             return None
         banned = np.zeros((len(games), self.game.num_actions), np.bool_)
-        find_banned_of_games(
+        stuck = find_banned_of_games(
             *(self.game.rule_addresses, self.states, self.plies, games, np.ascontiguousarray(states)),
             *(self.keys, self.successor, self.legal, banned),
         )
+        if stuck >= 0:
+            past = self.states[games[stuck], : self.plies[games[stuck]]]
+            raise dead_end(self.game, actions_between(self.game, [*past, states[stuck]]), repeats=True)
         return banned
 
     def legal_mask(self, number: int, state: np.ndarray) -> np.ndarray:
@@ -128,6 +141,18 @@ class History:
         banned = self.banned(np.array([number]), state[None])
         legal = self.game.legal_mask(state)
         return legal if banned is None else legal & ~banned[0]
+
+
+def actions_between(game: Game, states: Sequence[np.ndarray]) -> list[int]:
+    """Return the actions that lead from each state [S] of a game to the next."""
+    return [
+        next(
+            action
+            for action in game.legal_actions(before)
+            if np.array_equal(game.step(before, action), after)
+        )
+        for before, after in pairwise(states)
+    ]
 
 
 def banned_after(game: Game, states: Sequence[np.ndarray]) -> np.ndarray | None:

@@ -15,7 +15,7 @@ from azero.kernels.compiled import borrowed, kernel
 from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, search_value
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
-from azero.search.dead_end import check_dead_end
+from azero.search.dead_end import check_dead_end, check_moves
 from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.repetition import ban_roots
@@ -89,7 +89,13 @@ class Searches:
             draw_noises(self.algorithm, games, plies, schedule, self.streams)
 
     def begin(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None) -> None:
-        """Begin to search states [B, S], one of each of `games` [B], without banned [B, A] moves."""
+        """Begin to search states [B, S], one of each of `games` [B], without banned [B, A] moves.
+
+        Raises:
+            BrokenGame: every legal move of a state is banned.
+        """
+        if banned is not None:
+            check_moves(self.game, states, banned)
         start_searches(
             self.game.rule_addresses,
             self.tree,

@@ -10,6 +10,7 @@ import numpy as np
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, NO_CELL
 from azero.page.board import board_json
+from azero.search.dead_end import dead_end
 from azero.search.repetition import banned_after
 from azero.studio.safety import Refused
 
@@ -132,6 +133,17 @@ class GameTree:
             raise Refused(409, "Several moves end there; choose one beside the board.")
         if board_json(self.game)["by_column"]:
             raise Refused(409, f"Column {board.columns[cell % len(board.columns)]} is full.")
+        cells = [
+            each
+            for action in np.flatnonzero(legal).tolist()
+            if (each := self.cell(self.current, action)) is not None
+        ]
+        if len(set(cells)) < len(cells):  # moves from one cell to another
+            raise Refused(
+                409,
+                f"No move goes to {board.cell_name(cell)}. Several moves of this game can go to one cell; "
+                "choose one beside the board.",
+            )
         raise Refused(409, f"{board.cell_name(cell)} is not legal: {self.why_not(here)}.")
 
     def why_not(self, actions: list[int]) -> str:
@@ -147,7 +159,11 @@ class GameTree:
         return "the rules forbid it here"
 
     def play(self, action: int) -> Node:
-        """Play a legal action at the current node, as a variation if another one was played there."""
+        """Play a legal action at the current node, as a variation if another one was played there.
+
+        Raises:
+            BrokenGame: the game would go on without a legal move.
+        """
         node = next((child for child in self.current.children if child.action == action), None)
         if node is None:
             if len(self.nodes) >= MOST_NODES:
@@ -156,6 +172,8 @@ class GameTree:
                 )
             state = self.game.step(self.current.state, action)
             node = Node(len(self.nodes), self.current, action, state)
+            if not self.game.is_terminal(state) and not self.legal(node).any():
+                raise dead_end(self.game, [each.action for each in self.path(node)[1:]])
             self.nodes.append(node)
             self.current.children.append(node)
             if self.game.is_terminal(state):

@@ -13,6 +13,7 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.kernels.random_stream import new_stream, next_below
+from azero.search.dead_end import dead_end
 from azero.tracing.watching import Candidate, Choice, Evaluation, Simulation, Update, first_value, roll_out
 
 EQUAL = 1e-12  # scores this close are equal; the move tried first is chosen
@@ -58,6 +59,8 @@ class WatchedUct:
             node is self.root or node.visits >= self.expansion_threshold
         ):
             listed = len(choices) if node.untried is None else listed
+            if not self.game.legal_actions(node.state):
+                raise dead_end(self.game, [each.move for each in path[1:]])
             choice, node = self.choose(node)
             choices.append(choice)
             path.append(node)

@@ -66,8 +66,9 @@ class Simulation(NamedTuple):
 def roll_out(game: Game, state: np.ndarray, stream: np.ndarray) -> tuple[list[int], np.ndarray]:
     """Play random moves to the end, at most `max_plies`; return the moves and the last state."""
     moves = list[int]()
-    while not game.is_terminal(state) and len(moves) < game.max_plies:
-        legal = game.legal_actions(state)
+    while (
+        not game.is_terminal(state) and len(moves) < game.max_plies and (legal := game.legal_actions(state))
+    ):
         moves.append(legal[next_below(stream, len(legal))])
         state = game.step(state, moves[-1])
     return moves, state

@@ -24,13 +24,13 @@ from azero.search.repetition import ban, find_banned
 from azero.search.root import Temperature, temperature_at
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 
-IDLE, PLAYING, FINISHED = 0, 1, 2
+IDLE, PLAYING, FINISHED, STUCK = 0, 1, 2, 3  # STUCK: the history forbids every legal move
 
 
 class Worker(NamedTuple):
     """The games in flight and their records."""
 
-    status: np.ndarray  # [B] int8: IDLE, PLAYING or FINISHED
+    status: np.ndarray  # [B] int8: IDLE, PLAYING, FINISHED or STUCK
     ply: np.ndarray  # [B] int64
     stream: np.ndarray  # [B, 2] uint64
     root_ready: np.ndarray  # [B] bool: the root's noise is in
@@ -239,7 +239,11 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
             if expand_root(rules, tree, cache, b, scratch.key):
                 return
         elif not worker.root_ready[b]:
-            if find_banned_here(rules, worker, b, tree.states[b, ROOT], scratch) > 0:
+            banned = find_banned_here(rules, worker, b, tree.states[b, ROOT], scratch)
+            if banned > 0:
+                if banned == scratch.legal.sum():
+                    worker.status[b] = STUCK
+                    return
                 ban(tree, b, scratch.banned)
             temperature = temperature_at(settings.temperature, worker.ply[b])
             begin_search(tree, b, algorithm, temperature, worker.stream[b])
@@ -252,7 +256,7 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
 
 @kernel
 def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch, exact):
-    """Advance every game that does not wait. Return how many games are finished and wait to be collected."""
+    """Advance every game that does not wait. Return how many are FINISHED or STUCK."""
     rules = rules_at(addresses)
     tree, cache, worker = borrowed(tree), borrowed(cache), borrowed(worker)
     algorithm, scratch = borrowed(algorithm), borrowed(scratch)
@@ -260,5 +264,5 @@ def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch, exac
     for b in range(worker.status.shape[0]):
         if worker.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:
             play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch, exact)
-        finished += worker.status[b] == FINISHED
+        finished += worker.status[b] >= FINISHED
     return finished

@@ -30,7 +30,7 @@ from azero.report.live import BOARDS
 from azero.search.algorithm import make_algorithm, sound_for
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.counters import StageStats, WorkerStats, infer_counted
-from azero.search.dead_end import check_dead_end
+from azero.search.dead_end import check_dead_end, dead_end
 from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, write_rows
 from azero.search.root import Temperature
@@ -40,6 +40,7 @@ from azero.workers.games import (
     FINISHED,
     IDLE,
     PLAYING,
+    STUCK,
     PlaySettings,
     Worker,
     make_worker,
@@ -206,6 +207,8 @@ class SelfplayWorker:
                 self.stats.simulations += int(self.worker.simulations[place])
                 self.stats.searches += int(self.worker.searches[place])
                 queue.finish(record)
+            for place in np.flatnonzero(self.worker.status == STUCK).tolist():
+                raise dead_end(self.game, self.worker.actions[place, : self.worker.ply[place]], repeats=True)
             if stop.requested or queue.abandoned:
                 return
             self.start_next(finished, queue, seeds)
@@ -411,6 +414,8 @@ def play_games(
     except BaseException:
         keep(queue.in_order())
         raise
+    finally:
+        progress.boards = list  # it leads to the workers, whose trees would stay in memory
     stats = stage_stats(workers)
     stats.game_seconds = queue.game_seconds
     return queue.in_order(), stats
