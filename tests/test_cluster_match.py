@@ -35,6 +35,7 @@ from azero.run.run import Run, Stopped
 from azero.stages import cluster_trial, evaluate, selfplay
 from azero.workers.matches import (
     MatchWorker,
+    Sharing,
     make_openings,
     make_players,
     match_seeds,
@@ -138,7 +139,8 @@ class TestGames:
 
     def test_free_tables_share_what_waits(self, made: Any) -> None:
         game, players, openings, seeds = made
-        workers = [MatchWorker(game, players, 1) for _ in range(3)]
+        sharing = Sharing(3)
+        workers = [MatchWorker(game, players, 1, sharing=sharing) for _ in range(3)]
         queue = GameQueue(iter(range(10)), openings=openings)
         taken: list[int] = []
 
@@ -147,11 +149,9 @@ class TestGames:
             return np.empty(0, np.int64) if count == 0 else take(count)
 
         queue.take = take_and_stay  # type: ignore[method-assign]
-        for worker in workers:
-            worker.beside = workers
         for worker in workers:  # each stays busy when the next one asks
             worker.play(queue, seeds, StopSignal())
-            worker.busy = True
+            sharing.busy += 1
         assert taken == [4, 3, 3]
 
     def test_a_table_whose_games_nobody_needs_is_left(self, made: Any) -> None:
@@ -159,7 +159,7 @@ class TestGames:
         worker, queue = MatchWorker(game, players, 1), GameQueue(iter(range(4)), openings=openings)
         queue.needless |= {0, 1, 2, 3}
         worker.play(queue, seeds, StopSignal())
-        assert len(queue.records) < 4 and not worker.busy
+        assert len(queue.records) < 4 and not worker.sharing.busy
 
     def test_an_error_at_a_table_ends_all_and_is_raised(self, made: Any) -> None:
         game, players, openings, seeds = made
@@ -174,7 +174,7 @@ class TestGames:
             WorkerThreads(workers, queue, seeds, StopSignal()),
         ):
             pass
-        assert not workers[0].busy
+        assert not workers[0].sharing.busy
 
 
 class TestBook:

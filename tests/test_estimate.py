@@ -14,7 +14,7 @@ from azero.config.schema import Config, EvaluateConfig, InferenceConfig, SearchC
 from azero.games import make_game
 from azero.report.console import Progress
 from azero.stages.trials import Trial
-from azero.workers.memory import tree_bytes, worker_bytes
+from azero.workers.memory import cache_bytes, tree_bytes, worker_bytes
 
 
 @pytest.fixture(autouse=True)
@@ -71,15 +71,18 @@ def test_memory_counts_the_workers_as_they_are_checked(measured: tuple[Config, e
     config, told = measured
     game = make_game("tictactoe")
     assert (told.workers, told.rows) == (1, 16)
-    large = replace(config, inference=replace(config.inference, cache=2**20))
+    large = replace(
+        config,
+        inference=replace(config.inference, cache=2**20),
+        evaluate=replace(config.evaluate, games=0, anchor_games=0),  # a match would have two such caches
+    )
     workers = worker_bytes(game, 16, large) / 2**20
     assert f"workers (1) {workers:,.0f}" in estimate.memory_text(large, told, game)
     match = replace(
         config, evaluate=replace(config.evaluate, games=20_000)
     )  # all under way together, a tree for each side
-    assert f"match {2 * 20_000 * tree_bytes(game, config.search) / 2**20:,.0f}" in estimate.memory_text(
-        match, told, game
-    )
+    needed = 2 * 20_000 * tree_bytes(game, config.search) + 2 * cache_bytes(game, match)
+    assert f"match {needed / 2**20:,.0f}" in estimate.memory_text(match, told, game)
 
 
 def test_ways_of_playing_that_do_not_fit_into_memory_are_not_tried(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,8 @@ from azero.report.event_files import read_events
 from azero.report.reporter import Reporter
 from azero.run.run import Run, State, Stopped, StopSignal
 from azero.stages import evaluate
-from azero.workers import matches
-from azero.workers.memory import tree_bytes
+from azero.workers import matches, memory
+from azero.workers.memory import cache_bytes, tree_bytes
 
 
 @pytest.fixture(scope="module")
@@ -61,15 +62,15 @@ def evaluated(config: Config, report: Told | None = None) -> State:
 def test_a_match_that_memory_cannot_hold_is_refused_before_it_begins(
     config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two trees for each of the games that are under way together."""
+    """Two trees for each of the games that are under way together, and the caches of two networks."""
     game = make_game("tictactoe")
-    needed = matches.match_bytes(config, game)
-    assert needed == 2 * config.evaluate.games * tree_bytes(game, matches.match_search(config))
+    needed, caches = matches.match_bytes(config, game), 2 * cache_bytes(game, config)
+    assert needed == 2 * config.evaluate.games * tree_bytes(game, matches.match_search(config)) + caches
     monkeypatch.setattr("azero.workers.memory.most_bytes", lambda: needed - 1)
     with pytest.raises(
         UserError,
         match=r"A match of tictactoe would take .* lower evaluate\.games, "
-        r"evaluate\.anchor_games or evaluate\.num_simulations\.",
+        r"evaluate\.anchor_games, evaluate\.num_simulations or inference\.cache\.",
     ):
         evaluated(config)
     monkeypatch.setattr("azero.workers.memory.most_bytes", lambda: needed)
@@ -82,8 +83,9 @@ def test_so_are_games_against_fixed_opponents(
 ) -> None:
     """Random and exact play, UCT, the champion before: 4 x 100 trees of the new champion, 100 of that one."""
     rated = EvaluateConfig(games=games, gate="off", anchor_games=100, anchors=[5])
-    needed = matches.match_bytes(replace(config, evaluate=rated), make_game("tictactoe"))
-    assert needed == 500 * tree_bytes(make_game("tictactoe"), matches.match_search(config))
+    game, asked = make_game("tictactoe"), replace(config, evaluate=rated)
+    needed = matches.match_bytes(asked, game)
+    assert needed == 500 * tree_bytes(game, matches.match_search(config)) + 2 * cache_bytes(game, asked)
     monkeypatch.setattr("azero.workers.memory.most_bytes", lambda: needed - 1)
     with pytest.raises(UserError, match=r"lower evaluate\.games, evaluate\.anchor_games"):
         evaluated(replace(config, evaluate=rated))
@@ -420,3 +422,25 @@ def test_old_networks_and_shards_outside_the_window_are_removed(tmp_path: Path) 
         shard.examples for shard in state.shards[1:]
     ) < 400
     assert {path.name for path in paths.data.glob("*.pickle")} == {shard.file for shard in state.shards}
+
+
+def test_a_match_of_a_game_with_many_actions_counts_the_caches_of_both_networks() -> None:
+    """2,401 actions: 65,536 x (8 x 3 + 4 x 2,401) bytes a cache; without any game there is none."""
+    actions = 2401
+    game = replace(make_game("tictactoe"), num_actions=actions, key_words=3)
+    config = replace(Config(), evaluate=EvaluateConfig(games=2, anchor_games=0))
+    assert config.inference.cache == 65_536
+    assert matches.match_bytes(config, game) > 2 * 65_536 * (8 * 3 + 4 * actions)
+    assert matches.match_bytes(replace(config, evaluate=EvaluateConfig(games=0)), game) == 0
+
+
+@pytest.mark.parametrize("error", [ValueError, OSError, AttributeError])
+def test_a_system_that_does_not_tell_its_memory_refuses_no_match(
+    config: Config, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
+) -> None:
+    def unknown(name: str) -> int:
+        raise error(f"unrecognized configuration name {name}")
+
+    monkeypatch.setattr("os.sysconf", unknown)
+    assert memory.most_bytes() == math.inf
+    matches.check_match_memory(config, make_game("tictactoe"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +18,9 @@ from azero.match.lockstep import MatchGame, MatchResult, play_match, summarize
 from azero.match.openings import random_opening, random_openings
 from azero.players import Player, make_player
 from azero.players.pv_mcts import PvMcts
+from azero.process.signals import StopSignal
 from azero.search.root import Temperature
+from azero.workers.matches import MatchWorker, play_here
 
 SEEDS = np.arange(100, 200, dtype=np.uint64)
 
@@ -243,3 +247,41 @@ def test_a_player_that_fails_ends_the_match_in_every_worker(game: Game, workers:
     players[which] = Scripted(game, fail)
     with pytest.raises(ZeroDivisionError):
         play_match(game, (players[0], players[1]), SEEDS[:6], workers=workers)
+
+
+def play_one_table(game: Game, players: tuple[PvMcts, PvMcts]) -> None:
+    play_match(game, players, SEEDS[:4], workers=2)
+
+
+def play_a_round(game: Game, players: tuple[PvMcts, PvMcts]) -> None:
+    worker = MatchWorker(game, players, 2)
+    circle = [worker]  # as a stage whose progress knows who plays
+
+    def progress(ended: int) -> None:
+        assert circle
+
+    none = {number: np.zeros(0, np.int32) for number in range(4)}
+    assert len(play_here(worker, range(4), none, SEEDS, StopSignal(), progress)) == 4
+
+
+def fail_at_a_table(game: Game, players: tuple[PvMcts, PvMcts]) -> None:
+    def fail(ended: object) -> None:
+        raise MemoryError("no memory")
+
+    with pytest.raises(MemoryError):
+        play_match(game, players, SEEDS[:4], watch=fail)
+
+
+@pytest.mark.parametrize("play", [play_one_table, play_a_round, fail_at_a_table])
+def test_players_of_a_match_leave_memory_when_it_ends(play: Callable[..., None]) -> None:
+    game, search = make_game("tictactoe"), SearchConfig(num_simulations=4)
+    gc.collect()
+    gc.disable()  # only what nothing holds any more is freed
+    try:
+        players = tuple(PvMcts(game, FakeInference(game), search) for _ in range(2))
+        alive = [weakref.ref(player) for player in players]
+        play(game, players)
+        del players
+        assert [each() for each in alive] == [None, None]
+    finally:
+        gc.enable()

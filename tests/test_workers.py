@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -527,3 +529,16 @@ def test_the_play_settings_of_a_worker_are_the_config_s() -> None:
     )
     move = Temperature(0.9, 5, 3, 0.1)
     assert play_settings(search, selfplay) == (7, False, move, 0.2, 6)
+
+
+def test_workers_leave_memory_when_their_games_are_over(game: Game) -> None:
+    inference, progress = FakeInference(game, batch_size=8), Progress()
+    alive = weakref.ref(inference)
+    gc.collect()
+    gc.disable()  # only what nothing holds any more is freed
+    try:
+        play_games(game, [inference], CONFIG, GameQueue(iter(range(8))), SEEDS, progress, StopSignal())
+        del inference
+        assert alive() is None
+    finally:
+        gc.enable()

@@ -36,7 +36,7 @@ from azero.process.seeds import game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.search.counters import WorkerStats
-from azero.workers.matches import MatchWorker, make_players, match_choice, match_seeds
+from azero.workers.matches import MatchWorker, Sharing, make_players, match_choice, match_seeds
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
 
 GAMES_A_PLACE = 3  # that a worker holds, for each game that its threads play at once
@@ -387,12 +387,13 @@ def match_of(terms: Terms, game: Game, threads: int) -> Play:
     config, networks = terms.config, (terms.candidate, terms.network)
     pairs = config.evaluate.games // 2
     tables = max(1, min(threads // 2, pairs))
+    sharing = Sharing(tables)
     workers = [
-        MatchWorker(game, make_players(config, networks, game, terms.choice), min(2, threads))
+        MatchWorker(
+            game, make_players(config, networks, game, terms.choice), min(2, threads), sharing=sharing
+        )
         for _ in range(tables)
     ]
-    for worker in workers:
-        worker.beside = workers
     inferences = [player.inference for player in workers[0].players]
     return Play(
         terms,

@@ -120,7 +120,7 @@ class Table:
         self.past = History(game, num_games)
         self.ended: list[MatchGame] = []
         self.abandoned = False
-        self.seats = (Seat(self, 0, players[0], seeds), Seat(self, 1, players[1], seeds))
+        self.seats = (Seat(0, players[0], seeds), Seat(1, players[1], seeds))
         self.changed = threading.Condition()  # held whenever games change hands
         self.hand_over(np.arange(num_games))
 
@@ -170,11 +170,11 @@ class Table:
         if workers == 1:
             while not self.over:
                 for seat in self.seats:
-                    seat.move()
+                    seat.move(self)
             return
         with ThreadPoolExecutor(1) as other_worker:
-            other = other_worker.submit(self.seats[1].work)
-            self.seats[0].work()
+            other = other_worker.submit(self.seats[1].work, self)
+            self.seats[0].work(self)
             other.result()
 
     def result(self) -> MatchResult:
@@ -192,23 +192,25 @@ class Table:
 class Seat:
     """One player's place at a table.
 
+    It does not keep its table, which keeps it: in a circle its player and all its trees would stay in memory
+    until Python looks for circles.
+
     Attributes:
         waiting: games in which its player is to move.
     """
 
-    def __init__(self, table: Table, which: int, player: Player, seeds: np.ndarray) -> None:
-        self.table, self.player = table, player
+    def __init__(self, which: int, player: Player, seeds: np.ndarray) -> None:
+        self.player = player
         self.waiting: list[int] = []
         self.moves, self.unproven, self.thinking = 0, 0, 0
         self.seconds, self.idle_seconds = 0.0, 0.0
         player.new_games(seeds ^ np.uint64(which))
 
-    def work(self) -> None:
-        """Move until all games are over; wait while there is nothing to do here."""
-        table = self.table
+    def work(self, table: Table) -> None:
+        """Move until all games at its table are over; wait while there is nothing to do here."""
         try:
             while not table.over:
-                if self.move():
+                if self.move(table):
                     continue
                 began = time.perf_counter()
                 with table.changed:
@@ -219,9 +221,8 @@ class Seat:
                 table.abandoned |= not table.over
                 table.changed.notify_all()
 
-    def move(self) -> bool:
+    def move(self, table: Table) -> bool:
         """Take waiting games, let the player think, hand over games. Return whether there was work."""
-        table = self.table
         with table.changed:
             games, self.waiting = np.array(self.waiting, np.int64), []
             states = table.states[games]

@@ -250,7 +250,10 @@ class Reporter:
                 }
 
             progress.observe = lambda: self._live.write(describe)
-            yield progress
+            try:
+                yield progress
+            finally:
+                progress.observe = list  # no circle: what it leads to leaves memory with the stage
         self._work_began[name] = progress.started
         if name == StageName.TRAIN:
             self._add_to_table(cycle, self._last_train_scalars)

@@ -7,8 +7,8 @@ alone, so the pairs of a match may be played together or apart, on this machine 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from azero.players.pv_mcts import PvMcts
 from azero.process import seeds
 from azero.process.signals import StopSignal
 from azero.search.counters import WorkerStats
-from azero.workers.memory import check_memory, tree_bytes
+from azero.workers.memory import cache_bytes, check_memory, tree_bytes
 from azero.workers.threads import GameQueue, workers_wanted
 
 NO_OPENING = np.zeros(0, np.int32)
@@ -43,15 +43,16 @@ def match_bytes(config: Config, game: Game) -> int:
 
     All games of a round are under way together, and each side has a tree in each. A champion's games against
     all fixed opponents, random and exact play too, and against the champion before it run together as well.
+    Either way two networks play, each with a cache.
     """
     evaluate = config.evaluate
-    rated = evaluate.anchor_games * (len(evaluate.anchors) + 4)
-    return max(2 * evaluate.games, rated) * tree_bytes(game, match_search(config))
+    trees = max(2 * evaluate.games, evaluate.anchor_games * (len(evaluate.anchors) + 4))
+    return trees * tree_bytes(game, match_search(config)) + (2 * cache_bytes(game, config) if trees else 0)
 
 
 def check_match_memory(config: Config, game: Game) -> None:
     """Raise UserError if this machine's memory cannot hold the games of a match."""
-    settings = "evaluate.games, evaluate.anchor_games or evaluate.num_simulations"
+    settings = "evaluate.games, evaluate.anchor_games, evaluate.num_simulations or inference.cache"
     check_memory(f"A match of {game.name}", match_bytes(config, game), settings)
 
 
@@ -120,8 +121,20 @@ def match_workers(config: Config, choice: InferenceChoice) -> int:
     return min(2, workers_wanted(config, choice.device))
 
 
+def nothing() -> None:
+    """Do nothing."""
+
+
 class Needless(Exception):
     """The games at a table need not be played to their end."""
+
+
+@dataclass
+class Sharing:
+    """How many workers share a queue, and how many of them have games; changed under the queue's lock."""
+
+    workers: int = 1
+    busy: int = 0
 
 
 class MatchWorker:
@@ -129,7 +142,6 @@ class MatchWorker:
 
     Attributes:
         parts: the tables so far; games of an unfinished one too.
-        busy: whether it has games.
     """
 
     def __init__(
@@ -137,7 +149,8 @@ class MatchWorker:
         game: Game,
         players: tuple[PvMcts, PvMcts],
         threads: int,
-        look: Callable[[], object] = lambda: None,
+        look: Callable[[], object] = nothing,
+        sharing: Sharing | None = None,
     ) -> None:
         """Make a worker.
 
@@ -146,20 +159,20 @@ class MatchWorker:
             players: candidate and champion, for this worker alone.
             threads: 2 gives each of them a thread.
             look: called after each move of either, when its finished games are in the queue.
+            sharing: of all workers that share a queue; None if it has one alone.
         """
         self.game, self.players, self.threads, self.look = game, players, threads, look
         self.parts: list[MatchResult] = []
         self.table: Table | None = None
-        self.busy = False
-        self.beside: Sequence[MatchWorker] = (self,)  # all that share a queue
+        self.sharing = sharing or Sharing()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
         """Play this worker's share of what a queue holds now, or less if a stop is requested."""
         with queue.lock:
-            free = sum(not worker.busy for worker in self.beside)
+            free = self.sharing.workers - self.sharing.busy
             numbers = queue.take(-(-operator.length_hint(queue.numbers) // free))
-            self.busy = len(numbers) > 0
-        if not self.busy:
+            self.sharing.busy += len(numbers) > 0
+        if not len(numbers):
             return
         left = set(numbers.tolist())
 
@@ -179,7 +192,9 @@ class MatchWorker:
             pass
         finally:
             self.parts += [self.table.result()] if self.table else []
-            self.table, self.busy = None, False
+            self.table = None
+            with queue.lock:
+                self.sharing.busy -= 1
 
     @property
     def stats(self) -> WorkerStats:
@@ -221,5 +236,8 @@ def play_here(
     """
     queue = GameQueue(iter(numbers), openings=openings)
     worker.look = lambda: progress(len(queue.records))
-    worker.play(queue, seeds, stop)
+    try:
+        worker.play(queue, seeds, stop)
+    finally:
+        worker.look = nothing  # `progress` may lead back to the worker, whose trees would stay in memory
     return queue.in_order()

@@ -17,8 +17,12 @@ MEMORY_SHARE = 0.8  # of the machine's memory that trees may take
 def worker_bytes(game: Game, rows: int, config: Config) -> int:
     """Return a worker's bytes: trees and records of its games in flight, and its cache."""
     record = game.max_plies * (8 * game.state_words + 4 * game.num_actions)
-    remembered = config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
-    return rows * (tree_bytes(game, config.search) + record) + remembered
+    return rows * (tree_bytes(game, config.search) + record) + cache_bytes(game, config)
+
+
+def cache_bytes(game: Game, config: Config) -> int:
+    """Return the bytes of a full cache of evaluations."""
+    return config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
 
 
 def check_worker_memory(game: Game, rows: Sequence[int], config: Config) -> None:
@@ -36,9 +40,10 @@ def tree_bytes(game: Game, search: SearchConfig) -> int:
 
 def most_bytes() -> float:
     """Return how much of this machine's memory trees may take; infinite where it is unknown."""
-    if not hasattr(os, "sysconf"):
+    try:
+        return MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # a system without it, or without one of these names
         return math.inf
-    return MEMORY_SHARE * os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def check_memory(what: str, needed: float, lower: str) -> None:
