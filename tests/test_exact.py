@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from azero.config.schema import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import make_player
+from azero.players.growing import read_search
 from azero.players.pv_mcts import ONLY_GAME, PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
@@ -27,7 +29,7 @@ from azero.report.console import Progress
 from azero.search.bounds import bounded_sum
 from azero.search.exact import UNSOLVED, Exact, find_forced, find_value, make_exact
 from azero.search.puct import move_weights
-from azero.search.tree import ROOT
+from azero.search.tree import ROOT, WIN
 from azero.workers.threads import GameQueue, play_games
 
 DOUBLE_MOVE = str(Path(__file__).parent / "games" / "double_move.py")
@@ -287,3 +289,32 @@ def test_a_player_is_asked_for_it() -> None:
     assert isinstance(player, PvMcts) and player.search.solver
     assert player.choose(after(game, *ONE_DRAW)[None], ONLY_GAME, ONLY_GAME)[0] == 7
     assert player.tree.nodes["proven"][0, ROOT]
+
+
+def winning_ends(game: Game, state: np.ndarray) -> list[int]:
+    """The moves that win at once."""
+    after = {action: game.step(state, action) for action in game.legal_actions(state)}
+    return [action for action, end in after.items() if game.is_terminal(end) and game.outcome(end) == -1.0]
+
+
+@pytest.mark.parametrize("kind", ["puct", "gumbel"])
+@pytest.mark.parametrize("simulations", [16, 100])
+def test_a_win_at_once_is_played_before_a_longer_one(kind: str, simulations: int) -> None:
+    game, rng = make_game("gomoku", rows=4, columns=5, connect=3), np.random.default_rng(7)
+    search = SearchConfig(
+        kind=kind, solver=True, num_simulations=simulations, exact_plies=14, forced_nodes=200
+    )
+    player: Any = make_player("pv_mcts", game, inference=FakeInference(game), search=search)
+    ply, proven = np.zeros(1, np.int64), 0
+    for _ in range(40):
+        state = game.initial_state()
+        while not winning_ends(game, state):
+            state = game.step(state, int(rng.choice(game.legal_actions(state))))
+            state = game.initial_state() if game.is_terminal(state) else state
+        player.new_games(np.zeros(1, np.uint64))
+        chosen = int(player.choose(state[None], ONLY_GAME, ply)[0])
+        if player.tree.nodes["lower"][0, ROOT] == WIN:
+            proven += 1
+            assert chosen in winning_ends(game, state)
+            assert read_search(player.searches, 0).best in winning_ends(game, state)  # type: ignore[union-attr]
+    assert proven == 40 or (simulations == 16 and proven > 20)

@@ -23,11 +23,12 @@ from numpy.testing import assert_allclose
 
 from azero.config.schema import SearchConfig, UserError
 from azero.export.kernels import write_considered_visits
-from azero.export.marks import find_mark_bits, write_marks
+from azero.export.marks import cell_of, find_cells, find_mark_bits, write_marks
 from azero.export.module import Module, make_module
 from azero.export.webassembly import ENTRY, STACK_TOP, Memory, build
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
+from azero.games.kit.board import FIRST, SECOND
 from azero.players.pv_mcts import make
 from azero.search.gumbel import make_gumbel, visit_sequence
 from azero.search.repetition import History
@@ -212,7 +213,11 @@ def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
     )
     twice = tmp_path / "twice.py"  # players move twice in a row
     twice.write_text(WITH_BOARD.format(tests=str(TESTS)))
-    for name in (str(squava), str(twice), str(TESTS / "games" / "all_stones.py")):
+    for name in (
+        str(squava),
+        str(twice),
+        *(str(TESTS / "games" / f"{own}.py") for own in ("all_stones", "clobber")),
+    ):
         check_rules(tmp_path, name, {}, 1000, PUCT)
         check_search(tmp_path, name, {}, PUCT, some_positions(make_game(name), 10))
 
@@ -260,10 +265,49 @@ def test_a_game_that_cannot_be_exported_is_refused() -> None:
     assert game.board is not None
     for change, message in (
         ({"marks": lambda state: np.full((3, 3), state.sum() % 3)}, "there is a cell where none fit"),
-        ({"cell_of": lambda _state, action: 8 - action}, "a page would show pieces or moves otherwise"),
+        (
+            {"cell_of": lambda state, action: (action + int(state.sum())) % 9},
+            "the cell of [0-8] depends on the position",
+        ),
+        ({"cell_of": lambda _state, action: action // 2}, "[0-8] and [0-8] are moves to one cell"),
     ):
+        changed = replace(game, board=replace(game.board, **change))
         with pytest.raises(UserError, match=message):
-            find_mark_bits(replace(game, board=replace(game.board, **change)))
+            find_cells(changed, find_mark_bits(changed))
+
+
+def check_cells(game: Game) -> None:
+    """Check that a page finds the cells of all moves of random games."""
+    assert game.board is not None
+    mark_bits = find_mark_bits(game)
+    cells, rng = find_cells(game, mark_bits), np.random.default_rng(9)
+    before = np.zeros(mark_bits.shape[1], np.int8)
+    after = np.zeros_like(before)
+    for _ in range(10):
+        state = game.initial_state()
+        for chosen in random_actions(game, rng):
+            mover = game.to_play(state)
+            write_marks(state, mover, mark_bits, before)
+            for action in game.legal_actions(state):
+                successor = game.step(state, action)
+                write_marks(successor, game.to_play(successor), mark_bits, after)
+                found = cell_of(action, cells, before, after, (FIRST, SECOND)[mover])
+                assert found == game.board.cell_of(state, action)
+            state = game.step(state, chosen)
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, str(TESTS / "games" / "clobber.py")])
+def test_the_cells_of_moves_are_found(name: str) -> None:
+    check_cells(make_game(name, **SMALL.get(name, {})))
+
+
+def test_a_game_of_neutral_stones_is_exported() -> None:
+    """Tic-tac-toe with stones of nobody's colour: the second player's moves put no piece of its own."""
+    game = make_game("tictactoe")
+    assert game.board is not None
+    stones = game.board.marks
+    board = replace(game.board, marks=lambda state: np.where(stones(state) > 0, FIRST, 0).astype(np.int8))
+    check_cells(replace(game, board=board))
 
 
 def test_code_that_a_page_cannot_run_is_refused() -> None:

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 
 from azero.config.schema import SearchConfig
-from azero.export.marks import placed_cell, write_marks
+from azero.export.marks import cell_of, write_marks
 from azero.export.webassembly import entry
 from azero.games.game import Game, Rules
 from azero.games.kit.board import FIRST, NO_CELL, SECOND
@@ -28,6 +28,7 @@ from azero.search.mcts import advance as advance_search
 from azero.search.mcts import receive as receive_answer
 from azero.search.mcts import softmax_over_legal
 from azero.search.repetition import ban, find_banned
+from azero.search.root import prefer_end
 from azero.search.scratch import make_scratch
 from azero.search.tree import NO_LEAF, ROOT, make_tree, reset
 
@@ -35,7 +36,12 @@ DEAD_END = -1  # a leaf has no legal move although the game is not over
 
 
 def memory_of(
-    game: Game, searches: Sequence[SearchConfig], mark_bits: np.ndarray, weights: int, scratch_floats: int
+    game: Game,
+    searches: Sequence[SearchConfig],
+    mark_bits: np.ndarray,
+    action_cells: np.ndarray,
+    weights: int,
+    scratch_floats: int,
 ) -> dict[str, Any]:
     """Return what a module keeps in memory: arrays, and tuples of arrays and numbers, by name.
 
@@ -49,6 +55,7 @@ def memory_of(
         "history": np.zeros((kept, game.state_words), np.uint64),  # earlier positions
         "plies": np.zeros(1, np.int64),  # how many
         "mark_bits": mark_bits,
+        "action_cells": action_cells,
         "marks": np.zeros(cells, np.int8),
         "marks_after": np.zeros(cells, np.int8),
         "legal": np.zeros(actions, np.bool_),  # by the rules and the history
@@ -132,7 +139,20 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         copy_words(scratch.successor, state)
 
     @entry
-    def look(state, history, plies, mark_bits, marks, marks_after, legal, banned, cells, status, scratch):
+    def look(
+        state,
+        history,
+        plies,
+        mark_bits,
+        action_cells,
+        marks,
+        marks_after,
+        legal,
+        banned,
+        cells,
+        status,
+        scratch,
+    ):
         """Describe the position on the board in `marks`, `legal`, `cells` and `status`."""
         mover, over = rules.to_play(state), rules.is_terminal(state)
         status[0], status[1], status[2] = mover, over, 0.0
@@ -146,13 +166,14 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         find_banned(
             rules, history, plies[0], state, legal, scratch.repetition_keys, scratch.successor, banned
         )
+        mark = SECOND if mover else FIRST
         for action in range(legal.shape[0]):
             legal[action] &= not banned[action]
             cells[action] = NO_CELL
             if legal[action]:
                 rules.step(state, action, scratch.successor)
                 write_marks(scratch.successor, rules.to_play(scratch.successor), mark_bits, marks_after)
-                cells[action] = placed_cell(marks, marks_after, SECOND if mover else FIRST)
+                cells[action] = cell_of(action, action_cells, marks, marks_after, mark)
 
     @entry
     def show(state, planes, key, repetition_key):
@@ -198,7 +219,7 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         return 1
 
     @entry
-    def read(tree, algorithm, stream, visits, values, priors, lower, upper, summary):
+    def read(tree, algorithm, stream, scratch, visits, values, priors, lower, upper, summary):
         """Write what the search knows of the root and its actions."""
         done, likeliest = 0, 0
         for action in range(visits.shape[0]):
@@ -214,7 +235,8 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         summary[1] = search_value(tree, 0, algorithm) if expanded else np.nan
         summary[2] = likeliest
         if done > 0:
-            summary[2] = choose_move(tree, 0, algorithm, 0.0, stream)
+            chosen = choose_move(tree, 0, algorithm, 0.0, stream)
+            summary[2] = prefer_end(rules, tree, 0, chosen, scratch.successor)
         elif not expanded:
             summary[2] = -1
 

@@ -5,6 +5,10 @@ whether a cell has a mark is one bit of the state, or the exclusive or of two, s
 of the mover's. Which ones may depend on who is to play. `find_mark_bits` finds them in the positions of
 random games and checks them in others.
 
+Where an action's cell is the same in all positions, as in most games, it is read from a table. So a move may
+take pieces away, or only choose one. Other cells, as of a column of Connect Four, are those of the piece that
+a move puts.
+
 Letters: N positions, S state words, H rows, W columns, A actions.
 """
 
@@ -19,6 +23,8 @@ from azero.kernels.compiled import kernel
 
 GAMES = 100  # random games in which each player puts a piece on nearly every cell that can have one
 POSITIONS = 20_000  # of them at most in which the bits are sought
+CELL_POSITIONS = 500  # and in which the cells of actions are compared
+BY_PIECE = -2  # in a table of cells: the cell depends on the position
 CHECKED_GAMES, CHECKED = 20, 200  # other games, and positions of them that must be right
 
 
@@ -38,6 +44,12 @@ def write_marks(state, to_play, mark_bits, marks):
         first = bit_of(state, bits[0, 0]) ^ bit_of(state, bits[0, 1])
         second = bit_of(state, bits[1, 0]) ^ bit_of(state, bits[1, 1])
         marks[cell] = FIRST * first + SECOND * second
+
+
+@kernel
+def cell_of(action, cells, before, after, mark):
+    """Return the cell of a move; `cells` [A] as from `find_cells`, the rest as for `placed_cell`."""
+    return cells[action] if cells[action] != BY_PIECE else placed_cell(before, after, mark)
 
 
 @kernel
@@ -78,8 +90,23 @@ def find_mark_bits(game: Game) -> np.ndarray:
             for place, mark in enumerate((FIRST, SECOND)):
                 wanted = np.packbits(marks[rows, cell] == mark)
                 mark_bits[player, cell, place] = bits_of(game, wanted, columns, known)
-    check(game, game.board, mark_bits)
     return mark_bits
+
+
+def find_cells(game: Game, mark_bits: np.ndarray) -> np.ndarray:
+    """Return the cell of each action, [A] int32: NO_CELL, or BY_PIECE where it depends on the position.
+
+    Raises:
+        UserError: marks or cells would be wrong on a page, or two legal moves share a cell.
+    """
+    assert game.board is not None
+    seen: list[set[int]] = [set() for _ in range(game.num_actions)]
+    for state in sample(game, game.board, GAMES, CELL_POSITIONS, seed=1)[0]:
+        for action in [] if game.is_terminal(state) else game.legal_actions(state):
+            seen[action].add(int(game.board.cell_of(state, action)))
+    cells = np.array([each.pop() if len(each) == 1 else BY_PIECE for each in seen], np.int32)
+    check(game, game.board, mark_bits, cells)
+    return cells
 
 
 def columns_of(states: np.ndarray) -> np.ndarray:
@@ -99,31 +126,40 @@ def bits_of(game: Game, wanted: np.ndarray, columns: np.ndarray, known: dict[byt
             return other, bit
     raise UserError(
         f"{game.name} cannot be exported: a page reads a piece as one bit of the state, or the exclusive or "
-        "of two, and there is a cell where none fit."
+        "of two, and there is a cell where none fit; keep the pieces of each side as bits of the state."
     )
 
 
-def check(game: Game, board: Board, mark_bits: np.ndarray) -> None:
+def check(game: Game, board: Board, mark_bits: np.ndarray, cells: np.ndarray) -> None:
     """Check marks and cells of moves in positions of other games.
 
     Raises:
-        UserError: one differs from the board's.
+        UserError: one differs from the board's, or two legal moves share a cell.
     """
     states, marks = sample(game, board, CHECKED_GAMES, CHECKED, seed=2)
     before, after = np.zeros_like(marks[0]), np.zeros_like(marks[0])
     for state, right in zip(states, marks, strict=True):
-        player = game.to_play(state)
+        player, taken = game.to_play(state), dict[int, int]()
         write_marks(state, player, mark_bits, before)
-        found = [] if game.is_terminal(state) else game.legal_actions(state)
-        cells = []
-        for action in found:
-            successor = game.step(state, action)
-            write_marks(successor, game.to_play(successor), mark_bits, after)
-            cells.append(placed_cell(before, after, (FIRST, SECOND)[player]))
-        if (before != right).any() or cells != [board.cell_of(state, action) for action in found]:
+        if (before != right).any():
             raise UserError(
-                f"{game.name} cannot be exported: a page would show pieces or moves otherwise than its board."
+                f"{game.name} cannot be exported: a page would show pieces otherwise than its board."
             )
+        for action in [] if game.is_terminal(state) else game.legal_actions(state):
+            successor, cell = game.step(state, action), int(board.cell_of(state, action))
+            write_marks(successor, game.to_play(successor), mark_bits, after)
+            if cell_of(action, cells, before, after, (FIRST, SECOND)[player]) != cell:
+                raise UserError(
+                    f"{game.name} cannot be exported: the cell of {game.action_name(action)} depends on the "
+                    "position, and a page finds it only where the move puts a piece of its player; let "
+                    "cell_of return the same cell for an action always."
+                )
+            if cell != NO_CELL and taken.setdefault(cell, action) != action:
+                names = f"{game.action_name(taken[cell])} and {game.action_name(action)}"
+                raise UserError(
+                    f"{game.name} cannot be exported: {names} are moves to one cell, and on a page a click "
+                    "on a cell is one move; make such a move two actions, as docs/your_own_game.md shows."
+                )
 
 
 def sample(game: Game, board: Board, games: int, most: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

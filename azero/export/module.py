@@ -22,7 +22,7 @@ import numpy as np
 
 from azero.config.schema import OPENSPIEL, SearchConfig, UserError
 from azero.export.kernels import entry_points, memory_of
-from azero.export.marks import find_mark_bits
+from azero.export.marks import find_cells, find_mark_bits
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
 from azero.games import make_game
 from azero.games.game import Game
@@ -62,12 +62,14 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
         raise UserError(f"{name} cannot be exported: OpenSpiel's rules are not compiled code.")
     game = make_game(name, **options)
     mark_bits = find_mark_bits(game)
+    action_cells = find_cells(game, mark_bits)
     searches = searches_of(search, game)
     task = {
         "name": name,
         "options": dict(options),
         "searches": [asdict(each) for each in searches],
         "mark_bits": mark_bits.tolist(),
+        "action_cells": action_cells.tolist(),
         "network": network.ir,
         "weights": len(network.weights),
         "scratch_floats": network.scratch_floats,
@@ -130,6 +132,7 @@ def compile_here(
     options: dict[str, Any],
     searches: list[dict[str, Any]],
     mark_bits: list[Any],
+    action_cells: list[int],
     network: str,
     weights: int,
     scratch_floats: int,
@@ -139,8 +142,8 @@ def compile_here(
     An array is its address, the type of its numbers and its length.
     """
     game, played = make_game(name, **options), [SearchConfig(**each) for each in searches]
-    bits = np.array(mark_bits, np.int16)
-    values = memory_of(game, played, bits, weights, scratch_floats)
+    known = (np.array(mark_bits, np.int16), np.array(action_cells, np.int32))
+    values = memory_of(game, played, *known, weights, scratch_floats)
     memory, texts = Memory(), [network]
     for entry, function in entry_points(game, played).items():
         bound = values | {"algorithm": values.get(entry.partition("_")[2])}
@@ -150,7 +153,7 @@ def compile_here(
     arrays = {
         each: [memory.address(array), array.dtype.name, array.size]
         for each, array in values.items()
-        if isinstance(array, np.ndarray) and array is not bits
+        if isinstance(array, np.ndarray) and not any(array is each for each in known)
     }
     return build(texts, memory), {"arrays": arrays, "stack": STACK_TOP, "bytes": memory.size + HEAP}
 

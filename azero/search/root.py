@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from azero.kernels.compiled import kernel
+from azero.kernels.compiled import kernel, part
 from azero.kernels.random_stream import next_float
+from azero.search.tree import ROOT, WIN
 
 
 class Temperature(NamedTuple):
@@ -69,3 +70,24 @@ def choose_action(weights, temperature, stream):
 def tempered(weight, most, temperature):
     """Return (weight / most) ** (1 / temperature). Dividing first prevents overflow."""
     return (weight / most) ** (1.0 / temperature) if weight > 0.0 else 0.0
+
+
+@part
+def prefer_end(rules, tree, b, chosen, successor):
+    """Return the move of game b's root: one that wins at once if a win is proven there, else `chosen`.
+
+    All moves that are proven to win are equal to the search, and `chosen` may begin the longest win. A win at
+    once need not be in the tree. successor: scratch, [S].
+    """
+    if tree.nodes[b, ROOT].lower < WIN:
+        return chosen
+    best = -1
+    for action in range(tree.edges.shape[2]):
+        if tree.edges[b, ROOT, action].prior >= 0.0 and best != chosen:
+            rules.step(tree.states[b, ROOT], action, successor)
+            if rules.is_terminal(successor):
+                turned = rules.to_play(successor) != tree.nodes[b, ROOT].to_play
+                value = rules.outcome(successor)
+                if (-value if turned else value) >= WIN and (best < 0 or action == chosen):
+                    best = action
+    return best if best >= 0 else chosen

@@ -19,7 +19,7 @@ from azero.search.dead_end import check_dead_end, check_moves
 from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.repetition import ban_roots
-from azero.search.root import Temperature, temperature_at
+from azero.search.root import Temperature, prefer_end, temperature_at
 from azero.search.scratch import make_scratch
 from azero.search.tree import ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
 
@@ -51,11 +51,16 @@ def draw_noises(algorithm, games, plies, schedule, streams):
 
 
 @kernel
-def choose_actions(tree, games, algorithm, plies, schedule, streams, actions):
-    """Write a move for each game into actions [B], by its search and its ply's temperature."""
+def choose_actions(addresses, tree, games, algorithm, plies, schedule, streams, successor, actions):
+    """Write a move for each game into actions [B], by its search and its ply's temperature.
+
+    successor: scratch, [S].
+    """
+    rules = rules_at(addresses)
     for row in range(games.shape[0]):
         b = games[row]
-        actions[row] = choose_move(tree, b, algorithm, temperature_at(schedule, plies[row]), streams[b])
+        chosen = choose_move(tree, b, algorithm, temperature_at(schedule, plies[row]), streams[b])
+        actions[row] = prefer_end(rules, tree, b, chosen, successor)
 
 
 @kernel
@@ -125,7 +130,10 @@ class Searches:
     def choose(self, games: np.ndarray, plies: np.ndarray, schedule: Temperature) -> np.ndarray:
         """Return a move for each of `games` [B] at `plies` [B], [B] int64."""
         actions = np.zeros(len(games), np.int64)
-        choose_actions(self.tree, games, self.algorithm, plies, schedule, self.streams, actions)
+        addresses, successor = self.game.rule_addresses, self.scratch.successor
+        choose_actions(
+            addresses, self.tree, games, self.algorithm, plies, schedule, self.streams, successor, actions
+        )
         return actions
 
     def values(self, games: np.ndarray) -> np.ndarray:
