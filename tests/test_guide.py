@@ -100,12 +100,12 @@ def test_the_guides_command_trains_it_and_its_python_plays(
 # a mistake in the game: the code as it should be, and as it is
 MISTAKES = {
     "step changed the state it was given": (
-        "    successor[1] = state[0] | bit(action)\n",
-        "    state[0] |= bit(action)\n    successor[1] = state[0]\n",
+        "    successor[1] = set_bit(state[0], place(action))\n",
+        "    state[0] = set_bit(state[0], place(action))\n    successor[1] = state[0]\n",
     ),
     "legal_mask leaves elements unwritten": (
-        "        mask[cell] = (state[0] | state[1]) & bit(cell) == 0\n",
-        "        if (state[0] | state[1]) & bit(cell) == 0:\n            mask[cell] = True\n",
+        "        mask[cell] = not has_bit(state[0] | state[1], place(cell))\n",
+        "        if not has_bit(state[0] | state[1], place(cell)):\n            mask[cell] = True\n",
     ),
     "outcome is -2.0": ("return -1.0\n", "return -2.0\n"),
     "outcome seems to be the first player's value, not the mover's": (
@@ -114,8 +114,16 @@ MISTAKES = {
         "    if has_row(state[1], 4):\n        return last\n    return -last if",
     ),
     "planes do not switch with the player to move": (
-        "np.float32(state[side] &",
-        "np.float32(state[side ^ (popcount(state[0] | state[1]) & 1)] &",
+        "np.float32(has_bit(state[side],",
+        "np.float32(has_bit(state[side ^ (popcount(state[0] | state[1]) & 1)],",
+    ),
+    "board.marks returns an array of shape": (
+        "return np.array(cells).reshape(SIZE, SIZE)",
+        "return np.array(cells)",
+    ),
+    "board.cell_of names a cell that the move leaves as it is": (
+        "lambda state, action: action)",
+        "lambda state, action: CELLS - 1 - action)",
     ),
 }
 
@@ -130,3 +138,10 @@ def test_a_mistake_is_found_as_the_guide_says(
     (tmp_path / "mistaken.py").write_text(code.replace(right, wrong))
     assert main([str(tmp_path / "mistaken.py")]) == 1
     assert finding in capsys.readouterr().out
+
+
+def test_the_rules_of_a_move_of_two_actions_are_those_of_a_whole_game() -> None:
+    (shown,) = re.findall(r"^  ```py\n(.*?)^  ```", GUIDE, re.MULTILINE | re.DOTALL)
+    lines = [line.split("#")[0].strip() for line in shown.splitlines()]
+    whole = (Path(__file__).parent / "games" / "clobber.py").read_text()
+    assert len(lines) > 8 and all(line in whole for line in lines)

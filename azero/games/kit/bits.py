@@ -1,6 +1,9 @@
 """Bits, for rules that keep boards as words: cell c of a set is bit c % 64 of word c // 64.
 
 The compiler turns `popcount` and `lowest_bit` into one machine instruction each.
+
+`bit`, `has_bit`, `set_bit` and `clear_bit` are plain Python where plain Python calls them, so words stay
+`uint64`. A function of your own under `@njit` returns a plain integer there, and `~` of that is negative.
 """
 
 from __future__ import annotations
@@ -10,11 +13,36 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
 from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
 
 ONE = np.uint64(1)
 WORD_BITS = 64
+
+
+@register_jitable
+def bit(place: Any) -> Any:
+    """Return the word in which only that bit is set, of the bits 0 to 63."""
+    return ONE << np.uint64(place)
+
+
+@register_jitable
+def has_bit(word: Any, place: Any) -> Any:
+    """Return whether that bit of a word is set."""
+    return (np.uint64(word) >> np.uint64(place)) & ONE != np.uint64(0)
+
+
+@register_jitable
+def set_bit(word: Any, place: Any) -> Any:
+    """Return the word with that bit set."""
+    return np.uint64(word) | bit(place)
+
+
+@register_jitable
+def clear_bit(word: Any, place: Any) -> Any:
+    """Return the word without that bit."""
+    return np.uint64(word) & ~bit(place)
 
 
 @njit(cache=True)

@@ -5,8 +5,10 @@ Letters: H rows, W columns. Cells are numbered row by row from the top left.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
+from string import ascii_lowercase
 from typing import Literal
 
 import numpy as np
@@ -78,8 +80,10 @@ def marks_of_words(
 
 
 def letters(count: int, skip: str = "") -> tuple[str, ...]:
-    """Return the first labels a, b, c, …, without those in `skip`."""
-    return tuple(letter for letter in "abcdefghijklmnopqrstuvwxyz" if letter not in skip)[:count]
+    """Return the first labels a, b, c, …, z, aa, ab, …, without letters in `skip`."""
+    alphabet = [letter for letter in ascii_lowercase if letter not in skip]
+    labels = (label for length in itertools.count(1) for label in itertools.product(alphabet, repeat=length))
+    return tuple("".join(label) for label in itertools.islice(labels, count))
 
 
 def numbers(count: int) -> tuple[str, ...]:
