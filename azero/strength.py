@@ -13,6 +13,7 @@ With `perfect=GAMES` the champion of Connect Four moves first against perfect pl
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from collections.abc import Sequence
@@ -221,9 +222,13 @@ def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[Position
         return read_positions(file, game, asked.positions)[1]
     if has_openings(game.name, game.options):
         return []
+    late = f"plies={game.max_plies // 2}-{3 * game.max_plies // 4}"
+    words = [f"game={game.name}", *(f"game.options.{key}={value}" for key, value in game.options.items())]
+    made = shlex.join(["azero", "oracle", *words, f"out={game.name}.gz", late])
     raise UserError(
-        f"no {asked.collection} positions of {game.name} {game.options} come with azero; make some with "
-        "azero oracle and pass file=FILE, or match the champion with azero arena first=pv_mcts second=uct."
+        f"no {asked.collection} positions of {game.name} come with azero; make some with {made} (in "
+        f"game= the file of your own game, in plies= positions late enough to be solved) and pass "
+        f"file={game.name}.gz, or match the champion with azero arena first=pv_mcts second=uct."
     )
 
 

@@ -288,3 +288,14 @@ def test_a_spatial_network_of_another_game_is_refused() -> None:
 def test_a_game_without_a_move_for_each_cell_has_no_spatial_head() -> None:
     with pytest.raises(UserError, match=r"connect_four is none\. Set"):
         build_network(SPATIAL, make_game("connect_four"), 1)
+
+
+def test_rules_of_another_size_under_the_same_name_are_refused_with_both_sizes() -> None:
+    small, large = (replace(make_game("go", size=size), options={}) for size in (5, 6))
+    loaded = unpack_network(pack(build_network(NetworkConfig(), small, 1), small), "file")
+    with pytest.raises(
+        UserError,
+        match=r"The network plays go with planes of \d+ x 5 x 5 and 26 actions, "
+        r"but the game is go with planes of \d+ x 6 x 6 and 37 actions",
+    ):
+        check_fits(loaded, large)

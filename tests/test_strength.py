@@ -195,7 +195,12 @@ def test_a_game_of_which_nothing_is_known_is_refused_with_what_to_do(
     advance(config, until="selfplay")
     assert strength.main([f"run={NAME}", f"checkpoints={config.checkpoints}"]) == 2
     said = capsys.readouterr().err
-    assert "no development positions of gomoku" in said and "azero oracle" in said and "azero arena" in said
+    assert (
+        "no development positions of gomoku" in said
+        and "azero oracle game=gomoku " in said
+        and "plies=" in said
+        and "azero arena" in said
+    )
 
 
 def test_values_of_a_search_are_read_as_a_config_reads_them() -> None:

@@ -416,11 +416,19 @@ def check_fits(loaded: LoadedNetwork, game: Game) -> None:
     theirs = describe_game(loaded.game_name, loaded.game_options)
     ours = describe_game(game.name, game.options)
     shapes = (loaded.network.planes_shape, loaded.network.num_actions)
-    if theirs != ours or shapes != (game.planes_shape, game.num_actions):
+    if theirs == ours and shapes != (game.planes_shape, game.num_actions):  # a file of rules was edited
+        theirs = f"{theirs} with {describe_shapes(*shapes)}"
+        ours = f"{ours} with {describe_shapes(game.planes_shape, game.num_actions)}"
+    if theirs != ours:
         raise UserError(
             f"The network plays {theirs}, but the game is {ours}; "
             "choose another network, or set game= to its game."
         )
+
+
+def describe_shapes(planes_shape: tuple[int, int, int], num_actions: int) -> str:
+    """Return a game's sizes, such as ``planes of 2 x 5 x 5 and 25 actions``."""
+    return f"planes of {' x '.join(map(str, planes_shape))} and {num_actions:,} actions"
 
 
 def describe_game(name: str, options: dict[str, Any]) -> str:
