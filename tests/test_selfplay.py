@@ -73,6 +73,27 @@ def test_games_that_ended_before_a_worker_failed_are_kept(
     assert advance(config, until="train").shards == undisturbed
 
 
+def test_a_report_that_fails_loses_no_games(
+    tmp_path: Path, undisturbed: list[ShardEntry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*of: Any) -> None:
+        raise OSError("no room for the report")
+
+    config = toy_config(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(selfplay, "report_games", fail)
+        with pytest.raises(OSError, match="no room for the report"):
+            advance(config, until="train")
+    assert sum(part.games for part in Run.read(config, NAME).state.partial) == 40
+    assert advance(config, until="train").shards == undisturbed
+
+
+def test_a_text_that_the_rules_cannot_make_ends_no_stage(game: Game) -> None:
+    broken = replace(game, format_state=lambda state: "abc"[int(state[0])])
+    text = game_text(broken, [1, 0, 2, 3, 4, 6], -1.0, 0)
+    assert "format_state of tictactoe raised IndexError: string index out of range; try azero check" in text
+
+
 def test_workers_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("azero.process.machine.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
     assert selfplay.worker_count(Config(workers=4), 1000, CHOICE) == 4

@@ -48,6 +48,14 @@ def record_line(
     return json.dumps(record, ensure_ascii=False)
 
 
+def state_text(game: Game, state: np.ndarray) -> str:
+    """Return a state as text, or what went wrong: a report must not end a stage and lose its games."""
+    try:
+        return game.format_state(state)
+    except Exception as error:  # of a person's own rules
+        return f"format_state of {game.name} raised {type(error).__name__}: {error}; try azero check_game."
+
+
 def game_text(
     game: Game,
     actions: Sequence[int],
@@ -75,7 +83,7 @@ def game_text(
         *([f"{names[0]} moves first, {names[1]} second"] if names else []),
         *([f"opening: {opening}"] if opening else []),
         f"moves: {played}",
-        *("", game.format_state(state), ""),
+        *("", state_text(game, state), ""),
         f"{who} wins" if first_outcome else "draw",
     ]
     return "\n".join(lines)

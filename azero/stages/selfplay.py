@@ -174,7 +174,11 @@ def run_stage(
         )
     seconds = totals.play_seconds if begun else time.perf_counter() - begin
     records.sort(key=lambda record: record.number)
-    report_games(report, game, cycle, records, stats, seconds)
+    try:
+        report_games(report, game, cycle, records, stats, seconds)
+    except BaseException:
+        saving(played)
+        raise
     if remote:
         report.cycle_scalars(cycle, totals.scalars(seconds))
         report.message(lines_of(totals, seconds))
