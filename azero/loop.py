@@ -48,8 +48,8 @@ def run_stages(
     warned = set[str]()
     while run.state.cycle < config.cycles or run.state.stage == StageName.INITIALIZE:
         if not clock.has_time_for(run.state.stage):
-            used_up = f"minutes={config.minutes:g} is used up after {format_count(run.state.cycle, 'cycles')}"
-            report.message(f"{used_up}; set a higher minutes= to go on.")
+            shortage = clock.shortage(run.state.stage, run.state.cycle + 1)
+            report.message(f"minutes={config.minutes:g} {shortage}; set a higher minutes= to go on.")
             return False
         cycle = run.state.cycle
         run_next(config, run, report, stop, clock, ahead)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib
+import re
 import shlex
 import subprocess
 import sys
@@ -230,7 +231,7 @@ def test_a_bound_shortens_self_play_and_leaves_time_for_what_follows(tmp_path: P
         "of 500,000 games, as many as minutes=0.05 leaves time for."
         in report.messages[1 if state.inference else 0]
     )
-    assert "is used up after" in report.messages[-1]
+    assert "minutes=0.05 leaves no time for" in report.messages[-1] or "is used up" in report.messages[-1]
     assert advance(toy_config(tmp_path, cycles=state.cycle + 1)).cycle == state.cycle + 1
 
 
@@ -241,7 +242,8 @@ def test_a_stage_that_took_too_long_last_time_is_not_begun(tmp_path: Path, stage
     report = Told()
     report.scalars = {0: {f"time/{stage}": 3601.0}}
     state = advance(config, report=report)
-    assert (state.cycle, state.stage) == (0, stage) and "is used up" in report.messages[-1]
+    wanted = r"minutes=60 leaves no time for the rest of cycle 1 \(about 1 h 00 min\); set a higher minutes="
+    assert (state.cycle, state.stage) == (0, stage) and re.match(wanted, report.messages[-1])
     report.scalars = {0: {f"time/{stage}": 5.0}}
     assert advance(config, report=report).cycle == 1
 

@@ -145,7 +145,7 @@ def test_games_of_a_cycle_that_the_minutes_leave_no_time_for_are_kept(
         patch.setattr(Clock, "has_time_for", lambda clock, stage: stage != "selfplay" or not run.state.cycle)
         assert not loop.run_cycles(config, run, report, StopSignal())
         assert sum(part.games for part in run.state.partial) == 40 and run.state.cycle == 1
-    assert any("is used up after 1 cycle" in line for line in report.messages)
+    assert any("leaves no time for another cycle" in line for line in report.messages)
     advance(config)
     assert digest_of(config) == by_rule
 

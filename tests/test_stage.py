@@ -67,6 +67,17 @@ def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
     assert not clock.has_time_for("evaluate") and clock.has_time_for("initialize")
 
 
+def test_a_run_says_whether_its_time_is_used_up_or_too_short_for_what_comes_next(now: list[float]) -> None:
+    took = {"selfplay": 40.0, "train": 20.0, "evaluate": 10.0, "correctness": 5.0}
+    clock = Clock(minutes=2.0, elapsed_seconds=78.0, last=took)
+    assert clock.shortage("selfplay", 2) == "leaves no time for another cycle (about 1 min 18 s)"
+    assert clock.shortage("train", 2) == "leaves no time for the rest of cycle 2 (about 36 s)"
+    assert clock.shortage("evaluate", 3) == "leaves no time for the rest of cycle 3 (about 16 s)"
+    now[0] += 42.0
+    assert clock.shortage("selfplay", 2) == "is used up after 1 cycle"
+    assert clock.shortage("train", 3) == "is used up after 2 cycles"
+
+
 @pytest.mark.parametrize(
     "evaluate, always",
     [

@@ -6,10 +6,11 @@ import math
 import time
 from collections.abc import Container, Mapping
 
+from azero.report.console import format_count, format_seconds
 from azero.report.forecast import seconds_of
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run
-from azero.run.state import STAGES, StageName
+from azero.run.state import CYCLE_STAGES, STAGES, StageName
 from azero.stages.registry import RECORDS, record_of
 
 # Times what later stages took last: training takes longer from cycle to cycle while its window fills.
@@ -61,8 +62,20 @@ class Clock:
         left = self.bound - self.elapsed
         if StageName.TRAIN not in self.last or StageName.EVALUATE not in self.last:
             return left / 2
-        later = sum(self.last.get(what, 0.0) for what in (StageName.TRAIN, StageName.EVALUATE, MEASURING))
-        return left - KEPT_BACK * later
+        return left - self.seconds_after(StageName.SELFPLAY)
+
+    def seconds_after(self, stage: str) -> float:
+        """Return the seconds that are kept back for what follows a stage in its cycle."""
+        parts = (*CYCLE_STAGES, MEASURING)
+        return KEPT_BACK * sum(self.last.get(what, 0.0) for what in parts[parts.index(stage) + 1 :])
+
+    def shortage(self, stage: str, cycle: int) -> str:
+        """Return what `minutes` leaves no time for: what begins with a stage, in a cycle counted from 1."""
+        if self.elapsed >= self.bound:
+            return f"is used up after {format_count(cycle - 1, 'cycles')}"
+        seconds = self.last.get(stage, 0.0) + self.seconds_after(stage)
+        what = "another cycle" if stage == StageName.SELFPLAY else f"the rest of cycle {cycle}"
+        return f"leaves no time for {what} (about {format_seconds(seconds)})"
 
 
 def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:
