@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import Config, UserError, setting
@@ -19,56 +22,105 @@ from azero.run.run import Run
 
 EXAMPLES = """
 
+format=json
 delete=tictactoe
 checkpoints=/disk/checkpoints data=/disk/data
 """
 HEAD = ["run", "game", "recipe", "cycle", "strength", "size", "last used"]
 DROPPED = ["recipe", "size", "last used", "strength", "cycle", "game"]  # in a narrow terminal, in this order
-LONGEST_NAME, SHORTEST_NAME = 24, 10
+SHORT_NAME, SHORTEST_NAME = 24, 10  # characters to which names are cut, in that order
+WITHOUT_TERMINAL = 10_000  # columns of a file or a pipe
 
 
 @dataclass(frozen=True)
 class RunsSettings(FolderSettings):
     """Settings of the program."""
 
+    format: str = setting("table", "How the list is printed.", choices=("table", "json"))
     delete: str = setting("", "A run to delete. The program shows what goes and asks first.")
+
+
+class Row(NamedTuple):
+    """What the list says of a run."""
+
+    run: str
+    game: str
+    recipe: str
+    cycle: int | None  # None: the run is damaged
+    strength: str
+    bytes: int
+    last_used: float  # seconds since 1970
 
 
 def list_runs(config: Config) -> str:
     """Return the table of all runs, the one used last first, as wide as the terminal allows."""
-    names = sorted(names_of_runs(config), key=lambda name: -last_used(config, name))
-    if not names:
+    found = rows_of(config)
+    if not found:
         return f"There is no run in {config.checkpoints} yet; azero loop makes one."
-    rows, width = [HEAD, *(row_of(config, name) for name in names)], shutil.get_terminal_size().columns
+    rows, width = [HEAD, *map(cells_of, found)], shutil.get_terminal_size((WITHOUT_TERMINAL, 24)).columns
+    lengths = lengths_of([row.run for row in found])
+    ways = [(lengths[0], other) for other in range(SHORT_NAME, SHORTEST_NAME, -1)]
+    ways += [(length, SHORTEST_NAME) for length in lengths]
     for dropped in range(len(DROPPED) + 1):
         places = [place for place, head in enumerate(HEAD) if head not in DROPPED[:dropped]]
-        for longest in range(LONGEST_NAME, SHORTEST_NAME - 1, -1):
-            table = table_text([[fitted(row, longest)[place] for place in places] for row in rows])
+        for longest, other in ways:
+            shown = [
+                [shortened(name, longest), cut(game, other), cut(recipe, other), *rest]
+                for name, game, recipe, *rest in rows
+            ]
+            table = table_text([[row[place] for place in places] for row in shown])
             if max(map(len, table.splitlines())) <= width:
                 return table
     return table
 
 
-def row_of(config: Config, name: str) -> list[str]:
-    """Return the cells of one run."""
+def lengths_of(names: Sequence[str]) -> list[int]:
+    """Return the lengths to which names can be shortened so that all still differ, from none to most."""
+    full = max(map(len, names))
+    lengths = range(full, min(full, SHORT_NAME) - 1, -1)
+    return [each for each in lengths if len({shortened(name, each) for name in names}) == len(names)]
+
+
+def rows_of(config: Config) -> list[Row]:
+    """Return a row for each run, the one used last first."""
+    return sorted((row_of(config, name) for name in names_of_runs(config)), key=lambda row: -row.last_used)
+
+
+def row_of(config: Config, name: str) -> Row:
+    """Return what the list says of a run."""
     paths = paths_of(config, name)
-    size = size_text(sum(map(size_of, folders_of(paths))))
-    used = [size, age_text(time.time() - last_used(config, name))]
+    size, used = sum(map(size_of, folders_of(paths))), last_used(config, name)
     try:
         state = Run.read(config, name).state
     except UserError:
-        return [name, "damaged", "", "", "", *used]
-    return [name, game_of(state), state.recipe or "-", str(state.cycle), strength_of(paths), *used]
+        return Row(name, "", "", None, "", size, used)
+    return Row(name, game_of(state), state.recipe or "", state.cycle, strength_of(paths), size, used)
 
 
-def fitted(row: Sequence[str], longest: int) -> list[str]:
-    """Return a row with game and recipe cut to `longest` characters; a run's name is cut only beyond most."""
-    return [cut(row[0], LONGEST_NAME), *(cut(name, longest) for name in row[1:3]), *row[3:]]
+def cells_of(row: Row) -> list[str]:
+    """Return the cells of a row of the table."""
+    used = [size_text(row.bytes), age_text(time.time() - row.last_used)]
+    if row.cycle is None:
+        return [row.run, "damaged", "", "", "", *used]
+    return [row.run, row.game, row.recipe or "-", str(row.cycle), row.strength, *used]
+
+
+def json_text(rows: Sequence[Row]) -> str:
+    """Return the rows as JSON, with the times in UTC as ISO 8601 writes them."""
+    times = [datetime.fromtimestamp(row.last_used, UTC).isoformat(timespec="seconds") for row in rows]
+    runs = [{**row._asdict(), "last_used": used} for row, used in zip(rows, times, strict=True)]
+    return json.dumps(runs, indent=2)
 
 
 def cut(name: str, longest: int) -> str:
     """Return a name with at most so many characters."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def shortened(name: str, longest: int) -> str:
+    """Return a name with at most so many characters, without some of its middle: names differ at the end."""
+    end = longest // 3
+    return name if len(name) <= longest else f"{name[: longest - 1 - end]}…{name[-end:]}"
 
 
 def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> int:
@@ -106,7 +158,7 @@ def runs_asked(words: Sequence[str]) -> int:
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data)
     if asked.delete:
         return delete_run(config, asked.delete)
-    print(list_runs(config))
+    print(json_text(rows_of(config)) if asked.format == "json" else list_runs(config))
     return 0
 
 

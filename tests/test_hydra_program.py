@@ -240,9 +240,7 @@ def test_a_multirun_gives_each_run_its_own_folder(start: Start, tmp_path: Path) 
     call = start("-m", "experiment=smoke", "seed=1,2", "search.c_puct=1.0,2.0")
     assert call.status == 0
     names = [name for _, name in call.runs]
-    assert len(set(names)) == 4 and all(
-        name.startswith("smoke-") and "seed=" in name and "c_puct=" in name for name in names
-    )
+    assert names == [f"smoke-seed-{seed}-c_puct-{c_puct}" for seed in (1, 2) for c_puct in ("1_0", "2_0")]
     assert sorted((config.seed, config.search.c_puct) for config, _ in call.runs) == [
         (1, 1.0),
         (1, 2.0),
@@ -250,6 +248,52 @@ def test_a_multirun_gives_each_run_its_own_folder(start: Start, tmp_path: Path) 
         (2, 2.0),
     ]
     assert not [path for path in tmp_path.rglob("*") if path.is_file() and path.name != "multirun.yaml"]
+
+
+@pytest.mark.parametrize(
+    "words, names",
+    [
+        (["seed=1,2", "train.lr=0.1", "search=puct", "cycles=3"], ["tictactoe-seed-1", "tictactoe-seed-2"]),
+        (["search=puct,gumbel"], ["tictactoe-search-puct", "tictactoe-search-gumbel"]),
+        (["++seed=range(1,3)"], ["tictactoe-seed-1", "tictactoe-seed-2"]),
+        (["train.lr=1e-3,0.01"], ["tictactoe-lr-0_001", "tictactoe-lr-0_01"]),
+        (["search.num_simulations=8,16"], [f"tictactoe-search_num_simulations-{n}" for n in (8, 16)]),
+        (["game=hex5", "game.options.size=4,5"], ["hex5-size-4", "hex5-size-5"]),
+        (["experiment=hex5,plain", "game=hex5"], ["hex5", "hex5-experiment-plain"]),
+        (["game=a.b.py,my games.py"], ["a_b", "my_games"]),
+        (["seed=3"], ["tictactoe"]),
+        (["run=one,two", "cycles=3"], ["one", "two"]),
+    ],
+)
+def test_only_settings_with_several_values_name_the_runs_of_a_multirun(
+    start: Start, words: list[str], names: list[str]
+) -> None:
+    assert [name for _, name in start("-m", *words).runs] == names
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "evaluate.anchors=[1,10],[1,100],[110]",
+        "oracle.file=a/b.gz,a_b.gz,'a b.gz'",
+        f"oracle.file=/{'long/' * 50}a.gz,/{'long/' * 50}b.gz",
+        "game=here/mine.py,there/mine.py",
+        "oracle.file='','a b'",
+    ],
+)
+def test_runs_of_a_multirun_have_different_names_of_safe_characters(start: Start, word: str) -> None:
+    names = [name for _, name in start("-m", word).runs]
+    assert len(set(names)) == len(names) > 1
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,80}", name) for name in names), names
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["smoke-search=puct,seed=2", "hex5-seed-1", "2048-a", "7", "true", "Go 9x9", "a+b", "Шашки", "a=b"],
+)
+def test_a_run_is_named_as_it_is_listed(start: Start, name: str) -> None:
+    call = start(f"run={name}")
+    assert [found for _, found in call.runs] == [name], call.err
 
 
 def test_a_multirun_fails_if_one_of_its_runs_does(start: Start) -> None:
@@ -339,13 +383,13 @@ def test_flags_may_stand_behind_a_game_without_a_recipe(start: Start) -> None:
     shown = start("game=connect_four", "--cfg", "job")
     assert shown.status == 0 and "rows: 6" in shown.out and "minutes: 60" in shown.out
     names = [name for _, name in start("game=hex5", "-m", "seed=1,2").runs]
-    assert names == ["hex5-seed=1", "hex5-seed=2"]
+    assert names == ["hex5-seed-1", "hex5-seed-2"]
     assert start("game=hex5", "--help").status == 0
 
 
 def test_a_multirun_says_which_run_begins(start: Start) -> None:
     lines = start("-m", "seed=4,5").out.splitlines()
-    assert lines == ["Run 1 of the multirun: tictactoe-seed=4", "Run 2 of the multirun: tictactoe-seed=5"]
+    assert lines == ["Run 1 of the multirun: tictactoe-seed-4", "Run 2 of the multirun: tictactoe-seed-5"]
     assert start("seed=4").out == ""
 
 

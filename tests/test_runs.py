@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,51 @@ def test_two_runs_can_be_told_apart(config: Config) -> None:
         "connect_four_quick-1",
         "connect_four_quick-2",
     }
+
+
+@pytest.mark.parametrize("columns", [30, 40, 60, 80, 100, 200])
+@pytest.mark.parametrize(
+    "names",
+    [
+        [f"connect_four_quick-search-puct-num_simulations-{n}-seed-{s}" for n in (32, 64) for s in (1, 2)],
+        [f"hex5-lr-{lr}-and_the_same_end_of_many_words" for lr in ("0_1", "0_2", "0_01")],
+        [f"a-name-that-differs-in-the-middle-{n}-only-and-not-at-its-end-{s}" for n in (1, 2) for s in "ab"],
+    ],
+)
+def test_runs_of_a_sweep_can_be_told_apart_at_any_width(
+    config: Config, monkeypatch: pytest.MonkeyPatch, names: list[str], columns: int
+) -> None:
+    for name in names:
+        shutil.copytree("checkpoints/mine", f"checkpoints/{name}")
+    monkeypatch.setenv("COLUMNS", str(columns))
+    lines = list_runs(config).splitlines()
+    shown = {line.split("  ")[0] for line in lines}
+    assert len(shown) == 3 + len(names)
+    if columns == 200:
+        assert set(names) < shown
+
+
+def test_a_file_or_a_pipe_gets_whole_names(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = "connect_four_quick-search-puct-num_simulations-32-seed-1-and-longer-than-a-terminal-is-wide"
+    Path("checkpoints/old").rename(f"checkpoints/{name}")
+    monkeypatch.delenv("COLUMNS")
+    done = subprocess.run([sys.executable, "-m", "azero.runs"], capture_output=True, text=True)
+    assert done.stdout.splitlines()[2].split()[:3] == [name, "hex", "5"]
+
+
+def test_the_list_can_be_read_by_programs(config: Config, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("checkpoints/damaged").mkdir()
+    Path("checkpoints/damaged/state.json").write_text("{")
+    assert main(["format=json"]) == 0
+    runs = {row.pop("run"): row for row in json.loads(capsys.readouterr().out)}
+    assert list(runs) == ["damaged", "mine", "old"]
+    assert runs["damaged"]["cycle"] is None and runs["damaged"]["bytes"] == 1
+    assert runs["mine"].items() >= {"game": "tictactoe", "recipe": "smoke", "cycle": 0}.items()
+    assert runs["mine"]["strength"] == "4.0 % mistakes" and runs["old"]["strength"] == ""
+    age = datetime.now(UTC) - datetime.fromisoformat(runs["old"]["last_used"])
+    assert timedelta(days=2.9) < age < timedelta(days=3.1)
+    assert main(["format=json", "checkpoints=none"]) == 0 and capsys.readouterr().out == "[]\n"
+    assert main(["format=yaml"]) == 2
 
 
 def test_a_narrow_terminal_shows_fewer_columns(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -40,6 +42,7 @@ WANTED = {  # the same of whole sentences
     r"Cannot convert '\w+' to string: '(?P<value>.*)'": "is not one word",
     r"Cannot assign \w+ to Dict": "is a group; set one of its options",
 }
+LONGEST_VALUE = 24  # characters of a value in the name of a run
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
@@ -206,14 +209,66 @@ def game_title(game: GameConfig) -> str:
 
 
 def clean_name(name: str) -> str:
-    """Return a name with `_` for each character that is unsafe in a folder's name."""
-    return re.sub(r"[^\w.=,+-]", "_", name)
+    """Return a name with `_` for each character that is not a letter, a digit, `-` or `_`."""
+    return re.sub(r"[^\w-]", "_", name)
 
 
-def name_run(config: Config) -> tuple[str, Asked]:
+def values_of(words: Sequence[str]) -> dict[str, list[str]]:
+    """Return the values of each override of a multirun by its key; none of a range, which has no list."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ChoiceSweep
+
+    found = dict[str, list[str]]()
+    for override in OverridesParser.create().parse_overrides(list(words)):
+        values = [] if override.is_sweep_override() else [""]
+        if isinstance(override.value(), ChoiceSweep):
+            values = list(override.sweep_string_iterator())
+        found[override.get_key_element().lstrip("+~")] = values
+    return found
+
+
+def suffix_of(base: str, overrides: Sequence[str], values: Mapping[str, Sequence[str]]) -> str:
+    """Return what tells a run of a multirun apart, such as "-seed-1-c_puct-1_5": the settings that vary.
+
+    Args:
+        base: the run's default name, which mostly holds its recipe and its game.
+        overrides: those of this run.
+        values: see `values_of`.
+    """
+    suffix = ""
+    for override in overrides:
+        key, _, value = override.lstrip("+~").partition("=")
+        stems = [game_title(GameConfig(name=name.strip("'"))) for name in values.get(key, ())]
+        is_named = {
+            "experiment": base == value or base.startswith(f"{value}-"),
+            "game": True,
+            "game.name": len(set(stems)) == len(stems),
+        }
+        if len(values.get(key, ())) != 1 and not is_named.get(key, False):
+            suffix += f"-{clean_name(short_key(key))}-{short_value(value)}"
+    return suffix
+
+
+def short_key(key: str) -> str:
+    """Return a setting's name without its group, unless another group has a setting of that name."""
+    last = key.rpartition(".")[2]
+    return last if sum(last == name.rpartition(".")[2] for name in settings()) <= 1 else key
+
+
+def short_value(text: str) -> str:
+    """Return a value for the name of a run, with a digest of it where different values could look alike."""
+    text = text.strip("'\"")
+    clean = clean_name(text).strip("_")
+    if re.fullmatch(r"[\w.-]+", text) and len(text) <= LONGEST_VALUE:
+        return clean
+    return f"{clean[-LONGEST_VALUE:].strip('_')}-{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}"
+
+
+def name_run(config: Config, words: Sequence[str]) -> tuple[str, Asked]:
     """Return the name of the run and what a person asked for; in a multirun, print which run begins.
 
-    The name is `run=` or the default name, to which a multirun appends the overrides.
+    The name is `run=` or the default name, to which a multirun appends the settings with several values.
+    `words` are the overrides of the command line.
     """
     from hydra.core.hydra_config import HydraConfig
 
@@ -222,8 +277,8 @@ def name_run(config: Config) -> tuple[str, Asked]:
     name = default_name(config.game, hydra_config)
     asked = Asked(tuple(hydra_config.overrides.task), name, recipe)
     in_multirun = hydra_config.mode and hydra_config.mode.name == "MULTIRUN"
-    suffix = f"-{hydra_config.job.override_dirname}" if in_multirun else ""
-    name = config.run or clean_name(asked.default_name + suffix.rstrip("-"))
+    suffix = suffix_of(name, asked.overrides, values_of(words)) if in_multirun else ""
+    name = config.run or asked.default_name + suffix
     if in_multirun:
         print(f"Run {hydra_config.job.num + 1} of the multirun: {name}", flush=True)
     return name, asked
@@ -253,7 +308,7 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
                 print(OmegaConf.to_yaml(composed), end="")
             else:
                 config = to_config(composed)
-                run, asked = name_run(config)
+                run, asked = name_run(config, list(takewhile(lambda word: word[0] != "-", words)))
                 statuses.append(main(config, run, *([asked] if pass_arguments else [])) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             statuses.append(refuse(mistake))

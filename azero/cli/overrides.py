@@ -81,7 +81,7 @@ def read_overrides(arguments: Sequence[str], checked: bool = True) -> list[str]:
     Raises:
         UserError: an unknown recipe, file of a group, or setting.
     """
-    words = [by_new_name(by_recipe(argument)) for argument in arguments]
+    words = [quoted_run(by_new_name(by_recipe(argument))) for argument in arguments]
     given = dict(word.partition("=")[::2] for word in words)
     game = given.get("game")
     if game is not None and all(map(is_own_game, game.split(","))):
@@ -158,6 +158,13 @@ def by_new_name(word: str) -> str:
     """Return an override, its setting by the name that it has today."""
     key, equals, value = word.partition("=")
     return f"{RENAMED.get(key, key)}{equals}{value}"
+
+
+def quoted_run(word: str) -> str:
+    """Return an override, the name of a run in quotes if Hydra could take it for something else."""
+    key, _, value = word.partition("=")
+    is_several = "," in value and "=" not in value  # for a multirun; runs may have names such as a=1,b=2
+    return word if key != "run" or is_several or value[:1] in ("", "'", '"') else f"run={hydra_text(value)}"
 
 
 def check_word(word: str, files: bool) -> None:
