@@ -15,8 +15,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -122,6 +121,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     from azero.network.torch_inference import one_thread_per_worker
 
     network = Path(asked.network) if asked.network else None
+    console.message(f"Loading {network or f'the champion of run {asked.run}'}.")
     found = dict[str, float]()
     with one_thread_per_worker():
         workers = asked.workers or min(2, cores())
@@ -166,43 +166,56 @@ def play_perfect(
     trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
 ) -> None:
     """Let the search, or the raw policy, move first against perfect play, and print the results."""
-    begin, game, inference = time.perf_counter(), trained.game, trained.inferences[0]
+    game, inference = trained.game, trained.inferences[0]
     search = replace(trained.search, num_simulations=num_simulations)
     champion = PvMcts(game, inference, search) if num_simulations else PolicyPlayer(game, inference)
     opponent = perfect_play.PerfectOpponent(oracle, np.random.default_rng(asked.seed))
-    games = perfect_play.play(game, champion, opponent, asked.perfect)
     console.message("The champion moves first against perfect play.")
+    with console.stage("strength", 0, 0, asked.perfect, "games") as progress:
+        games = perfect_play.play(
+            game, champion, opponent, asked.perfect, lambda ended, ply: progress.update(ended, ply=ply)
+        )
     console.message(perfect_play.report_text(game, oracle, games))
-    console.message(f"{asked.perfect:,} games in {time.perf_counter() - begin:.1f} s")
 
 
 def answer_replies(
     trained: TrainedWorkers, num_simulations: int, oracle: Oracle, asked: StrengthSettings, console: Console
 ) -> dict[str, float]:
     """Let the search, or the raw policy, move first against every reply; print and return its mistakes."""
-
-    def answer(states: np.ndarray, plies: np.ndarray) -> np.ndarray:
-        return answers_of(trained, num_simulations, states, plies).moves
-
-    begin = time.perf_counter()
-    found = list(perfect_play.try_replies(trained.game, answer, oracle, asked.replies))
+    found, plies = list[perfect_play.Replies](), (asked.replies + 1) // 2
     console.message("The champion moves first against every reply. A mistake throws away a win.")
+    with console.stage("strength", 0, 0, plies, "plies") as progress:
+
+        def answer(states: np.ndarray, at: np.ndarray) -> np.ndarray:
+            def watch(done: float) -> None:
+                progress.update(len(found) + done / len(states), positions=before + round(done))
+
+            before = sum(each.positions for each in found)
+            return answers_of(trained, num_simulations, states, at, watch).moves
+
+        for each in perfect_play.try_replies(trained.game, answer, oracle, asked.replies):
+            found.append(each)
+        progress.update(len(found), positions=sum(each.positions for each in found))
     console.message(perfect_play.replies_text(trained.game, found))
-    positions = sum(each.positions for each in found)
-    console.message(f"{positions:,} positions in {time.perf_counter() - begin:.1f} s")
     return {f"{tag_of(num_simulations)}_replies_mistakes": sum(len(each.mistakes) for each in found)}
 
 
 def answers_of(
-    trained: TrainedWorkers, num_simulations: int, states: np.ndarray, plies: np.ndarray
+    trained: TrainedWorkers,
+    num_simulations: int,
+    states: np.ndarray,
+    plies: np.ndarray,
+    watch: Callable[[float], object],
 ) -> judging.Answers:
-    """Return what a search, or the raw policy, answers in states [P, S] after plies [P]."""
+    """Return what a search, or the raw policy, answers in states [P, S] after plies [P].
+
+    `watch` receives how many of the positions are done.
+    """
     game, inferences, search, _ = trained
     if not num_simulations:
         return judging.ask_network(game, inferences[0], states)
-    return judging.ask_search(
-        game, inferences, replace(search, num_simulations=num_simulations), states, plies
-    )
+    asked = replace(search, num_simulations=num_simulations)
+    return judging.ask_search(game, inferences, asked, states, plies, watch)
 
 
 def tag_of(num_simulations: int) -> str:
@@ -232,14 +245,29 @@ def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[Position
     )
 
 
+def judge_sets(
+    trained: TrainedWorkers, num_simulations: int, sets: Sequence[PositionSet], console: Console
+) -> list[judging.Stats]:
+    """Let a search, or the raw policy, answer all sets, and show how far it is."""
+    judged = list[judging.Stats]()
+    with console.stage("strength", 0, 0, sum(len(each.plies) for each in sets), "positions") as progress:
+
+        def watch(done: float) -> None:
+            progress.update(math.floor(done) + sum(stats.positions for stats in judged))
+
+        watch(0)
+        for each in sets:
+            answers = answers_of(trained, num_simulations, each.states, each.plies, watch)
+            judged.append(judging.judge(each, answers))
+        watch(0)
+    return judged
+
+
 def measure(
     trained: TrainedWorkers, num_simulations: int, sets: Sequence[PositionSet], console: Console
 ) -> dict[str, float]:
     """Print the table of a search, or of the raw policy; return its numbers by name."""
-    tag, begin = tag_of(num_simulations), time.perf_counter()
-    judged = [
-        judging.judge(each, answers_of(trained, num_simulations, each.states, each.plies)) for each in sets
-    ]
+    tag, judged = tag_of(num_simulations), judge_sets(trained, num_simulations, sets, console)
     chances = [judging.random_mistakes(each) for each in sets]
     mean = judging.mean_of(judged)
     rows = [["", "mistakes", "95 % interval", "random", "best", "value error"]]
@@ -248,7 +276,6 @@ def measure(
     if len(sets) > 1:
         rows.append(row("mean", mean, mean_interval(judged), float(np.mean(chances))))
     console.message(table_text(rows))
-    console.message(f"{mean.positions:,} positions in {time.perf_counter() - begin:.1f} s")
     names = [*(each.name.replace(" ", "_") for each in sets), "mean"]
     return {
         **{

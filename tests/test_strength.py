@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from toy import NAME, advance, toy_config
 
 from azero import strength
 from azero.champion.load import change_search, load_for_workers
-from azero.config.schema import Config, GameConfig, SearchConfig
+from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
@@ -127,6 +128,38 @@ def checkpoints(tmp_path_factory: pytest.TempPathFactory) -> str:
     config = toy_config(tmp_path_factory.mktemp("run"), game=GameConfig("connect_four"))
     advance(config, until="selfplay")
     return config.checkpoints
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_search_of_many_positions_says_how_far_it_is(checkpoints: str, workers: int) -> None:
+    game, inferences, search, _ = load_for_workers(Config(checkpoints=checkpoints), NAME, workers)
+    own, seen = read_positions(path_of("connect_four", DEVELOPMENT), game, 40)[1][2], list[float]()
+    few = replace(search, num_simulations=16)
+    answers = ask_search(game, inferences, few, own.states, own.plies, seen.append)
+    assert len(seen) >= 16 and 0 <= min(seen) < 10 and max(seen) == pytest.approx(40)
+    assert workers > 1 or all(one <= other for one, other in itertools.pairwise(seen))
+    player = PvMcts(game, inferences[0], replace(few, tree_reuse=False))
+    player.new_games(np.zeros(40, np.uint64))
+    assert (answers.moves == player.choose(own.states, np.arange(40), own.plies)).all()
+    assert (answers.values == player.root_values(np.arange(40))).all()
+
+
+def test_strength_names_the_run_before_it_loads_it_and_counts_the_positions(
+    checkpoints: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = f"run={NAME} checkpoints={checkpoints} positions=3 simulations=4"
+    with monkeypatch.context() as patch:
+        patch.setattr("azero.champion.load.load_for_workers", refuse)
+        with pytest.raises(UserError):
+            strength.measure_all(words.split(), Console())
+    assert capsys.readouterr().out == f"Loading the champion of run {NAME}.\n"
+    strength.measure_all(words.split(), Console())
+    assert "strength   18 positions in " in capsys.readouterr().out
+
+
+def refuse(*_: object) -> None:
+    """Refuse to load a network."""
+    raise UserError("not here")
 
 
 def test_strength_prints_a_table_for_each_player_and_returns_its_numbers(

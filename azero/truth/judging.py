@@ -6,7 +6,7 @@ fast loss is not a mistake, but it is not a best move either.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import NamedTuple
@@ -98,32 +98,51 @@ def ask_network(game: Game, inference: Inference, states: np.ndarray) -> Answers
 
 
 def ask_search(
-    game: Game, inferences: Sequence[Inference], search: SearchConfig, states: np.ndarray, plies: np.ndarray
+    game: Game,
+    inferences: Sequence[Inference],
+    search: SearchConfig,
+    states: np.ndarray,
+    plies: np.ndarray,
+    watch: Callable[[float], object] = lambda done: None,
 ) -> Answers:
     """Return the move and the root value of a search of states [P, S] after `plies` [P].
 
     Each search starts with an empty tree and has no noise. Each inference takes a part of the positions in a
-    thread of its own; the answers do not depend on the number of threads.
+    thread of its own; the answers do not depend on the number of threads. `watch` often receives how many
+    positions are done, with the share of those under way, in any of the threads.
     """
     alone = replace(search, tree_reuse=False)
     parts = np.array_split(np.arange(len(states)), len(inferences))
+    done = [0.0] * len(inferences)
 
-    def work(inference: Inference, rows: np.ndarray) -> Answers:
-        return search_on(PvMcts(game, inference, alone), states[rows], plies[rows])
+    def work(place: int) -> Answers:
+        def count(share: float) -> None:
+            done[place] = share * len(parts[place])
+            watch(sum(done))
+
+        player, rows = PvMcts(game, inferences[place], alone), parts[place]
+        return search_on(player, states[rows], plies[rows], count)
 
     with ThreadPoolExecutor(len(inferences)) as workers:
-        found = list(workers.map(work, inferences, parts))
+        found = list(workers.map(work, range(len(inferences))))
     return Answers(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def search_on(player: PvMcts, states: np.ndarray, plies: np.ndarray) -> Answers:
-    """Return the answers of one player, in one thread."""
+def search_on(
+    player: PvMcts, states: np.ndarray, plies: np.ndarray, watch: Callable[[float], object]
+) -> Answers:
+    """Return the answers of one player, in one thread; `watch` receives the share that is done."""
     moves, values = np.zeros(len(states), np.int64), np.zeros(len(states))
     size = BATCHES_AT_ONCE * player.inference.batch_size
     for start in range(0, len(states), size):
         here = slice(start, start + size)
         games = np.arange(len(states[here]))
         player.new_games(np.zeros(len(games), np.uint64))
-        moves[here] = player.choose(states[here], games, plies[here])
+        player.begin(states[here], games, plies[here])
+        while len(player.thinking):
+            decided, actions = player.think_on()
+            moves[start + decided] = actions
+            left = player.tree.searches["simulations_left"][player.thinking].sum()
+            watch((start + len(games) - left / player.search.num_simulations) / len(states))
         values[here] = player.root_values(games)
     return Answers(moves, values)

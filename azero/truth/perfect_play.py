@@ -35,10 +35,17 @@ class PerfectOpponent:
         return int(self.rng.choice(self.known[key]))
 
 
-def play(game: Game, champion: Player, opponent: PerfectOpponent, games: int) -> list[Played]:
+def play(
+    game: Game,
+    champion: Player,
+    opponent: PerfectOpponent,
+    games: int,
+    watch: Callable[[int, int], object] = lambda ended, ply: None,
+) -> list[Played]:
     """Play games side by side, ply by ply, of a game in which players alternate; the champion moves first.
 
-    A deterministic champion's games differ by the replies alone, so some of them may be equal.
+    A deterministic champion's games differ by the replies alone, so some of them may be equal. `watch`
+    receives after each ply how many games have ended, and the ply.
     """
     champion.new_games(np.arange(games, dtype=np.uint64))
     states, moves = np.stack([game.initial_state()] * games), [list[int]() for _ in range(games)]
@@ -53,6 +60,7 @@ def play(game: Game, champion: Player, opponent: PerfectOpponent, games: int) ->
             states[place] = game.step(states[place], action)
         unfinished = [place for place in playing if not game.is_terminal(states[place])]
         playing, ply = np.array(unfinished, np.int64), ply + 1
+        watch(games - len(playing), ply)
     return [Played(tuple(line), game.first_outcome(state)) for line, state in zip(moves, states, strict=True)]
 
 
