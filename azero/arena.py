@@ -311,7 +311,10 @@ def take_player_specs(texts: dict[str, str], labels: list[str] | None) -> tuple[
 def run_arena(arena: Arena, record: Path, console: Console) -> int:
     """Play everything and report it, also after a stop; return the exit status."""
     pairs = len(arena.specs) * (len(arena.specs) - 1) // 2
-    with StopSignal() as stop, closing(open_record(record)) as file:
+    with (
+        StopSignal(f"Stopped; the games that ended are in {record}") as stop,
+        closing(open_record(record)) as file,
+    ):
         with threads_for(arena), console.stage("arena", 0, 0, pairs * arena.games, "games") as progress:
             account, pairings = Account(arena, file, progress, stop), list[Pairing]()
             try:

@@ -16,6 +16,7 @@ from textwrap import indent
 from azero.cli.hydra_program import Asked, program
 from azero.cli.overrides import misfit_text
 from azero.config.schema import Config
+from azero.process.signals import STOPPED
 from azero.report.console import TITLES, format_count, format_seconds
 from azero.report.forecast import seconds_left
 from azero.report.reporter import Reporter
@@ -139,7 +140,7 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
         try:
             all_cycles = run_cycles(config, run, report, stop)
         except Stopped:
-            report.message("Stopped; the same command goes on from here.")
+            report.message(STOPPED)
             return stop.exit_code
         stop.end_at_once()
         finish_run(config, run, report, next_commands(config, run, asked, all_cycles))

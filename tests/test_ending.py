@@ -21,6 +21,7 @@ import pytest
 
 from azero.cli.hydra_program import program
 from azero.config.schema import Config
+from azero.process.signals import GRACE_SECONDS, STOPPED
 
 PROGRAMS = [
     "azero.runs",  # first, for it ends within a third of a second
@@ -174,6 +175,16 @@ def test_an_interrupt_while_everything_is_compiled_is_answered_at_once(
     ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 1.0, times=2)
     check_clean(ended, lines=4)
     assert b"Stopping" in ended.after and ended.seconds < 3
+    assert lines_in(ended.after)[-1] == STOPPED.encode()
+
+
+@pytest.mark.slow
+def test_one_interrupt_while_everything_is_compiled_ends_with_the_closing_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
+    ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 1.0)
+    assert lines_in(ended.after)[-1] == STOPPED.encode() and ended.seconds < GRACE_SECONDS + 2
 
 
 def test_an_interrupt_of_a_trial_removes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,9 @@ from typing import Any
 
 from azero.process.ending import end_now
 
-STOPPING = b"\r\x1b[KStopping: azero saves what is finished. A second Ctrl-C ends it at once.\n"
+STOPPING = "Stopping: azero saves what is finished. A second Ctrl-C ends it at once."
+STOPPED = "Stopped; the same command goes on from here."
+CLEAR_LINE = b"\r\x1b[K"
 GRACE_SECONDS = 8.0  # from the request to the end, in any case: people and schedulers wait about ten
 
 
@@ -51,8 +53,9 @@ class StopSignal:
         number: its number; 0 before.
     """
 
-    def __init__(self) -> None:
-        """Start with no signal."""
+    def __init__(self, closing: str = STOPPED) -> None:
+        """Start with no signal; `closing` is printed if the process ends before the program has answered."""
+        self._closing = closing
         self.requested = False
         self.number = 0
         self._at_once = False
@@ -97,8 +100,7 @@ class StopSignal:
         self.requested = True
         if again or self._at_once:
             self._end()
-        with contextlib.suppress(OSError):  # not `print`, which the signal may have interrupted
-            os.write(2, STOPPING if os.isatty(2) else STOPPING[4:])
+        write_line(STOPPING)
         if number == signal.SIGHUP:
             for terminal in self._terminals:  # gone: what is written there would be an error
                 os.dup2(os.open(os.devnull, os.O_WRONLY), terminal)
@@ -110,4 +112,15 @@ class StopSignal:
         """End the process now, from whichever thread."""
         if self._clean is not None:
             self._clean()
+        if not self._at_once:
+            write_line(self._closing)
         end_now(128 + self.number)
+
+
+def write_line(text: str) -> None:
+    """Write a line to the standard error, in place of the live line of a terminal.
+
+    It does not use `print`, which a signal may have interrupted.
+    """
+    with contextlib.suppress(OSError):
+        os.write(2, (CLEAR_LINE if os.isatty(2) else b"") + text.encode() + b"\n")

@@ -10,6 +10,7 @@ from shlex import quote
 from azero.cli.hydra_program import Asked
 from azero.config.schema import Config
 from azero.match.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
+from azero.process.signals import STOPPED
 from azero.report.reporter import Reporter
 from azero.run.run import Run, State, Stopped, StopSignal
 from azero.run.state import STAGES, StageName
@@ -152,6 +153,7 @@ def program_of(name: str) -> Callable[..., int]:
             try:
                 run_next(config, run, report, stop, clock)
             except Stopped:
+                report.message(STOPPED)
                 return stop.exit_code
             report.message(f"{name} is done; {run.state.stage} comes next in {quote(str(run.paths.folder))}.")
         return 0
