@@ -26,7 +26,7 @@ from azero.cli.arguments import (
 )
 from azero.config.schema import UserError, setting
 from azero.games.laws.check import GameCheck, check_game
-from azero.report.console import Console, format_share
+from azero.report.console import Console, format_shares
 
 EXAMPLES = """
 othello6
@@ -52,7 +52,7 @@ def summary(check: GameCheck) -> str:
     if not check.terminals:
         return "No game came to an end."
     firsts = np.array([look.outcome if look.to_play == 0 else -look.outcome for look in check.terminals])
-    first, draws, second = (format_share(share.mean()) for share in (firsts > 0, firsts == 0, firsts < 0))
+    first, draws, second = shares_of(firsts)
     last = np.array(
         [
             look.outcome if look.to_play == before.to_play else -look.outcome
@@ -64,9 +64,14 @@ def summary(check: GameCheck) -> str:
     return (
         f"{len(firsts):,} random games, {len(check.by_content):,} positions.\n"
         f"First player wins {first}, draws {draws}, second player wins {second}.\n"
-        f"The last move wins {format_share((last > 0).mean())} and loses {format_share((last < 0).mean())}.\n"
+        f"The last move wins {shares_of(last)[0]} and loses {shares_of(last)[2]}.\n"
         f"{min(lengths, default=0)} to {max(lengths, default=0)} plies (max_plies {check.game.max_plies:,})."
     )
+
+
+def shares_of(outcomes: np.ndarray) -> list[str]:
+    """Return the shares of wins, draws and losses as text."""
+    return format_shares([float((np.sign(outcomes) == sign).mean()) for sign in (1, 0, -1)])
 
 
 def report(check: GameCheck) -> str:

@@ -17,6 +17,7 @@ from azero.cli.hydra_program import Asked, program
 from azero.cli.overrides import misfit_text
 from azero.config.schema import Config
 from azero.process.signals import STOPPED
+from azero.process.typed import azero_command, typed
 from azero.report.console import TITLES, format_count, format_seconds
 from azero.report.forecast import seconds_left
 from azero.report.reporter import Reporter
@@ -95,11 +96,12 @@ def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     files = {"Champion": run.paths.of(run.state.champion.file), "Games": run.paths.data}
     files |= {"Stats": run.paths.metrics_csv, "Ratings": run.paths.ratings_csv}
     places = [f"  {what}: {shlex.quote(str(path))}" for what, path in files.items() if path.exists()]
+    curves = f"{typed('tensorboard', 'tensorboard.main')} --logdir {shlex.quote(config.checkpoints)}"
     report.message(
         f"{format_count(run.state.cycle, 'cycles')} in {format_seconds(run.state.elapsed_seconds)}.\n"
         + "\n".join(places)
         + f"\n{closing_text(config, run.name, report.stats(run.state.cycle))}\n"
-        f"  See it learn: tensorboard --logdir {shlex.quote(config.checkpoints)}\n{indent(again, '  ')}"
+        f"  See it learn: {curves}\n{indent(again, '  ')}"
     )
 
 
@@ -109,7 +111,8 @@ def next_commands(config: Config, run: Run, asked: Asked, all_cycles: bool) -> s
     further: dict[str, float] = {"cycles": run.state.cycle + 10} if all_cycles else {"minutes": minutes}
     onward = asked.again(run.name, **further)
     anew = asked.again(f"{run.name}-2", seed=config.seed + 1)
-    return f"Go on: azero loop {onward}\nStart anew: azero loop {anew}"
+    loop = f"{azero_command()} loop"
+    return f"Go on: {loop} {onward}\nStart anew: {loop} {anew}"
 
 
 def main(config: Config, name: str, asked: Asked | None = None) -> int:

@@ -1,4 +1,4 @@
-"""`azero play game=connect_four opponent=uct`: play against any player, in the terminal.
+"""`azero play run=hex5`, `azero play game=hex5 opponent=uct`: play against any player, in the terminal.
 
 You may also type `hint` (what a search thinks of the moves), `undo`, `moves`, `help` and `quit`. Every game
 is kept as one JSON line.
@@ -12,6 +12,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -22,11 +23,14 @@ from azero.cli.overrides import conf_files
 from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
+from azero.games.kit.board import NO_CELL
 from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
 from azero.players import Advice, Adviser, Player, Prover, Watched
 from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
+from azero.process.typed import azero_command
+from azero.protocols.engine import game_of_run
 from azero.records.begin import take_start
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
@@ -36,14 +40,14 @@ from azero.truth.known import board_of
 
 EXAMPLES = """
 game=connect_four
-game=hex5 opponent.run=hex5 opponent.seconds=2 side=second
+run=hex5 opponent.seconds=2 side=second
 game=othello opponent=alpha_beta opponent.depth=6
 from=game.sgf ply=20
 """
 LABELS = {
     "from=game.sgf": "A file of games, SGF, JSON lines or Parquet, whose first game you go on with.",
     "opponent=auto": "A player by name; auto: the champion of a run on this board, or uct without one.",
-    "opponent.OPTION=VALUE": "Such as opponent.seconds=2, or opponent.run=NAME for the run of the champion.",
+    "opponent.OPTION=VALUE": "Such as opponent.seconds=2 or opponent.num_simulations=600.",
     "adviser=auto": "Who gives hints, uct or pv_mcts; auto: the opponent if it is a champion, else uct.",
 }
 
@@ -52,6 +56,7 @@ LABELS = {
 class PlaySettings(RunSettings):
     """Settings of the program."""
 
+    run: str = setting("", "The run whose champion you play against. Default: a run of the game.")
     side: str = setting("first", "Your side.", choices=("first", "second"))
     ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     record: str = setting("", "File to add the game to, as a JSON line. Default: data/play.jsonl.")
@@ -127,13 +132,22 @@ class Session:
             state = self.game.step(state, action)
         return state, past
 
+    def picture(self, state: np.ndarray) -> str:
+        """Return the position as text, with the cell of the last move in brackets."""
+        text, board = self.game.format_state(state), self.game.board
+        if board is None or not self.actions:
+            return text
+        before = reduce(self.game.step, self.actions[:-1], self.game.initial_state())
+        cell = board.cell_of(before, self.actions[-1])
+        return text if cell == NO_CELL else board.mark(text, state, cell)
+
     def play(self) -> None:
         """Play until the game is over; EOFError: the person leaves."""
         self.say(self.greeting())
         while True:
             state, past = self.replay()
             if self.game.is_terminal(state):
-                self.say(f"\n{self.game.format_state(state)}\n{self.result_text(state)}")
+                self.say(f"\n{self.picture(state)}\n{self.result_text(state)}")
                 return
             if not past.legal_mask(0, state).any():
                 raise dead_end(self.game, self.actions)
@@ -158,7 +172,7 @@ class Session:
         """Let the opponent move, and show what it thought where that is known."""
         self.thought, self.persons_turn = None, False
         if len(self.actions) == len(self.begin):
-            self.say(f"\n{self.game.format_state(state)}")
+            self.say(f"\n{self.picture(state)}")
         self.show("thinking …")
         ply, banned = np.array([len(self.actions)]), past.banned(ONLY_GAME, state[None])
         chosen = in_background(lambda: self.opponent.choose(state[None], ONLY_GAME, ply, banned)).result()
@@ -172,7 +186,7 @@ class Session:
     def persons_move(self, state: np.ndarray, past: History) -> None:
         """Ask until there is a move or one is taken back."""
         self.persons_turn = True
-        self.say(f"\n{self.game.format_state(state)}")
+        self.say(f"\n{self.picture(state)}")
         legal = past.legal_mask(0, state)
         while True:
             text = self.ask("your move: ").strip().lower()
@@ -205,7 +219,7 @@ class Session:
         match text:
             case "" | "help":
                 names = [self.game.action_name(action) for action in (0, self.game.num_actions - 1)]
-                return f"A move is written {names[0]} … {names[1]}.\n{COMMANDS}"
+                return f"A move is written {names[0]} … {names[1]}. ( ) marks the last one.\n{COMMANDS}"
             case "hint":
                 return self.hint_text(state, ~legal & self.game.legal_mask(state))
             case "moves":
@@ -295,7 +309,7 @@ def no_champion_text(game: Game, name: str, words: Sequence[str]) -> str:
     places = [word for word in words if word.startswith(("checkpoints=", "data="))]
     name = board or name
     recipe = name if name in conf_files("experiment") and not options else f"game={name}"
-    command = shlex.join(["azero", "loop", recipe, *options, *places])
+    command = f"{azero_command()} {shlex.join(['loop', recipe, *options, *places])}"
     return f".\nThere is no champion of this game yet; {command} trains one"
 
 
@@ -332,8 +346,14 @@ def run_session(
     texts = split_words(words)
     is_named = "game" in texts
     asked = take_settings(texts, PlaySettings)
-    (game, begin), config = take_start(texts, asked, asked.ply, is_named), asked.config
-    wanted = take_player_spec(texts, "opponent", "auto")
+    wanted, config = take_player_spec(texts, "opponent", "auto"), asked.config
+    if asked.run and (wanted.name == "auto" or must_have_network(wanted)):
+        wanted = replace(wanted, options={"run": asked.run, **wanted.options})
+    run = asked.run or str(wanted.options.get("run") or "")
+    if run and not is_named and "from" not in texts and asked.ply is None:
+        game, begin = game_of_run(config, run), None
+    else:
+        game, begin = take_start(texts, asked, asked.ply, is_named)
     opponent = choose_opponent(wanted, game, config)
     adviser = take_player_spec(texts, "adviser", "auto")
     refuse_rest(texts, PlaySettings, ("from", "opponent", "adviser", "opponent.num_simulations"))

@@ -49,6 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # A shell lets its background jobs ignore Ctrl-C, and nohup the end of the terminal. Programs under test

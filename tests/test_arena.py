@@ -167,7 +167,7 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
         (["first=pv_mcts", "first.search=5"], "first.search: the search is the run's own"),
         (["first=alpha_beta", "first.evaluation=[a]"], "unknown heuristic=['a']"),
         (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
-        (["game=chess"], "unknown game.name=chess"),
+        (["game=chess"], "game=chess does not exist; there are connect_four, "),
         (["workers=-1"], "workers=-1 must be a whole number between 0 and 1,024"),
         (["device=gpu"], "device=gpu is not one of: auto, cpu, cuda"),
     ],

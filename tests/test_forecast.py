@@ -120,7 +120,7 @@ def test_the_pace_of_a_run_leaves_out_the_cycle_that_compiles() -> None:
 
 def test_compiling_is_left_out_of_the_first_cycle_too() -> None:
     """Of 90 s of self-play 80 went into compiling, and of 14 s of training 10: 4 s for 40 steps."""
-    first = {**CYCLES[0], "compile/selfplay": 80.0, "compile/train": 10.0}
+    first = {**CYCLES[0], "time/compile_selfplay": 80.0, "time/compile_train": 10.0}
     pace = pace_of([first], Config(train=TRAIN))
     assert pace is not None and pace.selfplay == 10 and pace.step == pytest.approx(4 / 40)
 

@@ -15,7 +15,7 @@ from azero.check_game import main as check_main
 from azero.cli.hydra_program import compose
 from azero.cli.overrides import read_overrides
 from azero.config.schema import UserError
-from azero.games import find_module, make_game
+from azero.games import find_module, make_game, tictactoe
 
 TOY = (
     "cycles=1", "network.blocks=1", "network.channels=4", "search.num_simulations=4", "selfplay.games=16",
@@ -178,6 +178,34 @@ def test_a_file_with_a_fault_is_one_sentence(mine: Path, text: str, parts: list[
         make_game(str(mine))
     said = str(refusal.value)
     assert "\n" not in said and all(part in said for part in parts), said
+
+
+@pytest.mark.parametrize(
+    "wrong, said",
+    [
+        ("grid = np.zeros((3, 3), np.int8)", "np.zeros cannot be used so; a rule cannot make an array"),
+        ("both = np.concatenate((state, state))", "np.concatenate cannot be used so; a rule cannot make"),
+        ("both = state[:1] | state[1:]", "a rule cannot make an array"),
+        ("copy = state.copy()", "a rule cannot make an array"),
+        ("cells = [cell for cell in range(CELLS)]", "a rule cannot make an array, a list"),
+        ("cells = {1, 2}", "a rule cannot make an array, a list, a text or the like"),
+        ("text = str(CELLS)", "a rule cannot make an array, a list, a text or the like"),
+        ("cells = {}", "Cannot infer the type of variable 'cells'"),
+        ("cells = state.nothing", "Unknown attribute 'nothing'"),
+    ],
+)
+def test_a_rule_that_cannot_be_compiled_is_named_with_its_line_and_not_cut(
+    mine: Path, wrong: str, said: str
+) -> None:
+    lines = Path(tictactoe.__file__).read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("def is_terminal"))
+    lines.insert(at + 1, f"    {wrong}")
+    mine.write_text("\n".join(lines))
+    with pytest.raises(UserError) as refusal:
+        make_game(str(mine))
+    message = str(refusal.value)
+    assert said in message and message.endswith(f" (line {at + 2})."), message
+    assert "\n" not in message and "nopython" not in message and "0x" not in message
 
 
 def test_a_changed_file_is_run_again_and_an_unchanged_one_is_not(mine: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from test_ending import check_clean, interrupt
 from toy import NAME, advance, toy_config
 
 from azero.cli.player_spec import PlayerSpec
-from azero.config.schema import Config, GameConfig, SearchConfig
+from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.play import Session, choose_opponent, main, run_session, show_line, value_text
@@ -91,7 +92,8 @@ def test_a_mistake_loses_and_the_last_board_is_shown() -> None:
 def test_the_second_side_waits_for_the_first_move() -> None:
     session, shown = sit("4", side=1)
     assert session.actions[:2] == [0, 4] and shown.startswith(
-        "You play O and move second.\nYou play against alpha_beta.\nType help for the commands.\n\n0 1 2\n"
+        "You play O and move second.\nYou play against alpha_beta.\nType help for the commands.\n\n"
+        " . . .    0 1 2\n"
     )
 
 
@@ -102,6 +104,77 @@ def test_what_is_no_move_is_explained_and_asked_again() -> None:
                  "A move is written 0 … 8",
                  "There is nothing to take back", "0 is not legal here"):  # fmt: skip
         assert said in shown
+
+
+def test_no_piece_looks_like_the_number_of_a_cell_and_the_last_move_is_marked() -> None:
+    _, shown = sit("1", "3")
+    for board in (
+        " . . .    0 1 2\n . . .    3 4 5\n",
+        "(O)X .    0 1 2\n . . .    3 4 5\n",
+        " O X .    0 1 2\n X(O).    3 4 5\n",
+    ):
+        assert board in shown
+    for name, moves, marked in (
+        ("connect_four", "4 4 7", "1 . . . X . .(X)"),
+        ("hex", "a1 g7", "7 . . . . . .(O)"),
+        ("othello", "d3", "3 . . .(X). . . ."),
+    ):
+        game = make_game(name)
+        begin = [game.parse_action(move) for move in moves.split()]
+        session = Session(game, make_player("random", game), Adviser(), 0, begin=begin)
+        picture = session.picture(session.replay()[0])
+        assert marked in map(str.strip, picture.splitlines()) and picture.count("(") == 1, picture
+
+
+def test_a_pass_and_a_board_in_other_words_are_shown_without_a_mark() -> None:
+    game = make_game("go", size=5)
+    session = Session(game, make_player("random", game), Adviser(), 0, begin=[25])
+    assert session.picture(session.replay()[0]) == game.format_state(session.replay()[0])
+    other = replace(TICTACTOE, format_state=lambda state: "no board")
+    session = Session(other, make_player("random", other), Adviser(), 0, begin=[4])
+    assert session.picture(session.replay()[0]) == "no board"
+
+
+@pytest.mark.parametrize(
+    "words, name",
+    [([f"run={NAME}"], "the champion"), ([f"run={NAME}", "opponent=policy"], "policy with the")],
+)
+def test_a_run_names_the_game_and_the_champion(tmp_path: Path, words: list[str], name: str) -> None:
+    advance(toy_config(tmp_path, game=GameConfig("connect_four"), cycles=1))
+    shown: list[str] = []
+    run_session([*words, "side=second"], person(), shown.append)
+    assert f"You play against {name}" in shown[0] and f" of run {NAME} after " in shown[0]
+    assert "1 2 3 4 5 6 7" in shown[1]
+    shown.clear()
+    run_session([f"run={NAME}", "opponent=uct", "opponent.num_simulations=5"], person(), shown.append)
+    assert "You play against uct 5" in shown[0] and "1 2 3 4 5 6 7" in shown[1]
+
+
+@pytest.mark.parametrize(
+    "words, parts",
+    [
+        (["run=nobody"], ["nobody"]),
+        (["run=nobody", "ply=3"], ["ply= needs a game"]),
+        (["run=../x"], ["cannot name a folder"]),
+        (["rum=nobody"], ["unknown setting 'rum'; did you mean run?"]),
+    ],
+)
+def test_a_run_that_cannot_be_played_is_one_sentence(words: list[str], parts: list[str]) -> None:
+    with pytest.raises(UserError) as refusal:
+        run_session(words, person(), print)
+    assert all(part in str(refusal.value) for part in parts)
+
+
+@pytest.mark.parametrize(
+    "name, meant", [("conect_four", "connect_four"), ("hexx7", "hex7"), ("otello6", "othello6")]
+)
+@pytest.mark.parametrize("program", ["play", "arena", "check_game", "gtp", "oracle"])
+def test_a_misspelt_game_is_answered_with_the_closest_one(
+    program: str, name: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [f"game={name}", *(["out=positions.gz"] if program == "oracle" else [])]
+    assert importlib.import_module(f"azero.{program}").main(words) == 2
+    assert capsys.readouterr().err == f"azero: game={name} does not exist; did you mean {meant}?\n"
 
 
 def test_a_hint_shows_the_most_visited_moves_first() -> None:

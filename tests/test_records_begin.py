@@ -61,7 +61,7 @@ def test_a_game_of_a_file_is_played_on_to_its_end() -> None:
 def test_the_board_is_shown_before_the_opponent_goes_on() -> None:
     shown: list[str] = []
     run_session(["from=games.sgf", "ply=3", "opponent=random"], person(), shown.append)
-    assert shown[1] == "\nX X 2\nO 4 5\n6 7 8"
+    assert shown[1] == "\n X(X).    0 1 2\n O . .    3 4 5\n . . .    6 7 8"
     assert len(json.loads(Path("data/play.jsonl").read_text())["moves"]) == 4
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import ROOT, TrainedRun
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -28,6 +29,7 @@ from azero.report.console import (
     Progress,
     estimate_seconds_left,
     format_seconds,
+    format_shares,
     format_stat,
     live_line,
     wrap,
@@ -95,6 +97,51 @@ def read_tensorboard(folder: Path) -> EventAccumulator:
     )
     accumulator.Reload()
     return accumulator
+
+
+@given(st.lists(st.integers(0, 1000), min_size=2, max_size=5).filter(any))
+def test_shares_that_are_shown_sum_to_100_percent(counts: list[int]) -> None:
+    shares = [count / sum(counts) for count in counts]
+    shown = [float(text.removesuffix(" %")) for text in format_shares(shares)]
+    assert sum(shown) == pytest.approx(100)
+    assert all(abs(one - 100 * share) <= 1 for one, share in zip(shown, shares, strict=True))
+
+
+def test_shares_have_the_digits_that_people_read() -> None:
+    assert format_shares([0.455, 0.0, 0.545]) in (["45 %", "0 %", "55 %"], ["46 %", "0 %", "54 %"])
+    assert format_shares([0.05, 0.0, 0.95]) == ["5.0 %", "0 %", "95.0 %"]
+    assert format_shares([1.0, 0.0, 0.0]) == ["100 %", "0 %", "0 %"]
+
+
+def test_every_tag_stands_in_the_docs(trained_run: TrainedRun) -> None:
+    run = trained_run.checkpoints / trained_run.name
+    text = (ROOT / "docs" / "metrics.md").read_text().partition("### Every tag")[2].partition("## ")[0]
+    known = set[str]()
+    for row in re.findall(r"^\| (.*?) \|", text, re.MULTILINE):
+        group = ""
+        for name in re.findall(r"`([^`]+)`", row):
+            group, _, rest = name.rpartition("/") if "/" in name else (group, "", name)
+            known.add(f"{group}/{rest}" if group else name)
+    known |= {re.sub("PLAYER", player, tag) for tag in known for player in ("search", "policy")}
+    patterns = [re.sub("[A-Z]+", r"[\\w-]+", tag) for tag in known]
+    sources = "\n".join(path.read_text() for path in (ROOT / "azero").rglob("*.py"))
+    groups = "selfplay|replay|loss|train|evaluate|rating|oracle|correctness|cluster"
+    written = set(re.findall(rf'"((?:{groups})/[a-z_]+)"', sources))
+    written |= set((run / "metrics.csv").read_text().partition("\n")[0].split(",")) - {"cycle", "check"}
+    for part in ("train", "cycle"):
+        tags = read_tensorboard(run / "tensorboard" / part).Tags()
+        written |= {tag for kind in ("scalars", "histograms", "images", "tensors") for tag in tags[kind]}
+    written = {re.sub(r"(batch_fill|idle_share)_\d+$", r"\1", tag) for tag in written} - {LAYOUT_TAG}
+    written = {tag.replace("cluster/match_", "cluster/") for tag in written}
+    assert len(written) > 80
+    unknown = {tag for tag in written if not any(re.fullmatch(pattern, tag) for pattern in patterns)}
+    assert not unknown
+
+
+def test_tensorboard_begins_with_what_is_learned(trained_run: TrainedRun) -> None:
+    folder = trained_run.checkpoints / trained_run.name / "tensorboard"
+    tags = [tag for part in ("train", "cycle") for tag in read_tensorboard(folder / part).Tags()["scalars"]]
+    assert min(tags).startswith("correctness/")
 
 
 def steps(folder: Path, tag: str) -> list[int]:

@@ -240,13 +240,18 @@ def test_the_report_is_worked_by_hand(game: Game) -> None:
         "selfplay/second_wins": 0.25,
         "selfplay/distinct_games": 3.0,
     }
-    assert report.texts["selfplay/game"] == "moves: 0 3 1 4 2\n\nX X X\nO O 5\n6 7 8\n\nthe first player wins"
+    assert (
+        report.texts["selfplay/game"]
+        == "moves: 0 3 1 4 2\n\n X X X    0 1 2\n O O .    3 4 5\n . . .    6 7 8\n\n"
+        "the first player wins"
+    )
 
 
 def test_a_game_s_text_tells_its_opening_its_players_and_its_end(game: Game) -> None:
     text = game_text(game, [1, 0, 2, 3, 4, 6], -1.0, 2, ("candidate", "champion"))
     assert text == (
-        "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\nO X X\nO X 5\nO 7 8\n\nthe "
+        "candidate moves first, champion second\nopening: 1 0\nmoves: 2 3 4 6\n\n"
+        " O X X    0 1 2\n O X .    3 4 5\n O . .    6 7 8\n\nthe "
         "champion wins"
     )
     assert game_text(game, [0, 4, 8, 1, 7, 6, 2, 5, 3], 0.0, 0).endswith("\n\ndraw")

@@ -46,7 +46,7 @@ def test_mistakes_are_compared_with_random_moves() -> None:
     assert strength_text(CONNECT_FOUR, stats) == said
     assert closing_text(CONNECT_FOUR, "connect_four", stats).splitlines() == [
         f"Connect Four: {said}.",
-        "  Play it: azero play game=connect_four",
+        "  Play it: azero play run=connect_four",
     ]
     alone = {"oracle/keeps_value_policy": 1.0}
     assert strength_text(CONNECT_FOUR, alone) == (
@@ -58,7 +58,7 @@ def test_hex_says_how_many_first_moves_are_right_and_which_run_to_play() -> None
     config = Config(game=GameConfig("hex", options={"size": 5, "swap": False}))
     stats = {"oracle/keeps_value_policy": 0.5, "oracle/openings_right": 0.92}
     assert strength_text(config, stats).endswith("judges 92 % of the first moves correctly")
-    assert closing_text(config, "hex5", stats).endswith("Play it: azero play game=hex5 opponent.run=hex5")
+    assert closing_text(config, "hex5", stats).endswith("Play it: azero play run=hex5")
 
 
 def test_tictactoe_without_positions_counts_its_table() -> None:
@@ -84,7 +84,7 @@ def test_a_run_without_measurement_names_the_command_that_measures() -> None:
     assert closing_text(OWN, "mine", {}).splitlines() == [
         "My Game: this run did not measure its strength.",
         f"  Measure it: azero arena {game} first=pv_mcts first.run=mine second=uct 'checkpoints=my runs'",
-        f"  Play it: azero play {game} opponent.run=mine 'checkpoints=my runs'",
+        "  Play it: azero play run=mine 'checkpoints=my runs'",
     ]
 
 

@@ -63,7 +63,7 @@ def test_the_game_is_a_draw(solution: Solution) -> None:
 
 def test_the_board_is_drawn_with_its_cells_numbered(game: Game) -> None:
     state = game.step(game.step(game.initial_state(), 4), 0)
-    assert game.format_state(state) == "O 1 2\n3 X 5\n6 7 8"
+    assert game.format_state(state) == " O . .    0 1 2\n . X .    3 4 5\n . . .    6 7 8"
 
 
 def test_planes_are_the_mover_s_view(game: Game) -> None:

@@ -17,7 +17,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from azero.cli.help import program_help
 from azero.cli.hydra_program import compose
-from azero.cli.overrides import by_new_name, conf_files
+from azero.cli.overrides import by_new_name, conf_files, is_own_game, missing_sentence
 from azero.cli.programs import ANSWERED, answers_flag, refuse
 from azero.config.schema import Config, UserError, setting, settings
 from azero.config.suggest import did_you_mean
@@ -162,8 +162,10 @@ def load_game(name: str, options: dict[str, Any]) -> Game:
     """
     from azero.games import SHIPPED, make_game  # here, because the room imports Numba
 
-    if name in SHIPPED or name not in conf_files("game"):
+    if name in SHIPPED or is_own_game(name):
         return make_game(name, **options)
+    if name not in conf_files("game"):
+        raise UserError(missing_sentence("game", name, f"game={name} does not exist"))
     shipped = compose(f"game={name}").game
     return make_game(shipped.name, **{**shipped.options, **options})
 

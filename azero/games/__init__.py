@@ -6,9 +6,11 @@ Imports: config, games.kit, process.
 
 from __future__ import annotations
 
+import builtins
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -19,7 +21,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from azero.config.schema import OPENSPIEL, UserError
+from azero.config.suggest import did_you_mean
 from azero.games.game import Game
 from azero.games.sources import files_of, prepare_rules, root_of
 
@@ -86,10 +91,11 @@ def find_module(name: str) -> ModuleType:
     elif name in (installed := installed_games()):
         module = load_installed(name).module
     else:
-        raise UserError(
-            f"unknown game.name={name}; choose one of: {', '.join([*SHIPPED, *installed])}, "
-            "the path of your own Python file, or game=openspiel."
+        known = [*SHIPPED, *installed]
+        all_names = (
+            f"; choose one of: {', '.join(known)}, the path of your own Python file, or game=openspiel."
         )
+        raise UserError(f"unknown game.name={name}{did_you_mean(name, known, all_names)}")
     if not hasattr(module, "make_game"):
         raise UserError(
             f"{name} must define make_game(), which returns a Game; docs/your_own_game.md shows how."
@@ -167,6 +173,26 @@ def fault_of(name: str, error: Exception) -> UserError:
         return error
     path, frames = str(Path(name).resolve()), traceback.extract_tb(error.__traceback__)
     own = [frame.lineno for frame in frames if frame.filename == path]
-    place = f" (line {own[-1]})" if own else ""
     said = " ".join(str(error).split())[:300].rstrip(".")
+    if type(error).__module__.startswith("numba."):
+        said, line = explained(error, path)
+        own = [line or own[-1]] if line or own else []
+    place = f" (line {own[-1]})" if own else ""
     return UserError(f"{name} cannot be loaded; fix this first: {type(error).__name__}: {said}{place}.")
+
+
+def explained(error: Exception, path: str) -> tuple[str, int | None]:
+    """Return what Numba's error says, and the line of the file in which it arose, if known."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    known = re.findall(rf"{re.escape(Path(path).name)}(?:\", line | \()(\d+)", str(error))
+    asked = re.search(r">>> (\w+)\(", str(error))
+    # rules are compiled without Numba's memory management
+    refusal = "a rule cannot make an array, a list, a text or the like; write into its last argument instead"
+    if "NRT required" in str(error):
+        said = refusal
+    elif asked and callable(getattr(np, asked[1], None)) and not hasattr(builtins, asked[1]):
+        said = f"np.{asked[1]} cannot be used so; {refusal}"
+    else:
+        said = next(line for line in lines if line and not line.startswith(("Failed in", "- Resolution")))
+        said += next((f" {line[4:]}" for line in lines if line.startswith(">>>")), "") * said.endswith(":")
+    return said.rstrip("."), int(known[0]) if known else None

@@ -111,9 +111,9 @@ marks = marks_of_words(3, 3, to_play=lambda state: int(parity(state[0] | state[1
 
 
 def format_state(state: np.ndarray) -> str:
-    """Return the board with X for the first player and O for the second; empty cells show their number."""
-    cells = [str(cell) if mark == 0 else "XO"[mark - 1] for cell, mark in enumerate(marks(state).ravel())]
-    return "\n".join(" ".join(cells[row : row + 3]) for row in (0, 3, 6))
+    """Return the board with X for the first player and O for the second, beside it the cells' numbers."""
+    rows = [" ".join(".XO"[mark] for mark in row) for row in marks(state)]
+    return "\n".join(f" {row}    {3 * at} {3 * at + 1} {3 * at + 2}" for at, row in enumerate(rows))
 
 
 def make_game() -> Game:

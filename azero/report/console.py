@@ -7,6 +7,7 @@ imported.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -219,6 +220,20 @@ def format_number(value: float) -> str:
 def format_share(share: float) -> str:
     """Return such as "38 %" or "4.1 %": one digit after the point below 10 %."""
     return f"{100 * share:.{1 if 0 < share < 0.0995 else 0}f} %"
+
+
+def format_shares(shares: Sequence[float]) -> list[str]:
+    """Return shares that sum to 1, such as "46 %", rounded so that the numbers sum to 100.
+
+    All have one digit after the point if one is below 10 %.
+    """
+    scale = 1000 if any(0 < share < 0.0995 for share in shares) else 100
+    parts = [math.floor(scale * share + 1e-9) for share in shares]
+    by_rest = sorted(range(len(shares)), key=lambda place: parts[place] - scale * shares[place])
+    for place in by_rest[: scale - sum(parts)]:
+        parts[place] += 1
+    digits = [int(scale == 1000 and 0 < share < 1) for share in shares]
+    return [f"{100 * part / scale:.{each}f} %" for part, each in zip(parts, digits, strict=True)]
 
 
 def format_seconds(seconds: float) -> str:

@@ -125,7 +125,8 @@ def cycles_in(pace: Pace, train: TrainConfig, seconds: float, most: int) -> int:
 def seconds_of(stats: Mapping[str, float], what: str) -> float | None:
     """Return the seconds of a stage or of "correctness", without compiling and first use; None if unknown."""
     seconds = stats.get(f"time/{what}")
-    return None if seconds is None else max(0.0, seconds - stats.get(f"compile/{what}", 0.0))
+    earlier = stats.get(f"compile/{what}", 0.0)  # the earlier name of that stat
+    return None if seconds is None else max(0.0, seconds - stats.get(f"time/compile_{what}", earlier))
 
 
 def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | None:

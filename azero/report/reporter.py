@@ -107,10 +107,10 @@ LAYOUT = {
 
 
 def stage_of(tag: str) -> StageName:
-    """Return the stage that reports a tag; `time/<stage>` belongs to that stage."""
+    """Return the stage that reports a tag; `time/<stage>` and `time/compile_<stage>` belong to that stage."""
     group, _, rest = tag.partition("/")
-    if group in ("time", "compile") and rest in STAGES:
-        return StageName(rest)
+    if group == "time" and rest.removeprefix("compile_") in STAGES:
+        return StageName(rest.removeprefix("compile_"))
     return STAGE_OF_GROUP.get(group, StageName.EVALUATE)
 
 

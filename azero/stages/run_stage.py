@@ -67,7 +67,7 @@ def report_seconds(
     """Report the seconds since `begin`, a moment of the run's clock, `lost` of them to the first use."""
     seconds = clock.elapsed - begin
     clock.last[what] = max(0.0, seconds - lost)
-    compiled = {f"compile/{what}": lost} if lost > SHORT else {}
+    compiled = {f"time/compile_{what}": lost} if lost > SHORT else {}
     report.cycle_scalars(cycle, {f"time/{what}": seconds, **compiled})
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from azero.config.schema import Config
+from azero.process.typed import azero_command
 from azero.report.console import format_share
 from azero.truth.hex_openings import has_openings
 from azero.truth.judging import random_mistakes
@@ -74,7 +75,6 @@ def closing_text(config: Config, run: str, stats: Mapping[str, float]) -> str:
     lines = [f"{game_title(name)}: {strength or 'this run did not measure its strength'}."]
     if not strength:
         match = [*game, "first=pv_mcts", f"first.run={run}", "second=uct", *places]
-        lines.append(f"  Measure it: azero arena {shlex.join(match)}")
-    opponent = [] if run == name else [f"opponent.run={run}"]
-    lines.append(f"  Play it: azero play {shlex.join([*game, *opponent, *places])}")
+        lines.append(f"  Measure it: {azero_command()} arena {shlex.join(match)}")
+    lines.append(f"  Play it: {azero_command()} play {shlex.join([f'run={run}', *places])}")
     return "\n".join(lines)

@@ -48,6 +48,19 @@ class Board:
         """Return the column and the row of a cell."""
         return self.columns[cell % len(self.columns)] + self.rows[cell // len(self.columns)]
 
+    def mark(self, text: str, state: np.ndarray, cell: int) -> str:
+        """Return the text of a position with one cell in brackets, if `text` writes its row alike."""
+        if max(map(len, self.symbols)) > 1:
+            return text
+        row, column = divmod(cell, len(self.columns))
+        width, lines = max(map(len, self.columns)), text.split("\n")
+        cells = " ".join(self.symbols[mark].rjust(width) for mark in self.marks(state)[row])
+        at = (1 + width) * (1 + column) - 1
+        marked = f" {cells} "[: at - 1] + f"({cells[at - 1]})" + f" {cells} "[at + 2 :]
+        if row < len(lines):
+            lines[row] = f"{lines[row]} ".replace(f" {cells} ", marked, 1).rstrip()
+        return "\n".join(lines)
+
     def text(self, state: np.ndarray) -> str:
         """Return the position as text, with coordinates on the left and below."""
         margin = max(map(len, self.rows))
