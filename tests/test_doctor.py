@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -27,16 +28,18 @@ HEALTHY = {
 }
 
 
-def game_of(number: int, first_outcome: float, expected: float) -> GameRecord:
-    """A game of four plies, the first an opening; the search expects this value for the first player."""
+def game_of(number: int, first_outcome: float, expected: float, sure: bool = False) -> GameRecord:
+    """A game of four plies of tic-tac-toe, the first an opening; the search expects this value for the first
+    player, and its policies are one move only where it is `sure`.
+    """
     to_play = np.array([0, 1, 0, 1], np.int8)
     sign = 1 - 2 * to_play.astype(np.float32)
     return GameRecord(
         number=number,
-        states=np.zeros((4, 1), np.uint64),
+        states=np.zeros((4, 2), np.uint64),
         to_play=to_play,
         actions=np.arange(4, dtype=np.int32),
-        policy_target=np.full((4, 9), 1 / 9, np.float32),
+        policy_target=np.full((4, 9), 1 / 9, np.float32) if not sure else np.eye(9, dtype=np.float32)[:4],
         root_value=np.where(to_play >= 0, sign * np.float32(expected), 0),
         searched=np.array([False, True, True, True]),
         first_outcome=first_outcome,
@@ -50,6 +53,11 @@ def games_of(expect: float = 0.6, constant: float | None = None) -> list[GameRec
         game_of(g, out, expect * out if constant is None else constant * sign[g // 2])
         for g, out in enumerate(sign)
     ]
+
+
+def sure_games() -> list[GameRecord]:
+    """Forty games whose policies are one move only, though others are legal."""
+    return [game_of(g, 1.0 - 2 * (g % 2), 0.6 - 1.2 * (g % 2), sure=True) for g in range(40)]
 
 
 def case(
@@ -73,7 +81,15 @@ def slowed(tag: str, share: float, cycles: int = 6, seconds: float = 9.0) -> Cas
 SICK = {
     "value sign": [case(games=games_of(expect=-0.6))],
     "value head": [case(games=games_of(constant=0.01))],
-    "policy": [case(selfplay__target_entropy=0.01)],
+    "policy": [case(selfplay__target_entropy=0.01, games=sure_games())],
+    "loss": [
+        case(loss__policy=8978.0, loss__value=2.0),
+        case(loss__policy=2.5, loss__value=0.5),  # ln 9 is 2.2
+        case(loss__policy=1.5, loss__value=1.2),
+        case(loss__value=math.inf),
+        case(settings={"network.value_output": "wdl"}, loss__value=1.3),  # ln 3 is 1.1
+        case(settings={"train.policy_loss": "mse"}, loss__policy=0.1, loss__value=3.0),
+    ],
     "games": [case(selfplay__distinct_games=1.0), case(evaluate__distinct=2.0)],
     "draws": [case(selfplay__draws=1.0)],
     "window": [case(settings={"train.epochs": 40.0}), case(replay__new_share=0.005)],  # 120, and 300 uses
@@ -161,7 +177,18 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
 @pytest.mark.parametrize(
     "about, well, sick",
     [
-        ("policy", case(selfplay__target_entropy=0.06), case(selfplay__target_entropy=0.04)),
+        (
+            "policy",
+            case(selfplay__target_entropy=0.06),
+            case(selfplay__target_entropy=0.04, games=sure_games()),
+        ),
+        ("loss", case(loss__policy=2.4), case(loss__policy=2.45)),  # 1.1 ln 9 = 2.42
+        ("loss", case(loss__value=1.09), case(loss__value=1.11)),  # all newest games are decided
+        (
+            "loss",
+            case(settings={"network.value_output": "wdl"}, loss__value=1.19),
+            case(settings={"network.value_output": "wdl"}, loss__value=1.22),
+        ),
         ("workers", case(selfplay__idle_share=0.29), case(selfplay__idle_share=0.31)),
         ("workers", case(selfplay__batch_fill=0.26), case(selfplay__batch_fill=0.24)),
         ("machine", slowed("train/steps_per_second", 0.51), slowed("train/steps_per_second", 0.49)),
@@ -187,6 +214,43 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
 )
 def test_where_illness_begins(about: str, well: Case, sick: Case) -> None:
     assert examine(well) == {} and list(examine(sick)) == [about]
+
+
+def test_a_value_loss_is_compared_with_the_games_of_the_window_and_not_with_the_newest_alone() -> None:
+    """Newest games are drawn, so that their targets' mean square is 0, but three older cycles were not."""
+    drawn = [game._replace(first_outcome=0.0) for game in games_of()]
+    young = case(games=drawn, selfplay__draws=0.9, loss__value=0.5)
+    decided = {**young.cycles[0], "selfplay/draws": 0.1}
+    window = replace(young, cycles=[decided, *young.cycles[:3]])  # a new share of 0.25: four cycles
+    assert examine(window) == {}
+    assert list(examine(replace(window, cycles=[decided, *young.cycles[:4]]))) == ["loss"]
+
+
+def test_forced_moves_are_no_collapse_of_the_policy() -> None:
+    """One of three searched positions has a choice, and the search is unsure there: no finding; else one."""
+    full = np.array([[0, 0]] * 3 + [[0b010101010, 0b101010100]], np.uint64)  # cell 0 alone is free
+    for sure, found in ((False, []), (True, ["policy"])):
+        target = np.eye(9, dtype=np.float32)[[0, 0, 0, 0]]
+        target[1] = target[1] if sure else 1 / 9
+        states = full[[0, 1, 3, 3]]
+        games = [game._replace(states=states, policy_target=target) for game in games_of()]
+        assert list(examine(case(games=games, selfplay__target_entropy=0.01))) == found
+    only = [game._replace(states=full[[3] * 4]) for game in sure_games()]
+    assert examine(case(games=only, selfplay__target_entropy=0.0)) == {}
+
+
+def test_rules_that_are_gone_leave_the_entropy_of_all_moves() -> None:
+    gone = case(settings={"game.name": "/gone/mine.py"}, selfplay__target_entropy=0.01)
+    assert list(examine(gone)) == ["policy"]
+
+
+def test_a_learning_rate_of_100_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = toy_config(tmp_path, cycles=1)
+    loop.main(replace(config, train=replace(config.train, lr=100.0)), NAME)
+    assert "doctor: Training has diverged" in capsys.readouterr().out
+    assert doctor.main(config, NAME) == 1
+    said = capsys.readouterr().out
+    assert said.startswith("loss: Training has diverged") and "lower train.lr, or set train.clip_norm" in said
 
 
 def test_values_may_be_weakly_wrong_but_not_clearly() -> None:

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from azero.config.schema import SearchConfig
+from azero.config.schema import SearchConfig, UserError
+from azero.games import make_game
+from azero.report.console import format_number
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import DamagedFile
 from azero.run.run import AsideEntry, Run
@@ -25,6 +27,8 @@ FEW_GAMES = 20  # fewer say nothing about a run
 OPPOSITE = -0.3  # correlation of values and outcomes
 CONSTANT = 0.02  # standard deviation of values between -1 and 1
 COLLAPSED = 0.05  # nats: one move gets 99 % in the mean
+MOST_POSITIONS = 10_000  # whose legal moves are counted
+DIVERGED = 1.1  # times the loss of an untrained network
 COPIES = 0.05  # share of games that are distinct
 DRAWN = 0.99  # share of games
 USES = 50.0  # of each example in training; AlphaZero used each about once, small runs about ten times
@@ -76,6 +80,56 @@ class Case:
         plies = plies_of(self.games)
         return plies.root_value[plies.searched], outcome_for_mover(plies)[plies.searched]
 
+    def entropy_of_choices(self) -> float:
+        """Return the mean entropy of the newest policy targets where two moves or more are legal, in nats.
+
+        It is nan where no position has two. Without games or rules that can be read, forced moves count too.
+        """
+        from azero.replay.examples import plies_of
+
+        mean = self.latest("selfplay/target_entropy")
+        try:
+            game = make_game(self.config["game.name"], **self.config["game.options"])
+        except UserError:  # such as a file of rules that is gone
+            return mean
+        if not self.games:
+            return mean
+        plies = plies_of(self.games)
+        rows = np.flatnonzero(plies.searched)
+        rows = rows[:: len(rows) // MOST_POSITIONS + 1]
+        rows = rows[[game.legal_mask(state).sum() > 1 for state in plies.states[rows]]]
+        targets = plies.policy_target[rows]
+        return (
+            float(-(targets * np.log(np.maximum(targets, 1e-12))).sum() / len(rows))
+            if len(rows)
+            else math.nan
+        )
+
+
+def loss_diverged(case: Case) -> str | None:
+    """Find a network that does worse than an untrained one, because its training has diverged.
+
+    An untrained network has a policy loss of ln A at most. Its value loss is the mean square of the targets
+    of all cycles in the window, or ln 3 for win, draw and loss.
+    """
+    if not case.games:
+        return None
+    share = case.latest("replay/new_share")
+    window = case.cycles[-math.ceil(1 / share) :] if share > 0 else case.cycles
+    ended = case.values()[1]
+    square = max([1 - stats.get("selfplay/draws", 0.0) for stats in window] + [(ended**2).mean()])
+    config, limits = case.config, {}
+    if config.get("train.policy_loss") == "cross_entropy" and config.get("network.policy_output") == "logits":
+        limits["policy"] = math.log(case.games[0].policy_target.shape[1])
+    limits["value"] = math.log(3) if config.get("network.value_output") == "wdl" else square
+    found = [
+        f"{name} loss {format_number(loss)}, untrained about {format_number(limit)}"
+        for name, limit in limits.items()
+        if (loss := case.latest(f"loss/{name}")) > DIVERGED * limit
+    ]
+    clip = "" if config.get("train.clip_norm") else ", or set train.clip_norm"
+    return f"Training has diverged ({'; '.join(found)}): lower train.lr{clip}." if found else None
+
 
 def value_sign(case: Case) -> str | None:
     """Find values of the wrong sign."""
@@ -110,8 +164,10 @@ def entropy_collapsed(case: Case) -> str | None:
     """Find a policy that no longer tries other moves."""
     from azero.search.algorithm import find_kind
 
-    entropy = case.latest("selfplay/target_entropy")
-    if not entropy < COLLAPSED:
+    if not case.latest("selfplay/target_entropy") < COLLAPSED:
+        return None
+    entropy = case.entropy_of_choices()
+    if not entropy < COLLAPSED:  # the others are forced moves
         return None
     widen = find_kind(case.config.get("search.kind", SearchConfig().kind)).widen
     return (
@@ -241,6 +297,7 @@ def games_left_out(case: Case) -> str | None:
 
 
 CHECKS: dict[str, Callable[[Case], str | None]] = {
+    "loss": loss_diverged,
     "value sign": value_sign,
     "value head": value_constant,
     "policy": entropy_collapsed,
