@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import itertools
+import os
 import shutil
 import signal
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_crash import torture
@@ -17,6 +21,7 @@ from toy import NAME, Told, advance, digest_of, toy_config
 from azero import loop
 from azero.config.schema import Config, UserError
 from azero.process.signals import StopSignal
+from azero.report.reporter import Reporter
 from azero.run.folder import paths_of
 from azero.run.run import Run, run_digest
 
@@ -100,6 +105,52 @@ def test_a_file_that_was_deleted_is_made_again_or_done_without(tmp_path: Path, k
     assert state.cycle == 2
     if kind == "candidate":
         assert any(place.name in message for message in report.messages)
+
+
+@pytest.mark.parametrize(
+    ("file", "stage", "number"),
+    [
+        ("state.json", "train", errno.EIO),
+        ("000001-000.pickle", "train", errno.EIO),
+        ("candidate/000001.pt", "evaluate", errno.EACCES),
+        ("champion/000000.pt", "evaluate", errno.EIO),
+        ("metrics.csv", "evaluate", errno.EACCES),
+        ("events.out.tfevents.0000000001", "evaluate", errno.EIO),
+    ],
+)
+def test_a_file_that_cannot_be_read_once_is_neither_lost_nor_moved(
+    tmp_path: Path, undisturbed: str, monkeypatch: pytest.MonkeyPatch, file: str, stage: str, number: int
+) -> None:
+    config = toy_config(tmp_path)
+    advance(config, until=stage)
+    with Run.open(config, NAME, "test") as run, Reporter.open(run) as report:
+        report.cycle_scalars(1, {"selfplay/games": 40.0})
+    open_file, failed = io.open, list[str]()
+
+    def fail_once(path: Any, mode: str = "r", *arguments: Any, **options: Any) -> Any:
+        if str(path).endswith(file) and not set(mode) & set("wax+") and not failed:
+            failed.append(str(path))
+            raise OSError(number, os.strerror(number), str(path))
+        return open_file(path, mode, *arguments, **options)
+
+    with monkeypatch.context() as broken, pytest.raises(UserError, match=r"cannot be read \(.*same command"):
+        broken.setattr(io, "open", fail_once)
+        loop.main(config, NAME)
+    assert failed and not paths_of(config, NAME).quarantine.exists()
+    assert loop.main(config, NAME) == 0
+    assert digest_of(config) == undisturbed
+    assert Run.read(config, NAME).state.quarantine == []
+
+
+def test_games_of_the_cycle_that_were_damaged_are_played_again(tmp_path: Path, undisturbed: str) -> None:
+    config, report = toy_config(tmp_path), Told()
+    state = advance(config, until="train")
+    paths_of(config, NAME).of(state.shards[0].file).write_bytes(b"damaged")
+    advance(config, until="evaluate", report=report)
+    assert any("makes the lost games of cycle 1 again" in message for message in report.messages)
+    assert digest_of(config) != undisturbed
+    assert run_digest(advance(config)) == undisturbed
+    assert len(Run.read(config, NAME).state.quarantine) == 1
 
 
 def champion_of(config: Config) -> Path:

@@ -7,6 +7,7 @@ import errno
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from azero.config.schema import Config
+from azero.config.schema import Config, UserError
 from azero.report import event_files
 from azero.report import reporter as metrics
 from azero.report.console import (
@@ -38,7 +39,15 @@ from azero.report.event_files import EventFolder, chart, image_value, read_event
 from azero.report.live import LiveFile
 from azero.report.metrics_csv import MetricsTable, check_of, read_lines, read_rows
 from azero.report.pictures import policy_picture
-from azero.report.reporter import LAYOUT, LAYOUT_TAG, NullReporter, Reporter, is_committed, stage_of
+from azero.report.reporter import (
+    LAYOUT,
+    LAYOUT_TAG,
+    STEPS,
+    NullReporter,
+    Reporter,
+    is_committed,
+    stage_of,
+)
 from azero.run.run import Paths, Run
 from azero.run.state import State
 
@@ -353,15 +362,127 @@ def test_a_quote_that_a_flipped_bit_made_swallows_no_other_row(paths: Paths) -> 
     assert table.damaged and len(table.rows) == 599 and 7 not in table.rows
 
 
-def test_a_csv_that_cannot_be_read_is_kept_aside(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    for kept in ("metrics.csv.damaged", "metrics.csv.damaged-2"):
-        paths.metrics_csv.write_text("cycle,time/train\n1,2\n")
-        with monkeypatch.context() as broken:
-            broken.setattr(Path, "read_text", lambda *_, **__: (_ for _ in ()).throw(OSError(5, "EIO")))
-            table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
-        assert table.damaged and not table.rows
+def test_a_csv_that_is_not_ours_is_kept_aside(paths: Paths) -> None:
+    for kept, text in (("metrics.csv.damaged", "a" * 200_000), ("metrics.csv.damaged-2", "PNG")):
+        paths.metrics_csv.write_text(text)
+        table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
+        assert table.damaged == paths.metrics_csv.with_name(kept) and not table.rows
         table.add(2, {"time/train": 1.0})
-        assert paths.metrics_csv.with_name(kept).read_text() == "cycle,time/train\n1,2\n"
+        assert paths.metrics_csv.with_name(kept).read_text() == text
+
+
+def test_a_csv_that_cannot_be_read_stays_where_it_is(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    MetricsTable(paths.metrics_csv, lambda cycle, tag: True).add(1, {"time/train": 2.0})
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_text", lambda *_, **__: (_ for _ in ()).throw(OSError(5, "EIO")))
+        with pytest.raises(UserError, match=r"metrics\.csv cannot be read \(EIO\)"):
+            MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
+    assert [path.name for path in paths.folder.iterdir()] == ["metrics.csv"]
+    assert MetricsTable(paths.metrics_csv, lambda cycle, tag: True).rows == {1: {"time/train": "2"}}
+
+
+def play_cycles(paths: Paths, count: int) -> str:
+    """Report cycles in peace; return metrics.csv."""
+    with open_reporter(paths, 0, "initialize", 0) as reporter:
+        for cycle in range(1, count + 1):
+            play_cycle(reporter, cycle)
+            reporter.cycle_scalars(cycle, {STEPS: 10.0 * cycle, "time/train": 1 / cycle})
+    return paths.metrics_csv.read_text()
+
+
+@pytest.mark.parametrize("text", [None, "", "PNG\x00\xff", "cycle,a/b\n1,2\n3,4\n", "cycle,check\n"])
+def test_metrics_are_made_again_from_the_event_files_and_the_run_says_so(
+    paths: Paths, text: str | None
+) -> None:
+    whole = play_cycles(paths, 3)
+    if text is None:
+        paths.metrics_csv.unlink()
+    else:
+        paths.metrics_csv.write_text(text)
+    stream = io.StringIO()
+    Reporter.open(make_run(paths, 3, train_steps=30), stream=stream).close()
+    assert paths.metrics_csv.read_text() == whole
+    is_damaged = text not in (None, "", "cycle,check\n")
+    said = "is damaged; what was lost" if is_damaged else "lacks 3 cycles; what was lost"
+    assert stream.getvalue().count(said) == 1 and "is made again" in stream.getvalue()
+    assert paths.metrics_csv.with_name("metrics.csv.damaged").exists() == is_damaged
+    stream = io.StringIO()
+    Reporter.open(make_run(paths, 3, train_steps=30), stream=stream).close()
+    assert stream.getvalue() == ""
+
+
+def test_metrics_that_the_event_files_lack_too_are_counted(paths: Paths) -> None:
+    play_cycles(paths, 3)
+    paths.metrics_csv.unlink()
+    for place in paths.tensorboard.rglob("*tfevents*"):
+        place.unlink()
+    stream = io.StringIO()
+    Reporter.open(make_run(paths, 3, train_steps=30), stream=stream).close()
+    assert (
+        "lacks 3 cycles" in stream.getvalue() and "without 3 cycles that they lack too" in stream.getvalue()
+    )
+
+
+def scalars_in(folder: Path) -> dict[str, list[tuple[int, float]]]:
+    """Return the numbers in event files as TensorBoard reads them: by tag the step and value of each."""
+    read = read_tensorboard(folder)
+    return {tag: [(event.step, event.value) for event in read.Scalars(tag)] for tag in read.Tags()["scalars"]}
+
+
+@given(data=st.data())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
+def test_a_damaged_event_file_is_named_and_loses_no_number_that_the_csv_has(
+    paths: Paths, data: st.DataObject
+) -> None:
+    """A bit flipped, a piece cut out or overwritten, a file cut off or emptied."""
+    shutil.rmtree(paths.folder)
+    paths.folder.mkdir()
+    play_cycles(paths, 3)
+    whole = {name: scalars_in(paths.tensorboard / name) for name in ("train", "cycle")}
+    name = data.draw(st.sampled_from(["train", "cycle"]))
+    (place,) = (paths.tensorboard / name).iterdir()
+    content = place.read_bytes()
+    at = data.draw(st.integers(0, len(content) - 1))
+    how = data.draw(st.sampled_from(["flip", "cut", "overwrite", "end", "empty"]))
+    piece = data.draw(st.integers(1, 400))
+    bit = bytes([content[at] ^ (1 << data.draw(st.integers(0, 7)))])
+    noise = bytes(piece) if data.draw(st.booleans()) else bytes([7]) * piece
+    damaged = {
+        "flip": content[:at] + bit + content[at + 1 :],
+        "cut": content[:at] + content[at + piece :],
+        "overwrite": content[:at] + noise + content[at + piece :],
+        "end": content[:at],
+        "empty": b"",
+    }[how]
+    place.write_bytes(damaged)
+    stream = io.StringIO()
+    Reporter.open(make_run(paths, 3, train_steps=30), stream=stream).close()
+    now = {name: scalars_in(paths.tensorboard / name) for name in ("train", "cycle")}
+    assert now["cycle"] == whole["cycle"]
+    for tag, values in whole["train"].items():  # metrics.csv has a cycle's last ones
+        assert set(now["train"][tag]) <= set(values)
+        assert {10, 20, 30} <= {step for step, _ in now["train"][tag]}
+        assert sorted(now["train"][tag]) == now["train"][tag]
+    if how == "flip":
+        assert f"{paths.tensorboard / name} has damaged records" in stream.getvalue()
+    for _ in range(2):  # and that is all that is said and done
+        before = {each: each.read_bytes() for each in paths.tensorboard.rglob("*tfevents*")}
+        stream = io.StringIO()
+        Reporter.open(make_run(paths, 3, train_steps=30), stream=stream).close()
+        assert stream.getvalue() == ""
+        assert before == {each: each.read_bytes() for each in paths.tensorboard.rglob("*tfevents*")}
+
+
+def test_an_event_file_that_cannot_be_read_stays_as_it_is(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play_cycles(paths, 3)
+    before = {each: each.read_bytes() for each in paths.folder.rglob("*") if each.is_file()}
+    with monkeypatch.context() as broken:
+        broken.setattr(Path, "read_bytes", lambda *_, **__: (_ for _ in ()).throw(OSError(5, "EIO")))
+        with pytest.raises(UserError, match=r"tfevents\S* cannot be read \(EIO\)"):
+            open_reporter(paths, 3, "selfplay", 30)
+    assert before == {each: each.read_bytes() for each in paths.folder.rglob("*") if each.is_file()}
 
 
 class FullDisk:
@@ -387,7 +508,8 @@ def test_a_dead_writer_is_reported_once_and_reopened(paths: Paths, monkeypatch: 
             if cycle in (2, 4):
                 reporter._folders["cycle"]._file = FullDisk(reporter._folders["cycle"]._file)
             reporter.cycle_scalars(cycle, {"evaluate/score": 0.5})
-    assert steps(paths.tensorboard / "cycle", "evaluate/score") == [1, 3, 5, 6]
+    # what could not be written then is written when the run ends
+    assert steps(paths.tensorboard / "cycle", "evaluate/score") == [1, 2, 3, 4, 5, 6]
     assert stream.getvalue().count("No space left on device") == 1
     assert [row["cycle"] for row in read_csv(paths.metrics_csv)] == ["1", "2", "3", "4", "5", "6"]
 

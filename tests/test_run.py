@@ -110,6 +110,41 @@ class FailingDisk(FastDisk):
         super().write(path, data)
 
 
+class RefusingDisk(FastDisk):
+    """Its k-th operation fails, once, as on a network drive that was away for a moment."""
+
+    def __init__(self, k: int, number: int) -> None:
+        self.left, self.number = k, number
+
+    def count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise OSError(self.number, os.strerror(self.number))
+
+    def make_folder(self, folder: Path) -> None:
+        self.count()
+        super().make_folder(folder)
+
+    def read(self, path: Path) -> bytes:
+        self.count()
+        return super().read(path)
+
+    def write(self, path: Path, data: bytes) -> None:
+        self.count()
+        super().write(path, data)
+
+    def rename(self, source: Path, target: Path) -> None:
+        self.count()
+        super().rename(source, target)
+
+    def sync_folder(self, folder: Path) -> None:
+        self.count()
+
+    def remove(self, path: Path) -> None:
+        self.count()
+        super().remove(path)
+
+
 @pytest.fixture(autouse=True)
 def _no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("azero.run.run.git_commit", lambda: "")
@@ -253,6 +288,56 @@ def test_a_crash_at_any_file_operation_leaves_the_old_state_or_the_new_one_and_t
         assert networks_in(folder) == networks_in(tmp_path / "calm")
         shutil.rmtree(folder)
     raise AssertionError("it never ended")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES, errno.ENOSPC])
+def test_an_operation_that_fails_once_says_so_and_the_same_command_has_the_same_end(
+    tmp_path: Path, number: int
+) -> None:
+    end, refused = run_digest(finish(config_in(tmp_path / "calm"))), 0
+    for k in range(1, 1000):
+        folder = tmp_path / "stormy"
+        disk = RefusingDisk(k, number)
+        try:
+            finish(config_in(folder), disk)
+        except UserError:
+            refused += 1
+        state = finish(config_in(folder))
+        assert (run_digest(state), state.quarantine) == (end, [])
+        assert networks_in(folder) == networks_in(tmp_path / "calm")
+        assert not (folder / "data/toy/quarantine").exists()
+        shutil.rmtree(folder)
+        if disk.left > 0:
+            assert refused > 80
+            return
+    raise AssertionError("it never ended")
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EACCES])
+def test_a_file_that_cannot_be_read_is_not_called_damaged(config: Config, number: int) -> None:
+    finish(config)
+    before = sorted(path for path in Path(config.data).parent.rglob("*") if path.is_file())
+    for entry in set(Run.read(config, "toy").state.entries()):
+        run = Run(config, "toy", RefusingDisk(2, number))  # the first operation reads the state
+        run._load()
+        with pytest.raises(
+            UserError, match=rf"{entry.file} cannot be read \(.*same command again"
+        ) as refusal:
+            run.read_file(entry)
+        assert not isinstance(refusal.value, DamagedFile)
+    assert before == sorted(path for path in Path(config.data).parent.rglob("*") if path.is_file())
+
+
+def test_a_run_killed_in_its_last_clean_up_names_no_file_that_is_gone(tmp_path: Path) -> None:
+    finish(config_in(tmp_path / "calm"))
+    with Run.open(config_in(tmp_path / "killed"), "toy", "test", FastDisk()) as run:
+        run.clean = lambda: None  # type: ignore[method-assign]
+        while run.state.cycle < CYCLES:
+            run_stage(run)
+        assert run.state.retired
+    for _ in range(2):  # a finished run is opened only to say so
+        assert finish(config_in(tmp_path / "killed")).retired == []
+        assert networks_in(tmp_path / "killed") == networks_in(tmp_path / "calm")
 
 
 def test_the_state_reads_back_as_it_was_written(config: Config) -> None:

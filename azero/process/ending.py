@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 # exit statuses: 128 + SIGINT, 128 + SIGPIPE, EX_IOERR, EX_SOFTWARE
 INTERRUPTED, CLOSED_PIPE, CANNOT_WRITE, CRASHED = 130, 141, 74, 70
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+# What a disk, a network drive or the system's limits refuse, perhaps for a moment only
+REFUSALS = (errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE, errno.ENFILE, errno.EMFILE)
 ASCII = {
     "…": "...", "→": "->", "×": "x", "·": "|", "–": "-", "—": "-", "−": "-", "─": "-", "━": "-",
     "│": "|", "±": "+-", "√": "sqrt", "■": "#", "█": "#", "╸": "-", "╺": "-",
@@ -93,7 +95,10 @@ def report_crash(error: Exception) -> int:
 
 
 def end_quietly(error: BaseException) -> None:
-    """End the process without a traceback after Ctrl-C, a closed pipe or a full disk; else return."""
+    """End the process without a traceback after Ctrl-C, a closed pipe or a refusal of the disk; else return.
+
+    What must be saved is saved atomically, so nothing is lost.
+    """
     if isinstance(error, KeyboardInterrupt):
         end_now(INTERRUPTED)
     if isinstance(error, BrokenPipeError):
@@ -102,6 +107,10 @@ def end_quietly(error: BaseException) -> None:
         with contextlib.suppress(OSError):
             what = error.filename or "the output"
             print(f"azero: {what} cannot be written: {error.strerror}.", file=sys.stderr, flush=True)
+        end_now(CANNOT_WRITE)
+    if isinstance(error, OSError) and error.errno in REFUSALS and error.filename:
+        refused = f"{error.filename} cannot be read or written: {error.strerror}"
+        print(f"azero: {refused}; fix that and run the same command again.", file=sys.stderr, flush=True)
         end_now(CANNOT_WRITE)
 
 

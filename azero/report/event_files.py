@@ -11,7 +11,7 @@ import io
 import math
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,15 +20,16 @@ from google.protobuf.message import DecodeError  # type: ignore[import-untyped]
 from PIL import Image
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.compat.proto.summary_pb2 import Summary
+from tensorboard.compat.tensorflow_stub.pywrap_tensorflow import masked_crc32c
 from tensorboard.plugins.custom_scalar import metadata as layout_metadata
 from tensorboard.plugins.custom_scalar.layout_pb2 import Layout
 from tensorboard.plugins.text import metadata as text_metadata
-from tensorboard.summary.writer.record_writer import RecordWriter
 from tensorboard.util.tensor_util import make_tensor_proto
 
 from azero.config.schema import UserError
-from azero.run.disk import TEMPORARY, Disk, write_atomically
+from azero.run.disk import TEMPORARY, Disk, names_in, reading, write_atomically
 
+HEADER, FOOTER = 12, 4  # bytes of a record around its event
 HISTOGRAM_BINS = 30
 RETRY_SECONDS = 10.0  # between two attempts to write after one failed
 
@@ -37,11 +38,22 @@ class EventFolder:
     """One TensorBoard run: numbered event files in a folder. This process writes the last one.
 
     For each tag only steps above its last one are written.
+
+    Attributes:
+        path: the folder.
+        scalars: the numbers in the files by step and tag.
+        damaged: whether records with a wrong checksum were found, and left out.
     """
 
     def __init__(self, path: Path, keep: Callable[[int, str], bool]) -> None:
-        """Open a folder and remove the values for which `keep(step, tag)` is False."""
+        """Open a folder and remove the values for which `keep(step, tag)` is False.
+
+        Raises:
+            UserError: a file cannot be read.
+        """
         self.path = path
+        self.scalars: dict[int, dict[str, float]] = {}
+        self.damaged = False
         self._last_step: dict[str, int] = {}
         self._last_text: dict[str, bytes] = {}
         self._file: Any = None
@@ -49,13 +61,44 @@ class EventFolder:
         self.cut(keep)
 
     def cut(self, keep: Callable[[int, str], bool]) -> None:
-        """Remove the values for which `keep(step, tag)` is False; the next write opens a new file."""
+        """Remove the values for which `keep(step, tag)` is False; the next write opens a new file.
+
+        Damaged records go too, and values of a tag that do not come after the one before.
+
+        Raises:
+            UserError: a file cannot be read.
+        """
         self.close()
-        self._last_step, self._last_text = {}, {}
-        for place in sorted(self.path.glob("*tfevents*")):
-            if place.suffix != TEMPORARY:
-                with contextlib.suppress(OSError, UserError):
-                    self._cut(place, keep)
+        self.scalars, self._last_step, self._last_text = {}, {}, {}
+        for place in self._places():
+            self._cut(place, keep)
+
+    def fill(self, wanted: Mapping[int, Mapping[str, float]]) -> None:
+        """Write the numbers that the files lack, by step and tag, each before the values of later steps.
+
+        Raises:
+            UserError or OSError: a file cannot be read or written.
+        """
+        lacking = {
+            step: {tag: stat for tag, stat in stats.items() if tag not in self.scalars.get(step, {})}
+            for step, stats in wanted.items()
+        }
+        lacking = {step: lacking[step] for step in sorted(lacking) if lacking[step]}
+        if not lacking:
+            return
+        self.close()
+        for place in self._places():
+            kept, (records, _) = bytearray(), records_of(self._read(place))
+            for event, record in records:
+                for step in [step for step in lacking if step < event.step]:
+                    added = event_of("scalar", step, lacking.pop(step))
+                    self._remember(step, added.summary.value)
+                    kept += frame(added)
+                kept += record
+            if len(kept) > sum(len(record) for _, record in records):
+                write_atomically(Disk(), place, bytes(kept))
+        for step, stats in lacking.items():
+            self.write("scalar", step, stats)
 
     def write_text_if_other(self, step: int, tag: str, text: str) -> None:
         """Write a text if it differs from its tag's last one; at the same step it replaces that one.
@@ -77,18 +120,18 @@ class EventFolder:
         Raises:
             OSError: it could not be written. Earlier events stay readable; a later call opens a new file.
         """
-        make = MAKERS[kind]
-        new = [make(tag, stat) for tag, stat in stats.items() if step > self._last_step.get(tag, -1)]
+        new = {tag: stat for tag, stat in stats.items() if step > self._last_step.get(tag, -1)}
         if not new or time.monotonic() < self._retry_at:
             return
+        event = event_of(kind, step, new)
         try:
             if self._file is None:
                 self._open()
-            self._append(Event(wall_time=time.time(), step=step, summary=Summary(value=new)))
+            self._append(event)
         except OSError:
             self._drop()
             raise
-        self._remember(step, new)
+        self._remember(step, event.summary.value)
 
     def close(self) -> None:
         """Close the file; a later write opens a new one."""
@@ -97,12 +140,19 @@ class EventFolder:
                 self._file.close()
             self._file = None
 
+    def _places(self) -> list[Path]:
+        """Return the files in the order in which they were written."""
+        names = names_in(self.path, "*tfevents*")
+        return [self.path / name for name in names if not name.endswith(TEMPORARY)]
+
+    def _read(self, place: Path) -> bytes:
+        with reading(place):
+            return Disk().read(place)
+
     def _open(self) -> None:
         self.path.mkdir(parents=True, exist_ok=True)
         numbers = [
-            int(number)
-            for place in self.path.glob("*tfevents*")
-            if (number := place.name.rpartition(".")[2]).isdigit()
+            int(number) for place in self._places() if (number := place.name.rpartition(".")[2]).isdigit()
         ]
         self._file = (self.path / f"events.out.tfevents.{max(numbers, default=0) + 1:010d}").open("xb")
         self._append(Event(wall_time=time.time(), file_version="brain.Event:2"))
@@ -125,46 +175,114 @@ class EventFolder:
             if place.stat().st_size == 0:
                 place.unlink()
 
-    def _remember(self, step: int, values: list[Any]) -> None:
-        """Remember the last step and text of each tag; call it in the order of the events."""
-        self._last_step.update({value.tag: max(step, self._last_step.get(value.tag, -1)) for value in values})
-        self._last_text.update(
-            {value.tag: value.SerializeToString() for value in values if value.HasField("tensor")}
-        )
+    def _remember(self, step: int, values: Iterable[Any]) -> None:
+        """Remember the numbers, and the last step and text of each tag."""
+        for value in values:
+            if value.HasField("simple_value"):
+                self.scalars.setdefault(step, {})[value.tag] = value.simple_value
+            if step >= self._last_step.get(value.tag, -1):
+                self._last_step[value.tag] = step
+                if value.HasField("tensor"):
+                    self._last_text[value.tag] = value.SerializeToString()
 
     def _cut(self, place: Path, keep: Callable[[int, str], bool]) -> None:
-        kept, whole = bytearray(), place.read_bytes()
-        for event in read_events(whole):
-            values = [value for value in event.summary.value if keep(event.step, value.tag)]
+        kept, whole = bytearray(), self._read(place)
+        records, damaged = records_of(whole)
+        self.damaged |= damaged
+        for event, record in records:
+            values = [
+                value
+                for value in event.summary.value
+                if keep(event.step, value.tag) and event.step > self._last_step.get(value.tag, -1)
+            ]
             self._remember(event.step, values)
             if values or event.file_version:
                 if len(values) < len(event.summary.value):
                     event.summary.CopyFrom(Summary(value=values))
-                kept += frame(event)
+                    record = frame(event)
+                kept += record
         if kept != whole:
-            write_atomically(Disk(), place, bytes(kept))
+            with contextlib.suppress(UserError):  # it could not be written; the next start tries again
+                write_atomically(Disk(), place, bytes(kept))
 
 
-def read_events(data: bytes) -> Iterator[Any]:
-    """Yield the events of a file up to its end or its first damaged record."""
-    start = 0
-    while start + 12 <= len(data):
-        (length,) = struct.unpack_from("<Q", data, start)
-        end = start + 12 + length + 4
-        if end > len(data):
-            return
-        try:
-            yield Event.FromString(data[start + 12 : end - 4])
-        except DecodeError:
-            return
+def event_of(kind: str, step: int, stats: Mapping[str, Any]) -> Any:
+    """Return an event with stats of one kind, a key of MAKERS."""
+    make = MAKERS[kind]
+    values = [make(tag, stat) for tag, stat in stats.items()]
+    return Event(wall_time=time.time(), step=step, summary=Summary(value=values))
+
+
+def read_events(data: bytes) -> list[Any]:
+    """Return the whole events of a file."""
+    return [event for event, _ in records_of(data)[0]]
+
+
+def records_of(data: bytes) -> tuple[list[tuple[Any, bytes]], bool]:
+    """Return the whole events of a file, each with its record, and whether something in it is damaged.
+
+    What has a wrong checksum is left out, and reading goes on at the next record that has a right one. A last
+    record that is cut off, as by `kill -9`, is left out too and is no damage.
+    """
+    records, start, damaged = list[tuple[Any, bytes]](), 0, False
+    while start < len(data):
+        end = end_of(data, start)
+        record = data[start:end]
+        if event := event_in(record):
+            records.append((event, record))
+        elif (end := next_record(data, start + 1)) < len(data) or not is_cut_off(data, start):
+            damaged = True
         start = end
+    return records, damaged
+
+
+def end_of(data: bytes, start: int) -> int:
+    """Return where a record that begins there ends, by its length, whose checksum may be wrong."""
+    header = data[start : start + 8].ljust(8, b"\0")
+    return start + HEADER + int.from_bytes(header, "little") + FOOTER
+
+
+def is_cut_off(data: bytes, start: int) -> bool:
+    """Return whether the data ends within the record that begins there."""
+    return len(data) < start + HEADER or (has_length(data, start) and len(data) < end_of(data, start))
+
+
+def has_length(data: bytes, start: int) -> bool:
+    """Check the checksum of a record's length."""
+    return data[start + 8 : start + HEADER] == checksum(data[start : start + 8])
+
+
+def event_in(record: bytes) -> Any:
+    """Return the event of a record; None if it is damaged."""
+    content = record[HEADER:-FOOTER]
+    if not has_length(record, 0) or record[-FOOTER:] != checksum(content):
+        return None
+    try:
+        return Event.FromString(content)
+    except DecodeError:
+        return None
+
+
+def next_record(data: bytes, start: int) -> int:
+    """Return where the next record with a right length begins; the end if there is none."""
+    while (zeros := data.find(bytes(4), start + 4)) >= 0:  # a length is less than 2**32
+        start = zeros - 4
+        if start + HEADER <= len(data) and has_length(data, start):
+            return start
+        start += 1
+    return len(data)
+
+
+def checksum(data: bytes) -> bytes:
+    """Return the checksum of a length or an event, as the file has it."""
+    return struct.pack("<I", masked_crc32c(data))
 
 
 def frame(event: Any) -> bytes:
     """Return an event as a record of an event file."""
-    record = io.BytesIO()
-    RecordWriter(record).write(event.SerializeToString())
-    return record.getvalue()
+    content = event.SerializeToString()
+    length = struct.pack("<Q", len(content))
+    return length + checksum(length) + content + checksum(content)
 
 
 def histogram_value(tag: str, values: np.ndarray) -> Any:
@@ -215,7 +333,8 @@ def chart(title: str, tags: list[str]) -> dict[str, Any]:
 
 
 MAKERS: dict[str, Callable[[str, Any], Any]] = {
-    "scalar": lambda tag, value: Summary.Value(tag=tag, simple_value=value),
+    # six digits, as metrics.csv has them: so each can be made again from the other
+    "scalar": lambda tag, value: Summary.Value(tag=tag, simple_value=float(f"{value:.6g}")),
     "histogram": histogram_value,
     "image": image_value,
     "text": text_value,

@@ -42,6 +42,8 @@ class Merging:
 
     def left(self, window: float) -> float:
         """Return how many examples of a window remain."""
+        if window <= 0:
+            return 0.0
         doublings = math.log2(window / self.window)
         if doublings > 0 and self.fall < 1:
             # doublings of constant growth that add up to the same
@@ -56,7 +58,8 @@ def merging_of(*seen: tuple[float, float]) -> Merging:
     """
     growths = []
     for (few, few_left), (many, many_left) in itertools.pairwise(seen):
-        growth = math.log(many_left / few_left) / math.log(many / few) if many > few else 1.0
+        grew = many > few > 0 and many_left > 0 and few_left > 0
+        growth = math.log(many_left / few_left) / math.log(many / few) if grew else 1.0
         growths.append(min(1.0, max(0.0, growth)))
     fall = min(1.0, growths[-1] / growths[-2]) if len(growths) > 1 and growths[-2] > 0 else 1.0
     return Merging(*seen[-1], growths[-1] if growths else 1.0, fall)

@@ -15,7 +15,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from azero.run.disk import Disk, write_atomically
+from azero.run.disk import Disk, reading, write_atomically
 
 CHECK = "check"
 
@@ -25,29 +25,44 @@ class MetricsTable:
 
     Attributes:
         rows: for each cycle its stats as text, by tag.
-        damaged: the file had rows that could not be read; it is kept as `metrics.csv.damaged`.
+        damaged: the new name of a file that had rows which are not what was written; None if it had none.
     """
 
     def __init__(self, path: Path, keep: Callable[[int, str], bool]) -> None:
-        """Read the file and keep the stats for which `keep(cycle, tag)`."""
-        self.path = path
-        try:
-            lines = read_lines(path)
-            self.rows = dict(rows_of(lines))
-            self.damaged = len(self.rows) < len(lines)
-        except (OSError, csv.Error):
-            self.rows = {}
-            self.damaged = path.is_file()
-        if self.damaged:
-            self.keep_aside()
+        """Read the file and keep the stats for which `keep(cycle, tag)`.
+
+        Raises:
+            UserError: it cannot be read. It may be whole, so it stays where it is.
+        """
+        self.path, self.rows, is_damaged = path, dict[int, dict[str, str]](), False
+        with reading(path), contextlib.suppress(IsADirectoryError):
+            try:
+                lines = read_lines(path)
+                self.rows = dict(rows_of(lines))
+                is_damaged = len(self.rows) < len(lines) or not (lines or is_empty(path))
+            except csv.Error:
+                is_damaged = True
+        self.damaged = self.keep_aside() if is_damaged else None
         self.cut(keep)
 
-    def keep_aside(self) -> None:
-        """Rename a damaged file, without replacing one of earlier."""
+    def keep_aside(self) -> Path:
+        """Rename a damaged file, without replacing one of earlier; return its new name."""
         names = (f"{self.path.name}.damaged{f'-{number}' if number > 1 else ''}" for number in count(1))
-        free = (place for name in names if not (place := self.path.with_name(name)).exists())
+        free = next(place for name in names if not (place := self.path.with_name(name)).exists())
         with contextlib.suppress(OSError):
-            self.path.rename(next(free))
+            self.path.rename(free)
+        return free
+
+    def complete(self, found: Mapping[int, Mapping[str, float]]) -> bool:
+        """Add the stats that the file lacks, by cycle; return whether there were any. `write` writes them."""
+        missing = {
+            cycle: {tag: value for tag, value in stats.items() if tag not in self.rows.get(cycle, {})}
+            for cycle, stats in found.items()
+        }
+        for cycle, stats in missing.items():
+            if stats:
+                self.rows.setdefault(cycle, {}).update(texts_of(stats))
+        return any(missing.values())
 
     def cut(self, keep: Callable[[int, str], bool]) -> None:
         """Keep the stats for which `keep(cycle, tag)`; the file changes with the next `add`."""
@@ -58,13 +73,20 @@ class MetricsTable:
         self.rows = {cycle: stats for cycle, stats in kept.items() if stats}
 
     def add(self, cycle: int, stats: Mapping[str, float]) -> None:
-        """Set stats of a cycle and write the file; alphabetical columns keep groups together.
+        """Set stats of a cycle and write the file.
 
         Raises:
-            UserError: the file could not be written. The old file stays; the next call writes these stats
-                too.
+            UserError: as for `write`.
         """
-        self.rows.setdefault(cycle, {}).update({tag: f"{value:.6g}" for tag, value in stats.items()})
+        self.rows.setdefault(cycle, {}).update(texts_of(stats))
+        self.write()
+
+    def write(self) -> None:
+        """Write the file; alphabetical columns keep groups together.
+
+        Raises:
+            UserError: it could not be written. The old file stays; the next call writes these stats too.
+        """
         columns = sorted({tag for stats in self.rows.values() for tag in stats})
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -72,6 +94,16 @@ class MetricsTable:
         for number, row in sorted(self.rows.items()):
             writer.writerow([number, *(row.get(tag, "") for tag in columns), check_of(number, row)])
         write_atomically(Disk(), self.path, text.getvalue().encode())
+
+
+def texts_of(stats: Mapping[str, float]) -> dict[str, str]:
+    """Return stats as the file has them, with six digits."""
+    return {tag: f"{value:.6g}" for tag, value in stats.items()}
+
+
+def is_empty(path: Path) -> bool:
+    """Return whether a file without rows is missing, empty, or has the header of a table at least."""
+    return not path.exists() or path.read_bytes()[:6] in (b"", b"cycle,")
 
 
 def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:

@@ -17,7 +17,7 @@ import contextlib
 import io
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import numpy as np
 
 from azero.config.schema import UserError, flatten
-from azero.report.console import Console, Progress
+from azero.report.console import Console, Progress, format_count
 from azero.report.forecast import seconds_of
 from azero.report.live import LiveFile
 from azero.report.metrics_csv import MetricsTable
@@ -55,6 +55,8 @@ STAGE_OF_GROUP: dict[str, StageName] = {
 }
 TRAIN_GROUPS = ("loss", StageName.TRAIN)
 GAME_SECONDS = "selfplay/game_seconds"  # a stat that self-play reports
+STEPS = "replay/train_steps"  # and one that training reports: steps since the beginning
+SPEED = "train/steps_per_second"  # belongs to a cycle, not to a training step
 
 # Groups of charts, each chart with its tags. A tag may be a regular expression. X, X_low and X_high make a
 # line in a band.
@@ -142,6 +144,35 @@ def folder_of(tag: str) -> str:
     return "train" if tag.partition("/")[0] in TRAIN_GROUPS else "cycle"
 
 
+def step_near(steps: Iterable[int], about: float) -> int:
+    """Return the training step that a stat with six digits means: the nearest reported, if one is close."""
+    nearest = min(steps, key=lambda step: abs(step - about), default=0)
+    return nearest if abs(nearest - about) <= about * 1e-5 else round(about)
+
+
+def in_cycles(folders: Mapping[str, EventFolder]) -> dict[int, dict[str, float]]:
+    """Return the numbers in the event files by cycle and tag; of training a cycle's last ones."""
+    train, found = folders["train"].scalars, {}
+    for cycle, stats in folders["cycle"].scalars.items():
+        last = step_near(train, stats[STEPS]) if STEPS in stats else 0
+        found[cycle] = {**train.get(last, {}), **stats}
+    return found
+
+
+def in_folders(
+    rows: Mapping[int, Mapping[str, float]], folders: Mapping[str, EventFolder]
+) -> dict[str, dict[int, dict[str, float]]]:
+    """Return stats by cycle and tag as the event files have them: by folder, step and tag."""
+    wanted: dict[str, dict[int, dict[str, float]]] = {"train": {}, "cycle": {}}
+    for cycle, stats in rows.items():
+        of_steps = {tag for tag in stats if folder_of(tag) == "train" and tag != SPEED}
+        wanted["cycle"][cycle] = {tag: stat for tag, stat in stats.items() if tag not in of_steps}
+        if STEPS in stats:
+            step = step_near(folders["train"].scalars, stats[STEPS])
+            wanted["train"][step] = {tag: stats[tag] for tag in of_steps}
+    return wanted
+
+
 class Reporter:
     """Prints progress and writes TensorBoard and CSV. A stage receives one and never closes it.
 
@@ -184,11 +215,7 @@ class Reporter:
             console.deadline = time.monotonic() + 60 * console.minutes - run.state.elapsed_seconds
         folders = {"train": train, "cycle": cycle}
         reporter = cls(console, folders, table, run.paths.ratings_csv, run.paths.live)
-        if table.damaged:
-            reporter.message(
-                f"{table.path} is damaged and goes on without its damaged rows; the old file is "
-                f"{table.path.name}.damaged, and TensorBoard has all stats."
-            )
+        reporter._complete(run.state.cycle)
         for number in sorted(table.rows):
             reporter._expect_times(reporter.stats(number))
         reporter._write("cycle", "layout", 0, {LAYOUT_TAG: LAYOUT})
@@ -196,6 +223,32 @@ class Reporter:
         with reporter._reporting_failure(cycle.path):
             cycle.write_text_if_other(run.state.cycle, "config", settings)
         return reporter
+
+    def _complete(self, cycles: int) -> None:
+        """Let the table of `cycles` finished cycles and the event files complete each other, and say so."""
+        table, lost = self._table, set(range(1, cycles + 1)) - self._table.rows.keys()
+        with self._reporting_failure(table.path):
+            if table.complete(in_cycles(self._folders)):
+                table.write()
+        gone = lost - table.rows.keys()
+        rest = f", without {format_count(len(gone), 'cycles')} that they lack too" if gone else ""
+        again = f"what was lost is made again from TensorBoard's files{rest}"
+        if table.damaged:
+            self.message(f"{table.path} is damaged; {again}, and the old file is {table.damaged.name}.")
+        elif lost:
+            self.message(f"{table.path} lacks {format_count(len(lost), 'cycles')}; {again}.")
+        for folder in self._folders.values():
+            if folder.damaged:
+                left_out = f"{quote(str(folder.path))} has damaged records, which are left out"
+                self.message(f"{left_out}; what {table.path.name} has of them is written again.")
+        self._fill()
+
+    def _fill(self) -> None:
+        """Write to the event files the stats that only the table has."""
+        wanted = in_folders({cycle: self.stats(cycle) for cycle in self._table.rows}, self._folders)
+        for name, folder in self._folders.items():
+            with self._reporting_failure(folder.path):
+                folder.fill(wanted[name])
 
     def cut_back(self, run: Run) -> None:
         """Remove the stats of stages that the run has taken back; those stages report again."""
@@ -214,7 +267,9 @@ class Reporter:
         return None if cycle is None else float(self._table.rows[cycle][tag])
 
     def close(self) -> None:
-        """Close the event files."""
+        """Close the event files, after a last try at what could not be written."""
+        if self._failed:
+            self._fill()
         for folder in self._folders.values():
             folder.close()
 

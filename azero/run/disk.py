@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fnmatch
 import hashlib
 import os
 import secrets
@@ -21,7 +22,7 @@ TEMPORARY = ".tmp"
 
 
 class DamagedFile(UserError):
-    """A file that is missing, or whose content is not what was written."""
+    """A file that is missing, or that was read and is not what was written."""
 
     def __init__(self, name: str, reason: str) -> None:
         """Name the file and say what is wrong with it, in a few words."""
@@ -36,6 +37,10 @@ class Disk:
     def make_folder(self, folder: Path) -> None:
         """Create one folder; its parent exists."""
         folder.mkdir(exist_ok=True)
+
+    def read(self, path: Path) -> bytes:
+        """Return the content of a file."""
+        return path.read_bytes()
 
     def write(self, path: Path, data: bytes) -> None:
         """Write a file and wait until its content is on the disk."""
@@ -112,10 +117,12 @@ def replace_if_other(disk: Disk, path: Path, data: bytes) -> None:
     """`write_atomically`, unless the file has that content already.
 
     Raises:
-        UserError: it could not be read or written.
+        UserError: it could not be written.
     """
-    with explaining(path):
-        same = path.exists() and path.read_bytes() == data
+    try:
+        same = disk.read(path) == data
+    except OSError:  # missing, or it cannot be read: the new content is right in any case
+        same = False
     if not same:
         write_atomically(disk, path, data)
 
@@ -126,7 +133,7 @@ def make_folders(disk: Disk, folder: Path) -> list[Path]:
     Raises:
         UserError: they cannot be created.
     """
-    missing = [place for place in reversed((folder, *folder.parents)) if not place.exists()]
+    missing = [place for place in reversed((folder, *folder.parents)) if not is_there(place)]
     try:
         for place in missing:
             disk.make_folder(place)
@@ -159,23 +166,62 @@ def explaining(path: Path) -> Iterator[None]:
         raise explained(path, error) from error
 
 
+@contextlib.contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn an OSError of a block that reads into a UserError: a file that cannot be read may be whole."""
+    try:
+        yield
+    except OSError as error:
+        unread = f"{path} cannot be read ({error.strerror or error})"
+        raise UserError(f"{unread}; nothing is lost: fix that and run the same command again.") from error
+
+
+def is_there(path: Path) -> bool:
+    """Return whether there is such a file or folder.
+
+    Raises:
+        UserError: the disk does not say.
+    """
+    with reading(path):
+        try:
+            path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+    return True
+
+
+def names_in(folder: Path, pattern: str = "*") -> list[str]:
+    """Return the sorted names in a folder that match a pattern; none if there is no such folder.
+
+    `Path.glob` leaves a folder out that it may not read.
+
+    Raises:
+        UserError: the folder cannot be read.
+    """
+    with reading(folder):
+        try:
+            return sorted(fnmatch.filter(os.listdir(folder), pattern))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+
 def digest(data: bytes) -> str:
     """Return the SHA-256 as 64 hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
-def read_checked(path: Path, name: str, sha256: str) -> bytes:
+def read_checked(disk: Disk, path: Path, name: str, sha256: str) -> bytes:
     """Return the content of a file with this digest.
 
     Raises:
-        DamagedFile: it cannot be read, or its digest is another.
+        DamagedFile: it is missing, or its digest is another.
+        UserError: it cannot be read, which says nothing about its content.
     """
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise DamagedFile(name, "the file is missing") from error
-    except OSError as error:
-        raise DamagedFile(name, f"it cannot be read ({error.strerror or error})") from error
+    with reading(path):
+        try:
+            data = disk.read(path)
+        except (FileNotFoundError, NotADirectoryError) as error:
+            raise DamagedFile(name, "the file is missing") from error
     if digest(data) != sha256:
         raise DamagedFile(name, f"its {len(data)} bytes do not have the SHA-256 that state.json names")
     return data

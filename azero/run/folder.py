@@ -34,7 +34,9 @@ from azero.run.disk import (
     digest,
     explained,
     explaining,
+    is_there,
     make_folders,
+    names_in,
     replace_if_other,
     write_atomically,
 )
@@ -161,7 +163,14 @@ class Folder:
 
     def unlock(self) -> None:
         """Give the lock back, if it is held. A run that was refused before it began leaves nothing."""
-        if not self.paths.state.exists():
+        with contextlib.suppress(UserError):  # else it is not known to be new
+            self._leave_no_trace()
+        self._locked, self._made = [], []
+        self._locks.close()
+
+    def _leave_no_trace(self) -> None:
+        """Remove the lock's files and the new folders of a run that has not begun."""
+        if not is_there(self.paths.state):
             for folder in self._locked:
                 for file in (LOCK, f"{LOCK}.json"):
                     with contextlib.suppress(OSError):
@@ -169,8 +178,6 @@ class Folder:
             for folder in reversed(self._made):
                 with contextlib.suppress(OSError):  # it holds something
                     folder.rmdir()
-        self._locked, self._made = [], []
-        self._locks.close()
 
     def refuse_foreign(self) -> None:
         """Refuse folders without state.json that hold more than a crash in the first moment leaves.
@@ -179,9 +186,9 @@ class Folder:
             UserError: names the first such file.
         """
         for folder in (self.paths.folder, self.paths.data):
-            for path in sorted(folder.iterdir()):
-                if not path.name.startswith((LOCK, f"{self.paths.state.name}{TEMPORARY}")):
-                    foreign = f"{path} belongs to no run, for there is no {self.paths.state}"
+            for name in names_in(folder):
+                if not name.startswith((LOCK, f"{self.paths.state.name}{TEMPORARY}")):
+                    foreign = f"{folder / name} belongs to no run, for there is no {self.paths.state}"
                     raise UserError(f"{foreign}; move it away or choose another run=NAME.")
 
     def make_inner(self) -> None:
@@ -225,10 +232,10 @@ class Folder:
 
     def remove_temporary(self) -> None:
         """Remove half-written files."""
-        with explaining(self.paths.folder):
-            for folder in self.paths.folders():
-                for path in sorted(folder.glob(f"*{TEMPORARY}")):
-                    self._disk.remove(path)
+        for folder in self.paths.folders():
+            for name in names_in(folder, f"*{TEMPORARY}"):
+                with explaining(folder / name):
+                    self._disk.remove(folder / name)
 
     def quarantine(self, damaged: QuarantineEntry) -> None:
         """Move a damaged file into quarantine, if it is there, and write the reason beside it."""
@@ -236,7 +243,7 @@ class Folder:
         target = self.paths.quarantine / damaged.file.replace("/", "-")
         make_folders(self._disk, self.paths.quarantine)
         self.replace(target.with_name(target.name + ".reason.txt"), f"{damaged.reason}\n".encode())
-        if source.exists():
+        if is_there(source):
             with explaining(target):
                 self._disk.rename(source, target)
                 self._disk.sync_folder(target.parent)

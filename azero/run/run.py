@@ -15,7 +15,7 @@ from typing import Any
 
 from azero.config.schema import Config, SearchConfig, UserError, flatten
 from azero.process.signals import Stopped, StopSignal
-from azero.run.disk import DamagedFile, Disk, read_checked
+from azero.run.disk import DamagedFile, Disk, is_there, read_checked, reading
 from azero.run.folder import Folder, Paths, names_of_runs, paths_of
 from azero.run.state import (
     AsideEntry,
@@ -75,7 +75,8 @@ class Run:
         self.changes: list[str] = []
         self.new_rules = False
         self.went_back: list[str] = []
-        self._folder = Folder(self.paths, disk or Disk())
+        self._disk = disk or Disk()
+        self._folder = Folder(self.paths, self._disk)
 
     @classmethod
     def open(
@@ -126,7 +127,7 @@ class Run:
             UserError: there is no such run, or its state.json is damaged.
         """
         run = cls(config, name)
-        if not run.paths.state.is_file():
+        if not is_there(run.paths.state):
             there = ", ".join(names_of_runs(config))
             known = f"it holds {there}" if there else "there is none yet, and azero loop makes one"
             raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
@@ -170,7 +171,7 @@ class Run:
         state = replace(state, champions=champions, candidates=candidates)
         named = state.files() | {entry.file for entry in state.quarantine}
         gone = ({*self.state.retired} | self.state.files()) - named
-        state = replace(state, retired=sorted(file for file in gone if self.paths.of(file).exists()))
+        state = replace(state, retired=sorted(file for file in gone if is_there(self.paths.of(file))))
         self._folder.replace(self.paths.state, format_state(state))
         self.state = state
 
@@ -207,9 +208,11 @@ class Run:
         """Return the content of a file that the state names.
 
         Raises:
-            DamagedFile: it is missing, cannot be read, or its SHA-256 is not the committed one.
+            DamagedFile: it is missing, or its SHA-256 is not the committed one.
+            UserError: it cannot be read; it may be whole.
         """
-        return read_checked(self.paths.of(entry.file), str(self.paths.of(entry.file)), entry.sha256)
+        path = self.paths.of(entry.file)
+        return read_checked(self._disk, path, str(path), entry.sha256)
 
     def read_champion(self) -> bytes:
         """Return the champion's file.
@@ -324,14 +327,12 @@ class Run:
             self.state = state
 
     def _load(self) -> None:
-        try:
-            data = self.paths.state.read_bytes()
-        except OSError as error:
-            raise UserError(f"{self.paths.state} cannot be read: {error.strerror or error}.") from error
+        with reading(self.paths.state):
+            data = self._disk.read(self.paths.state)
         self.state = parse_state(data, str(self.paths.state))
 
     def _load_or_begin(self, stage: str | None) -> None:
-        begun = self.paths.state.exists()
+        begun = is_there(self.paths.state)
         if begun:
             self._load()
         else:
@@ -373,9 +374,11 @@ class Run:
         """Finish what a crash interrupted."""
         self._folder.make_inner()
         self._folder.remove_temporary()
-        self.clean()
+        if self.state.retired:
+            self.clean()
+            self.commit(self.state)  # which names them no longer
         for damaged in self.state.quarantine:
-            if damaged.file not in self.state.files() and self.paths.of(damaged.file).exists():
+            if damaged.file not in self.state.files() and is_there(self.paths.of(damaged.file)):
                 self._folder.quarantine(damaged)
 
 

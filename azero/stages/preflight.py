@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from azero.config.schema import Config, UserError
+from azero.run.disk import DamagedFile, is_there
 from azero.run.folder import paths_of
-from azero.run.run import DamagedFile, Run, changes_between, leaves_of
+from azero.run.run import Run, changes_between, leaves_of
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -30,7 +31,7 @@ def check_run(config: Config, name: str) -> None:
 
     game = make_game(config.game.name, **config.game.options)
     check_own_game(game, config.game.name, config.game.options)
-    run = Run.read(config, name) if paths_of(config, name).state.is_file() else None
+    run = Run.read(config, name) if is_there(paths_of(config, name).state) else None
     asked = {key: value for key, value in leaves_of(config).items() if key.startswith("game.")}
     if run and not changes_between(run.state.config, asked):
         check_rules(run, game, rules_digest(config.game.name))

@@ -14,9 +14,9 @@ from azero.process.seeds import TRAIN, sequence
 from azero.replay.examples import Examples, merge_equal
 from azero.replay.shards import load_window
 from azero.report.forecast import HALF
-from azero.report.reporter import Reporter
+from azero.report.reporter import SPEED, STEPS, Reporter
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import Run, ShardEntry, Stopped, StopSignal
 from azero.run.state import StageName
 from azero.training.fit import Earlier, TrainResult, fit
 
@@ -36,7 +36,15 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     game = make_game(config.game.name, **config.game.options)
     train = config.train
     mixing = train.value_mix, train.value_lambda
-    examples = load_window(run, game, train.window, report.message, *mixing, config.network.occupation)
+    of_cycle = [shard for shard in run.state.shards if shard.cycle == cycle]
+    try:
+        examples = load_window(run, game, train.window, report.message, *mixing, config.network.occupation)
+    except DamagedFile:  # no shard is left
+        if not play_again(run, report, of_cycle):
+            raise
+        return
+    if play_again(run, report, of_cycle):
+        return
     in_window, new = len(examples.states), new_examples(run, cycle)
     if config.train.merge_equal and not run.state.cycle:
         half = examples.each(lambda column: column[: in_window // 2])
@@ -82,6 +90,21 @@ def run_stage(config: Config, run: Run, report: Reporter, stop: StopSignal) -> N
     )
     candidate = run.write_network("candidate", cycle, data)
     run.commit(replace(run.state, train_steps=steps_made, stage=StageName.EVALUATE, candidate=candidate))
+
+
+def play_again(run: Run, report: Reporter, shards: list[ShardEntry]) -> bool:
+    """Go back to self-play if some of the cycle's `shards` turned out to be damaged; return whether it does.
+
+    The same seeds and the same champion make the same games, except on a cluster that plays ahead.
+    """
+    kept = [shard for shard in shards if shard in run.state.shards]
+    if len(kept) == len(shards) or run.state.player is not None:
+        return False
+    others = [shard for shard in run.state.shards if shard not in kept]
+    run.commit(replace(run.state, stage=StageName.SELFPLAY, shards=others, partial=kept))
+    report.cut_back(run)
+    report.message(f"Self-play makes the lost games of cycle {run.state.cycle + 1} again.")
+    return True
 
 
 def read_start(run: Run, report: Reporter) -> LoadedNetwork:
@@ -138,7 +161,8 @@ def report_stage(
         "replay/window_age_cycles": mean_age(ages, in_window),
         "replay/new_share": min(1.0, new / in_window),
         "replay/uses": result.steps * run.config.train.batch_size / max(1, new),
-        "train/steps_per_second": result.steps / max(result.seconds, 1e-9),
+        STEPS: float(run.state.train_steps + result.steps),
+        SPEED: result.steps / max(result.seconds, 1e-9),
     }
     report.cycle_scalars(cycle, scalars)
     report.histogram("replay/value_target", examples.value_target, cycle)
