@@ -133,9 +133,10 @@ def test_a_file_that_cannot_be_read_once_is_neither_lost_nor_moved(
             raise OSError(number, os.strerror(number), str(path))
         return open_file(path, mode, *arguments, **options)
 
-    with monkeypatch.context() as broken, pytest.raises(UserError, match=r"cannot be read \(.*same command"):
+    with monkeypatch.context() as broken:
         broken.setattr(io, "open", fail_once)
-        loop.main(config, NAME)
+        with pytest.raises(UserError, match=r"cannot be read \(.*same command"):
+            loop.main(config, NAME)
     assert failed and not paths_of(config, NAME).quarantine.exists()
     assert loop.main(config, NAME) == 0
     assert digest_of(config) == undisturbed
