@@ -17,7 +17,7 @@ from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 from azero.report.console import table_text
 from azero.report.listing import age_text, folders_of, game_of, remove_run, size_of, size_text, strength_of
-from azero.run.folder import last_used, names_of_runs, paths_of
+from azero.run.folder import last_used, names_of_runs, names_without_state, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -50,6 +50,7 @@ class Row(NamedTuple):
     strength: str
     bytes: int
     last_used: float  # seconds since 1970
+    damage: str = ""  # what is wrong with the run
 
 
 def list_runs(config: Config) -> str:
@@ -83,7 +84,8 @@ def lengths_of(names: Sequence[str]) -> list[int]:
 
 def rows_of(config: Config) -> list[Row]:
     """Return a row for each run, the one used last first."""
-    return sorted((row_of(config, name) for name in names_of_runs(config)), key=lambda row: -row.last_used)
+    names = [*names_of_runs(config), *names_without_state(config)]
+    return sorted((row_of(config, name) for name in names), key=lambda row: -row.last_used)
 
 
 def row_of(config: Config, name: str) -> Row:
@@ -93,7 +95,8 @@ def row_of(config: Config, name: str) -> Row:
     try:
         state = Run.read(config, name).state
     except UserError:
-        return Row(name, "", "", None, "", size, used)
+        what = "damaged" if paths.state.exists() else f"{paths.state.name} is missing"
+        return Row(name, "", "", None, "", size, used, what)
     return Row(name, game_of(state), state.recipe or "", state.cycle, strength_of(paths), size, used)
 
 
@@ -101,7 +104,7 @@ def cells_of(row: Row) -> list[str]:
     """Return the cells of a row of the table."""
     used = [size_text(row.bytes), age_text(time.time() - row.last_used)]
     if row.cycle is None:
-        return [row.run, "damaged", "", "", "", *used]
+        return [row.run, row.damage, "", "", "", *used]
     return [row.run, row.game, row.recipe or "-", str(row.cycle), row.strength, *used]
 
 
@@ -130,7 +133,7 @@ def delete_run(config: Config, name: str, ask: Callable[[str], str] = input) -> 
         UserError: there is no such run, a process works on it, or the disk refuses.
     """
     paths = paths_of(config, name)
-    if not paths.state.is_file():
+    if name not in (*names_of_runs(config), *names_without_state(config)):
         hint = did_you_mean(name, names_of_runs(config), "; azero runs lists them.")
         raise UserError(f"{config.checkpoints} holds no run {name}{hint}")
 

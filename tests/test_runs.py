@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 from toy import toy_config
 
+from azero import runs
 from azero.config.schema import Config, GameConfig, UserError
-from azero.report.listing import age_text, size_text
+from azero.report.listing import age_text, size_of, size_text
 from azero.report.reporter import NullReporter
 from azero.run.folder import newest_run
 from azero.run.run import Run, StopSignal
@@ -123,6 +124,37 @@ def test_a_narrow_terminal_shows_fewer_columns(config: Config, monkeypatch: pyte
 def test_a_damaged_run_is_in_the_table(config: Config) -> None:
     Path("checkpoints/old/state.json").write_text("{")
     assert "damaged" in list_runs(config)
+
+
+def test_a_run_whose_state_is_missing_is_in_the_table_and_can_be_deleted(
+    config: Config, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("checkpoints/old/state.json").unlink()
+    Path("checkpoints/mine/state.json").unlink()
+    shown = list_runs(config)
+    assert shown.count("state.json is missing") == 2 and "foreign" not in shown
+    with pytest.raises(UserError, match=r"old/state\.json is missing; put a copy of it back"):
+        Run.read(config, "old")
+    assert delete_run(config, "old", lambda question: "y") == 0
+    assert not Path("checkpoints/old").exists() and not Path("data/old").exists()
+    shutil.rmtree("checkpoints/mine")
+    assert "There is no run" in list_runs(config)
+
+
+def test_games_whose_networks_are_gone_are_in_the_table(config: Config) -> None:
+    Path("data/mine/000001-000.pickle").write_bytes(b"games")
+    shutil.rmtree("checkpoints/mine")
+    assert any(line.startswith("mine") and "is missing" in line for line in list_runs(config).splitlines())
+
+
+def test_a_run_that_goes_while_it_is_listed_ends_no_list(
+    config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "names_of_runs", lambda config: ["mine", "gone", "old"])
+    assert [line.split()[0] for line in list_runs(config).splitlines()[1:]] == ["mine", "old", "gone"]
+    walk = os.walk
+    monkeypatch.setattr(os, "walk", lambda folder: [*walk(folder), (folder, [], ["just-gone"])])
+    assert size_of(Path("checkpoints/mine")) > 0
 
 
 def test_without_runs_a_sentence_says_how_to_make_one(

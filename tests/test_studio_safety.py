@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
+import json
 import os
 import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -20,10 +23,13 @@ pytest.importorskip("uvicorn", reason="the extra studio is not installed")
 
 from starlette.websockets import WebSocketDisconnect
 from studio import COOKIE, HOST, PORT, TOKEN, client_of, make_client, make_studio
+from websockets.sync.client import connect
 
 from azero.config.schema import UserError
-from azero.studio.__main__ import StudioSettings, own_games, serve, take_token
+from azero.studio import patience
+from azero.studio.__main__ import StudioSettings, listen, own_games, serve, server_of, take_token
 from azero.studio.safety import MOST_BODY, MOST_RECORD
+from azero.studio.server import make_app
 
 
 @pytest.mark.parametrize(
@@ -234,6 +240,69 @@ def test_raw_bytes_leave_the_server_up(server: tuple[int, str], data: bytes) -> 
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=10)) as asking:
         asking.request("GET", f"/?token={token}")
         assert asking.getresponse().status == 303
+
+
+@pytest.fixture
+def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """The port of a server that waits half a second for a request."""
+    monkeypatch.setattr(patience, "SECONDS", 0.5)
+    listening = listen("127.0.0.1", 0)
+    port = listening.getsockname()[1]
+    running = server_of(make_app(make_studio(tmp_path), TOKEN, ["127.0.0.1"], port))
+    thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
+    thread.start()
+    yield port
+    running.should_exit = True
+    thread.join(10)
+    listening.close()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\nHost: a",
+        b"POST /api/tables HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{",
+    ],
+    ids=["nothing", "half a head", "half a body"],
+)
+def test_a_request_that_never_ends_is_not_waited_for(hasty: int, data: bytes) -> None:
+    began, held = time.monotonic(), list[socket.socket]()
+    for _ in range(100):
+        held.append(socket.create_connection(("127.0.0.1", hasty), timeout=10))
+        held[-1].sendall(data)
+    for raw in held:
+        with raw, contextlib.suppress(ConnectionResetError):
+            while raw.recv(4096):  # an answer that refuses it may come first
+                pass
+    assert 0.4 < time.monotonic() - began < 8
+
+
+def test_bytes_that_trickle_in_do_not_extend_the_time(hasty: int) -> None:
+    began = time.monotonic()
+    with socket.create_connection(("127.0.0.1", hasty), timeout=10) as raw:
+        raw.sendall(b"GET /")
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - began < 8:
+                raw.sendall(b"x")
+                time.sleep(0.02)
+    assert time.monotonic() - began < 7
+
+
+def test_whole_requests_and_sockets_take_the_time_they_need(hasty: int) -> None:
+    cookie = f"azero_studio_{hasty}={TOKEN}"
+    with closing(http.client.HTTPConnection("127.0.0.1", hasty, timeout=20)) as asking:
+        for _ in range(4):  # one connection, for longer than half a second
+            asking.request("GET", "/api/runs", headers={"cookie": cookie})
+            assert asking.getresponse().read() == b'{"runs":[]}'
+            time.sleep(0.2)
+        asking.request("POST", "/api/tables", "{}", {"cookie": cookie})  # compiles rules
+        table = json.loads(asking.getresponse().read())
+    address = f"ws://127.0.0.1:{hasty}/api/tables/{table['id']}/stream"
+    with connect(address, additional_headers={"cookie": cookie}) as stream:
+        assert json.loads(stream.recv(10))["type"] == "table"
+        time.sleep(0.8)
+        stream.ping().wait(5)
 
 
 def test_ten_megabytes_are_refused_before_they_are_read(server: tuple[int, str]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -39,8 +41,13 @@ def folders_of(paths: Paths) -> Iterator[Path]:
 
 
 def size_of(folder: Path) -> int:
-    """Return the bytes of all files below a folder."""
-    return sum(path.lstat().st_size for path in folder.rglob("*") if path.is_file() or path.is_symlink())
+    """Return the bytes of all files below a folder, whatever goes or comes meanwhile."""
+    size = 0
+    for inner, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(inner, name)).st_size
+    return size
 
 
 def size_text(size: float) -> str:

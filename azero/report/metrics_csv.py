@@ -18,6 +18,7 @@ from typing import Any
 from azero.run.disk import Disk, reading, write_atomically
 
 CHECK = "check"
+MOST = 1e100
 
 
 class MetricsTable:
@@ -56,12 +57,12 @@ class MetricsTable:
     def complete(self, found: Mapping[int, Mapping[str, float]]) -> bool:
         """Add the stats that the file lacks, by cycle; return whether there were any. `write` writes them."""
         missing = {
-            cycle: {tag: value for tag, value in stats.items() if tag not in self.rows.get(cycle, {})}
+            cycle: {tag: text for tag, text in texts_of(stats).items() if tag not in self.rows.get(cycle, {})}
             for cycle, stats in found.items()
         }
-        for cycle, stats in missing.items():
-            if stats:
-                self.rows.setdefault(cycle, {}).update(texts_of(stats))
+        for cycle, texts in missing.items():
+            if texts:
+                self.rows.setdefault(cycle, {}).update(texts)
         return any(missing.values())
 
     def cut(self, keep: Callable[[int, str], bool]) -> None:
@@ -98,7 +99,12 @@ class MetricsTable:
 
 def texts_of(stats: Mapping[str, float]) -> dict[str, str]:
     """Return stats as the file has them, with six digits."""
-    return {tag: f"{value:.6g}" for tag, value in stats.items()}
+    return {tag: f"{value:.6g}" for tag, value in stats.items() if is_number(value)}
+
+
+def is_number(value: float) -> bool:
+    """Return whether a stat is a number that can be added to others: neither nan nor beyond all bounds."""
+    return abs(value) < MOST
 
 
 def is_empty(path: Path) -> bool:
@@ -115,10 +121,13 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
 
 
 def rows_of(lines: list[dict[str, str]]) -> list[tuple[int, dict[str, str]]]:
-    """Return the undamaged lines by cycle, without empty fields."""
+    """Return the undamaged lines by cycle, without empty fields and what is no number, as nan."""
     rows = [row for row in lines if is_row(row)]
     fields = [{tag: text for tag, text in row.items() if text and tag != CHECK} for row in rows]
-    return [(int(row.pop("cycle")), row) for row in fields]
+    return [
+        (int(row.pop("cycle")), {tag: text for tag, text in row.items() if is_number(float(text))})
+        for row in fields
+    ]
 
 
 def read_lines(path: Path) -> list[dict[str, str]]:

@@ -40,10 +40,13 @@ from azero.run.disk import (
     replace_if_other,
     write_atomically,
 )
-from azero.run.state import QuarantineEntry
+from azero.run.state import SHARD_FILE, QuarantineEntry
 
-NAME = re.compile(r"[^\s/\\.][^/\\\x00-\x1f]{0,199}")
+NAME = re.compile(r"[^\s/\\.\ud800-\udfff][^/\\\x00-\x1f\ud800-\udfff]{0,199}")
+MOST_BYTES = 255  # of the name of a folder
 LOCK = "run.lock"
+MOST_PID = 2**31
+NETWORKS = re.compile("champion|candidate|tensorboard")  # folders of a run
 
 
 @dataclass(frozen=True)
@@ -99,20 +102,35 @@ class Paths:
 
 def paths_of(config: Config, name: str) -> Paths:
     """Return the paths of a run. Raise UserError if the name cannot be a folder's."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    if not isinstance(name, str) or not NAME.fullmatch(name) or len(os.fsencode(name)) > MOST_BYTES:
         raise UserError(f"run={name} cannot name a folder; use letters, digits, '-' and '_'.")
     return Paths(Path(config.checkpoints) / name, Path(config.data) / name)
 
 
 def names_of_runs(config: Config) -> list[str]:
     """Return the names of all runs, sorted."""
-    names = (path.parent.name for path in Path(config.checkpoints).glob("*/state.json"))
-    return sorted(name for name in names if NAME.fullmatch(name))
+    names = filter(NAME.fullmatch, names_in(Path(config.checkpoints)))
+    return [name for name in names if os.path.exists(Path(config.checkpoints, name, "state.json"))]
+
+
+def names_without_state(config: Config) -> list[str]:
+    """Return the names of folders that hold files of a run whose state.json is missing, sorted."""
+    found = set()
+    for folder, of_run in ((Path(config.checkpoints), NETWORKS), (Path(config.data), SHARD_FILE)):
+        for name in filter(NAME.fullmatch, names_in(folder)):
+            with contextlib.suppress(OSError):
+                if any(map(of_run.fullmatch, os.listdir(folder / name))):
+                    found.add(name)
+    return sorted(found - set(names_of_runs(config)))
 
 
 def last_used(config: Config, name: str) -> float:
-    """Return when a run was used last, in seconds since 1970."""
-    return paths_of(config, name).state.stat().st_mtime
+    """Return when a run was used last, in seconds since 1970; 0 if nothing says so."""
+    paths = paths_of(config, name)
+    for place in (paths.state, paths.folder, paths.data):
+        with contextlib.suppress(OSError):
+            return place.stat().st_mtime
+    return 0.0
 
 
 def newest_run(config: Config) -> str:
@@ -267,9 +285,10 @@ def last_holder(folder: Path) -> Holder | None:
     """Return who took the lock of a folder last; None if that is not known."""
     try:
         who = Holder(**json.loads((folder / f"{LOCK}.json").read_bytes()))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, RecursionError):
         return None
-    return who if isinstance(who.pid, int) and who.pid > 1 else None  # others would mean many processes
+    # other numbers would mean many processes, or none
+    return who if isinstance(who.pid, int) and 1 < who.pid < MOST_PID else None
 
 
 def holder(folder: Path) -> str:

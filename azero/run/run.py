@@ -16,7 +16,7 @@ from typing import Any
 from azero.config.schema import Config, SearchConfig, UserError, flatten
 from azero.process.signals import Stopped, StopSignal
 from azero.run.disk import DamagedFile, Disk, is_there, read_checked, reading
-from azero.run.folder import Folder, Paths, names_of_runs, paths_of
+from azero.run.folder import Folder, Paths, names_of_runs, names_without_state, paths_of
 from azero.run.state import (
     AsideEntry,
     FileEntry,
@@ -128,6 +128,9 @@ class Run:
         """
         run = cls(config, name)
         if not is_there(run.paths.state):
+            if name in names_without_state(config):
+                missing = f"{run.paths.state} is missing"
+                raise UserError(f"{missing}; put a copy of it back, or delete the rest of the run.")
             there = ", ".join(names_of_runs(config))
             known = f"it holds {there}" if there else "there is none yet, and azero loop makes one"
             raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")

@@ -11,9 +11,14 @@ import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from azero.cli.arguments import AUTO, FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.schema import Config, UserError, setting
+
+if TYPE_CHECKING:
+    import uvicorn
+    from starlette.types import ASGIApp
 
 EXAMPLES = """
 
@@ -85,7 +90,7 @@ def take_token(folder: Path) -> str:
     It stays the same when the studio starts again, so that an open page goes on.
     """
     path = folder / "token"
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, ValueError):  # ValueError: a damaged token
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -100,7 +105,7 @@ def serve(asked: StudioSettings) -> int:
     if asked.host not in LOCAL and not asked.allow_remote:
         raise UserError(f"host={asked.host} lets other machines in; set allow_remote=true if you want that.")
     try:
-        import uvicorn
+        import uvicorn  # noqa: F401
 
         from azero.studio.server import make_app
         from azero.studio.state import Studio
@@ -122,23 +127,32 @@ def serve(asked: StudioSettings) -> int:
     address = f"http://{shown}:{port}/?token={token}"
     hosts = [*LOCAL, *([asked.host, socket.gethostname()] if asked.allow_remote else [])]
     app = make_app(studio, token, hosts, port)
-    server = uvicorn.Server(
+    print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
+    if asked.open:
+        webbrowser.open(address)
+    server_of(app).run(sockets=[listening])
+    return 0
+
+
+def server_of(app: ASGIApp) -> uvicorn.Server:
+    """Return the server of an application."""
+    import uvicorn
+
+    from azero.studio.patience import PatientProtocol
+
+    return uvicorn.Server(
         uvicorn.Config(
             app,
             log_config=None,  # uvicorn's own would close handlers of other libraries
             log_level="warning",
             access_log=False,
+            http=PatientProtocol,
             ws_max_size=65536,
             ws="websockets-sansio",
             timeout_graceful_shutdown=2,
             server_header=False,
         )
     )
-    print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
-    if asked.open:
-        webbrowser.open(address)
-    server.run(sockets=[listening])
-    return 0
 
 
 def studio_asked(words: Sequence[str]) -> int:

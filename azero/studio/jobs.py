@@ -29,7 +29,7 @@ from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_hol
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
-from azero.studio.replay import Host, game_of_run, position_json
+from azero.studio.replay import Host, game_of_run, is_legal, position_json
 from azero.studio.safety import Refused, is_number
 
 MOST_TRAINING = 4  # runs at once
@@ -66,7 +66,10 @@ class Jobs:
 
     def paths(self, name: str) -> Paths:
         """Return the paths of a run; Refused: there is none."""
-        paths = paths_of(self.config, name)
+        try:
+            paths = paths_of(self.config, name)
+        except UserError as mistake:
+            raise Refused(404, str(mistake)) from mistake
         if not paths.state.is_file() and name not in self.processes and not self.is_training(name):
             raise Refused(404, f"There is no run {name[:80]}.")
         return paths
@@ -330,8 +333,8 @@ class Jobs:
             self.unwatch_later()
         try:
             read = json.loads(live.read_bytes())
-            return read if isinstance(read, dict) else {}
-        except (OSError, ValueError):
+            return read if is_description(read) else {}
+        except (OSError, ValueError, RecursionError):
             return {}
 
     def unwatch_later(self) -> None:
@@ -369,8 +372,9 @@ class Jobs:
             played, state, last = before.get(number, ([], game.initial_state(), None))
             if moves[: len(played)] != played:
                 played, state, last = [], game.initial_state(), None
-            for action in moves[len(played) :]:
-                if game.is_terminal(state):
+            for ply, action in enumerate(moves[len(played) :], len(played)):
+                if not is_legal(game, state, action):
+                    moves = moves[:ply]
                     break
                 last, state = state, game.step(state, action)
             now[number] = (moves, state, last)
@@ -387,6 +391,29 @@ class Jobs:
             self.estimate_process.kill()
         for process in self.processes.values():
             process.poll()
+
+
+def is_description(read: Any) -> bool:
+    """Return whether a live file holds what `LiveFile` writes."""
+    if not isinstance(read, dict):
+        return False
+    boards, stats, left = read.get("boards", []), read.get("stats", {}), read.get("seconds_left")
+    return (
+        isinstance(boards, list)
+        and all(isinstance(board, dict) and are_numbers(board.get("moves")) for board in boards)
+        and all(isinstance(board.get("number"), int) for board in boards)
+        and isinstance(stats, dict)
+        and all(isinstance(value, int | float | str) for value in stats.values())
+        and (left is None or is_number(left, 0, 1e12))
+        and isinstance(read.get("stage", ""), str)
+        and isinstance(read.get("doing", ""), str)
+        and all(is_number(read.get(key, 0), 0, 1e18) for key in ("cycle", "cycles", "done", "total"))
+    )
+
+
+def are_numbers(moves: Any) -> bool:
+    """Return whether that is a list of whole numbers."""
+    return isinstance(moves, list) and all(isinstance(move, int) for move in moves)
 
 
 def hydra_value(value: Any) -> str:

@@ -35,7 +35,13 @@ def routes(studio: Studio) -> list[Route]:
                 raise Refused(404, f"A run cannot {other[:40]!r}.")
 
     async def live(request: Request) -> dict[str, Any]:
-        return await in_thread(jobs.live, request.path_params["name"])
+        name = request.path_params["name"]
+
+        def read() -> dict[str, Any]:
+            with studio.reading(f"Run {name}"):
+                return jobs.live(name)
+
+        return await in_thread(read)
 
     return [
         api("POST", "/train", with_body(jobs.train)),

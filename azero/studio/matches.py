@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from starlette.requests import Request
@@ -19,11 +21,12 @@ from azero.match.lockstep import MatchGame, summarize
 from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
 from azero.match.text import Pairing, crossed
 from azero.records.record import move_names
+from azero.report.console import format_count
 from azero.report.listing import age_text
 from azero.studio.pool import Side
 from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refused, api, read_json
+from azero.studio.safety import Refused, api, can_be_sent, is_number, read_json
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 
@@ -33,6 +36,7 @@ MOST_GAMES = 10_000  # of a pair
 MOST_KEPT = 1000
 SHOWN_GAMES = 200
 MISSING = "There is no such match."
+NUMBER = re.compile(r"[0-9]{6}")
 
 
 class Matches:
@@ -46,16 +50,25 @@ class Matches:
 
     def names(self) -> list[str]:
         """Return the numbers of all matches, the newest first."""
-        return sorted((path.stem for path in self.folder.glob("*.json")), reverse=True)
+        names = (path.stem for path in self.folder.glob("*.json"))
+        return sorted(filter(NUMBER.fullmatch, names), reverse=True)
 
     def about(self, name: str) -> dict[str, Any]:
-        """Return what is played in a match; Refused: there is none."""
-        if not (name.isascii() and name.isdecimal() and len(name) == 6):
+        """Return what is played in a match.
+
+        Raises:
+            Refused: there is none.
+            UserError: its file is damaged.
+        """
+        path = self.folder / f"{name}.json"
+        if not NUMBER.fullmatch(name) or not path.exists():
             raise Refused(404, MISSING)
         try:
-            about: dict[str, Any] = json.loads((self.folder / f"{name}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError) as missing:
-            raise Refused(404, MISSING) from missing
+            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError):
+            about = {}
+        if not is_description(about):
+            raise UserError(f"{path} is damaged; delete it, or put a copy of it back.")
         return about
 
     def game(self, name: str, about: dict[str, Any]) -> Game:
@@ -96,7 +109,7 @@ class Matches:
             "started": time.time(),
         }
         with self.lock:
-            playing = [name for name in self.names()[:MOST_KEPT] if self.pid(name, self.about(name))]
+            playing = [name for name in self.names()[:MOST_KEPT] if self.is_playing(name)]
             if len(playing) >= MOST_MATCHES:
                 raise Refused(429, f"{len(playing)} matches are being played; stop one or wait.")
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -121,7 +134,14 @@ class Matches:
             process = self.processes[name]
             return process.pid if process.poll() is None else 0
         pid = about.get("pid", 0)
-        return pid if pid and is_running(pid, f"record={self.record(name)}") else 0
+        return pid if is_whole(pid) and pid and is_running(pid, f"record={self.record(name)}") else 0
+
+    def is_playing(self, name: str) -> bool:
+        """Return whether a process plays a match."""
+        try:
+            return bool(self.pid(name, self.about(name)))
+        except UserError:
+            return False
 
     def stop(self, name: str) -> dict[str, Any]:
         """Ask a match's process to end; Refused: it is not being played."""
@@ -136,24 +156,46 @@ class Matches:
         for process in self.processes.values():
             process.poll()
 
-    def lines(self, name: str) -> list[dict[str, Any]]:
-        """Return the games of a match that have ended; a line that is being written is left out."""
+    def lines(self, name: str, about: dict[str, Any]) -> tuple[list[dict[str, Any]], str]:
+        """Return the games of a match that have ended, and a sentence for damaged lines, which are left out.
+
+        A line that is being written is left out too.
+        """
         try:
-            text = self.record(name).read_text(encoding="utf-8")
+            data = self.record(name).read_bytes()
         except OSError:
-            return []
-        return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+            return [], ""
+        read = [game_of(line, len(about["players"])) for line in data[: data.rfind(b"\n") + 1].splitlines()]
+        games = [game for game in read if game is not None]
+        lost = format_count(len(read) - len(games), "lines")
+        damaged = f"{self.record(name).name} has {lost} that cannot be read; their games are left out."
+        return games, damaged if len(games) < len(read) else ""
 
     def summary(self, name: str) -> dict[str, Any]:
         """Return a match as the list shows it."""
-        about = self.about(name)
+        try:
+            about = self.about(name)
+        except UserError as damage:
+            row = {"id": name, "title": f"match {name}", "state": "damaged", "sentence": str(damage)}
+            return {
+                **row,
+                "game": "",
+                "options": {},
+                "players": [],
+                "games": 0,
+                "done": 0,
+                "total": 0,
+                "age": "",
+            }
         count = len(about["players"])
-        done, total = len(self.lines(name)), about["games"] * count * (count - 1) // 2
+        games, damaged = self.lines(name, about)
+        done, total = len(games), about["games"] * count * (count - 1) // 2
         state, sentence = ("playing", "") if self.pid(name, about) else ("finished", "")
         if state != "playing" and done < total:
             log = self.folder / f"{name}.log"
             status = self.processes[name].wait() if name in self.processes else 130
             state, sentence = ending(status, log)
+        sentence = " ".join(filter(None, (sentence, damaged)))
         return {
             **{"id": name, "title": game_title(about["game"]), "state": state, "sentence": sentence},
             **{key: about[key] for key in ("game", "options", "players", "games")},
@@ -162,8 +204,8 @@ class Matches:
 
     def view(self, name: str) -> dict[str, Any]:
         """Return a match with its table and its newest games."""
-        about, lines = self.about(name), self.lines(name)
-        game = self.game(name, about)
+        about = self.about(name)
+        game, (lines, _) = self.game(name, about), self.lines(name, about)
         pairings = pairings_of(game, lines, about["fixed"])
         count = len(about["players"])
         points, games = crossed(count, pairings)
@@ -194,18 +236,67 @@ class Matches:
 
     def replayed(self, name: str, number: str) -> dict[str, Any]:
         """Return a game of a match with its positions; Refused: there is none."""
-        about, lines = self.about(name), self.lines(name)
+        about = self.about(name)
+        lines, _ = self.lines(name, about)
         if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) < len(lines)):
             raise Refused(404, "There is no such game in this match.")
         line = lines[int(number)]
         game = self.game(name, about)
         actions = move_names(game)
         return {
-            **replay_json(game, about["game"], [actions[move] for move in line["moves"]]),
+            **replay_json(game, about["game"], [actions.get(move, -1) for move in line["moves"]]),
             "players": [about["players"][place_of(label)] for label in line["players"]],
             "outcome": line["outcome"],
             "opening": line.get("opening_plies", 0),
         }
+
+
+def is_whole(value: object, least: int = 0, most: int = 2**31) -> TypeGuard[int]:
+    """Return whether a value that was read from JSON is a whole number in bounds."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+def is_description(about: Any) -> bool:
+    """Return whether that is what `begin` writes about a match."""
+    if not isinstance(about, dict):
+        return False
+    players, fixed = about.get("players"), about.get("fixed")
+    return (
+        isinstance(about.get("game"), str)
+        and isinstance(about.get("options"), dict)
+        and can_be_sent(about)
+        and isinstance(players, list)
+        and 2 <= len(players) <= MOST_PLAYERS
+        and all(isinstance(player, str) for player in players)
+        and isinstance(fixed, list)
+        and len(fixed) == len(players)
+        and is_whole(about.get("games"), 2, MOST_GAMES)
+        and is_number(about.get("started"), 0, 1e12)
+    )
+
+
+def game_of(line: bytes, players: int) -> dict[str, Any] | None:
+    """Return the game in a line of a record; None if the line is damaged."""
+    try:
+        game = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(game, dict):
+        return None
+    names, moves = game.get("players"), game.get("moves")
+    is_game = (
+        isinstance(names, list)
+        and len(names) == 2
+        and all(isinstance(name, str) and re.match(r"p[1-9]\b", name) for name in names)
+        and all(place_of(name) < players for name in names)
+        and place_of(names[0]) != place_of(names[1])
+        and is_number(game.get("outcome"), -1, 1)
+        and isinstance(moves, list)
+        and all(isinstance(move, str) for move in moves)
+        and is_whole(game.get("number"))
+        and is_whole(game.get("opening_plies"))
+    )
+    return game if is_game else None
 
 
 def words_of(label: str, side: Side) -> list[str]:
@@ -230,6 +321,8 @@ def pairings_of(game: Game, lines: list[dict[str, Any]], fixed: list[bool]) -> l
     actions = move_names(game)
     played: dict[tuple[int, int], list[MatchGame]] = {}
     for line in lines:
+        if not actions.keys() >= set(line["moves"]):
+            continue  # a damaged line, or rules that have changed
         first, second = (place_of(name) for name in line["players"])
         one, other = min(first, second), max(first, second)
         outcome = line["outcome"] if first == one else -line["outcome"]
@@ -275,14 +368,21 @@ def routes(studio: Studio) -> list[Route]:
     async def begin(request: Request) -> dict[str, Any]:
         return await in_thread(matches.begin, await read_json(request))
 
+    async def read_match(act: Callable[..., dict[str, Any]], name: str, *more: str) -> dict[str, Any]:
+        def read() -> dict[str, Any]:
+            with studio.reading(f"Match {name}"):
+                return act(name, *more)
+
+        return await in_thread(read)
+
     async def view(request: Request) -> dict[str, Any]:
-        return await in_thread(matches.view, request.path_params["id"])
+        return await read_match(matches.view, request.path_params["id"])
 
     async def stop(request: Request) -> dict[str, Any]:
         return await in_thread(matches.stop, request.path_params["id"])
 
     async def game(request: Request) -> dict[str, Any]:
-        return await in_thread(matches.replayed, request.path_params["id"], request.path_params["number"])
+        return await read_match(matches.replayed, request.path_params["id"], request.path_params["number"])
 
     return [
         api("GET", "/matches", list_matches),

@@ -49,6 +49,15 @@ def position_json(game: Game, state: np.ndarray, before: np.ndarray | None, acti
     return {**shown_position(game, state, before, action), "over": True}
 
 
+def is_legal(game: Game, state: np.ndarray, action: int) -> bool:
+    """Return whether a move of a file can be played: compiled rules check nothing themselves."""
+    return (
+        not game.is_terminal(state)
+        and 0 <= action < game.num_actions
+        and bool(game.legal_mask(state)[action])
+    )
+
+
 def replay_json(
     game: Game, name: str, actions: Sequence[int], values: Sequence[float | None] = ()
 ) -> dict[str, Any]:
@@ -63,11 +72,7 @@ def replay_json(
     state = game.initial_state()
     positions, moves = [position_json(game, state, None, -1)], list[str]()
     for action in actions:
-        if (
-            game.is_terminal(state)
-            or not 0 <= action < game.num_actions
-            or not game.legal_mask(state)[action]
-        ):
+        if not is_legal(game, state, action):
             break
         before, state = state, game.step(state, action)
         positions.append(position_json(game, state, before, action))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import socket
 import subprocess
 import threading
@@ -17,17 +18,25 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from azero.config.schema import UserError
+from azero.match.elo_table import COLUMNS as COLUMNS_OF_RATINGS
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
 from azero.report.console import format_seconds
 from azero.report.listing import age_text, folders_of, game_of, size_of, size_text, strength_of
-from azero.report.metrics_csv import read_lines, read_rows
-from azero.run.folder import last_used, names_of_runs
+from azero.report.metrics_csv import is_row, read_lines, read_rows
+from azero.run.folder import (
+    LOCK,
+    last_holder,
+    last_used,
+    names_of_runs,
+    names_without_state,
+    paths_of,
+)
 from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 from azero.studio.processes import last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refused, api
+from azero.studio.safety import Refused, api, can_be_sent
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 
@@ -121,10 +130,24 @@ def table_of(rows: Rows) -> dict[str, Any]:
 
 def row_of(studio: Studio, name: str) -> dict[str, Any]:
     """Return a run's line in the list."""
+    used = {
+        "size": size_text(sum(map(size_of, folders_of(paths_of(studio.config, name))))),
+        "age": age_text(time.time() - last_used(studio.config, name)),
+    }
     try:
-        run = Run.read(studio.config, name)
+        with studio.reading(f"Run {name}"):
+            row = {**describe(studio, Run.read(studio.config, name)), **used}
+            if not can_be_sent(row):
+                raise ValueError("a value is no number")
+            return row
     except UserError as damage:
-        return {"name": name, "state": "damaged", "sentence": str(damage)}
+        row = {"name": name, "state": "damaged", "sentence": str(damage), "title": "", "strength": ""}
+        return {**row, "cycle": "", **used}
+
+
+def describe(studio: Studio, run: Run) -> dict[str, Any]:
+    """Return what the list says of a run whose state is whole."""
+    name = run.name
     charts = curves_of(stats_of(run))
     title, points = (charts[0]["title"], charts[0]["series"][0]["points"]) if charts else ("", [])
     return {
@@ -137,15 +160,40 @@ def row_of(studio: Studio, name: str) -> dict[str, Any]:
         "recipe": run.state.recipe,
         "cycle": run.state.cycle,
         "strength": strength_of(run.paths),
-        "size": size_text(sum(map(size_of, folders_of(run.paths)))),
-        "age": age_text(time.time() - last_used(studio.config, name)),
+        "sentence": damage_of(run),
         "spark": {"title": title, "values": [value for _, value in points]},
     }
 
 
+def damage_of(run: Run) -> str:
+    """Return a sentence for damaged files of a run that its state does not name; "" if there are none."""
+    paths, found = run.paths, list[str]()
+    for path, is_whole in ((paths.metrics_csv, is_row), (paths.ratings_csv, is_rating)):
+        try:
+            if not all(map(is_whole, read_lines(path))):
+                found.append(path.name)
+        except csv.Error:
+            found.append(path.name)
+        except OSError as failure:
+            return f"{path.name} cannot be read: {failure.strerror}."
+    if (lock := paths.folder / f"{LOCK}.json").exists() and last_holder(paths.folder) is None:
+        found.append(lock.name)
+    if not found:
+        return ""
+    return (
+        f"{' and '.join(found)} {'is' if len(found) == 1 else 'are'} damaged; the next start writes new ones."
+    )
+
+
+def is_rating(row: Mapping[Any, Any]) -> bool:
+    """Return whether a line of `ratings.csv` has the columns that a run writes."""
+    return tuple(row) == COLUMNS_OF_RATINGS and None not in row.values()
+
+
 def list_runs(studio: Studio) -> dict[str, Any]:
     """Return all runs, the one used last first."""
-    names = sorted(names_of_runs(studio.config), key=lambda name: -last_used(studio.config, name))
+    names = [*names_of_runs(studio.config), *names_without_state(studio.config)]
+    names.sort(key=lambda name: -last_used(studio.config, name))
     return {"runs": [row_of(studio, name) for name in names]}
 
 
@@ -157,7 +205,7 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
     _, game = studio.jobs.game_of(run)
     return {
         **row_of(studio, name),
-        "sentence": studio.jobs.state(name)[1],
+        "sentence": " ".join(filter(None, (studio.jobs.state(name)[1], damage_of(run)))),
         "play": game,
         "cycles": state.config.get("cycles"),
         "minutes": state.config.get("minutes"),
@@ -165,9 +213,16 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
         "champions": [entry.cycle for entry in state.champions],
         "table": table_of(rows),
         "curves": curves_of(rows),
-        "ratings": read_lines(run.paths.ratings_csv),
+        "ratings": ratings_of(run),
         "games": sorted({shard.cycle for shard in state.shards}, reverse=True),
     }
+
+
+def ratings_of(run: Run) -> list[dict[str, str]]:
+    """Return the undamaged lines of `ratings.csv`."""
+    with contextlib.suppress(OSError, csv.Error):
+        return [row for row in read_lines(run.paths.ratings_csv) if is_rating(row)]
+    return []
 
 
 def doctor(studio: Studio, name: str) -> dict[str, Any]:
@@ -302,21 +357,28 @@ def routes(studio: Studio) -> list[Route]:
 
     def of_run(act: Callable[[Studio, str], dict[str, Any]]) -> Callable[[Request], Any]:
         async def answer(request: Request) -> dict[str, Any]:
-            return await in_thread(act, studio, request.path_params["name"])
+            return await read_run(act, studio, request.path_params["name"])
 
         return answer
+
+    async def read_run(act: Callable[..., dict[str, Any]], *arguments: Any) -> dict[str, Any]:
+        def read() -> dict[str, Any]:
+            with studio.reading(f"Run {arguments[1]}"):
+                return act(*arguments)
+
+        return await in_thread(read)
 
     async def runs(request: Request) -> dict[str, Any]:
         return await in_thread(list_runs, studio)
 
     async def games(request: Request) -> dict[str, Any]:
         cycle = whole(request.query_params.get("cycle", ""), "cycle")
-        return await in_thread(shards.listed, studio, request.path_params["name"], cycle)
+        return await read_run(shards.listed, studio, request.path_params["name"], cycle)
 
     async def game(request: Request) -> dict[str, Any]:
         path = request.path_params
         cycle, number = whole(path["cycle"], "cycle"), whole(path["number"], "The game's number")
-        return await in_thread(shards.replayed, studio, path["name"], cycle, number)
+        return await read_run(shards.replayed, studio, path["name"], cycle, number)
 
     async def tensorboard(request: Request) -> dict[str, str]:
         return await in_thread(board.open)

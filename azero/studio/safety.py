@@ -79,6 +79,14 @@ def refuse_constant(name: str) -> float:
     raise ValueError(name)
 
 
+def can_be_sent(value: object) -> bool:
+    """Return whether a value from a file can be sent as JSON, which has no NaN and no half characters."""
+    try:
+        return bool(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+    except (ValueError, TypeError, RecursionError):
+        return False
+
+
 def is_number(value: object, low: float, high: float) -> TypeGuard[float]:
     """Return whether a value that was read from JSON is a number from `low` to `high`."""
     return isinstance(value, int | float) and not isinstance(value, bool) and low <= value <= high

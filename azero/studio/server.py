@@ -165,12 +165,13 @@ def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:
     from azero.cli.player_spec import has_learned
     from azero.run.folder import last_used
 
-    names = [name for name in names_of_runs(config) if has_learned(name, game, config)]
-    return [
-        {"run": name, "cycle": cycles[-1], "cycles": cycles}
-        for name in sorted(names, key=lambda name: -last_used(config, name))
-        if (cycles := [entry.cycle for entry in Run.read(config, name).state.champions])
-    ]
+    found = []
+    for name in sorted(names_of_runs(config), key=lambda name: -last_used(config, name)):
+        with contextlib.suppress(UserError):  # it is damaged, or has just been deleted
+            if has_learned(name, game, config):
+                cycles = [entry.cycle for entry in Run.read(config, name).state.champions]
+                found += [{"run": name, "cycle": cycles[-1], "cycles": cycles}] if cycles else []
+    return found
 
 
 async def open_table(studio: Studio, request: Request) -> Response:

@@ -69,6 +69,18 @@ class Studio:
         finally:
             self.questions -= 1
 
+    @contextmanager
+    def reading(self, what: str) -> Iterator[None]:
+        """Turn any error of a block that reads files into a UserError that says what is damaged."""
+        try:
+            yield
+        except (UserError, Refused):
+            raise
+        except Exception as failure:  # what a damaged file holds can raise nearly anything
+            self.report(failure)
+            said = " ".join(f"{type(failure).__name__}: {failure}".split())[:200].rstrip(".:")
+            raise UserError(f"{what} is damaged ({said}).") from failure
+
     def report(self, failure: Exception) -> None:
         """Print an unexpected error to the server's terminal."""
         traceback.print_exception(failure)

@@ -31,7 +31,8 @@ function showList(page, runs) {
     const change = ({ target }) => { chosen[target.checked ? "add" : "delete"](name); count(); };
     return el("input", { type: "checkbox", "aria-label": `Compare ${name}`, onchange: change });
   };
-  const row = (run) => [mark(run), linkTo(run.name), run.strength, run.cycle, stateChip(run.state),
+  const named = ({ name, sentence }) => sentence ? [linkTo(name), quiet(sentence)] : linkTo(name);
+  const row = (run) => [mark(run), named(run), run.strength, run.cycle, stateChip(run.state),
     spaced(run.title), run.spark?.values.length ? sparkline(run.spark.values, run.spark.title) : "", run.size, run.age];
   const head = ["", "run", "strength", "cycles", "state", "game", "", "size", "used"];
   page.classList.add("run-list");
