@@ -435,6 +435,28 @@ def test_a_recipe_may_use_the_earlier_name_of_a_setting(start: Start, tmp_path: 
         assert "workers: 3" in lines and not any(line.startswith("lanes") for line in lines)
 
 
+@pytest.mark.parametrize("recipe", ["connect_four_quick", "connect_four", "smoke"])
+@pytest.mark.parametrize("kind, kept", [("puct", True), ("gumbel", False)])
+def test_a_search_keeps_its_tree_if_it_can_however_the_algorithm_is_set(
+    start: Start, tmp_path: Path, recipe: str, kind: str, kept: bool
+) -> None:
+    own_recipe(tmp_path, f"{RECIPE}defaults:\n  - {recipe}\nsearch: {{kind: {kind}}}\n")
+    for words in ([recipe, f"search={kind}"], [recipe, f"search.kind={kind}"], ["mine"]):
+        search = start(*words).runs[0][0].search
+        assert (search.kind, search.tree_reuse) == (kind, kept)
+        assert f"  tree_reuse: {str(kept).lower()}\n" in start(*words, "--cfg", "job").out
+    assert [
+        config.search.tree_reuse for config, _ in start(recipe, "-m", "search.kind=puct,gumbel").runs
+    ] == [True, False]
+
+
+def test_what_is_set_of_the_tree_is_so(start: Start) -> None:
+    assert not start("smoke", "search.tree_reuse=false").runs[0][0].search.tree_reuse
+    assert_one_sentence(
+        start("smoke", "search=gumbel", "search.tree_reuse=true"), "set search.tree_reuse=false"
+    )
+
+
 @pytest.mark.parametrize(
     "text, line, problem",
     [

@@ -30,7 +30,7 @@ from azero.cli.overrides import (
 )
 from azero.cli.programs import answers_flag, refuse
 from azero.config.checks import check
-from azero.config.schema import OPENSPIEL, RENAMED, Config, GameConfig, UserError, settings
+from azero.config.schema import EMPTY_TREES, OPENSPIEL, RENAMED, Config, GameConfig, UserError, settings
 from azero.process.ending import end_quietly, report_crash
 
 T = TypeVar("T")
@@ -49,7 +49,8 @@ SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a
 def store_schema(old_names: bool = False) -> None:
     """Give Hydra the dataclasses as the schema, with earlier names of settings too if `old_names`.
 
-    A setting with an earlier name then has that one's value unless it is set itself.
+    A setting with an earlier name then has that one's value unless it is set itself. `search.tree_reuse` goes
+    by `search.kind`, however that is set.
     Frozen dataclasses are read-only at first, which would refuse the first override.
     """
     from hydra.core.config_store import ConfigStore  # here, because --help does not need it
@@ -62,15 +63,18 @@ def store_schema(old_names: bool = False) -> None:
         OmegaConf.set_readonly(node, None)
     for part in (schema.game, schema.search):  # every game and search algorithm has options of its own
         OmegaConf.set_struct(part.options, False)
+    OmegaConf.register_new_resolver("keeps_tree", lambda kind: kind not in EMPTY_TREES, replace=True)
+    OmegaConf.update(schema, "search.tree_reuse", "${keeps_tree:${search.kind}}")
     for old, new in RENAMED.items() if old_names else ():
         OmegaConf.update(schema, old, settings()[new].default, force_add=True)
         OmegaConf.update(schema, new, f"${{{old}}}")
     ConfigStore.instance().store(name=SCHEMA, node=schema)
 
 
-def drop_old_names(composed: Any) -> None:
-    """Give settings the values that their earlier names have, and drop those."""
+def settle(composed: Any) -> None:
+    """Give settings the values that others imply: their earlier names, which are dropped, and the search."""
     OmegaConf.set_struct(composed, False)
+    OmegaConf.update(composed, "search.tree_reuse", composed.search.tree_reuse)
     for old, new in RENAMED.items():
         if old in composed:
             OmegaConf.update(composed, new, OmegaConf.select(composed, new))
@@ -86,7 +90,7 @@ def to_config(composed: Any) -> Config:
     from azero.search.algorithm import check as check_algorithm  # here, because the room imports Numba
 
     try:
-        drop_old_names(composed)
+        settle(composed)
         config = OmegaConf.to_object(composed)
     except OmegaConfBaseException as failure:
         raise UserError(sentence(failure)) from failure
@@ -136,7 +140,7 @@ def help_of(name: str, words: Sequence[str]) -> str:
     except UserError:
         composed = compose_raw([], with_hydra=True)
     recipe = composed.hydra.runtime.choices.experiment
-    drop_old_names(composed)
+    settle(composed)
     shown = {key: OmegaConf.select(composed, key) for key in settings()}
     plain = {
         key: OmegaConf.to_container(each) if OmegaConf.is_config(each) else each
@@ -304,7 +308,7 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
         inside = not shows_config
         try:
             if shows_config:
-                drop_old_names(composed)
+                settle(composed)
                 print(OmegaConf.to_yaml(composed), end="")
             else:
                 config = to_config(composed)

@@ -46,6 +46,7 @@ REMOVED: dict[str, Any] = {
 }
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
 SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
+EMPTY_TREES = {"gumbel"}  # those that begin each search with an empty tree
 OPENSPIEL = "openspiel:"  # before the name of a game whose rules are OpenSpiel's
 
 T = TypeVar("T")
@@ -190,7 +191,9 @@ class SearchConfig:
         "self-play; 0: none. It needs search.solver.",
         between=(0, 1_000_000),
     )
-    tree_reuse: bool = setting(True, "Keep the subtree of the move played.")
+    tree_reuse: bool = setting(
+        True, "Keep the subtree of the move played. Default with search.kind=gumbel: false, as it cannot."
+    )
     options: dict[str, Any] = setting({}, "Settings of other search algorithms. The algorithm checks them.")
     c_puct: float = puct(1.25, "Exploration constant.", between=(0.0, 1000.0), published="AlphaZero 1.25")
     c_puct_base: float = puct(
