@@ -140,6 +140,16 @@ def test_a_second_run_in_the_same_folder_is_refused_and_the_first_goes_on(tmp_pa
     assert torture.state_of(tmp_path / "run").cycle == 4
 
 
-def test_torture(tmp_path: Path) -> None:
-    """Twenty rounds, as in the script's own default."""
-    assert torture.torture(tmp_path, 20, 1, [])
+def test_every_fault_is_refused_or_recovered_from() -> None:
+    """Some of each kind; the script forks its runs, so it is a process of its own."""
+    counts = ["--kills", "12", "--errors", "12", "--damages", "120", "--strangers", "1"]
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts/torture.py"), *counts],
+        capture_output=True,
+        text=True,
+        timeout=850,
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    table = [line.split("|")[1:5] for line in done.stdout.splitlines() if line.startswith("| a ")]
+    assert len(table) == 9
+    assert all(tried == good and wrong.strip() == "0" for _, tried, good, wrong in table)
