@@ -482,7 +482,7 @@ def errors(folder: Path, rounds: int, calm: Calm, choice: random.Random, table: 
             if fault:
                 break
         fault = fault or ends_otherwise(place, calm)
-        for kind, what in found:
+        for kind, what in found or ([(kind, what)] if fault else []):
             table.count(kind, what, fault)
         shutil.rmtree(place)
 

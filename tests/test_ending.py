@@ -5,6 +5,7 @@ Real processes in a pseudo-terminal receive the signal at several moments.
 
 from __future__ import annotations
 
+import errno
 import os
 import pty
 import re
@@ -259,6 +260,20 @@ def test_an_unexpected_error_is_one_sentence_and_a_file(tmp_path: Path) -> None:
     sentence = f"azero: unexpected KeyError: 'no such key'; the traceback is in {file}\n"
     assert done.stderr == sentence
     assert file.read_text().startswith("Traceback (most recent call last)")
+
+
+@pytest.mark.parametrize("name", ["EIO", "EACCES", "ESTALE", "EMFILE"])
+def test_a_refusal_of_the_disk_is_no_unexpected_error(tmp_path: Path, name: str) -> None:
+    number = getattr(errno, name)
+    raised = f"OSError({number}, {os.strerror(number)!r}, '/net/file')"
+    code = f"from azero.process import ending; ending.prepare(); raise {raised}"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
+    )
+    said = f"azero: /net/file cannot be read or written: {os.strerror(number)}; fix that and run the same "
+    assert (done.returncode, done.stderr) == (74, f"{said}command again.\n")
+    assert not list(tmp_path.iterdir())
 
 
 def test_an_unexpected_error_with_any_text_in_any_locale_is_one_sentence(tmp_path: Path) -> None:
