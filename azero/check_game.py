@@ -51,6 +51,8 @@ def summary(check: GameCheck) -> str:
     """
     if not check.terminals:
         return "No game came to an end."
+    if not check.steps:
+        return "The game is over before the first move."
     firsts = np.array([look.outcome if look.to_play == 0 else -look.outcome for look in check.terminals])
     first, draws, second = shares_of(firsts)
     last = np.array(

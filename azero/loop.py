@@ -124,7 +124,7 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
 
     if not config.cluster.address:
         warm_up.start_if_new(config.search.kind)
-    check_run(config, name)
+    warnings = check_run(config, name)
     asked = asked or Asked()
     with (
         held_rules(config.game.name) as rules,
@@ -140,6 +140,8 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
         elif note := misfit_text(asked.overrides):
             report.message(note)
         report_changes(run, report)
+        for warning in warnings:
+            report.message(warning)
         try:
             all_cycles = run_cycles(config, run, report, stop)
         except Stopped:

@@ -9,7 +9,7 @@ import pytest
 
 from azero.check_game import main, report
 from azero.games import make_game
-from azero.games.laws.check import GameCheck, check_game, quick_fault
+from azero.games.laws.check import GameCheck, check_game, check_own_game, quick_check
 
 # A game file of a user who starts from tic-tac-toe and changes one thing.
 HEAD = """
@@ -31,6 +31,8 @@ def count_stones(stones):
 TAIL = """
 def make_game():
     game = tictactoe.make_game()
+    if BOARD:
+        CHANGES["board"] = replace(game.board, **BOARD)
     changed = {name: rule for name, rule in globals().items() if name in game.rules._fields}
     return replace(game, name="changed", rules=game.rules._replace(**changed), **CHANGES)
 """
@@ -301,6 +303,89 @@ FAULTS = {
         CHANGES = {"repetition_words": 2}
         """,
     ),
+    "an outcome for the first player in a game that shows whose turn it is": (
+        "outcome seems to be the first player's value, not the mover's: the second player wins",
+        """
+        @cfunc(interface.STEP)
+        def step(state, action, successor):
+            successor[0] = state[1]
+            successor[1] = state[0] | (ONE << np.uint64(action))
+
+        @njit
+        def has_two(stones):  # neighbours in a row or a column: nothing is drawn
+            rows = stones & (stones >> ONE) & np.uint64(0b011_011_011)
+            return rows != 0 or stones & (stones >> np.uint64(3)) != 0
+
+        @cfunc(interface.IS_TERMINAL)
+        def is_terminal(state):
+            return has_two(state[1]) or (state[0] | state[1]) == FULL
+
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0 if count_stones(state[0] | state[1]) & 1 == 0 else 1.0
+
+        @cfunc(interface.WRITE_PLANES)
+        def planes(state, out):
+            for side in range(2):
+                for cell in range(CELLS):
+                    out[side, cell // 3, cell % 3] = np.float32((state[side] >> np.uint64(cell)) & ONE)
+            out[2] = np.float32(count_stones(state[0] | state[1]) & 1)
+
+        CHANGES = {
+            "planes_shape": (3, 3, 3),
+            "action_symmetries": np.arange(9)[None],
+            "cell_symmetries": np.arange(9)[None],
+        }
+        """,
+    ),
+    "marks of a wrong shape": (
+        "board.marks returns an array of shape (9,); rows and columns need an array of shape (3, 3)",
+        "BOARD = {'marks': lambda state: np.zeros(9, np.int8)}",
+    ),
+    "marks as a list": ("board.marks returns list", "BOARD = {'marks': lambda state: [[0] * 3] * 3}"),
+    "marks of a third kind": (
+        "board.marks must hold whole numbers: 0 empty, 1 first player, 2 second player",
+        "BOARD = {'marks': lambda state: np.full((3, 3), 3)}",
+    ),
+    "marks that raise": ("board.marks raised KeyError", "BOARD = {'marks': lambda state: {}[0]}"),
+    "marks that change the state": (
+        "board.marks changed the state",
+        "BOARD = {'marks': lambda state: state.fill(9) or np.zeros((3, 3), int)}",
+    ),
+    "a cell outside the board": (
+        "board.cell_of returns neither a cell from 0 to 8 nor NO_CELL",
+        "BOARD = {'cell_of': lambda state, action: action + 1}",
+    ),
+    "a cell that is no number": (
+        "board.cell_of returns neither a cell",
+        "BOARD = {'cell_of': lambda state, action: None}",
+    ),
+    "cells that raise": (
+        "board.cell_of raised ZeroDivisionError",
+        "BOARD = {'cell_of': lambda state, action: 1 // 0}",
+    ),
+    "cells of the mirrored board": (
+        "board.cell_of names a cell that the move leaves as it is",
+        "BOARD = {'cell_of': lambda state, action: 8 - action}",
+    ),
+    "rows and columns exchanged": (
+        "board.marks returns an array of shape (3, 3); rows and columns need an array of shape (3, 2)",
+        "BOARD = {'columns': ('a', 'b')}",
+    ),
+    "labels twice": ("board.rows has the same label twice", "BOARD = {'rows': ('1', '2', '1')}"),
+    "an empty label": ("board.columns must be a tuple of labels", "BOARD = {'columns': ('a', '', 'c')}"),
+    "a board of another kind": ("board.kind is 'triangles'", "BOARD = {'kind': 'triangles'}"),
+    "two symbols": ("board.symbols must be three texts", "BOARD = {'symbols': ('X', 'O')}"),
+    "one goal": ("board.goals must be two texts", "BOARD = {'goals': ('win',)}"),
+    "a text that raises": (
+        "format_state raised IndexError",
+        "CHANGES = {'format_state': lambda state: 'abc'[int(state[0])]}",
+    ),
+    "no text": ("format_state returns no text", "CHANGES = {'format_state': lambda state: None}"),
+    "an action without a name": (
+        "action_name(3) returns no text",
+        "CHANGES = {'action_name': lambda a: 'abc'[a:a + 1]}",
+    ),
     "two actions of one name": ("have the same name, 'x'", "CHANGES = {'action_name': lambda action: 'x'}"),
     "names that cannot be read back": (
         "parse_action cannot read action_name(",
@@ -399,7 +484,7 @@ SOUND = {
 def write_game(folder: Path, body: str) -> str:
     """Write a game file and return its path."""
     path = folder / "changed.py"
-    path.write_text(HEAD + "CHANGES = {}\n" + textwrap.dedent(body) + TAIL)
+    path.write_text(HEAD + "CHANGES = {}\nBOARD = {}\n" + textwrap.dedent(body) + TAIL)
     return str(path)
 
 
@@ -426,6 +511,15 @@ def test_a_finding_shows_the_board_and_the_law(tmp_path: Path, capsys: pytest.Ca
 
 
 WARNED = {
+    "if the sides have different goals, add a plane that says who is to move": """
+        @cfunc(interface.IS_TERMINAL)
+        def is_terminal(state):
+            return (state[0] | state[1]) == FULL
+
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return -1.0 if has_line(state[1]) else 1.0
+        """,
     "the second player wins whoever moves last": SOUND[
         "a line wins for the second player, whoever completes it, as the planes show"
     ],
@@ -454,6 +548,54 @@ def test_what_is_right_in_some_games_only_gets_a_warning(
     assert "\nWarning: " in output and warning in output and "Nothing wrong found." in output
 
 
+@pytest.mark.parametrize(
+    ("rows", "columns", "connect"), [(1, 5, 3), (5, 1, 2), (1, 3, 3), (2, 2, 2), (3, 1, 3)]
+)
+def test_nothing_is_found_in_lines_on_tiny_boards(rows: int, columns: int, connect: int) -> None:
+    check = check_game(make_game("gomoku", rows=rows, columns=columns, connect=connect), games=60)
+    assert not check.findings and not check.warnings - {"every game is a draw"}, report(check)
+
+
+@pytest.mark.parametrize("games", [60, 200])
+def test_a_draw_that_is_not_0_is_found_where_all_games_are_equally_long(tmp_path: Path, games: int) -> None:
+    """Four plies a game, so every second or fourth position would always be of the same ply."""
+    body = """
+        @cfunc(interface.LEGAL_MASK)
+        def legal_mask(state, mask):
+            for cell in range(CELLS):
+                mask[cell] = cell in (0, 2, 6, 8) and ((state[0] | state[1]) >> np.uint64(cell)) & ONE == 0
+
+        @cfunc(interface.IS_TERMINAL)
+        def is_terminal(state):
+            return (state[0] | state[1]) == np.uint64(0b101_000_101)
+
+        @cfunc(interface.OUTCOME)
+        def outcome(state):
+            return 1e-4
+        """
+    check = check_game(make_game(write_game(tmp_path, body)), games=games)
+    assert [text.split(" (")[0] for text in check.findings.first] == ["a final board is won for both sides"]
+
+
+def test_a_game_that_is_over_at_once_is_a_finding_in_plain_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    body = """
+        @cfunc(interface.IS_TERMINAL)
+        def is_terminal(state):
+            return True
+        """
+    assert main([write_game(tmp_path, body)]) == 1
+    output = capsys.readouterr().out
+    assert output.startswith("changed: The game is over before the first move.\n") and "1 finding." in output
+
+
+def test_a_loop_says_what_the_check_warns_of(tmp_path: Path) -> None:
+    path = write_game(tmp_path, WARNED["every game is a draw"])
+    warnings = check_own_game(make_game(path), path, {})
+    assert warnings == [f"Warning: every game is a draw (azero check_game game={path})."]
+
+
 def test_a_check_with_little_time_stops_in_the_middle_of_a_game() -> None:
     check = GameCheck(make_game("tictactoe"), games=10**9, seed=1, seconds=0.0)
     check.run()
@@ -478,12 +620,13 @@ def test_tictactoe_passes_and_says_how_the_games_went(capsys: pytest.CaptureFixt
 
 
 def test_the_quick_check_finds_what_the_full_one_finds_first(tmp_path: Path) -> None:
-    assert quick_fault(make_game("tictactoe")) == ""
+    assert not quick_check(make_game("tictactoe")).findings
     for fault in ("an outcome for the first player", "planes of fixed sides instead of the mover's view"):
         finding, body = FAULTS[fault]
         folder = tmp_path / fault
         folder.mkdir()
-        assert quick_fault(make_game(write_game(folder, body)), seconds=60).startswith(finding)
+        check = quick_check(make_game(write_game(folder, body)), seconds=60)
+        assert next(iter(check.findings.first)).startswith(finding)
 
 
 def test_a_file_of_settings_is_checked_with_its_options_and_others_beside(

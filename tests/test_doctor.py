@@ -92,6 +92,10 @@ SICK = {
     ],
     "games": [case(selfplay__distinct_games=1.0), case(evaluate__distinct=2.0)],
     "draws": [case(selfplay__draws=1.0)],
+    "one side": [
+        case(selfplay__first_wins=1.0, selfplay__second_wins=0.0, loss__value=2e-07),
+        case(selfplay__first_wins=0.0, selfplay__second_wins=1.0, loss__value=0.004),
+    ],
     "window": [case(settings={"train.epochs": 40.0}), case(replay__new_share=0.005)],  # 120, and 300 uses
     "cluster": [
         case(cluster__workers=8.0, cluster__head_busy=0.9, time__selfplay=60.0),
@@ -203,6 +207,16 @@ def test_what_to_change_is_what_the_run_uses(about: str, settings: dict[str, Any
             slowed("train/steps_per_second", 0.4, seconds=2.1),
         ),
         ("draws", case(selfplay__draws=0.98), case(selfplay__draws=0.99)),
+        (
+            "one side",
+            case(selfplay__first_wins=1.0, loss__value=0.011),
+            case(selfplay__first_wins=1.0, loss__value=0.009),
+        ),
+        (
+            "one side",
+            case(selfplay__first_wins=0.99, loss__value=0.001),
+            case(selfplay__first_wins=1.0, loss__value=0.001),
+        ),
         ("games", case(selfplay__distinct_games=3.0), case(selfplay__distinct_games=2.0)),  # of 40
         (
             "window",

@@ -31,6 +31,7 @@ MOST_POSITIONS = 10_000  # whose legal moves are counted
 DIVERGED = 1.1  # times the loss of an untrained network
 COPIES = 0.05  # share of games that are distinct
 DRAWN = 0.99  # share of games
+EXPECTED = 0.01  # value loss, a mean square: outcomes are known before the game
 USES = 50.0  # of each example in training; AlphaZero used each about once, small runs about ten times
 IDLE = 0.3  # share of the workers' time
 EMPTY = 0.25  # share of batches' rows that carry a position
@@ -204,6 +205,20 @@ def draws_only(case: Case) -> str | None:
     )
 
 
+def one_side_wins(case: Case) -> str | None:
+    """Find games that one side always wins, which the network already expects."""
+    first, second = case.latest("selfplay/first_wins"), case.latest("selfplay/second_wins")
+    loss = case.latest("loss/value")
+    if len(case.games) < FEW_GAMES or not (max(first, second) == 1.0 and loss < EXPECTED):
+        return None
+    side = "first" if first == 1.0 else "second"
+    return (
+        f"The {side} player wins every game of self-play, and the value loss is near 0 ({loss:.1g}), so the "
+        "value learns nothing more: check with azero check_game that outcome means the player to move, or "
+        "start games at random positions with selfplay.opening_fraction and selfplay.opening_plies."
+    )
+
+
 def window_overused(case: Case) -> str | None:
     """Find examples that are trained on too often."""
     new = case.latest("replay/new_share") * case.latest("replay/window_examples")
@@ -303,6 +318,7 @@ CHECKS: dict[str, Callable[[Case], str | None]] = {
     "policy": entropy_collapsed,
     "games": games_equal,
     "draws": draws_only,
+    "one side": one_side_wins,
     "window": window_overused,
     "gate": gate_never_passes,
     "workers": workers_idle,

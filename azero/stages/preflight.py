@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from azero.games.game import Game
 
 
-def check_run(config: Config, name: str) -> None:
-    """Check that the run of this name can begin or go on here with these settings.
+def check_run(config: Config, name: str) -> list[str]:
+    """Check that the run of this name can begin or go on here with these settings; return the warnings.
 
     Raises:
         UserError: the rules cannot be made, or a person's own rules break a law or did not play the run's
@@ -30,7 +30,7 @@ def check_run(config: Config, name: str) -> None:
     from azero.games.laws.check import check_own_game
 
     game = make_game(config.game.name, **config.game.options)
-    check_own_game(game, config.game.name, config.game.options)
+    warnings = check_own_game(game, config.game.name, config.game.options)
     run = Run.read(config, name) if is_there(paths_of(config, name).state) else None
     asked = {key: value for key, value in leaves_of(config).items() if key.startswith("game.")}
     if run and not changes_between(run.state.config, asked):
@@ -64,6 +64,7 @@ def check_run(config: Config, name: str) -> None:
     check_heads(config.network, game)
     if not run or run.state.champion is None:
         source_network(config, game)
+    return warnings
 
 
 def check_rules(run: Run, game: Game, digest: str) -> None:

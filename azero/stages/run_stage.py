@@ -135,7 +135,7 @@ def program_of(name: str) -> Callable[..., int]:
     def main(config: Config, run_name: str, asked: Asked | None = None) -> int:
         from azero.games import held_rules  # here, because the room imports Numba
 
-        check_run(config, run_name)
+        warnings = check_run(config, run_name)
         with (
             held_rules(config.game.name) as rules,
             StopSignal() as stop,
@@ -148,6 +148,8 @@ def program_of(name: str) -> Callable[..., int]:
             Reporter.open(run) as report,
         ):
             report_changes(run, report)
+            for warning in warnings:
+                report.message(warning)
             clock = start_clock(0.0, run, report)
             complete_report(config, run, report, clock)
             try:

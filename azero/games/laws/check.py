@@ -26,10 +26,14 @@ from azero.games import SHIPPED
 from azero.games import game as interface
 from azero.games.game import UNBOUNDED, Game, Rules, rules_at
 from azero.games.laws.outcomes import outcome_faults
+from azero.games.laws.shown import Cells, board_faults, state_faults
 from azero.games.laws.views import Look, find_turn, turn_fault
 
 QUICK_SECONDS = 1.5  # of the check before a run
 SUCCESSORS = 4  # of one state, compared between compiled and plain rules
+SHOWN_GAMES = 10  # whose positions are all shown; of later games only the last two are
+SHOWN_ACTIONS = 64  # whose cells are asked for in one position
+SHOWN = "what people see"
 
 # What an array holds before a rule writes it
 FILLERS: dict[Any, Any] = {np.uint64: 0xDEADBEEFDEADBEEF, np.float32: 77.0, np.bool_: True}
@@ -212,6 +216,7 @@ class GameCheck:
         self.lengths: list[int] = []
         self.movers: set[int] = set()
         self.by_planes: dict[bytes, np.ndarray] = {}  # legal masks
+        self.cells = Cells()
         self.warnings: set[str] = set()  # mistakes in most games, but right in some
 
     def run(self) -> Findings:
@@ -232,6 +237,8 @@ class GameCheck:
                 text = f"to_play is never {1 - min(self.movers)} in any game"
                 self.findings.add("signatures: to_play", text)
             self.check_views()
+            if text := self.cells.fault():
+                self.findings.add(SHOWN, text, *(self.cells.shown or ()))
         return self.findings
 
     def is_late(self, part: float = 1.0) -> bool:
@@ -262,12 +269,22 @@ class GameCheck:
         if len(game.action_symmetries) != len(game.cell_symmetries):
             text = "action_symmetries and cell_symmetries must have the same number of rows"
             self.findings.add(law, text)
-        law, numbers = "names of actions", dict[str, int]()
+        if game.board:
+            for text in board_faults(game.board):
+                self.findings.add(SHOWN, text)
+        self.check_names()
+
+    def check_names(self) -> None:
+        """Check that each action has a name of its own that can be typed."""
+        game, law, numbers = self.game, "names of actions", dict[str, int]()
         for action in range(game.num_actions):
             try:
                 name = game.action_name(action)
             except Exception as error:
                 self.findings.add(law, f"action_name({action}) raised {last_line(error)}")
+                return
+            if not isinstance(name, str) or not name:
+                self.findings.add(law, f"action_name({action}) returns no text")
                 return
             if name != name.strip().lower():
                 text = (
@@ -287,6 +304,25 @@ class GameCheck:
         self.steps += pairwise(looks)
         self.terminals += [look for look in looks if look.terminal]
         self.check_positions(looks, actions)
+        self.check_shown(looks, actions)
+
+    def check_shown(self, looks: list[Look], actions: list[int]) -> None:
+        """Call what shows positions to people: all of the first games, and the last two of later ones."""
+        first = 0 if len(self.lengths) <= SHOWN_GAMES else max(0, len(looks) - 2)
+        stride = max(1, self.game.num_actions // SHOWN_ACTIONS)
+        for ply, look in enumerate(looks[first:], first):
+            asked = range(ply % stride, self.game.num_actions, stride)
+            for name, check in state_faults(self.game, look.state, [*actions[ply : ply + 1], *asked]):
+                try:
+                    text = check()
+                except Exception as error:
+                    text = f"{name} raised {last_line(error)}"
+                if text:
+                    self.findings.add(SHOWN, text, look.state, moves=actions[:ply])
+            if self.findings or self.is_late(0.5):
+                return
+            if self.game.board and ply > first:
+                self.cells.add(self.game.board, looks[ply - 1].state, actions[ply - 1], look.state)
 
     def check_positions(self, looks: list[Look], actions: list[int]) -> None:
         """Check the positions of a game one by one, mirrored by a random symmetry, and compiled."""
@@ -508,21 +544,25 @@ def check_game(game: Game, games: int = 200, seed: int = 1) -> GameCheck:
     return check
 
 
-def quick_fault(game: Game, seconds: float = QUICK_SECONDS) -> str:
-    """Return the first finding of a check that takes about ``seconds``; empty if nothing is found."""
+def quick_check(game: Game, seconds: float = QUICK_SECONDS) -> GameCheck:
+    """Check a game for about ``seconds``."""
     check = GameCheck(game, games=200, seed=1, seconds=seconds)
     check.run()
-    return next(iter(check.findings.first), "")
+    return check
 
 
-def check_own_game(game: Game, name: str, options: Mapping[str, Any]) -> None:
-    """Check a game of the user's own file, or of an installed package, quickly; do nothing with others.
+def check_own_game(game: Game, name: str, options: Mapping[str, Any]) -> list[str]:
+    """Check a game of the user's own file, or of an installed package, quickly; return the warnings.
+
+    With other names do nothing.
 
     Raises:
         BrokenGame: the first finding.
     """
     if name in SHIPPED or name.startswith(OPENSPIEL):
-        return
-    if fault := quick_fault(game):
-        words = shlex.join([f"game={name}", *(f"{key}={value}" for key, value in options.items())])
+        return []
+    check = quick_check(game)
+    words = shlex.join([f"game={name}", *(f"{key}={value}" for key, value in options.items())])
+    for fault in check.findings.first:
         raise BrokenGame(f"The rules of {name} are broken: {fault}; azero check_game {words} shows where.")
+    return [f"Warning: {text} (azero check_game {words})." for text in sorted(check.warnings)]

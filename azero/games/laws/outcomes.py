@@ -18,6 +18,7 @@ import numpy as np
 from azero.games.laws.views import ENOUGH, SAMPLES, Fault, Look, Turn, sampled, shows_role
 
 CERTAIN = 2.5  # standard errors
+OFTEN = 0.2  # share of games
 SUSPICION = "outcome seems to be the first player's value, not the mover's"
 
 Exchange = Callable[[np.ndarray], np.ndarray]
@@ -106,7 +107,8 @@ def outcome_faults(
         looks = [after for before, after in ends if (before.to_play == after.to_play) == passes]
         sides = [[look for look in looks if look.to_play == side] for side in (0, 1)]
         if min(map(len, sides)) >= ENOUGH:
-            yield from one_winner(sides, equals, 0.5 if last_decides else 1.0)
+            certain = equals or all_won_by_one(sides)
+            yield from one_winner(sides, certain, 0.5 if last_decides else 1.0)
             yield from stones_lose(sides, turn)
 
 
@@ -126,11 +128,34 @@ def draw_fault(
     longest = max(look.ply for look, _ in finals)
     if not suspects or (min(products) >= 0 and any(look.ply < longest for look in suspects)):
         return
+    if says_nothing(finals):
+        return
     if min(products) < 0 or all(look.mask is None or same_mask(ask, exchange, look) for look in looks):
         word = "lost" if suspects[0].outcome < 0 else "won"
         value = f"outcome {suspects[0].outcome:g} for whoever is to play"
         text = f"a final board is {word} for both sides ({value}); a draw must be 0.0"
-        yield Fault(text, (suspects[0].state,))
+        if goals_may_differ([look for look, _ in finals]):
+            text += ", or, if the sides have different goals, add a plane that says who is to move"
+            yield Fault(text, (suspects[0].state,), certain=False)
+        else:
+            yield Fault(text, (suspects[0].state,))
+
+
+def says_nothing(finals: Sequence[tuple[Look, Look | None]]) -> bool:
+    """Return whether outcomes vary, but never with an exchange of the sides: another word decides them."""
+    varied = len({look.outcome for look, _ in finals}) > 1
+    return varied and all(other is None or other.outcome == look.outcome for look, other in finals)
+
+
+def goals_may_differ(terminals: Sequence[Look]) -> bool:
+    """Return whether either side wins some games and the other the rest, and only one side's moves end games.
+
+    Games that last as long as any end by themselves; they count if there are no others.
+    """
+    longest = max(look.ply for look in terminals)
+    early = [look for look in terminals if look.ply < longest] or terminals
+    winners = {look.outcome * (1 if look.to_play == 0 else -1) for look in terminals}
+    return len({look.to_play for look in early}) == 1 and winners == {-1.0, 1.0}
 
 
 def starts_alike(first: Look, turn: Turn) -> bool:
@@ -138,14 +163,24 @@ def starts_alike(first: Look, turn: Turn) -> bool:
     return np.array_equal(first.planes.sum(axis=(1, 2)), turn.apply(first.planes).sum(axis=(1, 2)))
 
 
-def one_winner(sides: Sequence[Sequence[Look]], equals: bool, share: float) -> Iterator[Fault]:
+def all_won_by_one(sides: Sequence[Sequence[Look]]) -> bool:
+    """Return whether one player wins all games, without a draw, although either often moves last.
+
+    sides: final positions in which the first, and the second player is to play.
+    """
+    first, second = ([np.sign(look.outcome) for look in looks] for looks in sides)
+    often = min(len(first), len(second)) >= OFTEN * (len(first) + len(second))
+    return often and {*first, *(-sign for sign in second)} in ({1.0}, {-1.0})
+
+
+def one_winner(sides: Sequence[Sequence[Look]], certain: bool, share: float) -> Iterator[Fault]:
     """Yield a fault if one player wins whoever moves last, as if `outcome` were the first player's.
 
     Who completes a line wins: 1.0 after the first player's move, -1.0 after the second player's.
 
     Args:
         sides: final positions in which the first, and the second player is to play.
-        equals: whether the rules are the same for both.
+        certain: whether it is a mistake; else the rules of some games mean it so.
         share: the share of wins minus that of losses from which on it is a fault; 1 if all must be won.
     """
     signs = [[np.sign(look.outcome) for look in looks if look.outcome] for looks in sides]
@@ -155,7 +190,7 @@ def one_winner(sides: Sequence[Sequence[Look]], equals: bool, share: float) -> I
     if first * second < 0 and min(abs(first), abs(second)) >= share:
         winner = "first" if first > 0 else "second"
         text = f"{SUSPICION}: the {winner} player wins whoever moves last"
-        yield Fault(text, (sides[0][0].state, sides[1][0].state), equals)
+        yield Fault(text, (sides[0][0].state, sides[1][0].state), certain)
 
 
 def stones_lose(sides: Sequence[Sequence[Look]], turn: Turn) -> Iterator[Fault]:

@@ -9,12 +9,13 @@ When the player to move changes, planes that show its view must switch: "mine" b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from azero.games.game import UNBOUNDED
 
+T = TypeVar("T")
 SAMPLES = 400  # steps examined, evenly spread
 ENOUGH = 10  # cases of each player that show more than chance
 
@@ -60,10 +61,20 @@ class Fault(NamedTuple):
     certain: bool = True  # False if the rules of some games mean it so
 
 
+def evenly(items: list[T], most: int) -> list[T]:
+    """Return at most so many items, evenly spread.
+
+    Not every second or third: in games of equal length that would leave out some plies.
+    """
+    if len(items) <= most:
+        return items
+    return [items[place] for place in np.linspace(0, len(items) - 1, most).astype(int)]
+
+
 def spread(steps: Sequence[tuple[Look, Look]], changes: bool) -> list[tuple[Look, Look]]:
     """Return up to SAMPLES steps after which the player to move changes, or does not."""
     chosen = [(before, after) for before, after in steps if (before.to_play != after.to_play) == changes]
-    return chosen[:: max(1, len(chosen) // SAMPLES)]
+    return evenly(chosen, SAMPLES)
 
 
 def sampled(steps: Sequence[tuple[Look, Look]]) -> list[Look]:
@@ -71,7 +82,7 @@ def sampled(steps: Sequence[tuple[Look, Look]]) -> list[Look]:
     chosen: list[Look] = []
     for mover in (0, 1):
         moves = [before for before, _ in steps if before.to_play == mover]
-        chosen += moves[:: max(1, 2 * len(moves) // SAMPLES)]
+        chosen += evenly(moves, SAMPLES // 2)
     return chosen
 
 

@@ -1,0 +1,105 @@
+"""Checks of what people see of a game: a state as text, and the board with its labels, marks and cells.
+
+Letters: H rows, W columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, get_args, get_type_hints
+
+import numpy as np
+
+from azero.games.game import Game
+from azero.games.kit.board import EMPTY, NO_CELL, SECOND, Board
+from azero.games.laws.views import ENOUGH
+
+ELSEWHERE = 0.25  # share of moves whose cell stays as it is although other cells change
+
+
+def board_faults(board: Board) -> Iterator[str]:
+    """Yield what is wrong with a board whatever the state."""
+    kinds = get_args(get_type_hints(Board)["kind"])
+    if board.kind not in kinds:
+        yield f"board.kind is {board.kind!r}; it must be one of {', '.join(kinds)}"
+    for name in ("columns", "rows"):
+        labels = getattr(board, name)
+        if not is_texts(labels) or not all(map(str.strip, labels)):
+            yield f"board.{name} must be a tuple of labels, none of them empty"
+        elif len(set(labels)) < len(labels):
+            yield f"board.{name} has the same label twice"
+    if not is_texts(board.symbols) or len(board.symbols) != SECOND + 1 or not all(board.symbols):
+        yield "board.symbols must be three texts: of an empty cell, of the first player, of the second"
+    if not is_texts(board.goals) or len(board.goals) != SECOND:
+        yield "board.goals must be two texts, which may be empty"
+
+
+def is_texts(value: Any) -> bool:
+    """Return whether a value is a tuple of texts with at least one."""
+    return isinstance(value, tuple) and bool(value) and all(isinstance(each, str) for each in value)
+
+
+def text_fault(game: Game, state: np.ndarray) -> str:
+    """Return what is wrong with a state as text; "" if nothing is."""
+    given = state.copy()
+    text = game.format_state(given)
+    if not isinstance(text, str) or not text.strip():
+        return "format_state returns no text"
+    return "format_state changed the state it was given" if not np.array_equal(given, state) else ""
+
+
+def marks_fault(board: Board, state: np.ndarray) -> str:
+    """Return what is wrong with a state's marks; "" if nothing is."""
+    given, shape = state.copy(), (len(board.rows), len(board.columns))
+    marks = board.marks(given)
+    if not isinstance(marks, np.ndarray) or marks.shape != shape:
+        what = f"an array of shape {marks.shape}" if isinstance(marks, np.ndarray) else type(marks).__name__
+        return f"board.marks returns {what}; rows and columns need an array of shape {shape}"
+    if marks.dtype.kind not in "iu" or marks.min() < EMPTY or marks.max() > SECOND:
+        return "board.marks must hold whole numbers: 0 empty, 1 first player, 2 second player"
+    return "board.marks changed the state it was given" if not np.array_equal(given, state) else ""
+
+
+def cells_fault(board: Board, state: np.ndarray, actions: Sequence[int]) -> str:
+    """Return what is wrong with the cells of some actions, legal or not; "" if nothing is."""
+    last = len(board.rows) * len(board.columns) - 1
+    for action in actions:
+        cell = board.cell_of(state.copy(), action)
+        if not isinstance(cell, int | np.integer) or not NO_CELL <= cell <= last:
+            return f"board.cell_of returns neither a cell from 0 to {last} nor NO_CELL"
+    return ""
+
+
+class Cells:
+    """Counts moves after which the marks differ, but not on the cell of the move."""
+
+    def __init__(self) -> None:
+        self.moves, self.elsewhere = 0, 0
+        self.shown: tuple[np.ndarray, np.ndarray] | None = None  # the first of those moves
+
+    def add(self, board: Board, before: np.ndarray, action: int, after: np.ndarray) -> None:
+        """Count a move from one state to another."""
+        cell, changed = board.cell_of(before.copy(), action), board.marks(before) != board.marks(after)
+        if cell == NO_CELL or not changed.any():
+            return
+        self.moves += 1
+        if not changed.ravel()[cell]:
+            self.elsewhere += 1
+            self.shown = self.shown or (before, after)
+
+    def fault(self) -> str:
+        """Return what is wrong with the cells of all moves together; "" if nothing is."""
+        if self.elsewhere < max(ENOUGH, ELSEWHERE * self.moves):
+            return ""
+        return "board.cell_of names a cell that the move leaves as it is, while the marks of others change"
+
+
+Fault = Callable[[], str]
+
+
+def state_faults(game: Game, state: np.ndarray, actions: Sequence[int]) -> Iterator[tuple[str, Fault]]:
+    """Yield (what is called, the check of it) for a state and some actions."""
+    yield "format_state", lambda: text_fault(game, state)
+    if board := game.board:
+        yield "board.marks", lambda: marks_fault(board, state)
+        yield "board.cell_of", lambda: cells_fault(board, state, actions)
