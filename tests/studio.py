@@ -15,7 +15,8 @@ from azero.studio.state import Studio
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # Starlette would rather have httpx2, which few have
-    from starlette.testclient import TestClient, WebSocketTestSession
+    from starlette.testclient import TestClient as TestClient  # for tests beside this file
+    from starlette.testclient import WebSocketTestSession
 
 TOKEN = "secret-" * 5
 PORT = 8643

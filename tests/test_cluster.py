@@ -27,6 +27,7 @@ from azero import loop
 from azero.cluster import head
 from azero.cluster.worker import Greeting, Report, places_of, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
+from azero.games import make_game
 from azero.replay.shards import dump_games, load_newest
 from azero.run.run import AsideEntry, Run, ShardEntry, State, Stopped
 from azero.stages import selfplay
@@ -222,7 +223,7 @@ def test_a_game_that_was_left_out_can_be_played_again_here(config: Config, undis
     advance(config)
     assert digest_of(config) == undisturbed
     run = Run.read(config, NAME)
-    (recorded,) = [game for game in load_newest(run, print) if game.number == 13]
+    (recorded,) = [game for game in load_newest(run, make_game("tictactoe"), print) if game.number == 13]
     again = play_again(run, cycle=2, number=13)
     assert dump_games([again], "tictactoe") == dump_games([recorded], "tictactoe")
     with pytest.raises(UserError, match="has no network of cycle 0"):

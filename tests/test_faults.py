@@ -20,8 +20,12 @@ from toy import NAME, Told, advance, digest_of, toy_config
 
 from azero import loop
 from azero.config.schema import Config, UserError
+from azero.games.game import Game
 from azero.process.signals import StopSignal
+from azero.replay import shards
+from azero.replay.examples import GameRecord
 from azero.report.reporter import Reporter
+from azero.run.disk import DamagedFile
 from azero.run.folder import paths_of
 from azero.run.run import Run, run_digest
 
@@ -152,6 +156,22 @@ def test_games_of_the_cycle_that_were_damaged_are_played_again(tmp_path: Path, u
     assert digest_of(config) != undisturbed
     assert run_digest(advance(config)) == undisturbed
     assert len(Run.read(config, NAME).state.quarantine) == 1
+
+
+def test_games_that_are_damaged_again_and_again_are_not_played_for_ever(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by rules that play the same game in two ways."""
+
+    def never(data: bytes, name: str, game: Game) -> list[GameRecord]:
+        raise DamagedFile(name, "its games differ")
+
+    config, report = toy_config(tmp_path), Told()
+    advance(config, until="train")
+    monkeypatch.setattr(shards, "load_games", never)
+    with pytest.raises(DamagedFile, match="no whole shard"):
+        advance(config, until="evaluate", report=report)
+    assert sum("makes the lost games" in message for message in report.messages) == 1
 
 
 def champion_of(config: Config) -> Path:
