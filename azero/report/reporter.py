@@ -17,7 +17,7 @@ import contextlib
 import io
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TextIO
@@ -144,8 +144,10 @@ def folder_of(tag: str) -> str:
     return "train" if tag.partition("/")[0] in TRAIN_GROUPS else "cycle"
 
 
-def step_near(steps: Iterable[int], about: float) -> int:
+def step_near(steps: Mapping[int, object], about: float) -> int:
     """Return the training step that a stat with six digits means: the nearest reported, if one is close."""
+    if round(about) in steps:
+        return round(about)
     nearest = min(steps, key=lambda step: abs(step - about), default=0)
     return nearest if abs(nearest - about) <= about * 1e-5 else round(about)
 
