@@ -80,6 +80,7 @@ TOY = [
 END_SECONDS = 10.0  # a run that got SIGTERM has so long to save what is finished
 BUSY_SECONDS = 60.0  # where other programs take the cores
 MOST_SECONDS = 240.0  # of a run on a busy machine: more is a hang
+COMPILE_SECONDS = 1800.0  # of a run that nobody disturbs: the first one compiles
 STRANGER_SECONDS = 90.0
 MOST_MEMORY = 2 << 30  # beyond what this process has: a stranger's file must not take more
 REFUSED = (2, CANNOT_WRITE)
@@ -180,10 +181,10 @@ class Process:
             self.child.wait()
             raise
 
-    def end(self) -> int:
+    def end(self, seconds: float = MOST_SECONDS) -> int:
         """Wait for the end; return the exit status, that of SIGKILL if it hangs."""
         try:
-            return int(self.child.wait(MOST_SECONDS))
+            return int(self.child.wait(seconds))
         except subprocess.TimeoutExpired:
             self.child.kill()
             return int(self.child.wait())
@@ -265,7 +266,7 @@ def finish(folder: Path, overrides: Sequence[str] = (), forked: Around | None = 
     process = Process(folder, overrides, forked)
     process.wait_until_begun()
     begin = time.time()
-    if status := process.end():
+    if status := process.end(COMPILE_SECONDS):
         raise SystemExit(f"The run ended with status {status}:\n{process.said()}")
     state = state_of(folder)
     assert state is not None
