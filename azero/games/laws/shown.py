@@ -99,7 +99,7 @@ Fault = Callable[[], str]
 
 def state_faults(game: Game, state: np.ndarray, actions: Sequence[int]) -> Iterator[tuple[str, Fault]]:
     """Yield (what is called, the check of it) for a state and some actions."""
-    yield "format_state", lambda: text_fault(game, state)
     if board := game.board:
         yield "board.marks", lambda: marks_fault(board, state)
         yield "board.cell_of", lambda: cells_fault(board, state, actions)
+    yield "format_state", lambda: text_fault(game, state)  # last, because it may fail by the marks
