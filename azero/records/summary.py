@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from azero.records.record import Record
-from azero.report.console import format_count, format_share, format_shares, table_text
+from azero.report.console import format_count, format_share, table_text
 
 OPENING_PLIES = 4
 OPENINGS_SHOWN = 5
@@ -54,8 +54,7 @@ class Summary:
             ("draws", self.ends[0.0]),
             ("second player wins", sum(count for end, count in self.ends.items() if end and end < 0)),
         ]
-        shares = format_shares([count / ended for _, count in ends]) if ended else []
-        results = [f"{name} {count:,} ({share})" for (name, count), share in zip(ends, shares, strict=False)]
+        results = [f"{name} {count:,} ({format_share(count / ended)})" for name, count in ends if ended]
         if self.ends[None]:
             results.append(f"not finished {self.ends[None]:,}")
         rows = [["opening", "games", "share", "first player's score"]]
