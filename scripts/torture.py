@@ -164,7 +164,8 @@ class Process:
 
     def wait_until_begun(self) -> None:
         """Wait until it holds the lock, or has ended."""
-        while not self.has_begun() and self.child.poll() is None:
+        until = time.monotonic() + MOST_SECONDS
+        while not self.has_begun() and self.child.poll() is None and time.monotonic() < until:
             time.sleep(0.002)
 
     def kill(self, number: int, seconds: float = END_SECONDS) -> int:
