@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.routing import Route
 
+from azero.run.folder import paths_of
 from azero.studio.safety import Refused, api, read_json
 from azero.studio.state import Studio
 
@@ -24,6 +25,7 @@ def routes(studio: Studio) -> list[Route]:
 
     async def change(request: Request) -> dict[str, Any]:
         name, asked = request.path_params["name"], await read_json(request)
+        paths_of(jobs.config, name)  # 400 for what can be no name
         match request.path_params["verb"]:
             case "stop":
                 return await in_thread(jobs.stop, name)
