@@ -91,7 +91,7 @@ def test_each_program_that_searches_says_that_it_compiles(
     assert arena.main(["first=random", "second=random", "games=2"]) == 0
     assert capsys.readouterr().out.startswith("Compiling\narena ")
     assert strength.main(["run=none"]) == 2
-    assert capsys.readouterr().out == "Compiling\n"
+    assert capsys.readouterr().out == "Compiling\nLoading the champion of run none.\n"
     with pytest.raises(UserError, match="holds no run none"):
         correctness.main(Config(), "none")
     assert capsys.readouterr().out == "Compiling\n"

@@ -289,7 +289,14 @@ class Run:
         return self._folder.write_new(stem, suffix, data, taken)
 
     def _set_aside(self, state: State, entry: FileEntry | ShardEntry, reason: str) -> None:
-        """Commit a state that does without a damaged file, then move the file to quarantine."""
+        """Commit a state that does without a damaged file, then move the file to quarantine.
+
+        Raises:
+            UserError: the run's folder is gone, and with it the lock.
+        """
+        if not is_there(self.paths.data):
+            gone = f"{self.paths.data} was removed while the run worked on it"
+            raise UserError(f"{gone}; put it back, or begin anew with run=NAME.")
         damaged = QuarantineEntry(entry.file, reason, entry.cycle)
         self.commit(replace(state, quarantine=[*state.quarantine, damaged]))
         self._folder.quarantine(damaged)
