@@ -47,7 +47,7 @@ SMALL: dict[str, dict[str, Any]] = {
     "othello": {"size": 4},
     "go": {"size": 3, "max_plies": 60},
     "gomoku": {"rows": 5, "columns": 6, "connect": 4},
-    "hex": {"size": 4},
+    "hex": {"size": 4, "swap": True},
 }
 WITH_BOARD = """
 import sys

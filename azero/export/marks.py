@@ -97,7 +97,7 @@ def find_cells(game: Game, mark_bits: np.ndarray) -> np.ndarray:
     """Return the cell of each action, [A] int32: NO_CELL, or BY_PIECE where it depends on the position.
 
     Raises:
-        UserError: marks or cells would be wrong on a page, or two legal moves share a cell.
+        UserError: marks or cells would be wrong on a page, or a click on a cell would be several moves.
     """
     assert game.board is not None
     seen: list[set[int]] = [set() for _ in range(game.num_actions)]
@@ -134,12 +134,12 @@ def check(game: Game, board: Board, mark_bits: np.ndarray, cells: np.ndarray) ->
     """Check marks and cells of moves in positions of other games.
 
     Raises:
-        UserError: one differs from the board's, or two legal moves share a cell.
+        UserError: one differs from the board's, or several legal moves share a cell that names none of them.
     """
     states, marks = sample(game, board, CHECKED_GAMES, CHECKED, seed=2)
     before, after = np.zeros_like(marks[0]), np.zeros_like(marks[0])
     for state, right in zip(states, marks, strict=True):
-        player, taken = game.to_play(state), dict[int, int]()
+        player, taken = game.to_play(state), dict[int, list[str]]()
         write_marks(state, player, mark_bits, before)
         if (before != right).any():
             raise UserError(
@@ -154,11 +154,14 @@ def check(game: Game, board: Board, mark_bits: np.ndarray, cells: np.ndarray) ->
                     "position, and a page finds it only where the move puts a piece of its player; let "
                     "cell_of return the same cell for an action always."
                 )
-            if cell != NO_CELL and taken.setdefault(cell, action) != action:
-                names = f"{game.action_name(taken[cell])} and {game.action_name(action)}"
+            if cell != NO_CELL:
+                taken.setdefault(cell, []).append(game.action_name(action))
+        for cell, names in taken.items():
+            if len(names) > 1 and board.cell_name(cell) not in names:
                 raise UserError(
-                    f"{game.name} cannot be exported: {names} are moves to one cell, and on a page a click "
-                    "on a cell is one move; make such a move two actions, as docs/your_own_game.md shows."
+                    f"{game.name} cannot be exported: {names[0]} and {names[1]} are moves to one cell, and "
+                    "on a page a click on a cell is one move; make such a move two actions, as "
+                    "docs/your_own_game.md shows."
                 )
 
 
