@@ -12,7 +12,6 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,9 +23,10 @@ from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network,
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
+from azero.games.playing import GameInProgress
 from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
-from azero.players import Advice, Adviser, Player, Prover, Watched
+from azero.players import Advice, Adviser, Player, Prover, Watched, move_of
 from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
 from azero.process.typed import azero_command
@@ -34,8 +34,6 @@ from azero.protocols.engine import game_of_run
 from azero.records.begin import take_start
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
-from azero.search.dead_end import dead_end
-from azero.search.repetition import History
 from azero.truth.known import board_of
 
 EXAMPLES = """
@@ -66,7 +64,6 @@ COMMANDS = """hint   what a search thinks
 undo   take your last move back
 moves  all legal moves
 quit   leave"""
-ONLY_GAME = np.zeros(1, np.int64)
 HINTS = 10  # moves shown
 HINT_SIMULATIONS = 10_000  # of uct as the adviser
 OPPONENT_SIMULATIONS = 1_000  # of uct as the opponent
@@ -102,10 +99,9 @@ class Session:
 
     def __post_init__(self) -> None:
         self.name = self.name or self.opponent.name
-        self.actions = list(self.begin)
-        self.thought: Advice | None = (
-            None  # of the latest search that could be watched, values for the person
-        )
+        self.at = GameInProgress(self.game, self.begin)
+        # Of the latest search that could be watched, values for the person
+        self.thought: Advice | None = None
         self.persons_turn = False
         for player in (self.opponent, self.adviser):
             if isinstance(player, Watched):
@@ -124,37 +120,24 @@ class Session:
         visits, values = self.thought.visits, self.thought.values
         return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])} for you"
 
-    def replay(self) -> tuple[np.ndarray, History]:
-        """Return the state after the moves so far, and its history."""
-        state, past = self.game.initial_state(), History(self.game, 1)
-        for action in self.actions:
-            past.add(ONLY_GAME, state[None])
-            state = self.game.step(state, action)
-        return state, past
-
-    def picture(self, state: np.ndarray) -> str:
+    def picture(self) -> str:
         """Return the position as text, with the cell of the last move in brackets."""
-        text, board = self.game.format_state(state), self.game.board
-        if board is None or not self.actions:
+        text, board, before = self.game.format_state(self.at.state), self.game.board, self.at.before
+        if board is None or before is None:
             return text
-        before = reduce(self.game.step, self.actions[:-1], self.game.initial_state())
-        cell = board.cell_of(before, self.actions[-1])
-        return text if cell == NO_CELL else board.mark(text, state, cell)
+        cell = board.cell_of(before, self.at.actions[-1])
+        return text if cell == NO_CELL else board.mark(text, self.at.state, cell)
 
     def play(self) -> None:
         """Play until the game is over; EOFError: the person leaves."""
         self.say(self.greeting())
-        while True:
-            state, past = self.replay()
-            if self.game.is_terminal(state):
-                self.say(f"\n{self.picture(state)}\n{self.result_text(state)}")
-                return
-            if not past.legal_mask(0, state).any():
-                raise dead_end(self.game, self.actions)
-            if self.game.to_play(state) == self.side:
-                self.persons_move(state, past)
+        while not self.at.is_over:
+            self.at.some_legal_actions()
+            if self.at.to_play == self.side:
+                self.persons_move()
             else:
-                self.opponents_move(state, past)
+                self.opponents_move()
+        self.say(f"\n{self.picture()}\n{self.result_text()}")
 
     def greeting(self) -> str:
         """Return who the person and the opponent are."""
@@ -168,40 +151,37 @@ class Session:
         """The opponent's name at the beginning of a sentence."""
         return self.name.replace("the champion", "The champion")
 
-    def opponents_move(self, state: np.ndarray, past: History) -> None:
+    def opponents_move(self) -> None:
         """Let the opponent move, and show what it thought where that is known."""
         self.thought, self.persons_turn = None, False
-        if len(self.actions) == len(self.begin):
-            self.say(f"\n{self.picture(state)}")
+        if len(self.at.actions) == len(self.begin):
+            self.say(f"\n{self.picture()}")
         self.show("thinking …")
-        ply, banned = np.array([len(self.actions)]), past.banned(ONLY_GAME, state[None])
-        chosen = in_background(lambda: self.opponent.choose(state[None], ONLY_GAME, ply, banned)).result()
-        action = int(chosen[0])
-        self.actions.append(action)
+        action = in_background(lambda: move_of(self.opponent, self.at)).result()
+        self.at.play(action)
         doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
         seen = "" if self.thought is None else f" ({self.visits_text(action)})"
         self.show("")
         self.say(f"{self.subject} plays {self.game.action_name(action)}{doubt}{seen}")
 
-    def persons_move(self, state: np.ndarray, past: History) -> None:
+    def persons_move(self) -> None:
         """Ask until there is a move or one is taken back."""
         self.persons_turn = True
-        self.say(f"\n{self.picture(state)}")
-        legal = past.legal_mask(0, state)
+        self.say(f"\n{self.picture()}")
         while True:
             text = self.ask("your move: ").strip().lower()
             if text in ("quit", "exit"):
                 raise EOFError
             if text == "undo" and self.take_back():
                 return
-            action = self.action_of(text, state, legal)
+            action = self.action_of(text)
             if action is not None:
-                self.actions.append(action)
+                self.at.play(action)
                 return
 
-    def action_of(self, text: str, state: np.ndarray, legal: np.ndarray) -> int | None:
+    def action_of(self, text: str) -> int | None:
         """Return the legal action that a person typed, or answer anything else and return None."""
-        if answer := self.answer_to(text, state, legal):
+        if answer := self.answer_to(text):
             self.say(answer)
             return None
         try:
@@ -209,56 +189,53 @@ class Session:
         except ValueError as mistake:
             self.say(f"{mistake} Type help for the commands.")
             return None
-        if legal[action]:
+        if self.at.is_legal(action):
             return action
         self.say(f"{text} is not legal here; moves shows what is.")
         return None
 
-    def answer_to(self, text: str, state: np.ndarray, legal: np.ndarray) -> str:
+    def answer_to(self, text: str) -> str:
         """Return the answer to a command; "" for a move."""
         match text:
             case "" | "help":
                 names = [self.game.action_name(action) for action in (0, self.game.num_actions - 1)]
                 return f"A move is written {names[0]} … {names[1]}. ( ) marks the last one.\n{COMMANDS}"
             case "hint":
-                return self.hint_text(state, ~legal & self.game.legal_mask(state))
+                return self.hint_text()
             case "moves":
-                return " ".join(self.game.action_name(action) for action in np.flatnonzero(legal).tolist())
+                return " ".join(map(self.game.action_name, self.at.legal_actions()))
             case "undo":
                 return "There is nothing to take back."
         return ""
 
     def take_back(self) -> bool:
         """Go back to the person's last turn; False if there was none."""
-        state, turns = self.game.initial_state(), list[int]()
-        for ply, action in enumerate(self.actions):
-            if self.game.to_play(state) == self.side:
-                turns.append(ply)
-            state = self.game.step(state, action)
-        if turns:
-            del self.actions[turns[-1] :]
+        turns = [
+            ply for ply, state in enumerate(self.at.states[:-1]) if self.game.to_play(state) == self.side
+        ]
+        while turns and len(self.at.actions) > turns[-1]:
+            self.at.undo()
         return bool(turns)
 
-    def hint_text(self, state: np.ndarray, banned: np.ndarray) -> str:
+    def hint_text(self) -> str:
         """Return the adviser's move and the most visited others, with visits and values for the person."""
         self.show("thinking …")
-        visits, values, best = in_background(
-            lambda: self.adviser.advise(state, banned if banned.any() else None)
-        ).result()
+        state, banned = self.at.state, self.at.banned()
+        visits, values, best = in_background(lambda: self.adviser.advise(state, banned)).result()
         self.show("")
         visited = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action]]
         shown = [best, *(action for action in visited if action != best)][:HINTS]
         rows = [["move", "visits", "value"]]
         for action in shown:
             rows.append([self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])])
-        legal = int((self.game.legal_mask(state) & ~banned).sum())
+        legal = len(self.at.legal_actions())
         count = "" if len(shown) == legal else f"best {len(shown)} of {legal} moves\n"
         legend = "Best move first, then by visits. value: +1 you win, 0 draw, -1 you lose"
         return f"{count}{table_text(rows)}\n{legend}"
 
-    def result_text(self, state: np.ndarray) -> str:
+    def result_text(self) -> str:
         """Return who has won."""
-        outcome = self.game.outcome(state) * (1 if self.game.to_play(state) == self.side else -1)
+        outcome = (self.at.outcome or 0.0) * (1 - 2 * self.side)
         return "You win." if outcome > 0 else f"{self.subject} wins." if outcome < 0 else "A draw."
 
     def line(self, opponent: str, seed: int) -> str:
@@ -266,11 +243,8 @@ class Session:
 
         The outcome is that of the first player; it is null in an unfinished game.
         """
-        state, _ = self.replay()
-        over = self.game.is_terminal(state)
-        outcome = self.game.first_outcome(state) if over else None
         players = ["human", opponent] if self.side == 0 else [opponent, "human"]
-        return record_line(self.game, players, self.actions, outcome, seed=seed)
+        return record_line(self.game, players, self.at.actions, self.at.outcome, seed=seed)
 
 
 def value_text(value: float) -> str:
@@ -376,7 +350,7 @@ def run_session(
             if isinstance(end, KeyboardInterrupt):
                 raise
         finally:
-            if len(session.actions) > len(session.begin):
+            if len(session.at.actions) > len(session.begin):
                 file.write(session.line(str(opponent), asked.seed) + "\n")
                 say(f"The game is in {record}.")
 

@@ -85,7 +85,7 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     options = check_player(player.name, player.options)
     if actions is None:
         moves = EXAMPLE.get(game.name, "") if asked.moves == AUTO else asked.moves
-        actions, _ = read_opening(game, moves.split(), "moves")
+        actions = read_opening(game, moves.split(), "moves").actions
     elif asked.moves != AUTO:
         raise UserError("from= and moves= cannot both be set.")
     settings: UctSettings | MctsSettings

@@ -22,44 +22,35 @@ from azero.champion.load import FEW_ROWS
 from azero.cli.hydra_program import one_sentence
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.match.openings import draw_openings
 from azero.match.played import Played, count, results_text
 from azero.network.torch_inference import one_thread_per_worker
-from azero.players import Player
+from azero.players import Player, move_of
 from azero.players.pv_mcts import PvMcts
 from azero.report.console import Console
-from azero.search.repetition import History
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from gnugo import COLOURS, PROGRAM, GnuGo
 
-ONLY_GAME = np.zeros(1, np.int64)
-
 
 def play(game: Game, champion: Player, gnugo: GnuGo, side: int, opening: Sequence[int]) -> Played:
     """Play a game after an opening; the champion is player `side`, 0 for black."""
     actions = {game.action_name(action): action for action in range(game.num_actions)}
-    state, past, moves = game.initial_state(), History(game, 1), list[int]()
+    at = GameInProgress(game)
     gnugo.ask("clear_board")
     champion.new_games(np.zeros(1, np.uint64))
-    while not game.is_terminal(state):
-        mover, ply = game.to_play(state), len(moves)
+    while not at.is_over:
+        mover, ply = at.to_play, len(at.actions)
         if ply >= len(opening) and mover != side:
             action = actions[gnugo.ask(f"genmove {COLOURS[mover]}")]
         else:
-            banned = past.banned(ONLY_GAME, state[None])
-            chosen = ply >= len(opening)
-            action = (
-                int(champion.choose(state[None], ONLY_GAME, np.array([ply]), banned)[0])
-                if chosen
-                else opening[ply]
-            )
+            action = move_of(champion, at) if ply >= len(opening) else opening[ply]
             gnugo.ask(f"play {COLOURS[mover]} {game.action_name(action)}")
-        past.add(ONLY_GAME, state[None])
-        moves.append(action)
-        state = game.step(state, action)
-    return Played(tuple(moves), game.first_outcome(state) * (1 - 2 * side))
+        at.play(action)
+    assert at.outcome is not None
+    return Played(tuple(at.actions), at.outcome * (1 - 2 * side))
 
 
 def play_pairs(

@@ -28,6 +28,7 @@ from azero.cli.hydra_program import one_sentence
 from azero.config.schema import Config, NetworkConfig, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.playing import ONLY_GAME
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network, unpack_network
@@ -35,8 +36,6 @@ from azero.network.side_by_side import SideBySide
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players.pv_mcts import PvMcts
 from azero.run.run import Run, search_of
-
-ONLY_GAME = np.zeros(1, np.int64)
 
 
 @dataclass

@@ -15,7 +15,8 @@ from azero.classic.solve import Solution, solve
 from azero.config.schema import Config, SearchConfig, SelfplayConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players.pv_mcts import ONLY_GAME, PvMcts
+from azero.games.playing import ONLY_GAME
+from azero.players.pv_mcts import PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import outcome_or_proof, plies_of

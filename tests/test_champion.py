@@ -15,9 +15,9 @@ import azero
 from azero.champion.champion import Champion
 from azero.config.schema import Config, NetworkConfig, SearchConfig, UserError
 from azero.games import make_game
+from azero.games.playing import GameInProgress
 from azero.players import make_player
 from azero.run.run import Run
-from azero.search.repetition import History
 
 SMALL = NetworkConfig(blocks=1, channels=4, value_hidden=4)
 
@@ -129,23 +129,18 @@ def test_what_is_no_state_gets_one_sentence(
 def test_a_move_that_repeats_a_position_is_not_legal_where_superko_holds() -> None:
     game = make_game("go", size=2, komi=0.5)
     champion = Champion(game, FakeInference(game), SearchConfig(num_simulations=2))
-    state, moves, rng = game.initial_state(), list[str](), np.random.default_rng(0)
-    past, only = History(game, 1), np.zeros(1, np.int64)
-    banned = np.zeros((1, game.num_actions), np.bool_)
+    at, rng, banned = GameInProgress(game), np.random.default_rng(0), np.zeros(game.num_actions, np.bool_)
     while not banned.any():
-        if game.is_terminal(state) or len(moves) > 30:
-            state, moves, past = game.initial_state(), [], History(game, 1)
-        action = int(rng.choice(np.flatnonzero(game.legal_mask(state) & ~banned[0])))
-        past.add(only, state[None])
-        state = game.step(state, action)
-        moves.append(game.action_name(action))
-        found = past.banned(only, state[None])
+        if at.is_over or len(at.actions) > 30:
+            at = GameInProgress(game)
+        at.play(int(rng.choice(at.legal_actions())))
+        found = at.banned()
         assert found is not None
-        banned = found & (not game.is_terminal(state))
-    repeat = game.action_name(int(np.flatnonzero(banned[0])[0]))
-    champion.position(" ".join(moves))
+        banned = found & (not at.is_over)
+    repeat = game.action_name(int(np.flatnonzero(banned)[0]))
+    champion.position(" ".join(at.moves))
     with pytest.raises(UserError, match="is not legal after"):
-        champion.position(" ".join([*moves, repeat]))
+        champion.position(" ".join([*at.moves, repeat]))
 
 
 @pytest.mark.parametrize("ask", [Champion.best_move, Champion.policy])
@@ -216,18 +211,14 @@ def test_a_number_of_simulations_may_be_numpy_s(champion: Champion) -> None:
 def test_a_search_with_the_moves_plays_no_repeat() -> None:
     game = make_game("go", size=2, komi=0.5)
     searched = Champion(game, FakeInference(game), SearchConfig(num_simulations=30))
-    state, past, moves, banned = game.initial_state(), History(game, 1), list[int](), np.zeros(5, bool)
+    at, banned = GameInProgress(game), np.zeros(5, np.bool_)
     while not banned.any():  # the first legal stone, until one would repeat a position
-        legal = np.flatnonzero(past.legal_mask(0, state))
-        past.add(np.zeros(1, np.int64), state[None])
-        moves.append(int(legal[0]))
-        state = game.step(state, moves[-1])
-        found = past.banned(np.zeros(1, np.int64), state[None])
-        assert found is not None and not game.is_terminal(state)
-        banned = found[0]
-    texts = " ".join(map(game.action_name, moves))
-    assert searched.search(state).visits[banned].any()
-    with_moves = searched.search(state, moves=texts)
+        at.play(at.legal_actions()[0])
+        found = at.banned()
+        assert found is not None and not at.is_over
+        banned = found
+    assert searched.search(at.state).visits[banned].any()
+    with_moves = searched.search(at.state, moves=" ".join(at.moves))
     assert not with_moves.visits[banned].any() and not banned[with_moves.best_move]
 
 

@@ -19,9 +19,10 @@ from azero.config.checks import check
 from azero.config.schema import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.playing import ONLY_GAME
 from azero.players import make_player
 from azero.players.growing import read_search
-from azero.players.pv_mcts import ONLY_GAME, PvMcts
+from azero.players.pv_mcts import PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import outcome_or_proof, plies_of

@@ -29,9 +29,9 @@ from azero.export.webassembly import ENTRY, STACK_TOP, Memory, build
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.games.kit.board import FIRST, SECOND
+from azero.games.playing import GameInProgress
 from azero.players.pv_mcts import make
 from azero.search.gumbel import make_gumbel, visit_sequence
-from azero.search.repetition import History
 
 TESTS = Path(__file__).resolve().parent
 ENGINE = TESTS.parent / "azero" / "export" / "static" / "engine.js"
@@ -85,39 +85,35 @@ def run_in_node(folder: Path, module: Module, **job: Any) -> list[Any]:
 
 def random_actions(game: Game, rng: np.random.Generator) -> list[int]:
     """Return the actions of a random game, by rules and history. In Go passes are rare, so games are long."""
-    state, past, actions = game.initial_state(), History(game, 1), list[int]()
-    while not game.is_terminal(state):
-        legal = np.flatnonzero(past.legal_mask(0, state))
+    at = GameInProgress(game)
+    while not at.is_over:
+        legal = at.legal_actions()
         seldom = game.name == "go" and len(legal) > 1 and rng.random() < 0.95
-        actions.append(int(rng.choice(legal[:-1] if seldom else legal)))
-        past.add(ONLY_GAME, state[None])
-        state = game.step(state, actions[-1])
-    return actions
+        at.play(int(rng.choice(legal[:-1] if seldom else legal)))
+    return at.actions
 
 
 def forbidden(game: Game, actions: list[int]) -> list[int]:
     """Return the plies of a game at which its history forbids a move."""
-    past, plies, state = History(game, 1), list[int](), game.initial_state()
+    at, plies = GameInProgress(game), list[int]()
     for ply, action in enumerate(actions):
-        if (game.legal_mask(state) & ~past.legal_mask(0, state)).any():
+        if (game.legal_mask(at.state) & ~at.legal_mask()).any():
             plies.append(ply)
-        past.add(ONLY_GAME, state[None])
-        state = game.step(state, action)
+        at.play(action)
     return plies
 
 
 def digest_of(game: Game, actions: list[int]) -> str:
     """Return what tests/wasm_runner.mjs should find in the positions of a game."""
     assert game.board is not None
-    past, digest, state = History(game, 1), hashlib.sha256(), game.initial_state()
+    digest, at = hashlib.sha256(), GameInProgress(game)
     for action in [*actions, None]:
+        state, over, legal = at.state, at.is_over, at.legal_actions()
         key, repetition_key = (
             np.zeros(words, np.uint64) for words in (game.key_words, game.repetition_words)
         )
         game.rules.evaluation_key(state, key)
         game.rules.repetition_key(state, repetition_key)
-        over = game.is_terminal(state)
-        legal = [] if over else np.flatnonzero(past.legal_mask(0, state)).tolist()
         outcome = game.first_outcome(state) if over else 0
         cells = [game.board.cell_of(state, each) for each in legal]
         marks = game.board.marks(state).astype(np.int8)
@@ -126,8 +122,7 @@ def digest_of(game: Game, actions: list[int]) -> str:
             digest.update(array.tobytes())
         digest.update(json.dumps(told, separators=(",", ":")).encode())
         if action is not None:
-            past.add(ONLY_GAME, state[None])
-            state = game.step(state, action)
+            at.play(action)
     return digest.hexdigest()
 
 
@@ -157,12 +152,8 @@ def check_search(
         answers = run_in_node(folder, module, **job, slice=7)
         player = make(game, HashedInference(game), search=search, kind=kind, num_simulations=simulations)
         for actions, answer in zip(begun, answers, strict=True):
-            state, past = game.initial_state(), History(game, 1)
-            for action in actions:
-                past.add(ONLY_GAME, state[None])
-                state = game.step(state, action)
-            banned = past.banned(ONLY_GAME, state[None])
-            advice = player.advise(state, None if banned is None else banned[0])
+            at = GameInProgress(game, actions)
+            advice = player.advise(at.state, at.banned())
             assert answer["visits"] == advice.visits.tolist(), (kind, actions)
             assert answer["best"] == advice.best, (kind, actions)
             assert_allclose(np.array(answer["values"], float), advice.values, rtol=1e-5)

@@ -18,7 +18,7 @@ import azero
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
-from azero.protocols.game_in_progress import GameInProgress
+from azero.games.playing import GameInProgress
 from azero.protocols.gomocup import AT_ONCE, MARGIN, Gomocup, check_gomoku
 from azero.protocols.lines import MOST_BYTES, Lines
 from azero.protocols.thinking import Thinker

@@ -20,8 +20,8 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.protocols import gtp_display as display
-from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import COMMANDS, Engine
 from azero.protocols.lines import MOST_BYTES, Lines

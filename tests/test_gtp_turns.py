@@ -8,6 +8,7 @@ from gtp_session import RANDOM, UCT, ask, engine, moves_of, play_all
 from azero.cli.player_spec import PlayerSpec
 from azero.games.go import PASSES
 from azero.protocols.gtp_engine import Engine
+from azero.protocols.turning import turned as turned_to
 
 # Othello on 4 x 4: moves after which white must pass and black has a move
 OTHELLO_PASS = ["C4", "B4", "A1", "D2", "D4", "D3", "A2", "C1", "A4", "A3", "B1"]
@@ -152,7 +153,7 @@ def test_a_pass_nobody_played_neither_counts_nor_ends_the_game(
     go: Engine, before: list[str], side: str, choose: str
 ) -> None:
     assert ask(go, "clear_board", *before) == ["="] * (1 + len(before))
-    turned = go.at.turned("bw".index(side))
+    turned = turned_to(go.at, "bw".index(side))
     assert turned and turned.to_play == "bw".index(side) and turned.state[PASSES] == 0
     [answer] = ask(go, f"{choose} {side}")
     assert not go.at.is_over and passes(go) == int(answer.lower().endswith("pass"))

@@ -18,8 +18,8 @@ from playing import play
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
+from azero.games.playing import GameInProgress
 from azero.players.growing import Insight
-from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.lines import Lines
 from azero.protocols.nboard import NBoard, check_othello, read_ggf
 from azero.protocols.thinking import Thinker

@@ -79,19 +79,19 @@ def sit(
 def test_alpha_beta_answers_and_draws() -> None:
     """0 4 1 2 6 3 5 7 8 is alpha-beta's game with itself; the person plays the first side of it."""
     session, shown = sit("0", "1", "6", "5", "8")
-    assert session.actions == [0, 4, 1, 2, 6, 3, 5, 7, 8]
+    assert session.at.actions == [0, 4, 1, 2, 6, 3, 5, 7, 8]
     assert "alpha_beta plays 4" in shown and shown.endswith("A draw.")
 
 
 def test_a_mistake_loses_and_the_last_board_is_shown() -> None:
     session, shown = sit("1", "3", "5", "7", "8")
-    assert TICTACTOE.is_terminal(session.replay()[0])
+    assert session.at.is_over
     assert shown.endswith("alpha_beta wins.")
 
 
 def test_the_second_side_waits_for_the_first_move() -> None:
     session, shown = sit("4", side=1)
-    assert session.actions[:2] == [0, 4] and shown.startswith(
+    assert session.at.actions[:2] == [0, 4] and shown.startswith(
         "You play O and move second.\nYou play against alpha_beta.\nType help for the commands.\n\n"
         " . . .    0 1 2\n"
     )
@@ -99,7 +99,7 @@ def test_the_second_side_waits_for_the_first_move() -> None:
 
 def test_what_is_no_move_is_explained_and_asked_again() -> None:
     session, shown = sit("x9", "", "moves", "help", "undo", "0", "0")
-    assert session.actions == [0, 4]
+    assert session.at.actions == [0, 4]
     for said in ("'x9' is not a move of tictactoe", "hint   what", "0 1 2 3 4 5 6 7 8",
                  "A move is written 0 … 8",
                  "There is nothing to take back", "0 is not legal here"):  # fmt: skip
@@ -122,17 +122,17 @@ def test_no_piece_looks_like_the_number_of_a_cell_and_the_last_move_is_marked() 
         game = make_game(name)
         begin = [game.parse_action(move) for move in moves.split()]
         session = Session(game, make_player("random", game), Adviser(), 0, begin=begin)
-        picture = session.picture(session.replay()[0])
+        picture = session.picture()
         assert marked in map(str.strip, picture.splitlines()) and picture.count("(") == 1, picture
 
 
 def test_a_pass_and_a_board_in_other_words_are_shown_without_a_mark() -> None:
     game = make_game("go", size=5)
     session = Session(game, make_player("random", game), Adviser(), 0, begin=[25])
-    assert session.picture(session.replay()[0]) == game.format_state(session.replay()[0])
+    assert session.picture() == game.format_state(session.at.state)
     other = replace(TICTACTOE, format_state=lambda state: "no board")
     session = Session(other, make_player("random", other), Adviser(), 0, begin=[4])
-    assert session.picture(session.replay()[0]) == "no board"
+    assert session.picture() == "no board"
 
 
 @pytest.mark.parametrize(
@@ -204,8 +204,8 @@ def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> No
     state = after(TICTACTOE, 6, 3, 7, 4)
     advice = player.advise(state)
     assert advice.best == 8 and advice.visits[8] == 1 <= advice.visits[0]
-    session = Session(TICTACTOE, player, player, 0, person(), print)
-    rows = [line.split() for line in session.hint_text(state, np.zeros(9, np.bool_)).splitlines()]
+    session = Session(TICTACTOE, player, player, 0, person(), print, begin=[6, 3, 7, 4])
+    rows = [line.split() for line in session.hint_text().splitlines()]
     assert ["8", "1", "+1.00"] == next(row for row in rows if row[0].isdecimal())
 
 
@@ -219,9 +219,9 @@ def test_a_value_of_nearly_zero_has_no_minus() -> None:
 
 def test_undo_takes_back_the_move_and_its_answer() -> None:
     session, _ = sit("0", "1", "undo", "8")
-    assert session.actions[:3] == [0, 4, 8]
-    assert sit("0", "1", "undo", "undo")[0].actions == []
-    assert sit("4", "undo", side=1)[0].actions == [0]  # the opponent's first move stays
+    assert session.at.actions[:3] == [0, 4, 8]
+    assert sit("0", "1", "undo", "undo")[0].at.actions == []
+    assert sit("4", "undo", side=1)[0].at.actions == [0]  # the opponent's first move stays
 
 
 def test_repeated_positions_are_refused_in_go_also_after_undo() -> None:
@@ -249,7 +249,7 @@ def test_repeated_positions_are_refused_in_go_also_after_undo() -> None:
 
     session, shown = sit(*moves[0::2], "c3", "undo", "c3", "c3", "e1", opponent=Scripted(), game=game)
     assert shown.count("c3 is not legal here") == 2
-    assert game.action_name(session.actions[8]) == "e1"
+    assert game.action_name(session.at.actions[8]) == "e1"
 
 
 def test_a_game_is_kept_as_a_line_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,8 +333,8 @@ def test_the_value_of_the_opponents_move_is_for_the_person_too() -> None:
     shown: list[str] = []
     search = SearchConfig(num_simulations=60, solver=True, tree_reuse=False)
     player = PvMcts(TICTACTOE, FakeInference(TICTACTOE), search)
-    session = Session(TICTACTOE, player, player, 0, person("8"), shown.append)
-    session.actions = [0, 3, 1, 4]  # X X . / O O . / . . .
+    begin = [0, 3, 1, 4]  # X X . / O O . / . . .
+    session = Session(TICTACTOE, player, player, 0, person("8"), shown.append, begin=begin)
     session.play()
     assert any(re.match(r"pv_mcts plays 5 \(.* visits, value -1.00 for you\)", line) for line in shown)
 

@@ -13,11 +13,11 @@ from azero.classic.solve import solve
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.repetition import History
 from azero.players import MODULES, Adviser, Player, make_player
 from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.policy import PolicyPlayer
-from azero.search.repetition import History
 
 WITHOUT_NETWORK = ["random", "alpha_beta", "negamax", "flat_monte_carlo", "uct", "grouped_uct", "pure_mcts"]
 QUICK: dict[str, dict[str, Any]] = {"pure_mcts": {"num_simulations": 50}}  # options beside the defaults
@@ -138,7 +138,8 @@ def test_every_player_plays_every_game_to_its_end(name: str, game_name: str, opt
             states[games], games, np.full(len(games), plies), past.banned(games, states[games])
         )
         for g, action in zip(games, actions, strict=True):
-            assert past.legal_mask(int(g), states[g])[action]  # also what the game's history forbids
+            banned = past.banned(np.array([g]), states[g][None])  # what the game's history forbids
+            assert game.legal_mask(states[g])[action] and (banned is None or not banned[0, action])
             past.add(np.array([g]), states[g][None])
             states[g] = game.step(states[g], int(action))
         games = np.array([g for g in games if not game.is_terminal(states[g])], np.int64)

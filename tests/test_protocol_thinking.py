@@ -13,10 +13,10 @@ from conftest import TrainedRun
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
+from azero.games.playing import GameInProgress
 from azero.players.growing import Insight
 from azero.players.pv_mcts import PvMcts
 from azero.protocols.engine import EngineSettings, take_engine
-from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.thinking import Thinker, check_can_analyse
 
 # X X .     X is to move: 2 completes the row, and nothing else wins

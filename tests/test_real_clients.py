@@ -22,7 +22,7 @@ from typing import NamedTuple
 import pytest
 
 from azero.games import make_game
-from azero.protocols.game_in_progress import GameInProgress
+from azero.games.playing import GameInProgress
 
 TESTS = Path(__file__).resolve().parent
 TRANSCRIPTS = sorted((TESTS / "transcripts").glob("*.txt"))

@@ -18,6 +18,7 @@ from azero.champion.champion import Champion
 from azero.config.schema import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.repetition import History
 from azero.match.lockstep import play_match
 from azero.match.openings import random_opening, random_openings
 from azero.players import Player, make_player
@@ -25,7 +26,7 @@ from azero.players.pv_mcts import PvMcts
 from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.search.algorithm import sound_for
-from azero.search.repetition import History, ban
+from azero.search.repetition import ban
 from azero.search.tree import ILLEGAL, ROOT
 from azero.workers.threads import GameQueue, play_games
 

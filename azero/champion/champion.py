@@ -20,14 +20,11 @@ import numpy as np
 from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game
 from azero.games.kit.picture import cells_of_actions, draw
-from azero.match.openings import read_moves
+from azero.games.playing import GameInProgress
 from azero.network.inference import Inference
-from azero.players import Player, make_player
+from azero.players import Player, make_player, move_of
 from azero.players.growing import growing_search
 from azero.players.policy import PolicyPlayer
-from azero.search.repetition import History, banned_after
-
-ONLY_GAME = np.zeros(1, np.int64)  # the number of the only game
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ class Champion:
         Raises:
             UserError: a move is unknown or illegal, or `moves` is not a text.
         """
-        return self._read(f"position({moves!r})", moves)[1]
+        return self._read(f"position({moves!r})", moves).state
 
     def value(self, state: np.ndarray) -> float:
         """Return the network's value in [-1, 1] for the player to move; for a finished game its outcome."""
@@ -122,7 +119,7 @@ class Champion:
         """
         self._refuse_finished(state)
         self.player.new_games(np.zeros(1, np.uint64))
-        return self._choose(self.player, state, 0)
+        return move_of(self.player, GameInProgress(self.game, state=state))
 
     def search(
         self, state: np.ndarray, num_simulations: int | None = None, moves: str | None = None
@@ -167,20 +164,21 @@ class Champion:
             upper=column("upper", np.nan),
         )
 
-    def _read(self, call: str, moves: str) -> tuple[list[int], np.ndarray]:
-        """Return the actions of moves and the state after them; `call` begins the message."""
+    def _read(self, call: str, moves: str) -> GameInProgress:
+        """Return the game after moves; `call` begins the message."""
         if not isinstance(moves, str):
             raise UserError(f"{call}: moves must be one text with spaces between the moves.")
-        return read_moves(self.game, moves.split())
+        at = GameInProgress(self.game)
+        at.play_moves(moves.split())
+        return at
 
     def _banned(self, state: np.ndarray, moves: str) -> np.ndarray | None:
         """Return the actions [A] that would repeat a position of the moves that led to a state."""
-        states, call = [self.game.initial_state()], f"search(moves={moves!r})"
-        for action in self._read(call, moves)[0]:
-            states.append(self.game.step(states[-1], action))
-        if not np.array_equal(states[-1], state):
+        call = f"search(moves={moves!r})"
+        at = self._read(call, moves)
+        if not np.array_equal(at.state, state):
             raise UserError(f"{call}: these moves lead to another position than the state.")
-        return banned_after(self.game, states)
+        return at.banned()
 
     def picture(self, state: np.ndarray) -> str:
         """Return the position as the text of an SVG file, with the policy as colour and in percent.
@@ -213,19 +211,11 @@ class Champion:
             players.reverse()
         for player in players:
             player.new_games(np.zeros(1, np.uint64))
-        state = self.game.initial_state()
-        past = History(self.game, 1)
-        actions: list[int] = []
-        while not self.game.is_terminal(state):
-            player = players[self.game.to_play(state)]
-            actions.append(self._choose(player, state, len(actions), past.banned(ONLY_GAME, state[None])))
-            past.add(ONLY_GAME, state[None])
-            state = self.game.step(state, actions[-1])
-        names = [self.game.action_name(action) for action in actions]
-        return PlayedGame(names, self.game.first_outcome(state), self.game.format_state(state))
-
-    def _choose(self, player: Player, state: np.ndarray, ply: int, banned: np.ndarray | None = None) -> int:
-        return int(player.choose(state[None], ONLY_GAME, np.full(1, ply, np.int64), banned)[0])
+        at = GameInProgress(self.game)
+        while not at.is_over:
+            at.play(move_of(players[at.to_play], at))
+        assert at.outcome is not None
+        return PlayedGame(at.moves, at.outcome, self.game.format_state(at.state))
 
     def _refuse_wrong(self, state: np.ndarray) -> None:
         words = self.game.state_words

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from azero.champion.champion import ONLY_GAME, Champion
+from azero.champion.champion import Champion
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.search.repetition import History
+from azero.games.playing import GameInProgress
 
 CHECKED_GAMES = 4  # random ones, in which both must have the same moves
 PLIES_WITHOUT_REPETITION = 40  # of such a game, where the rules against repetition differ
@@ -74,21 +74,20 @@ def plays_alike(game: Game, theirs: Any) -> bool:
     rng, first = np.random.default_rng(0), theirs.new_initial_state().current_player()
     plies = PLIES_WITHOUT_REPETITION if game.repetition_words else game.max_plies
     for _ in range(CHECKED_GAMES):
-        state, other, past = game.initial_state(), theirs.new_initial_state(), History(game, 1)
+        at, other = GameInProgress(game), theirs.new_initial_state()
         for _ in range(plies):
-            legal = np.flatnonzero(past.legal_mask(0, state))
-            if legal.tolist() != sorted(other.legal_actions()):
+            legal = at.legal_actions()
+            if legal != sorted(other.legal_actions()):
                 return False
             action = int(rng.choice(legal))
-            past.add(ONLY_GAME, state[None])
-            state = game.step(state, action)
+            at.play(action)
             other.apply_action(action)
-            if game.is_terminal(state) != other.is_terminal():
+            if at.is_over != other.is_terminal():
                 return False
-            if other.is_terminal():
+            if at.is_over:
                 break
         else:
             continue
-        if other.returns()[first] / theirs.max_utility() != game.first_outcome(state):
+        if other.returns()[first] / theirs.max_utility() != at.outcome:
             return False
     return True

@@ -20,6 +20,7 @@ from azero.export.marks import cell_of, write_marks
 from azero.export.webassembly import entry
 from azero.games.game import Game, Rules
 from azero.games.kit.board import FIRST, NO_CELL, SECOND
+from azero.games.repetition import find_banned
 from azero.kernels.words import copy_words
 from azero.search.algorithm import choose_move, make_algorithm, search_value
 from azero.search.bounds import bounds_of
@@ -27,7 +28,7 @@ from azero.search.cache import make_cache
 from azero.search.mcts import advance as advance_search
 from azero.search.mcts import receive as receive_answer
 from azero.search.mcts import softmax_over_legal
-from azero.search.repetition import ban, find_banned
+from azero.search.repetition import ban
 from azero.search.root import prefer_end
 from azero.search.scratch import make_scratch
 from azero.search.tree import NO_LEAF, ROOT, make_tree, reset

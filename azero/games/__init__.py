@@ -1,7 +1,7 @@
 """Rules: the interface of a game, one file for each game, OpenSpiel's adapter.
 
 For others: `make_game`, `held_rules`, and `game` for the interface.
-Imports: config, games.kit, process.
+Imports: config, process, games.kit, kernels.
 """
 
 from __future__ import annotations

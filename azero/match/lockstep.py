@@ -20,12 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import Game, rules_at
+from azero.games.repetition import History, dead_end
 from azero.kernels.compiled import kernel
 from azero.kernels.words import copy_words
 from azero.players import Player, Ponderer, Prover
 from azero.search.counters import WorkerStats
-from azero.search.dead_end import dead_end
-from azero.search.repetition import History
 
 
 class MatchGame(NamedTuple):

@@ -8,27 +8,20 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.search.dead_end import dead_end
-from azero.search.repetition import History
+from azero.games.playing import GameInProgress
 
 DRAWS = 20  # for each opening wanted, when they shall differ
 
 
 def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int]:
     """Return `plies` uniformly random legal actions, fewer if the next would end the game."""
-    state, actions = game.initial_state(), list[int]()
-    past, only_game = History(game, 1), np.zeros(1, np.int64)
-    for _ in range(plies):
-        allowed = np.flatnonzero(past.legal_mask(0, state))
-        if not len(allowed):
-            raise dead_end(game, actions)
-        action = int(rng.choice(allowed))
-        past.add(only_game, state[None])
-        state = game.step(state, action)
-        if game.is_terminal(state):
+    at = GameInProgress(game)
+    while len(at.actions) < plies:
+        at.play(int(rng.choice(at.some_legal_actions())))
+        if at.is_over:
+            at.undo()
             break
-        actions.append(action)
-    return actions
+    return at.actions
 
 
 def random_openings(
@@ -74,36 +67,16 @@ def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
         raise UserError(f"book={path} cannot be read: {mistake.strerror}.") from mistake
     if not lines:
         raise UserError(f"book={path} holds no opening.")
-    return tuple(read_opening(game, line, f"book={path}")[0] for line in lines)
+    return tuple(read_opening(game, line, f"book={path}").actions for line in lines)
 
 
-def read_opening(game: Game, moves: list[str], where: str) -> tuple[list[int], np.ndarray]:
-    """Return one opening's actions and the unfinished state [S] after it. `where` names it in messages."""
+def read_opening(game: Game, moves: list[str], where: str) -> GameInProgress:
+    """Return the unfinished game after an opening; UserError: it is not legal. `where` names it then."""
+    at = GameInProgress(game)
     try:
-        actions, state = read_moves(game, moves)
+        at.play_moves(moves)
     except UserError as mistake:
         raise UserError(f"{where}: {mistake}") from mistake
-    if game.is_terminal(state):
+    if at.is_over:
         raise UserError(f"{where}: the game is over after {' '.join(moves)}.")
-    return actions, state
-
-
-def read_moves(game: Game, moves: list[str]) -> tuple[list[int], np.ndarray]:
-    """Return the actions of moves from the initial state on, and the state [S] after them.
-
-    Raises:
-        UserError: a move does not exist or is not legal.
-    """
-    state, past, actions = game.initial_state(), History(game, 1), list[int]()
-    for ply, text in enumerate(moves):
-        try:
-            action = game.parse_action(text)
-        except ValueError as mistake:
-            raise UserError(str(mistake)) from mistake
-        if game.is_terminal(state) or not past.legal_mask(0, state)[action]:
-            before = " ".join(moves[:ply]) or "no moves"
-            raise UserError(f"{text!r} is not legal after {before} in {game.name}.")
-        past.add(np.zeros(1, np.int64), state[None])
-        state = game.step(state, action)
-        actions.append(action)
-    return actions, state
+    return at

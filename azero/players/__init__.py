@@ -20,7 +20,8 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
-from azero.search.dead_end import check_moves
+from azero.games.playing import ONLY_GAME, GameInProgress
+from azero.games.repetition import check_moves
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -115,6 +116,13 @@ class Prover(Protocol):
     """
 
     unproven: int
+
+
+def move_of(player: Player, at: GameInProgress) -> int:
+    """Return a player's move in one game; the player's `new_games` was called for it."""
+    banned = at.banned()
+    plies = np.array([len(at.actions)])
+    return int(player.choose(at.state[None], ONLY_GAME, plies, None if banned is None else banned[None])[0])
 
 
 def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.ndarray:

@@ -17,8 +17,9 @@ import numpy as np
 from azero.classic.uct import NOT_EXPANDED, begin_search
 from azero.classic.uct import ROOT as UCT_ROOT
 from azero.config.schema import UserError
+from azero.games.playing import ONLY_GAME
 from azero.players import Player, ban_table
-from azero.players.pv_mcts import GREEDY, ONLY_GAME, PvMcts
+from azero.players.pv_mcts import GREEDY, PvMcts
 from azero.players.uct import UctPlayer
 from azero.search.searches import Searches
 from azero.search.tree import LOSS, ROOT, UNVISITED, WIN, Tree

@@ -16,6 +16,7 @@ import numpy as np
 
 from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, is_cold
 from azero.games.game import Game
+from azero.games.playing import ONLY_GAME
 from azero.network.inference import Inference
 from azero.players import Advice, check_choice, check_number
 from azero.search.algorithm import check as check_algorithm
@@ -27,7 +28,6 @@ from azero.search.root import Temperature
 from azero.search.searches import LockStep, Searches
 from azero.search.tree import NO_LEAF, ROOT, Tree, node_bytes, nodes_needed
 
-ONLY_GAME = np.zeros(1, np.int64)
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
 SNAPSHOT_SECONDS = 0.1  # between two reports of a search under way
 GREEDY = Temperature(0.0, 0, 0, 0.0)

@@ -16,13 +16,13 @@ from azero.classic.uct import (
     search_positions,
 )
 from azero.games.game import Game
+from azero.games.playing import ONLY_GAME
 from azero.players import Advice, check_choice, check_number
 from azero.players.base import MostVisited
 from azero.players.clock import slices
 from azero.players.rollout_options import make_judge
 
 LONGEST_SEARCH = 100_000_000
-ONLY_GAME = np.zeros(1, np.int64)
 
 
 class UctPlayer(MostVisited):

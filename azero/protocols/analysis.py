@@ -23,13 +23,13 @@ import azero
 from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games import go
+from azero.games.playing import GameInProgress
 from azero.players.growing import Insight
 from azero.players.policy import PolicyPlayer
-from azero.players.pv_mcts import LARGEST_TREE, ONLY_GAME, PvMcts
-from azero.protocols.game_in_progress import go_turn
+from azero.players.pv_mcts import LARGEST_TREE, PvMcts
 from azero.protocols.lines import MOST_BYTES, Lines, TooLong
 from azero.protocols.positions import Position, SideBySide
-from azero.search.repetition import History
+from azero.protocols.turning import go_turn
 
 COLOURS = "BW"
 PLAYERS = {"b": 0, "black": 0, "w": 1, "white": 1}
@@ -401,32 +401,28 @@ class Analysis:
         first = moves[0][0] if moves and game.name == "go" else None
         if "initialPlayer" in asked:
             first = read_player(asked["initialPlayer"], "initialPlayer")
-        state = self.initial_state(stones, first)
-        past, turns = History(game, 1), list[Turn]()
+        at, turns = GameInProgress(game, state=self.initial_state(stones, first)), list[Turn]()
         for number, (mover, action) in enumerate([*moves, (None, -1)]):
-            is_over, side = game.is_terminal(state), game.to_play(state) if mover is None else mover
-            if game.name == "go" and side != game.to_play(state) and not is_over:
-                state, past = go_turn(game, state, side), History(game, 1)
-            forbidden = None
-            if not is_over and (found := past.banned(ONLY_GAME, state[None])) is not None:
-                forbidden = found[0]
-            turns.append(Turn(asked["id"], number, state, game.to_play(state), forbidden))
+            side = at.to_play if mover is None else mover
+            if game.name == "go" and side != at.to_play and not at.is_over:
+                at = GameInProgress(game, state=go_turn(game, at.state, side))
+            forbidden = None if at.is_over else at.banned()
+            turns.append(Turn(asked["id"], number, at.state, at.to_play, forbidden))
             if action < 0:
                 break
-            if game.name == "go" and is_over and self.names[action] == "pass":
-                state = state.copy()
+            if game.name == "go" and at.is_over and self.names[action] == "pass":
+                state = at.state.copy()
                 state[go.PLY] += 1  # the game stays over
+                at = GameInProgress(game, state=state)
                 continue
-            if game.name == "go" and is_over:  # it goes on, as between people who settle dead stones
-                state, past = go_turn(game, state, side), History(game, 1)
-            legal = not game.is_terminal(state) and game.legal_mask(state)[action]
-            if not legal or (forbidden is not None and forbidden[action]):
+            if game.name == "go" and at.is_over:  # it goes on, as between people who settle dead stones
+                at = GameInProgress(game, state=go_turn(game, at.state, side))
+            if not at.is_legal(action):
                 raise Refused("moves", f"Illegal move {number}: {self.names[action]}")
-            if mover not in (None, game.to_play(state)):
-                other = COLOURS[game.to_play(state)]
+            if mover not in (None, at.to_play):
+                other = COLOURS[at.to_play]
                 raise Refused("moves", f"Illegal move {number}: {self.names[action]}, it is {other}'s turn")
-            past.add(ONLY_GAME, state[None])
-            state = game.step(state, action)
+            at.play(action)
         return turns
 
     def initial_state(self, stones: list[tuple[int | None, int]], first: int | None) -> np.ndarray:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import azero
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.protocols.game_in_progress import GameInProgress
+from azero.games.playing import GameInProgress
 from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker

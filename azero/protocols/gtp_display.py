@@ -13,8 +13,8 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.kit.board import NO_CELL
+from azero.games.playing import GameInProgress
 from azero.players.growing import Insight
-from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_moves import COLOURS, Moves, parse_colour
 from azero.protocols.words import LARGEST_INTEGER, NUMBER, integer, seconds_of, truth
 

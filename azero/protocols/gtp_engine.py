@@ -16,13 +16,14 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.go import black_lead
 from azero.games.kit.grid import make_grid
+from azero.games.playing import GameInProgress
 from azero.players.growing import Insight
 from azero.process.background import in_background
 from azero.protocols import gtp_display as display
-from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
 from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, never
+from azero.protocols.turning import turned
 from azero.protocols.words import integer, own_words, real, seconds_of
 from azero.records.files import read_file
 from azero.records.record import Record, known_game
@@ -160,8 +161,8 @@ class Engine:
         """
         if side == self.at.to_play and not self.at.is_over:
             return
-        if (turned := self.at.turned(side)) is not None:
-            self.at = turned
+        if (other := turned(self.at, side)) is not None:
+            self.at = other
             return
         if self.at.is_over:
             raise UserError("illegal move: the game is over")

@@ -15,8 +15,8 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.players.growing import Insight, Move
-from azero.protocols.game_in_progress import GameInProgress
 from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker, check_can_analyse

@@ -14,8 +14,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from azero.games.playing import ONLY_GAME
 from azero.players.growing import Insight, read_search
-from azero.players.pv_mcts import LARGEST_TREE, ONLY_GAME, PvMcts
+from azero.players.pv_mcts import LARGEST_TREE, PvMcts
 from azero.search.cache import make_cache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end

@@ -16,13 +16,13 @@ import numpy as np
 from azero.cli.player_spec import PlayerSpec, make_from_spec, parameters_of, seconds_a_move
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
-from azero.players import Advice, Player
+from azero.games.playing import ONLY_GAME, GameInProgress
+from azero.players import Advice, Player, move_of
 from azero.players.growing import Insight, RolloutSearch, growing_search
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.perfect import PerfectPlayer
-from azero.players.pv_mcts import ONLY_GAME, PvMcts, most_simulations
+from azero.players.pv_mcts import PvMcts, most_simulations
 from azero.players.uct import UctPlayer
-from azero.protocols.game_in_progress import GameInProgress
 from azero.search.algorithm import find_kind
 
 LOOK_SECONDS = 0.02  # of a search between two looks at `stopping`
@@ -131,20 +131,13 @@ class Thinker:
             player.watch = watch
         elif isinstance(player, IterativeDeepening | PerfectPlayer):
             player.searcher.stopped = stopping
-        banned = at.banned()
         try:
-            chosen = player.choose(
-                at.state[None],
-                ONLY_GAME,
-                np.array([len(at.actions)]),
-                banned[None] if banned is not None and banned.any() else None,
-            )
+            return move_of(player, at)
         finally:
             if player is self.player and self.own_seconds:
                 player.seconds = self.own_seconds  # type: ignore[attr-defined]
             if isinstance(player, PvMcts):
                 player.watch = None
-        return int(chosen[0])
 
     def grow(
         self,

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from azero import __version__
 from azero.config.schema import UserError
+from azero.games.checked import ANYONE, REPEATS
 from azero.games.game import Game
 from azero.records.charsets import readings
 from azero.records.record import (
@@ -42,7 +43,7 @@ from azero.records.sgf_rules import (
     may_repeat,
     refuse_setup,
 )
-from azero.records.walk import ANYONE, REPEATS, positions, sentence, walk_through
+from azero.records.walk import positions, sentence, walk_through
 
 POINTS = ("go", "othello", "gomoku")  # a move is two letters, column and row from the top left
 RESIGNATIONS = ("resign", "forfeit")

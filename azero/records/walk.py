@@ -11,13 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.config.schema import UserError
+from azero.games.checked import ANYONE, ILLEGAL, OVER, REPEATS, TURN, play_checked
 from azero.games.game import rules_at
 from azero.kernels.compiled import kernel
-from azero.kernels.words import same_words
 from azero.records.record import NONE, Record, short
 
-ANYONE = -1  # a mover that is not known
-OVER, ILLEGAL, REPEATS, TURN = 1, 2, 3, 4  # what is wrong with a move
 WRONG = {
     OVER: "comes after the end of the game",
     ILLEGAL: "is not legal",
@@ -27,7 +25,7 @@ WRONG = {
 
 
 @kernel
-def walk(addresses, num_actions, parents, actions, movers, passing, states, dropped, keys, legal):
+def walk(addresses, parents, actions, movers, passing, states, dropped, keys, legal):
     """Write states [N, S] of all nodes. Return (the first node whose move is wrong, why); (0, 0) if none is.
 
     parents, actions, movers: [N] int64. passing: an action that does nothing after the end of the game, where
@@ -37,29 +35,12 @@ def walk(addresses, num_actions, parents, actions, movers, passing, states, drop
     rules.initial(states[0])
     rules.repetition_key(states[0], keys[0])
     for node in range(1, parents.shape[0]):
-        parent, action = parents[node], actions[node]
-        if rules.is_terminal(states[parent]):
-            if action != passing:
-                return node, OVER
+        wrong = play_checked(rules, parents, actions[node], movers[node], states, node, keys, legal)
+        if wrong == OVER and actions[node] == passing:
             dropped[node] = True
-            states[node] = states[parent]
-            continue
-        if movers[node] != ANYONE and movers[node] != rules.to_play(states[parent]):
-            return node, TURN
-        rules.legal_mask(states[parent], legal)
-        if not legal[action]:
-            return node, ILLEGAL
-        rules.step(states[parent], action, states[node])
-        if keys.shape[1] == 0:
-            continue
-        rules.repetition_key(states[node], keys[node])
-        if same_words(keys[node], keys[parent]):
-            continue
-        before = parents[parent]
-        while before >= 0:
-            if same_words(keys[node], keys[before]):
-                return node, REPEATS
-            before = parents[before]
+            states[node] = states[parents[node]]
+        elif wrong != 0:
+            return node, wrong
     return 0, 0
 
 
@@ -84,7 +65,7 @@ def walk_through(record: Record, movers: Sequence[int] = (), passing: int = NONE
         np.array([getattr(node, name) for node in record.nodes], np.int64) for name in ("parent", "action")
     )
     node, wrong = walk(
-        *(game.rule_addresses, game.num_actions, parents, actions),
+        *(game.rule_addresses, parents, actions),
         *(np.array(movers or [ANYONE] * count, np.int64), passing, states, dropped),
         *(np.zeros((count, game.repetition_words), np.uint64), np.zeros(game.num_actions, np.bool_)),
     )

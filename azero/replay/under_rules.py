@@ -12,12 +12,13 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from azero.games.checked import ILLEGAL, OVER, REPEATS, TURN, play_checked
 from azero.games.game import Game, rules_at
-from azero.kernels.compiled import borrowed, kernel, part
-from azero.kernels.words import copy_words, same_words
+from azero.kernels.compiled import borrowed, kernel
+from azero.kernels.words import same_words
 
 CLOSE = 1e-6  # outcomes are stored as float32
-STATE, OVER, TURN, ILLEGAL, TARGET, REPEATS, LONG, UNFINISHED, OUTCOME = range(1, 10)  # what is wrong
+STATE, TARGET, LONG, UNFINISHED, OUTCOME = range(5, 10)  # what is wrong, besides a move
 WRONG = {
     STATE: "its position is another one",
     OVER: "the game is over before",
@@ -32,59 +33,38 @@ WRONG = {
 
 
 @kernel
-def replay(
-    addresses, plies, outcomes, states, to_play, actions, targets, limit, position, successor, keys, legal
-):
+def replay(addresses, plies, outcomes, states, to_play, actions, targets, parents, played, keys, legal):
     """Return (game, ply, what is wrong) of the first fault; (0, 0, 0) if there is none.
 
-    plies, outcomes: [G]. states: [T, S]. to_play, actions: [T]. targets: [T, A]. limit: the most plies of a
-    game. The others are scratch: [S], [S], [most plies + 1, R], [A].
+    plies, outcomes: [G]. states: [T, S]. to_play, actions: [T]. targets: [T, A]. parents: -1, 0, 1 and so on,
+    one more than the most plies of a game. played, keys, legal: scratch, [most plies + 1, S], [most plies +
+    1, R], [A].
     """
     rules, row = rules_at(addresses), 0
-    states, position, successor = borrowed(states), borrowed(position), borrowed(successor)
-    keys, legal = borrowed(keys), borrowed(legal)
+    states, played, keys, legal = borrowed(states), borrowed(played), borrowed(keys), borrowed(legal)
     for game in range(plies.shape[0]):
-        if plies[game] > limit:
-            return game, limit, LONG
-        rules.initial(position)
+        if plies[game] >= parents.shape[0]:
+            return game, parents.shape[0] - 1, LONG
+        rules.initial(played[0])
+        rules.repetition_key(played[0], keys[0])
         for ply in range(plies[game]):
-            if not same_words(states[row], position):
+            if not same_words(states[row], played[ply]):
                 return game, ply, STATE
-            if rules.is_terminal(position):
-                return game, ply, OVER
-            if to_play[row] != rules.to_play(position):
-                return game, ply, TURN
-            rules.legal_mask(position, legal)
-            if not legal[actions[row]]:
-                return game, ply, ILLEGAL
+            wrong = play_checked(rules, parents, actions[row], to_play[row], played, ply + 1, keys, legal)
+            if wrong != 0:
+                return game, ply, wrong
             for action in range(legal.shape[0]):
                 if targets[row, action] > 0.0 and not legal[action]:
                     return game, ply, TARGET
-            rules.step(position, actions[row], successor)
-            if keys.shape[1] > 0 and repeats(rules, position, successor, ply, keys):
-                return game, ply, REPEATS
-            copy_words(successor, position)
             row += 1
-        if rules.is_terminal(position):
-            outcome = rules.outcome(position) * (1.0 if rules.to_play(position) == 0 else -1.0)
+        end = played[plies[game]]
+        if rules.is_terminal(end):
+            outcome = rules.outcome(end) * (1.0 if rules.to_play(end) == 0 else -1.0)
             if not abs(outcome - outcomes[game]) <= CLOSE:
                 return game, plies[game], OUTCOME
         elif outcomes[game] != 0.0:  # one that was cut is a draw
             return game, plies[game], UNFINISHED
     return 0, 0, 0
-
-
-@part
-def repeats(rules, position, successor, ply, keys):
-    """Return whether a move leads to a position of before; keys[:ply] are those of the positions before."""
-    rules.repetition_key(position, keys[ply])
-    rules.repetition_key(successor, keys[ply + 1])
-    if same_words(keys[ply + 1], keys[ply]):
-        return False
-    same = False
-    for before in range(ply):
-        same |= same_words(keys[ply + 1], keys[before])
-    return same
 
 
 def fault_under(game: Game, game_name: str, columns: Mapping[str, np.ndarray]) -> str:
@@ -103,14 +83,14 @@ def fault_under(game: Game, game_name: str, columns: Mapping[str, np.ndarray]) -
     if (states.shape[1], targets.shape[1]) != (game.state_words, game.num_actions):
         widths = f"{states.shape[1]} words of state and {targets.shape[1]} actions"
         return f"its games have {widths}, and {game.name} has {game.state_words} and {game.num_actions}"
-    plies, words = columns["plies"], (game.state_words,)
-    longest = min(int(plies.max(initial=0)), game.max_plies)
+    plies = columns["plies"]
+    kept = min(int(plies.max(initial=0)), game.max_plies) + 1
     number, ply, wrong = replay(
         game.rule_addresses,
         *(plies, columns["first_outcome"].astype(np.float64), states),
-        *(columns["to_play"], columns["actions"].astype(np.int64), targets),
-        *(game.max_plies, np.zeros(words, np.uint64), np.zeros(words, np.uint64)),
-        np.zeros((longest + 1, game.repetition_words), np.uint64),
+        *(columns["to_play"].astype(np.int64), columns["actions"].astype(np.int64), targets),
+        *(np.arange(-1, kept - 1), np.zeros((kept, game.state_words), np.uint64)),
+        np.zeros((kept, game.repetition_words), np.uint64),
         np.zeros(game.num_actions, np.bool_),
     )
     if not wrong:

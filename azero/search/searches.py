@@ -11,11 +11,12 @@ import numpy as np
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game, rules_at
+from azero.games.repetition import check_moves
 from azero.kernels.compiled import borrowed, kernel
 from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, search_value
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
-from azero.search.dead_end import check_dead_end, check_moves
+from azero.search.dead_end import check_dead_end
 from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.repetition import ban_roots

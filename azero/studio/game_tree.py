@@ -9,9 +9,8 @@ import numpy as np
 
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, NO_CELL
+from azero.games.playing import GameInProgress
 from azero.page.board import board_json
-from azero.search.dead_end import dead_end
-from azero.search.repetition import banned_after
 from azero.studio.safety import Refused
 
 MOST_NODES = 20_000  # of one game with its variations
@@ -80,17 +79,21 @@ class GameTree:
             found.append(found[-1].children[0])
         return found
 
+    def at(self, node: Node | None = None) -> GameInProgress:
+        """Return the game up to a node, by default the current one."""
+        path = self.path(node)
+        return GameInProgress.along(
+            self.game, [each.action for each in path[1:]], [each.state for each in path]
+        )
+
     def banned(self, node: Node | None = None) -> np.ndarray | None:
         """Return which actions the game's history forbids at a node, [A] bool; None: none of them."""
-        return banned_after(self.game, [before.state for before in self.path(node)])
+        return self.at(node).banned()
 
     def legal(self, node: Node | None = None) -> np.ndarray:
         """Return the moves that may be played at a node, [A] bool; none when the game is over."""
-        node = node or self.current
-        if self.is_over(node):
-            return np.zeros(self.game.num_actions, np.bool_)
-        legal, banned = self.game.legal_mask(node.state), self.banned(node)
-        return legal if banned is None else legal & ~banned
+        over = self.is_over(node)
+        return np.zeros(self.game.num_actions, np.bool_) if over else self.at(node).legal_mask()
 
     def is_over(self, node: Node | None = None) -> bool:
         """Return whether the game is over at a node."""
@@ -172,8 +175,7 @@ class GameTree:
                 )
             state = self.game.step(self.current.state, action)
             node = Node(len(self.nodes), self.current, action, state)
-            if not self.game.is_terminal(state) and not self.legal(node).any():
-                raise dead_end(self.game, [each.action for each in self.path(node)[1:]])
+            self.at(node).some_legal_actions()
             self.nodes.append(node)
             self.current.children.append(node)
             if self.game.is_terminal(state):

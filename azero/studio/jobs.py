@@ -15,12 +15,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from azero.cli.hydra_program import clean_name, compose, game_title
 from azero.cli.overrides import conf_files, hydra_text, recipe_of
 from azero.config.schema import GameConfig, UserError, value_text
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.page.board import board_json
 from azero.report.console import TITLES, format_seconds, format_stat
 from azero.report.listing import remove_run, size_text
@@ -29,7 +28,7 @@ from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_hol
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
-from azero.studio.replay import Host, game_of_run, is_legal, position_json
+from azero.studio.replay import Host, game_of_run, position_json
 from azero.studio.safety import Refused, is_number
 
 MOST_TRAINING = 4  # runs at once
@@ -58,7 +57,7 @@ class Jobs:
         self.busy_text, self.busy_until = "", 0.0
         self.games: dict[str, tuple[Game | None, str]] = {}
         self.saved: dict[str, tuple[tuple[str, ...], list[dict[str, Any]]]] = {}
-        self.in_flight: dict[str, dict[int, tuple[list[int], np.ndarray, np.ndarray | None]]] = {}
+        self.in_flight: dict[str, dict[int, GameInProgress]] = {}
 
     def log(self, name: str) -> Path:
         """Return the log of a run's processes."""
@@ -369,16 +368,13 @@ class Jobs:
         before, now, shown = self.in_flight.get(name, {}), {}, []
         for board in boards:
             number, moves = board["number"], board["moves"]
-            played, state, last = before.get(number, ([], game.initial_state(), None))
-            if moves[: len(played)] != played:
-                played, state, last = [], game.initial_state(), None
-            for ply, action in enumerate(moves[len(played) :], len(played)):
-                if not is_legal(game, state, action):
-                    moves = moves[:ply]
-                    break
-                last, state = state, game.step(state, action)
-            now[number] = (moves, state, last)
-            shown.append({"number": number, **position_json(game, state, last, moves[-1] if moves else -1)})
+            at = before.get(number)
+            if at is None or moves[: len(at.actions)] != at.actions:
+                at = GameInProgress(game)
+            at.play_legal(moves[len(at.actions) :])
+            now[number] = at
+            last = at.actions[-1] if at.actions else -1
+            shown.append({"number": number, **position_json(game, at.state, at.before, last)})
         self.in_flight[name] = now
         return shown
 

@@ -32,8 +32,8 @@ async def read_trace(studio: Studio, request: Request) -> Response:
 
     def search() -> dict[str, Any]:
         game = studio.make_game(asked.get("game", "tictactoe"), options)
-        actions, _ = read_opening(game, [move for move in asked.get("moves", "").split(".") if move], "moves")
-        return record(game, actions, search_of(studio, game, kind, asked.get("run")), int(text))
+        at = read_opening(game, [move for move in asked.get("moves", "").split(".") if move], "moves")
+        return record(game, at.actions, search_of(studio, game, kind, asked.get("run")), int(text))
 
     with studio.question():
         return JSONResponse(await studio.run_in_thread(search))

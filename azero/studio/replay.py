@@ -10,6 +10,7 @@ import numpy as np
 
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.page.board import board_json
 from azero.run.run import Run
 from azero.studio.game_tree import shown_position
@@ -49,15 +50,6 @@ def position_json(game: Game, state: np.ndarray, before: np.ndarray | None, acti
     return {**shown_position(game, state, before, action), "over": True}
 
 
-def is_legal(game: Game, state: np.ndarray, action: int) -> bool:
-    """Return whether a move of a file can be played: compiled rules check nothing themselves."""
-    return (
-        not game.is_terminal(state)
-        and 0 <= action < game.num_actions
-        and bool(game.legal_mask(state)[action])
-    )
-
-
 def replay_json(
     game: Game, name: str, actions: Sequence[int], values: Sequence[float | None] = ()
 ) -> dict[str, Any]:
@@ -69,18 +61,16 @@ def replay_json(
         actions: the moves.
         values: of the positions for the first player, None where unknown.
     """
-    state = game.initial_state()
-    positions, moves = [position_json(game, state, None, -1)], list[str]()
-    for action in actions:
-        if not is_legal(game, state, action):
-            break
-        before, state = state, game.step(state, action)
-        positions.append(position_json(game, state, before, action))
-        moves.append(game.action_name(action))
+    at = GameInProgress(game)
+    at.play_legal(actions)
+    positions = [
+        position_json(game, state, before, action)
+        for state, before, action in zip(at.states, [None, *at.states], [-1, *at.actions], strict=False)
+    ]
     known = [*values, *([None] * len(positions))][: len(positions)]
-    if game.is_terminal(state):
-        known[-1] = game.first_outcome(state)
+    if at.is_over:
+        known[-1] = at.outcome
     return {
         **{"game": name, "options": game.options, "board": board_json(game)},
-        **{"moves": moves, "positions": positions, "values": known},
+        **{"moves": at.moves, "positions": positions, "values": known},
     }

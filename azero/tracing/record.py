@@ -15,15 +15,14 @@ import numpy as np
 from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
+from azero.games.playing import GameInProgress
 from azero.network.inference import Inference
-from azero.search.repetition import History
 from azero.tracing.rules import RULES
 from azero.tracing.watched_mcts import WatchedMcts, by_network, by_rollouts
 from azero.tracing.watched_uct import WatchedUct
 from azero.tracing.watching import Choice, Evaluation, Simulation
 
 FORMAT = 1
-ONLY_GAME = np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,10 @@ def record(
     Raises:
         UserError: the game is over after these actions, or an action is not legal.
     """
-    state, banned = replay(game, actions)
+    at = GameInProgress(game, actions)
+    if at.is_over:
+        raise UserError("the game is over there, so there is nothing to search.")
+    state, banned = at.state, at.banned()
     search: WatchedUct | WatchedMcts
     if isinstance(settings, UctSettings):
         shape = (settings.exploration, settings.expansion_threshold)
@@ -93,24 +95,6 @@ def record(
         "chosen": chosen(builder, settings, search.move()),
         "ended": "A proof of the root's value ended the search early." if search.over else "",
     }
-
-
-def replay(game: Game, actions: Sequence[int]) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the state after some actions, and the moves [A] that the history forbids there, None for none.
-
-    Raises:
-        UserError: an action is not legal, or the game is over at its end.
-    """
-    state, past = game.initial_state(), History(game, 1)
-    for action in actions:
-        if game.is_terminal(state) or not past.legal_mask(0, state)[action]:
-            raise UserError(f"{game.action_name(action)} is not legal there.")
-        past.add(ONLY_GAME, state[None])
-        state = game.step(state, action)
-    if game.is_terminal(state):
-        raise UserError("the game is over there, so there is nothing to search.")
-    banned = past.banned(ONLY_GAME, state[None])
-    return state, None if banned is None else banned[0]
 
 
 def side(game: Game, to_play: int) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
+from azero.games.playing import ONLY_GAME
 from azero.kernels.random_stream import new_stream
 from azero.network.inference import Inference, check_answers
 from azero.search.algorithm import find_kind, sound_for
@@ -30,7 +31,6 @@ from azero.search.searches import Searches
 from azero.search.tree import NO_LEAF, ROOT, SMALLEST_PRIOR, Tree
 from azero.tracing.watching import Candidate, Choice, Evaluation, Simulation, Update, first_value, roll_out
 
-ONLY_GAME = np.zeros(1, np.int64)
 RULED_OUT = "a proof rules it out"
 
 # state -> policy logits [A] and the evaluation, for the player to move

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from azero.games.game import Game
+from azero.games.repetition import dead_end
 from azero.kernels.random_stream import new_stream, next_below
-from azero.search.dead_end import dead_end
 from azero.tracing.watching import Candidate, Choice, Evaluation, Simulation, Update, first_value, roll_out
 
 EQUAL = 1e-12  # scores this close are equal; the move tried first is chosen

@@ -24,7 +24,7 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.match.openings import read_moves
+from azero.games.playing import GameInProgress
 from azero.run.disk import Disk, write_atomically
 
 FORMAT = 1
@@ -152,12 +152,13 @@ def read_set(path: Path, game: Game, name: str, numbered: Sequence[tuple[int, li
     moves, states, scores = list[list[int]](), [], []
     for number, (_, moves_text, scores_text) in numbered:
         try:
-            actions, state = read_moves(game, moves_text.split())
-            scores.append(read_scores(game, state, scores_text.split()))
+            at = GameInProgress(game)
+            at.play_moves(moves_text.split())
+            scores.append(read_scores(game, at.state, scores_text.split()))
         except UserError as mistake:
             raise UserError(f"{path}, line {number}: {mistake}") from mistake
-        moves.append(actions)
-        states.append(state)
+        moves.append(at.actions)
+        states.append(at.state)
     return PositionSet(name, moves, np.stack(states), np.stack(scores))
 
 

@@ -15,12 +15,13 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import rules_at
+from azero.games.repetition import find_banned
 from azero.kernels.compiled import borrowed, inner, kernel, part
 from azero.kernels.random_stream import next_below, next_float
 from azero.kernels.words import copy_words
 from azero.search.algorithm import begin_search, choose_move, search_value, write_target
 from azero.search.mcts import expand_root, simulate
-from azero.search.repetition import ban, find_banned
+from azero.search.repetition import ban
 from azero.search.root import Temperature, temperature_at
 from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
 

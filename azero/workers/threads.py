@@ -19,6 +19,7 @@ import numpy as np
 
 from azero.config.schema import Config, SearchConfig, SelfplayConfig
 from azero.games.game import Game
+from azero.games.repetition import dead_end
 from azero.kernels.compiling import compiled_before
 from azero.match.lockstep import MatchGame
 from azero.network.inference import Inference
@@ -30,7 +31,7 @@ from azero.report.live import BOARDS
 from azero.search.algorithm import make_algorithm, sound_for
 from azero.search.cache import EvaluationCache, make_cache
 from azero.search.counters import StageStats, WorkerStats, infer_counted
-from azero.search.dead_end import check_dead_end, dead_end
+from azero.search.dead_end import check_dead_end
 from azero.search.exact import make_exact
 from azero.search.mcts import receive_evaluations, write_rows
 from azero.search.root import Temperature

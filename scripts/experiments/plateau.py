@@ -133,7 +133,7 @@ def report_line(config: Config, name: str, text: str) -> None:
     """Print what solver, champion and window know of each position along a line of moves."""
     run, game, _ = read_trained(config, name)
     oracle, inference = make_oracle(game), load_for_workers(config, name, 1).inferences[0]
-    line, _ = read_opening(game, text.split(), "--moves")
+    line = read_opening(game, text.split(), "--moves").actions
     seen = Counter(state.tobytes() for state in load_window(run, game, WINDOW).states)
     lines = [
         list(accumulate((int(symmetry[action]) for action in line), game.step, initial=game.initial_state()))
