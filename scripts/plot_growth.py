@@ -1,6 +1,6 @@
 """Plot the cost of self-play: simulations a second by games at once, simulations, board and workers.
 
-    python scripts/plot_growth.py  # the table, and docs/growth.png
+    python scripts/plot_growth.py  # the table, and docs/lab/growth.png
     python scripts/plot_growth.py --quick  # a point or two of each, no picture
 
 Each point plays with random weights for a few seconds, the cache off, and counts all simulations made, also
@@ -38,7 +38,7 @@ from azero.stages.backend import positions_to_time
 from azero.workers import threads as workers
 from azero.workers.threads import GameQueue, SelfplayWorker
 
-PICTURE = Path(__file__).resolve().parent.parent / "docs" / "growth.png"
+PICTURE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "growth.png"
 GAMES_AT_ONCE, SIMULATIONS = 256, 32
 
 

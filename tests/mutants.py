@@ -2,7 +2,7 @@
 
 `mutants.txt` lists them: the game in brackets, the mistake, the lines to replace (-) and what stands there
 instead (+), and why a mistake is missed if it is. `python tests/mutants.py --write` checks each game with the
-default settings and renews the table of docs/check_game.md.
+default settings and renews the table of docs/lab/mutants.md.
 
 The rules of a mutant are not compiled, because that would take minutes. So what only the comparison of
 compiled with plain rules finds is not found here.
@@ -27,7 +27,7 @@ from azero.games import game as interface
 from azero.games.game import Game
 from azero.games.laws.check import GameCheck
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "check_game.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "mutants.md"
 START, END = "<!-- table: tests/mutants.py -->\n", "<!-- end of the table -->"
 OPTIONS: dict[str, dict[str, Any]] = {
     "othello": {"size": 6},

@@ -1,4 +1,4 @@
-"""Faults from outside: the clock, a run's folder, its files, its process. docs/reliability.md lists all."""
+"""Faults from outside: the clock, a run's folder, its files, its process. docs/lab/faults.md lists all."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def test_a_mistake_is_found_as_the_guide_says(
 
 
 def test_the_rules_of_a_move_of_two_actions_are_those_of_a_whole_game() -> None:
-    (shown,) = re.findall(r"^  ```py\n(.*?)^  ```", GUIDE, re.MULTILINE | re.DOTALL)
+    (shown,) = re.findall(r"^    ```py\n(.*?)^    ```", GUIDE, re.MULTILINE | re.DOTALL)
     lines = [line.split("#")[0].strip() for line in shown.splitlines()]
     whole = (Path(__file__).parent / "games" / "clobber.py").read_text()
     assert len(lines) > 8 and all(line in whole for line in lines)

@@ -4,7 +4,7 @@
 of the client, `<` a line of the answer. The client's lines are sent again. Where the player moves otherwise
 than it did then, its move is taken back and the recorded one played, so that the client's next line fits.
 Sessions that say "by its source" hold what the client's source sends, and azero's answers. Of an analysis
-that goes on until the next line they hold the first report, cut after two moves. `docs/protocols.md` names
+that goes on until the next line they hold the first report, cut after two moves. `docs/lab/programs.md` names
 the clients.
 """
 

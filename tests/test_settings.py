@@ -25,7 +25,7 @@ def test_the_records_hold_every_setting_and_its_default() -> None:
 
 def test_what_no_recipe_sets_stands_with_its_measurement_in_the_page_of_strength() -> None:
     """A setting of network, search, self-play or training that no recipe sets must earn its place."""
-    used, page = set[str](), (page_of_settings.PAGE.parent / "strength.md").read_text()
+    used, page = set[str](), (page_of_settings.PAGE.parent / "lab" / "strength.md").read_text()
     for path in conf_folder().glob("*/*.yaml"):
         group = "" if path.parent.name == "experiment" else f"{path.parent.name}."
         written: Any = OmegaConf.to_container(OmegaConf.load(path))
@@ -34,7 +34,7 @@ def test_what_no_recipe_sets_stands_with_its_measurement_in_the_page_of_strength
             used |= {f"{group}{name}" for name, each in (inner or {key: value}).items() if each is not None}
     for key in settings().keys() - used - {"search.options"}:
         if key.startswith(("network.", "search.", "selfplay.", "train.")):
-            assert f"`{key}" in page, f"docs/strength.md does not say what {key} gains"
+            assert f"`{key}" in page, f"docs/lab/strength.md does not say what {key} gains"
 
 
 def test_two_configs_share_no_list() -> None:

@@ -10,7 +10,7 @@ into a `pyspiel.State` and caches the latest ones. A new position is a copy of i
 
 The compiled rules call back into Python, one at a time, because Python holds its interpreter lock. That is
 slow: on one core tic-tac-toe plays 120 thousand random plies a second, 17 million by azero's own rules. An
-expensive network hides the cost. `docs/notebook.md` has the measurements.
+expensive network hides the cost. `docs/lab/notebook.md` has the measurements.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A folded network as OpenVINO's graph, layer by layer.
 
 This takes milliseconds. `openvino.convert_model` would trace the network through torch, which takes seconds;
-see docs/performance.md.
+see docs/lab/performance.md.
 
 Letters: B the batch, A actions, C H W planes.
 """

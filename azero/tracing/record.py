@@ -1,6 +1,6 @@
 """A watched search as a plain record for JSON: what text, page and other programs show.
 
-`docs/trace.md` lists the fields.
+`docs/lab/trace_record.md` lists the fields.
 """
 
 from __future__ import annotations

@@ -164,7 +164,7 @@ class SelfplayWorker:
         self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
         self.scratch = make_scratch(game, num_nodes)
         # No search for forced wins: a network that learned from such games had a worse raw policy, and no
-        # better search (docs/strength.md).
+        # better search (docs/lab/strength.md).
         self.exact = make_exact(game, replace(search, forced_nodes=0))
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(size, np.int64)

@@ -10,8 +10,8 @@ kernels compiled, and has one core to itself; as many run at once as there are c
 neighbour little, two that wait for each other much). Its champion answers development positions
 (`azero strength`) by the raw policy and by one and the same search, PUCT with solver, whatever taught
 it; the record keeps the share of mistakes, mean of the six sets. Runs end by `minutes`, so that slower
-settings play less: the question is what a second buys. Records are lines of JSON in docs/ablation.jsonl, one
-a run; delete a line to run it again.
+settings play less: the question is what a second buys. Records are lines of JSON in
+docs/lab/ablation.jsonl, one a run; delete a line to run it again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from azero.cli.hydra_program import one_sentence
 from azero.config.schema import UserError
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-RECORDS = ROOT / "docs" / "ablation.jsonl"
+RECORDS = ROOT / "docs" / "lab" / "ablation.jsonl"
 # connect_four_quick as it was when the records were made: each answer changes this.
 BASE = (
     "search.num_simulations=48",

@@ -1,6 +1,6 @@
 """Does it help a tree search to split a move into several smaller choices? Grouped against plain UCT.
 
-    python scripts/experiments/grouping.py  # everything: four figures and the tables, into docs/experiments
+    python scripts/experiments/grouping.py  # all: four figures and the tables, into docs/lab/experiments
     python scripts/experiments/grouping.py --quick  # the same with few games and small budgets, in seconds
 
 Letters: G pairs of games, P parameters of a payoff.
@@ -61,7 +61,7 @@ READINGS = tuple(
     for threshold in (0, 10)
 )
 MIRRORED = Reading(BACKWARD, False, 0)  # only at budgets below WHOLE: what the order of the numbers does
-DOCUMENTS = Path(__file__).resolve().parents[2] / "docs" / "experiments"
+DOCUMENTS = Path(__file__).resolve().parents[2] / "docs" / "lab" / "experiments"
 EXPLORATION = 1.0  # makes the bound UCB1, whose proof wants payoffs in [0, 1]
 SINE_TERMS = 10
 NO_DIFFERENCE = 0.01  # of a payoff between 0 and 1: what counts as none
@@ -398,7 +398,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--exploration", type=float, default=EXPLORATION, help="the constant of the bound")
     parser.add_argument(
-        "--folder", type=Path, help="default: docs/experiments for the whole experiment, else ./grouping"
+        "--folder", type=Path, help="default: docs/lab/experiments for the whole experiment, else ./grouping"
     )
     asked = parser.parse_args(arguments)
     if asked.folder is None:

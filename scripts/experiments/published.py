@@ -22,7 +22,7 @@ WORKERS = cores()
 NEVER = 1_000_000  # visits before UCT expands a leaf, more than any search here has: the published code
 EXPANDING = 10  # as the published text has it
 ROOT = Path(__file__).resolve().parent.parent.parent
-DOCUMENT = ROOT / "docs" / "experiments.md"
+DOCUMENT = ROOT / "docs" / "lab" / "experiments.md"
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def markdown(rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_block(name: str, text: str) -> None:
-    """Put a text between the marks of that name in docs/experiments.md.
+    """Put a text between the marks of that name in docs/lab/experiments.md.
 
     Raises:
         UserError: the page has no such marks.
