@@ -52,6 +52,8 @@ def test_every_page_and_picture_is_there_and_nothing_comes_from_another_host(sit
         assert not [each for each in fetched if re.match(r"(https?:)?//", each)], name
         local = [(site / name).parent / each.partition("?")[0] for each in fetched if ":" not in each]
         assert all(each.exists() for each in local), name
+        prose = re.sub(r"<(pre|script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
+        assert not re.search(r"\n(- |\d+\. |\|)", prose), f"{name}: a list or a table is not one on the site"
 
 
 def test_a_broken_link_ends_the_build(tmp_path: Path) -> None:
