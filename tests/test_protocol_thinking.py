@@ -106,6 +106,8 @@ def test_a_search_stops_with_the_move_it_has(trained_run: TrainedRun) -> None:
         Thinker(PlayerSpec("player", "uct", {"seconds": 1000}), make_game("tictactoe"), Config()),
         trained(trained_run, seconds=1000),
         Thinker(PlayerSpec("player", "iterative_deepening", {"seconds": 1000}), make_game("hex"), Config()),
+        Thinker(PlayerSpec("player", "alpha_beta", {"depth": 40}), make_game("hex"), Config()),
+        Thinker(PlayerSpec("player", "negamax", {"depth": 40}), make_game("hex"), Config()),
     ):
         at = GameInProgress(thinker.game)
         assert thinker.choose(at, stopping=lambda: True) in at.legal_actions()

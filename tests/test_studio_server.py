@@ -20,12 +20,12 @@ from starlette.websockets import WebSocketDisconnect
 from studio import PERSON, client_of, make_studio, player, read_until, stream
 
 from azero.games import make_game
+from azero.games.playing import GameInProgress
 from azero.players import make_player
 from azero.players.flat_monte_carlo import FlatMonteCarloPlayer
 from azero.studio import pool, state, tables
 from azero.studio import table as table_module
 from azero.studio.game_tree import GameTree
-from azero.studio.pool import Turn
 from azero.studio.pool import play as play_with
 
 OWN = Path(__file__).parent / "games" / "double_move.py"
@@ -130,7 +130,7 @@ def test_a_great_depth_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "MOST_SECONDS", 0.05)
     game = make_game("connect_four")
     deep = make_player("alpha_beta", game, depth=42)
-    action = play_with(deep, Turn(game.initial_state(), None, 0, lambda: False, lambda _: None))
+    action = play_with(deep, GameInProgress(game), lambda: False, lambda _: None)
     assert action in range(7)
 
 

@@ -18,11 +18,12 @@ from azero.games.go import black_lead
 from azero.games.kit.grid import make_grid
 from azero.games.playing import GameInProgress
 from azero.players.growing import Insight
+from azero.players.think import never
 from azero.process.background import in_background
 from azero.protocols import gtp_display as display
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
-from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse, never
+from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse
 from azero.protocols.turning import turned
 from azero.protocols.words import integer, own_words, real, seconds_of
 from azero.records.files import read_file

@@ -5,7 +5,6 @@ Searches run in the caller's thread and ask `stopping` many times a second, so n
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,23 +16,15 @@ from azero.cli.player_spec import PlayerSpec, make_from_spec, parameters_of, sec
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME, GameInProgress
-from azero.players import Advice, Player, move_of
-from azero.players.growing import Insight, RolloutSearch, growing_search
-from azero.players.iterative_deepening import IterativeDeepening
-from azero.players.perfect import PerfectPlayer
+from azero.players import Player
+from azero.players.growing import growing_search
 from azero.players.pv_mcts import PvMcts, most_simulations
+from azero.players.think import Report, never, think
 from azero.players.uct import UctPlayer
 from azero.search.algorithm import find_kind
 
 LOOK_SECONDS = 0.02  # of a search between two looks at `stopping`
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
-
-Report = Callable[[Insight], None]  # receives what a search has found so far
-
-
-def never() -> bool:
-    """Return False: nothing stops the search."""
-    return False
 
 
 class Thinker:
@@ -116,52 +107,8 @@ class Thinker:
         player = self.latest = self.timed if seconds else self.player
         if seconds and len(legal := at.legal_actions()) == 1:
             return legal[0]
-        if isinstance(player, UctPlayer):
-            return self.grow(player, at, limit(self.own_seconds, seconds), stopping, report)
-        if seconds and self.keeps_time:
-            player.seconds = limit(self.own_seconds, seconds)  # type: ignore[attr-defined]
-        if isinstance(player, PvMcts):
-            search = growing_search(player)
-
-            def watch(_: Advice) -> bool:
-                if report and (insight := search.read()):
-                    report(insight)
-                return stopping()
-
-            player.watch = watch
-        elif isinstance(player, IterativeDeepening | PerfectPlayer):
-            player.searcher.stopped = stopping
-        try:
-            return move_of(player, at)
-        finally:
-            if player is self.player and self.own_seconds:
-                player.seconds = self.own_seconds  # type: ignore[attr-defined]
-            if isinstance(player, PvMcts):
-                player.watch = None
-
-    def grow(
-        self,
-        player: UctPlayer,
-        at: GameInProgress,
-        seconds: float,
-        stopping: Callable[[], bool],
-        report: Report | None,
-    ) -> int:
-        """Return the move of uct; see `choose`."""
-        search = growing_search(player)
-        assert isinstance(search, RolloutSearch)
-        search.begin(at.state, at.banned())
-        search.stream[:] = (self.seed % 2**64, len(at.actions) << 32)  # random numbers of this move
-        end = time.perf_counter() + (seconds or math.inf)
-        while search.grow(min(LOOK_SECONDS, end - time.perf_counter())):
-            if report and (insight := search.read()):
-                report(insight)
-            if time.perf_counter() >= end or stopping():
-                break
-        found = search.read()
-        if report and found:
-            report(found)
-        return found.best if found else at.legal_actions()[0]
+        limit = shorter(self.own_seconds, seconds) if seconds and self.keeps_time else 0.0
+        return think(player, at, limit, stopping, report, self.seed)
 
     def analyse(
         self,
@@ -211,7 +158,7 @@ class Thinker:
             pass
 
 
-def limit(one: float, other: float) -> float:
+def shorter(one: float, other: float) -> float:
     """Return the shorter of two times, where 0 is no limit."""
     return min(one, other) if one and other else one or other
 

@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,12 +27,10 @@ from azero.cli.player_spec import (
 )
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
-from azero.players import Advice, Player
-from azero.players.alpha_beta import AlphaBetaPlayer
-from azero.players.growing import GrowingSearch, Insight, growing_search
-from azero.players.perfect import PerfectPlayer
-from azero.players.pv_mcts import PvMcts
-from azero.players.uct import UctPlayer
+from azero.games.playing import GameInProgress
+from azero.players import Player
+from azero.players.growing import GrowingSearch, growing_search
+from azero.players.think import Report, think
 from azero.run.run import Run
 
 MOST_PLAYERS = 8  # kept ready
@@ -44,16 +42,6 @@ MOST = (  # of options; a rollout cannot be stopped, tables and caches of eight 
 )
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 LOOK_SECONDS = 0.1  # between two reports of a search
-
-
-class Turn(NamedTuple):
-    """A position in which a player is to move."""
-
-    state: np.ndarray  # [S], not terminal
-    banned: np.ndarray | None  # moves [A] that the history forbids, or None
-    ply: int  # moves played so far
-    stopped: Callable[[], bool]  # whether the position is no longer on the board
-    report: Callable[[Insight], None]  # receives what a search has found, ten times a second
 
 
 @dataclass(frozen=True)
@@ -210,63 +198,33 @@ class Pool:
         title = "UCT" if name == "uct" else side.title
         return growing_search(self.make(game, side)), title
 
-    def choose(self, game: Game, side: Side, turn: Turn) -> int | None:
-        """Return a side's move; None: it was stopped before there was one."""
-        ready = self.get(game, side)
+    def choose(
+        self, side: Side, at: GameInProgress, stopped: Callable[[], bool], report: Report
+    ) -> int | None:
+        """Return a side's move; None: it was stopped before there was one.
+
+        Args:
+            side: who is to move.
+            at: the game.
+            stopped: whether the position is no longer on the board.
+            report: receives what a search has found, ten times a second.
+        """
+        ready = self.get(at.game, side)
         while not ready.lock.acquire(timeout=LOOK_SECONDS):
-            if turn.stopped():
+            if stopped():
                 return None
         try:
-            return None if turn.stopped() else play(ready.player, turn)
+            return None if stopped() else play(ready.player, at, stopped, report)
         finally:
             ready.lock.release()
 
 
-def play(player: Player, turn: Turn) -> int | None:
+def play(player: Player, at: GameInProgress, stopped: Callable[[], bool], report: Report) -> int | None:
     """Return a player's move; see `Pool.choose`."""
-    if isinstance(player, UctPlayer):
-        return grow(growing_search(player), turn, player.seconds)
-    player.new_games(np.array([secrets.randbits(64)], np.uint64))
-    end = time.monotonic() + MOST_SECONDS
-    if isinstance(player, PvMcts):
-        reader = growing_search(player)
-
-        def watch(_: Advice) -> bool:
-            look(reader, turn)
-            return turn.stopped()
-
-        player.watch = watch
-    elif isinstance(player, AlphaBetaPlayer | PerfectPlayer):
-        player.searcher.stopped = lambda: turn.stopped() or time.monotonic() >= end
-    try:
-        banned = None if turn.banned is None else turn.banned[None]
-        action = player.choose(turn.state[None], np.zeros(1, np.int64), np.array([turn.ply]), banned)
-    finally:
-        if isinstance(player, PvMcts):
-            player.watch = None
-        elif isinstance(player, AlphaBetaPlayer | PerfectPlayer):
-            player.searcher.stopped = None
-    return None if turn.stopped() else int(action[0])
-
-
-def look(search: GrowingSearch, turn: Turn) -> None:
-    """Report what a search has found so far."""
-    if (insight := search.read()) is not None:
-        turn.report(insight)
-
-
-def grow(search: GrowingSearch, turn: Turn, seconds: float) -> int | None:
-    """Search to the end, or for so many seconds if that is not 0; return the best move."""
-    search.begin(turn.state, turn.banned)
-    left = seconds or np.inf
-    while search.grow(min(left, LOOK_SECONDS)) and left > LOOK_SECONDS:
-        if turn.stopped():
-            return None
-        left -= LOOK_SECONDS
-        look(search, turn)
-    look(search, turn)
-    insight = search.read()
-    return None if insight is None or turn.stopped() else insight.best
+    seed, end = secrets.randbits(64), time.monotonic() + MOST_SECONDS
+    player.new_games(np.array([seed], np.uint64))
+    action = think(player, at, 0.0, lambda: stopped() or time.monotonic() >= end, report, seed)
+    return None if stopped() else action
 
 
 def check_bounds(spec: PlayerSpec) -> None:

@@ -21,7 +21,7 @@ from azero.kernels.compiling import CompileNotice
 from azero.page.board import board_json
 from azero.players.growing import GrowingSearch, Insight, Move
 from azero.studio.game_tree import GameTree, Node
-from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side, Turn
+from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
 from azero.studio.safety import Refused, is_number
 from azero.studio.searches import Analysis, Searches
 from azero.studio.threads import in_thread
@@ -237,15 +237,10 @@ class Table:
         self.steps = 0
         self.thinking = True
         self.send_table()
-        turn = Turn(
-            node.state,
-            self.tree.banned(node),
-            len(self.tree.path(node)) - 1,
-            self.stop.is_set,
-            self.reporter(node, side.title),
+        pool, at, report = self.searches.pool, self.tree.at(node), self.reporter(node, side.title)
+        action = await self.until_stopped(
+            self.in_thread(lambda: pool.choose(side, at, self.stop.is_set, report))
         )
-        pool = self.searches.pool
-        action = await self.until_stopped(self.in_thread(lambda: pool.choose(self.game, side, turn)))
         if action is not None and not self.stop.is_set():
             self.tree.play(action)
             self.changed()
