@@ -1,4 +1,4 @@
-"""Importing azero sets the folder of compiled kernels: one for this version, safe from other users."""
+"""The folder of compiled kernels: one for this version, safe from other users."""
 
 from __future__ import annotations
 
@@ -7,60 +7,47 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from numba.core import config
 
 import azero
+from azero.process.kernel_cache import kernel_folder, own_folder, sources_digest
 
 PACKAGE = Path(azero.__file__).parent
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache home, and no folder chosen yet."""
-    for name in ("NUMBA_CACHE_DIR", "AZERO_NUMBA_CACHE_DIR"):
-        monkeypatch.setenv(name, "")  # put back afterwards
-        monkeypatch.delenv(name)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache home, no folder of the user's, and none chosen yet."""
+    monkeypatch.setattr(config, "CACHE_DIR", "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    if "numba" in sys.modules:
-        monkeypatch.setattr(sys.modules["numba"].config, "CACHE_DIR", sys.modules["numba"].config.CACHE_DIR)
-    return tmp_path / "home"
-
-
-def chosen_folder() -> Path | None:
-    """The folder azero chooses now."""
-    azero._set_cache_folder()
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    return Path(chosen) if chosen else None
+    own_folder.cache_clear()
+    yield tmp_path / "home"
+    own_folder.cache_clear()
 
 
 def test_the_folder_is_the_users_own_and_named_by_a_digest_of_the_sources(home: Path) -> None:
-    folder = chosen_folder()
-    assert folder == home / "azero" / "numba" / azero.sources_digest()
+    folder = own_folder()
+    assert folder == home / "azero" / "numba" / sources_digest()
     assert folder.stat().st_mode & 0o077 == 0
+    assert kernel_folder() == str(folder)
 
 
 def test_a_folder_the_user_chose_is_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", "/somewhere")
-    assert chosen_folder() == Path("/somewhere")
+    monkeypatch.setattr(config, "CACHE_DIR", "/somewhere")
+    assert kernel_folder() == "/somewhere"
     assert not home.exists()
-
-
-def test_a_folder_inherited_from_another_version_is_not_taken_over(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("NUMBA_CACHE_DIR", "AZERO_NUMBA_CACHE_DIR"):
-        monkeypatch.setenv(name, "/of/another/version")
-    assert chosen_folder() == home / "azero" / "numba" / azero.sources_digest()
 
 
 def test_any_change_in_any_source_gives_another_folder(home: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy" / "azero"
     shutil.copytree(PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    command = [sys.executable, "-c", "import azero, os; print(os.environ['NUMBA_CACHE_DIR'])"]
+    code = "from azero.process import kernel_cache; print(kernel_cache.own_folder())"
+    command = [sys.executable, "-c", code]
 
     def folder() -> str:
         return subprocess.run(
@@ -82,7 +69,7 @@ def test_unused_folders_and_those_beyond_the_newest_few_are_removed(home: Path) 
         (parent / f"version{day}" / "kernel.nbc").write_bytes(b"x")
         os.utime(parent / f"version{day}", (now - 86400 * 4 * day, now - 86400 * 4 * day))
     parent.chmod(0o700)
-    own = chosen_folder()
+    own = own_folder()
     kept = {path.name for path in parent.iterdir()}
     assert kept == {own.name if own else "", "version0", "version1", "version2", "version3"}
 
@@ -92,27 +79,28 @@ def test_folders_of_processes_that_may_be_at_work_are_kept(home: Path) -> None:
     for version in range(9):
         (parent / f"version{version}").mkdir(parents=True)
     parent.chmod(0o700)
-    chosen_folder()
+    own_folder()
     assert len(list(parent.iterdir())) == 10
 
 
 def test_a_folder_in_which_others_can_write_is_not_used(home: Path, tmp_path: Path) -> None:
     (home / "azero" / "numba").mkdir(parents=True)
     (home / "azero" / "numba").chmod(0o777)
-    folder = chosen_folder()
+    folder = own_folder()
     assert folder is not None and folder.parent == tmp_path / f"azero-numba-{os.getuid()}"
 
 
 def test_a_home_that_cannot_be_written_does_no_harm(home: Path, tmp_path: Path) -> None:
     home.write_text("a file, so that no folder can be made in it")
-    folder = chosen_folder()
+    folder = own_folder()
     assert folder is not None and folder.parent == tmp_path / f"azero-numba-{os.getuid()}"
 
 
 def test_nowhere_to_write_does_no_harm(home: Path, tmp_path: Path) -> None:
     home.write_text("a file")
     (tmp_path / f"azero-numba-{os.getuid()}").write_text("a file too")
-    assert chosen_folder() is None
+    assert own_folder() is None
+    assert kernel_folder() == os.devnull
 
 
 def test_importing_azero_does_not_import_numba() -> None:

@@ -265,7 +265,6 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
     """Start Python beside the installed game, with a folder of compiled code of its own."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "numba"))
-    monkeypatch.delenv("AZERO_NUMBA_CACHE_DIR", raising=False)
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

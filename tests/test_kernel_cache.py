@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import pickle
 import resource
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
 PLAY = """
-import azero, sys
-from azero.kernels import compiled  # the first of azero to import Numba
+import os, pathlib, sys
+from azero.process import kernel_cache
 from numba.core import event
 listener = event.RecordingListener()
 event.register("numba:compile", listener)
 sys.path.insert(0, sys.argv[1])
+if "FOREIGN" not in os.environ:  # else no file of azero, nor of a game
+    kernel_cache.add_stamp(pathlib.Path(sys.argv[1], "double.py"), "digest")
 import double
 assert double.double(21) == 42
 print(len(listener.buffer))
@@ -85,6 +89,30 @@ def test_a_poisoned_file_runs_nothing(module: Path) -> None:
     path.write_bytes(f"cos\nsystem\n(S'touch {canary}'\ntR.".encode())
     assert compiles(module)
     assert not canary.exists()
+
+
+def test_a_function_of_somebody_else_is_left_to_numba(module: Path) -> None:
+    """Beside its source, in Numba's own format, and nothing of it in azero's folder."""
+    assert compiles(module, {"FOREIGN": "1"})
+    assert not compiles(module, {"FOREIGN": "1"})
+    assert not kept(module, "nbi")
+    (index,) = (module / "__pycache__").glob("double.double-*.nbi")
+    assert pickle.loads(index.read_bytes()) == numba.__version__  # azero's begin with a checksum
+
+
+def test_functions_of_azero_are_kept_in_its_folder_with_the_digest_of_all_sources(module: Path) -> None:
+    code = (
+        "import azero.kernels.hashing as hashing; from azero.process import kernel_cache\n"
+        "found = [each for each in vars(hashing).values() if hasattr(each, '_cache')]\n"
+        "assert found; print({each._cache.cache_path for each in found}, kernel_cache.sources_digest())"
+    )
+    known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
+    known["XDG_CACHE_HOME"] = str(module / "home")
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=known, capture_output=True, text=True, timeout=120
+    )
+    place, digest = done.stdout.split()
+    assert f"{module}/home/azero/numba/{digest}/kernels_" in place
 
 
 def test_a_full_disk_does_no_harm(module: Path) -> None:

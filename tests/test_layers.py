@@ -109,7 +109,7 @@ def test_the_map_in_the_documents_is_the_code_s() -> None:
 
 @MODULES
 def test_importing_only_defines(name: str) -> None:
-    if name == "azero":  # sets Numba's cache folder, before any decorator runs
+    if name == "azero":  # prepares the end of programs
         return
     allowed = (
         ast.Import,

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from numba.core import config
 from numba.core.event import end_event, start_event
 
 from azero.kernels import compiling as kernels
@@ -90,7 +91,7 @@ def test_seconds_of_compiling_are_those_in_which_any_thread_compiles(monkeypatch
 
 def test_another_checkout_has_a_note_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Numba keys what it keeps by the path of the sources, so a second checkout compiles again."""
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     note_compiled("puct")
     monkeypatch.setattr(kernels, "_RUN_HERE", set())
     assert compiled_before("puct")
@@ -99,7 +100,7 @@ def test_another_checkout_has_a_note_of_its_own(tmp_path: Path, monkeypatch: pyt
 
 
 def test_each_kind_of_search_is_noted_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
     monkeypatch.setattr(kernels, "_RUN_HERE", set())
     assert not compiled_before("puct")
     note_compiled("puct")
@@ -109,7 +110,7 @@ def test_each_kind_of_search_is_noted_by_itself(tmp_path: Path, monkeypatch: pyt
 
 
 def test_without_a_folder_nothing_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR")
+    monkeypatch.setattr(config, "CACHE_DIR", os.devnull)
     monkeypatch.setattr(kernels, "_RUN_HERE", set())
     note_compiled("puct")
     assert compiled_before("puct")  # in this process

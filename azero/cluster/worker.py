@@ -32,6 +32,7 @@ from azero.network.inference import Inference, InferenceChoice
 from azero.network.model import unpack_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process import seeds
+from azero.process.kernel_cache import sources_digest
 from azero.process.seeds import game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
@@ -442,7 +443,7 @@ def positions_digest(inference: Inference, planes: np.ndarray, choice: Inference
 def own_version() -> str:
     """Return azero's version, a digest of its sources, and Python's version."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return f"azero {azero.__version__} ({azero.sources_digest()}), Python {python}"
+    return f"azero {azero.__version__} ({sources_digest()}), Python {python}"
 
 
 def described(failure: BaseException) -> str:

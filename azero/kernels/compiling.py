@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from numba.core import event
+
+from azero.process.kernel_cache import kernel_folder
 
 # Numba's event: a thread compiles, loads compiled code, or waits to do either
 COMPILER = "numba:compiler_lock"
@@ -92,6 +93,6 @@ def note_compiled(kind: str) -> None:
 
 def _note(kind: str) -> Path:
     """Return the note's file, beside the compiled code and like that named for the path of the sources."""
-    folder = Path(os.environ.get("NUMBA_CACHE_DIR", os.devnull))
+    folder = Path(kernel_folder())
     sources = hashlib.blake2b(str(Path(__file__).parent).encode(), digest_size=4).hexdigest()
     return folder / f"selfplay-{kind}-{sources}"

@@ -1,25 +1,58 @@
-"""Check the files of compiled code, and do without those that cannot be written or read.
+"""Keep azero's compiled functions, and those of a user's rules, in a folder of their own.
 
-Numba keeps compiled functions as pickles of machine code. In the folder that azero has chosen, which only the
-user can write, each file begins with the SHA-256 of the rest: a flipped bit is not run but compiled again. A
-folder that the user set by NUMBA_CACHE_DIR keeps Numba's own format, because other programs may read it.
+Each version of azero has a folder there, which only the user can write. Each file begins with the SHA-256 of
+the rest: a flipped bit is not run but compiled again. With NUMBA_CACHE_DIR set, they are kept there in
+Numba's own format. Compiled functions of anybody else are left to Numba.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import os
 import pickle
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from numba.core import caching
+from numba.core import caching, config
 
+PACKAGE = Path(__file__).parents[1]
+CACHES_KEPT = 5  # folders of compiled kernels, this version's among them
+CACHE_DAYS = 14.0  # after which an unused folder is removed
+BUSY_DAYS = 1.0  # a folder used this recently may belong to a running process
 DIGEST = hashlib.sha256().digest_size
+OURS = "azero"  # first part of the source stamps of functions kept here
 NumbaFiles = caching.IndexDataCacheFile
 
-STAMPS: dict[str, str] = {}  # by folder of the cache: what compiled code of its functions depends on besides
+STAMPS: dict[str, str] = {}  # by rules file: the digest of all files of the rules
+
+
+class Locator(caching.UserProvidedCacheLocator):
+    """Says where a function of azero or of a user's rules is kept, and which sources it was compiled from."""
+
+    def __init__(self, py_func: Any, py_file: str) -> None:
+        super().__init__(py_func, py_file)
+        self._cache_path = os.path.join(kernel_folder(), self.get_suitable_cache_subpath(py_file))
+
+    def ensure_cache_path(self) -> None:
+        """Make the folder, if possible."""
+        with contextlib.suppress(OSError):
+            super().ensure_cache_path()
+
+    def get_source_stamp(self) -> Any:
+        """Return what a kept function must have been compiled from; Numba's stamp covers the one file."""
+        return OURS, super().get_source_stamp(), STAMPS.get(os.path.abspath(self._py_file), "")
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Locator | None:
+        """Return a locator for a function that is kept here, None for any other."""
+        path = os.path.abspath(py_file)
+        return cls(py_func, py_file) if path in STAMPS or path.startswith(f"{PACKAGE}{os.sep}") else None
 
 
 class ForgivingFiles(NumbaFiles):
@@ -70,22 +103,96 @@ class CheckedFiles(ForgivingFiles):
 
 
 def add_stamp(source: Path, stamp: str) -> None:
-    """Use compiled code of functions beside a source file only if it was kept under this stamp.
+    """Keep the compiled functions of a rules file here, and use them only under this stamp.
 
-    Numba's stamp is the time and size of the function's own file. This one is added for functions that are
-    defined from now on.
+    This is for functions that are defined from now on.
     """
-    subfolder = caching._CacheLocator.get_suitable_cache_subpath(str(source))
-    STAMPS[subfolder] = STAMPS[str(source.parent / "__pycache__")] = stamp
+    STAMPS[os.path.abspath(source)] = stamp
 
 
-def files_of(cache_path: str, source_stamp: Any, **others: Any) -> ForgivingFiles:
+def files_of(cache_path: str, filename_base: str, source_stamp: Any) -> NumbaFiles:
     """Return the files of a function's cache; Numba calls this for each function that it keeps."""
-    if stamp := STAMPS.get(cache_path) or STAMPS.get(Path(cache_path).name):
-        source_stamp = (source_stamp, stamp)
-    own = os.environ.get("AZERO_NUMBA_CACHE_DIR")
-    kind = CheckedFiles if own and Path(own) in Path(cache_path).parents else ForgivingFiles
-    return kind(cache_path=cache_path, source_stamp=source_stamp, **others)
+    kind = NumbaFiles
+    if isinstance(source_stamp, tuple) and source_stamp[:1] == (OURS,):
+        kind = ForgivingFiles if config.CACHE_DIR else CheckedFiles  # type: ignore[attr-defined]
+    return kind(cache_path, filename_base, source_stamp)
+
+
+def kernel_folder() -> str:
+    """Return the folder of compiled kernels; a path where nothing can be written if there is none."""
+    return config.CACHE_DIR or str(own_folder() or os.devnull)  # type: ignore[attr-defined]
+
+
+@functools.cache
+def own_folder() -> Path | None:
+    """Return this version's folder, after removing those of versions no longer used."""
+    digest = sources_digest()
+    for parent in cache_parents():
+        folder = make_folder(parent, digest)
+        if folder is not None:
+            prune(parent, folder)
+            return folder
+    return None
+
+
+def sources_digest() -> str:
+    """Return one digest of all Python files of this package.
+
+    Numba's disk cache checks only the file of the function that it loads, so it misses a change in a helper
+    of another file.
+    """
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(str(path.relative_to(PACKAGE)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+def cache_parents() -> Iterator[Path]:
+    """Yield folders that may keep compiled kernels, best first."""
+    with contextlib.suppress(RuntimeError):  # this user has no home folder
+        yield Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "azero" / "numba"
+    with contextlib.suppress(OSError):  # no temporary folder either
+        yield Path(tempfile.gettempdir()) / f"azero-numba-{os.getuid() if hasattr(os, 'getuid') else 0}"
+
+
+def is_private(folder: Path) -> bool:
+    """Check that nobody else can write there, because the cache holds machine code."""
+    if not hasattr(os, "getuid"):
+        return True
+    status = folder.lstat()
+    return status.st_uid == os.getuid() and not status.st_mode & 0o022
+
+
+def make_folder(parent: Path, digest: str) -> Path | None:
+    """Return the folder of this version's kernels, marked as used now; None if not writable or private."""
+    folder = parent / digest
+    try:
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        os.utime(folder)  # fails on a read-only disk, where the two folders may well exist
+        return folder if is_private(parent) and is_private(folder) and os.access(folder, os.W_OK) else None
+    except OSError:
+        return None
+
+
+def prune(parent: Path, keep: Path) -> None:
+    """Remove other versions' kernels if unused for CACHE_DAYS, or BUSY_DAYS beyond the newest few."""
+    try:
+        used = {
+            Path(entry.path): entry.stat().st_mtime
+            for entry in os.scandir(parent)
+            if entry.is_dir(follow_symlinks=False)
+        }
+    except OSError:
+        return
+    used.pop(keep, None)
+    now = time.time()
+    oldest, busy = now - CACHE_DAYS * 86400, now - BUSY_DAYS * 86400
+    newest_first = sorted(used, key=lambda folder: used[folder], reverse=True)
+    for place, folder in enumerate(newest_first, start=2):
+        if used[folder] < (busy if place > CACHES_KEPT else oldest):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 caching.IndexDataCacheFile = files_of  # type: ignore[assignment, misc]
+caching.CacheImpl._locator_classes = [Locator, *caching.CacheImpl._locator_classes]
