@@ -7,10 +7,10 @@ if ending.is_program():
 
 import sys
 
-from azero.cli.library import load_champion, run_recipe
+from azero.cli.library import __getattr__, load_champion, run_recipe  # noqa: F401  __getattr__: __version__
+from azero.config.schema import UserError
 from azero.process.old_modules import OldModules
 
-__all__ = ["load_champion", "run_recipe"]
-__version__ = "0.1.0"
+__all__ = ["UserError", "load_champion", "run_recipe"]
 
 sys.meta_path.append(OldModules())

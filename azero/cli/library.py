@@ -54,3 +54,15 @@ def run_recipe(
     from azero.cli import recipe as recipes
 
     return recipes.run_recipe(recipe, resume, report, settings)
+
+
+def __getattr__(name: str) -> str:
+    """Return `azero.__version__`, that of the installed package; Python calls this for what azero lacks."""
+    if name != "__version__":
+        raise AttributeError(f"module 'azero' has no attribute {name!r}")
+    from importlib import metadata  # takes 0.1 s
+
+    try:
+        return metadata.version("azero")
+    except metadata.PackageNotFoundError:  # a checkout that is not installed
+        return "unknown"

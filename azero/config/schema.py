@@ -52,7 +52,7 @@ OPENSPIEL = "openspiel:"  # before the name of a game whose rules are OpenSpiel'
 T = TypeVar("T")
 
 
-class UserError(Exception):
+class UserError(ValueError):
     """A mistake that the user can fix. Its text is one sentence: what is wrong, where, and what to do."""
 
 

@@ -423,10 +423,10 @@ def loadsgf(engine: Engine, words: list[str]) -> str:
         if has_number:
             actions = actions[: max(0, integer(words[-1]) - 1)]
         at = GameInProgress(game, actions)
-    except (StopIteration, OSError, ValueError) as failure:  # a path too long or with a NUL
-        raise UserError("cannot load file: it holds no game") from failure
     except UserError as refusal:
         raise UserError(f"cannot load file: {own_words(refusal)}") from refusal
+    except (StopIteration, OSError, ValueError) as failure:  # a path too long or with a NUL
+        raise UserError("cannot load file: it holds no game") from failure
     engine.set_game(game)
     if "komi" in record.game.options:
         engine.komi = record.game.options["komi"]

@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Iterator
 
-from azero import __version__
+import azero
 from azero.config.schema import UserError
 from azero.games.checked import ANYONE, REPEATS
 from azero.games.game import Game
@@ -119,7 +119,7 @@ def root_properties(record: Record) -> dict[str, str]:
         "FF": "4",
         **sizes,
         "CA": "UTF-8",
-        "AP": f"azero:{__version__}",
+        "AP": f"azero:{azero.__version__}",
         "PB": record.players[0],
         "PW": record.players[1],
         "DT": record.date,

@@ -166,6 +166,8 @@ def parse_state(data: bytes, name: str) -> State:
             document.pop(gone, None)
         state = _build(document, name)
         _check_names(state)
+    except UserError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         what = f"{name} is damaged or no file of azero"
         raise UserError(f"{what}; put a copy of it back, or begin anew with run=NAME.") from error
