@@ -92,7 +92,7 @@ def test_a_champion_finds_the_win_and_reports_it(trained_run: TrainedRun, second
     at = GameInProgress(thinker.game, NEARLY_WON)
     assert thinker.choose(at, seconds, report=seen.append) == 2
     assert seen[-1].best == 2 and seen[-1].visits > 0
-    assert thinker.latest is (thinker.timed if seconds else thinker.player)
+    assert thinker.latest is (thinker.timed() if seconds else thinker.player)
 
 
 def test_a_number_of_simulations_holds_under_a_clock() -> None:
@@ -124,7 +124,7 @@ def test_a_time_of_its_own_comes_back_after_a_clock() -> None:
         PlayerSpec("player", "iterative_deepening", {"seconds": 0.5}), make_game("hex"), Config()
     )
     thinker.choose(GameInProgress(thinker.game), 0.01)
-    assert thinker.player is thinker.timed and thinker.player.seconds == 0.5  # type: ignore[attr-defined]
+    assert thinker.player is thinker.timed() and thinker.player.seconds == 0.5  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("name", ["uct", "pv_mcts"])
@@ -150,7 +150,7 @@ def test_pondering_serves_the_next_move(trained_run: TrainedRun) -> None:
     thinker = trained(trained_run, num_simulations=50)
     at = GameInProgress(thinker.game)
     at.play(thinker.choose(at, 10.0))
-    player = thinker.timed
+    player = thinker.timed()
     assert isinstance(player, PvMcts) and player.search.tree_reuse
     thinker.ponder(at, lambda: False)
     known = {move: int(visits) for move, visits in enumerate(player.visit_counts(np.zeros(1, np.int64))[0])}
@@ -210,7 +210,7 @@ def test_a_run_names_the_game_and_the_champion(trained_run: TrainedRun, tmp_path
 
 def test_time_is_kept_by_real_searches() -> None:
     thinker = Thinker(PlayerSpec("player", "uct", {}), make_game("hex"), Config())
-    _ = thinker.timed
+    thinker.timed()
     began = time.perf_counter()
     thinker.choose(GameInProgress(thinker.game), 0.2)
     assert time.perf_counter() - began >= 0.2 - 0.05  # the rest is left only where no slice fits

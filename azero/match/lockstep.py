@@ -249,11 +249,15 @@ class Seat:
     @property
     def stats(self) -> WorkerStats:
         """What the player has done with its network, and how long it waited."""
-        stats = WorkerStats(plies=self.moves, seconds=self.seconds, idle_seconds=self.idle_seconds)
-        if isinstance(self.player, Ponderer):
-            for name in ("evaluations", "rows", "inference_seconds"):
-                setattr(stats, name, getattr(self.player.stats, name))
-        return stats
+        asked = self.player.stats if isinstance(self.player, Ponderer) else WorkerStats()
+        return WorkerStats(
+            plies=self.moves,
+            evaluations=asked.evaluations,
+            rows=asked.rows,
+            seconds=self.seconds,
+            inference_seconds=asked.inference_seconds,
+            idle_seconds=self.idle_seconds,
+        )
 
 
 def play_match(

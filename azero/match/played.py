@@ -29,11 +29,11 @@ def count(games: Sequence[Played]) -> dict[str, int]:
 
 def results_text(stats: Mapping[str, int], end: str) -> str:
     """Return two lines: the results, and the share of an end, "wins" or "losses", with its interval."""
-    low, high = score_interval(stats[f"distinct_{end}"], 0, stats["distinct"] - stats[f"distinct_{end}"])
+    games, distinct, share = stats["games"], stats["distinct"], stats[end] / stats["games"]
+    low, high = score_interval(stats[f"distinct_{end}"], 0, distinct - stats[f"distinct_{end}"])
+    results = ", ".join(f"{stats[name]} {name}" for name in ("wins", "draws", "losses"))
+    interval = f"95 % interval {100 * low:.1f} to {100 * high:.1f} %"
     return (
-        "{wins} wins, {draws} draws, {losses} losses of {games} games, {distinct} of them distinct\n".format(
-            **stats
-        )
-        + f"{end} {100 * stats[end] / stats['games']:.1f} %; of the distinct games, 95 % interval "
-        f"{100 * low:.1f} to {100 * high:.1f} %"
+        f"{results} of {games} games, {distinct} of them distinct\n"
+        f"{end} {100 * share:.1f} %; of the distinct games, {interval}"
     )

@@ -113,7 +113,7 @@ class Engine:
         thinker = Thinker(self.spec, game, self.config, self.seed)
         thinker.warm_up()
         if self.settings.kind != "none":
-            _ = thinker.timed
+            thinker.timed()
         return thinker
 
     def player(self) -> Thinker:
@@ -244,7 +244,7 @@ class Engine:
         try:
             self.turn_to(asked.side)
             banned = display.left_out(asked, self.moves, self.at)
-            _ = player.timed
+            player.timed()
             self.begin()
             player.analyse(self.at, self.next_line, report, asked.every, banned)
         finally:
@@ -388,7 +388,7 @@ def set_time(engine: Engine, settings: TimeSettings) -> str:
     engine.settings = settings
     engine.reset_clocks()
     if settings.kind != "none":
-        _ = engine.player().timed  # ready before the clock runs
+        engine.player().timed()  # ready before the clock runs
     return ""
 
 

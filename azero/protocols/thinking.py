@@ -8,7 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 
@@ -32,13 +31,14 @@ class Thinker:
 
     Attributes:
         player: the player as the command line describes it.
-        latest: the player that moved last, `player` or `timed`.
+        latest: the player that moved last, `player` or `timed()`.
     """
 
     def __init__(self, spec: PlayerSpec, game: Game, config: Config, seed: int = 1) -> None:
         """Make the player; UserError: it cannot play this game."""
         self.spec, self.game, self.config, self.seed = spec, game, config, seed
         self.player = self.latest = make_from_spec(spec, game, config, one_game=True)
+        self._timed: Player | None = None
         self.begin_game(self.player)
 
     @property
@@ -51,9 +51,15 @@ class Thinker:
         """The seconds for a move that the spec gives; 0: none."""
         return seconds_a_move(self.spec)
 
-    @cached_property
     def timed(self) -> Player:
-        """The player for moves within a time, and for analyses. Its first use takes seconds, to make it.
+        """Return the player for moves within a time, and for analyses. The first call takes seconds."""
+        if self._timed is None:
+            self._timed = self.make_timed()
+            self.begin_game(self._timed)
+        return self._timed
+
+    def make_timed(self) -> Player:
+        """Make the player for moves within a time.
 
         Without a number of simulations in its spec it searches as long as it may. A search algorithm that
         cannot end early is replaced by PUCT.
@@ -67,7 +73,6 @@ class Thinker:
         player = make_from_spec(replace(self.spec, options=options), self.game, self.config, one_game=True)
         if isinstance(player, PvMcts):  # what pondering found serves the next search
             player.search = replace(player.search, tree_reuse=find_kind(player.search.kind).reuses_tree)
-        self.begin_game(player)
         return player
 
     def begin_game(self, player: Player) -> None:
@@ -84,8 +89,8 @@ class Thinker:
         """Begin another game, with other random numbers."""
         self.seed += 1
         self.begin_game(self.player)
-        if "timed" in vars(self):
-            self.begin_game(self.timed)
+        if self._timed is not None:
+            self.begin_game(self._timed)
 
     def choose(
         self,
@@ -104,7 +109,7 @@ class Thinker:
                 that grows do not ask.
             report: receives what a search that grows has found, some ten times a second and at its end.
         """
-        player = self.latest = self.timed if seconds else self.player
+        player = self.latest = self.timed() if seconds else self.player
         if seconds and len(legal := at.legal_actions()) == 1:
             return legal[0]
         limit = shorter(self.own_seconds, seconds) if seconds and self.keeps_time else 0.0
@@ -132,7 +137,7 @@ class Thinker:
         Raises:
             UserError: the player has no search that grows.
         """
-        search = growing_search(self.timed)
+        search = growing_search(self.timed())
         bans = [each for each in (at.banned(), banned) if each is not None]
         search.begin(at.state, np.logical_or.reduce(bans) if bans else None)
         goes_on, due = True, time.perf_counter() + every

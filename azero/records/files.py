@@ -121,7 +121,11 @@ def open_records(path: Path, overwrite: bool = False) -> Iterator[Write]:
 def writer_of(path: Path, format_record: Callable[[Record], bytes]) -> Iterator[Write]:
     """Open a file to which games are added as bytes."""
     with path.open("wb") as file:
-        yield lambda record: (file.write(format_record(record)), None)[1]
+
+        def write(record: Record) -> None:
+            file.write(format_record(record))
+
+        yield write
         file.flush()
         os.fsync(file.fileno())
 

@@ -31,8 +31,8 @@ class WorkerStats:
 
     def add(self, other: WorkerStats) -> None:
         """Add the stats of another worker."""
-        for name in WorkerStats.__dataclass_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
 
     @property
     def batch_fill(self) -> float:

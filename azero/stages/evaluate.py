@@ -285,11 +285,9 @@ def hold_matches(
             report.cycle_scalars(cycle, scalars | StageStats(result.stats).shares("evaluate"))
             report.text("evaluate/game", match_game_text(game, result.games[0]), cycle)
         if anchors:
-            ended = [match.games if match else 0]
 
             def watch(games: list[MatchGame]) -> None:
-                ended[0] += len(games)
-                progress.update(ended[0])
+                progress.update(progress.done + len(games))
                 if stop.requested:
                     raise Stopped
 
