@@ -10,9 +10,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.cli.player_spec import PlayerSpec, make_from_spec
 from azero.config.schema import UserError, setting
-from azero.protocols.engine import EngineSettings, take_engine
+from azero.games.game import Game
+from azero.protocols.engine import EngineSettings, run_engine
 
 EXAMPLES = """
 run=go9
@@ -31,20 +32,15 @@ class AnalysisSettings(EngineSettings):
     )
 
 
-def serve_asked(words: Sequence[str]) -> int:
-    """Answer the queries of the standard input; return the exit status."""
-    texts = split_words(words)
-    asked = take_settings(texts, AnalysisSettings)
-    game, spec = take_engine(texts, asked)
-    refuse_rest(texts, AnalysisSettings, ["player"])
+def serve(game: Game, spec: PlayerSpec, asked: AnalysisSettings) -> None:
+    """Answer the queries of the standard input."""
     if spec.name != "pv_mcts":
         raise UserError(
             f"player {spec.name} cannot analyse {game.name}; name a run with a champion: run=NAME."
         )
 
-    from azero.cli.player_spec import make_from_spec
     from azero.players.pv_mcts import PvMcts, chosen_kind
-    from azero.protocols.analysis import Analysis, serve
+    from azero.protocols.analysis import Analysis, answer_lines
     from azero.protocols.lines import Lines, is_closed, line_writer, take_over_output
 
     player = make_from_spec(spec, game, asked.config, one_game=True)
@@ -62,13 +58,14 @@ def serve_asked(words: Sequence[str]) -> int:
     lines = Lines(sys.stdin.buffer)
     if asked.wait:
         lines.finish()  # what was asked for is answered
-    serve(analysis, lines, lambda: is_closed(client), asked.wait)
-    return 0
+    answer_lines(analysis, lines, lambda: is_closed(client), asked.wait)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("analysis", serve_asked, AnalysisSettings, EXAMPLES, arguments, LABELS, ["pv_mcts"])
+    return run_engine(
+        "analysis", serve, AnalysisSettings, EXAMPLES, arguments, labels=LABELS, players=["pv_mcts"]
+    )
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.cli.player_spec import PlayerSpec, needs_network
 from azero.config.schema import UserError, setting
-from azero.process.ending import end_now
-from azero.protocols.engine import LABELS, EngineSettings, take_engine
+from azero.games.game import Game
+from azero.protocols.engine import EngineSettings, run_engine
 
 EXAMPLES = """
 run=gomoku
@@ -27,14 +27,8 @@ class GomocupSettings(EngineSettings):
     game: str = setting("", "The game. Default: that of the run; Gomoku on 15 x 15 without one.")
 
 
-def serve_asked(words: Sequence[str]) -> int:
-    """Play for the manager at the standard input; return the exit status."""
-    texts = split_words(words)
-    asked = take_settings(texts, GomocupSettings)
-    game, spec = take_engine(texts, asked, default="gomoku")
-    refuse_rest(texts, GomocupSettings, ["player"])
-
-    from azero.cli.player_spec import needs_network
+def serve(game: Game, spec: PlayerSpec, asked: GomocupSettings) -> None:
+    """Play for the manager at the standard input."""
     from azero.games import make_game
     from azero.protocols.gomocup import Gomocup, check_gomoku
     from azero.protocols.lines import Lines, line_writer, take_over_output
@@ -57,12 +51,11 @@ def serve_asked(words: Sequence[str]) -> int:
 
     write = line_writer(take_over_output())
     Gomocup(make_thinker, Lines(sys.stdin.buffer), write).serve()
-    end_now(0)  # a manager waits for a second, which Python's own end may exceed
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("gomocup", serve_asked, GomocupSettings, EXAMPLES, arguments, LABELS)
+    return run_engine("gomocup", serve, GomocupSettings, EXAMPLES, arguments, default="gomoku")
 
 
 if __name__ == "__main__":

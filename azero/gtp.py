@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 
-from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.cli.player_spec import PlayerSpec
 from azero.cli.programs import refuse
 from azero.config.schema import UserError, setting
+from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.process.ending import end_now
-from azero.protocols.engine import LABELS, EngineSettings, take_engine
+from azero.protocols.engine import EngineSettings, run_engine
 from azero.protocols.gtp import Session
 from azero.protocols.gtp_engine import Engine
 from azero.protocols.lines import Lines, take_over_output
@@ -37,18 +38,13 @@ def complain(text: str) -> None:
     print(f"azero: {text}", file=sys.stderr, flush=True)
 
 
-def serve_asked(words: Sequence[str]) -> int:
-    """Be the engine that the words of the command line ask for; return the exit status."""
-    texts = split_words(words)
-    asked = take_settings(texts, GtpSettings)
-    game, spec = take_engine(texts, asked)
-    refuse_rest(texts, GtpSettings, ("player", "player.num_simulations"))
+def serve(game: Game, spec: PlayerSpec, asked: GtpSettings) -> None:
+    """Be the engine of the client at the standard input."""
     client = take_over_output()
     with CompileNotice(complain):
         engine = Engine(game, spec, asked.config, asked.seed, asked.ponder)
         engine.making.add_done_callback(end_if_refused)
         Session(engine, Lines(sys.stdin.buffer, client=client), client).serve()
-    end_now(0)  # without waiting for the player, which may still be made
 
 
 def end_if_refused(making: Future[Thinker]) -> None:
@@ -60,7 +56,7 @@ def end_if_refused(making: Future[Thinker]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("gtp", serve_asked, GtpSettings, EXAMPLES, arguments, LABELS)
+    return run_engine("gtp", serve, GtpSettings, EXAMPLES, arguments)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from azero.cli.arguments import refuse_rest, run_program, split_words, take_settings
+from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import setting
-from azero.process.ending import end_now
-from azero.protocols.engine import LABELS, EngineSettings, take_engine
+from azero.games.game import Game
+from azero.protocols.engine import EngineSettings, run_engine
 
 EXAMPLES = """
 run=othello8 player.seconds=2
@@ -27,13 +27,8 @@ class NBoardSettings(EngineSettings):
     game: str = setting("", "The game. Default: that of the run; Othello on 8 x 8 without one.")
 
 
-def serve_asked(words: Sequence[str]) -> int:
-    """Serve the window at the standard input; return the exit status."""
-    texts = split_words(words)
-    asked = take_settings(texts, NBoardSettings)
-    game, spec = take_engine(texts, asked, default="othello")
-    refuse_rest(texts, NBoardSettings, ["player"])
-
+def serve(game: Game, spec: PlayerSpec, asked: NBoardSettings) -> None:
+    """Serve the window at the standard input."""
     from azero.protocols.lines import Lines, line_writer, take_over_output
     from azero.protocols.nboard import NBoard, check_othello
     from azero.protocols.thinking import Thinker
@@ -43,12 +38,11 @@ def serve_asked(words: Sequence[str]) -> int:
     write = line_writer(take_over_output())
     thinker.warm_up()
     NBoard(thinker, Lines(sys.stdin.buffer), write).serve()
-    end_now(0)  # at once, while a thread still waits for input
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("nboard", serve_asked, NBoardSettings, EXAMPLES, arguments, LABELS)
+    return run_engine("nboard", serve, NBoardSettings, EXAMPLES, arguments, default="othello")
 
 
 if __name__ == "__main__":

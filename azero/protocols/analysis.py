@@ -530,7 +530,7 @@ class Analysis:
         return avoided & legal
 
 
-def serve(analysis: Analysis, lines: Lines, is_gone: Callable[[], bool], wait: bool) -> None:
+def answer_lines(analysis: Analysis, lines: Lines, is_gone: Callable[[], bool], wait: bool) -> None:
     """Obey all lines; return when the input has ended and nothing is left to search.
 
     Args:

@@ -1,14 +1,24 @@
-"""The arguments of the programs that are engines: which player, of which game, with which run."""
+"""The programs that are engines: their start, and which player of which game they are."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from azero.cli.arguments import RunSettings, take_game
+from azero.cli.arguments import (
+    RunSettings,
+    refuse_rest,
+    run_program,
+    split_words,
+    take_game,
+    take_settings,
+)
 from azero.cli.player_spec import PlayerSpec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, setting
 from azero.games import make_game
 from azero.games.game import Game
+from azero.process.ending import end_now
 from azero.run.run import Run
 
 UCT_SIMULATIONS = 1_000  # of uct where there is no champion
@@ -26,6 +36,41 @@ class EngineSettings(RunSettings):
         "", "A game, as in the other programs. Default: the game of the run; tictactoe without one."
     )
     run: str = setting("", "The run whose champion plays. Default: a run of the game.")
+
+
+EngineAsked = TypeVar("EngineAsked", bound=EngineSettings)
+
+
+def run_engine(
+    name: str,
+    serve: Callable[[Game, PlayerSpec, EngineAsked], object],
+    schema: type[EngineAsked],
+    examples: str,
+    arguments: Sequence[str] | None = None,
+    default: str = "",
+    labels: dict[str, str] = LABELS,
+    players: Sequence[str] = (),
+) -> int:
+    """Run an engine with the arguments of the command line; return the exit status of a mistake or of help.
+
+    When the client has gone, the process ends at once: a thread may still wait for input or make a player,
+    and a manager waits for a second only.
+
+    Args:
+        name, schema, examples, arguments, labels, players: as for `run_program`.
+        serve: speaks with the client until it goes.
+        default: the game where neither a game nor a run is named.
+    """
+
+    def serve_asked(words: Sequence[str]) -> int:
+        texts = split_words(words)
+        asked = take_settings(texts, schema)
+        game, spec = take_engine(texts, asked, default)
+        refuse_rest(texts, schema, ["player", "player.num_simulations"])
+        serve(game, spec, asked)
+        end_now(0)
+
+    return run_program(name, serve_asked, schema, examples, arguments, labels, players)
 
 
 def take_engine(texts: dict[str, str], asked: EngineSettings, default: str = "") -> tuple[Game, PlayerSpec]:
