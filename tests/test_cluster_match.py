@@ -359,7 +359,7 @@ class TestEstimate:
 
     @pytest.fixture(autouse=True)
     def _short(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        for name in ("SELFPLAY", "WORKER", "TRAIN", "MATCH", "CLUSTER"):
+        for name in ("SELFPLAY", "TRAIN", "MATCH", "CLUSTER"):
             monkeypatch.setattr(estimate, f"{name}_SECONDS", 0.4)
 
     @pytest.mark.parametrize(
@@ -378,9 +378,9 @@ class TestEstimate:
         assert found.simulations > 0 and found.start > 0 and found.prepare > 0 and not found.said
         text = estimate.report_text(config, measured, make_game("tictactoe"))
         assert "cluster near: 1 machine, 2 workers, 2 threads" in text and held in text
-        now = estimate.pace(config, measured)
+        now = measured.pace
         each = measured.speed.simulations / measured.speed.plies
-        there = found.prepare + 40 * measured.mean_plies * each / found.simulations
+        there = found.prepare + 40 * measured.plies * each / found.simulations
         assert now.selfplay >= there * 0.999  # its tail costs more
         assert (now.evaluate == found.match) is (least == 0)
 

@@ -15,8 +15,6 @@ from azero.report.forecast import (
     cycles_in,
     merging_of,
     pace_of,
-    places_end,
-    plies_paid,
     run_seconds,
     seconds_left,
     window_examples,
@@ -54,8 +52,6 @@ def test_a_cycle_takes_its_stages_and_training_grows_with_the_window() -> None:
         "other": 1,
     }
     assert [cycle_seconds(PACE, TRAIN, cycle)["train"] for cycle in (2, 3, 9)] == [8.0, 10.0, 10.0]
-    with_reading = replace(PACE, window_example=0.001)
-    assert [cycle_seconds(with_reading, TRAIN, cycle)["train"] for cycle in (1, 3)] == [4.0 + 2.0, 10.0 + 5.0]
 
 
 def test_a_run_is_the_sum_of_its_cycles() -> None:
@@ -145,19 +141,3 @@ def test_the_time_left_is_that_of_the_cycles_to_come_or_of_the_bound() -> None:
     assert seconds_left(CYCLES, replace(config, minutes=60.0), spent=200) == pytest.approx(164)
     assert seconds_left(CYCLES, replace(config, cycles=3)) == 0
     assert seconds_left([], config) is None and seconds_left([{"evaluate/promoted": 1.0}], config) is None
-
-
-def test_places_take_the_next_game_when_theirs_has_ended() -> None:
-    """Three places begin with 5, 5 and 9 plies; the fourth game goes on in one of the first two."""
-    assert sorted(places_end([5, 5, 9, 5], places=3)) == [5, 9, 10]
-    assert places_end([7] * 12, places=4) == [21] * 4
-    assert sorted(places_end([3, 4], places=64)) == [3, 4]
-    assert places_end([3, 4], places=1) == [7]
-
-
-def test_a_round_costs_as_much_as_the_smallest_batches_have_rows() -> None:
-    """Three places end after 5, 9 and 10 plies: 24 plies with any batches, 30 with three rows."""
-    assert plies_paid([5, 9, 10], least=1) == 24
-    assert plies_paid([5, 9, 10], least=2) == 5 * 3 + 4 * 2 + 1 * 2
-    assert plies_paid([5, 9, 10], least=3) == 30
-    assert plies_paid([5, 5, 5, 5], least=2) == 20

@@ -6,7 +6,6 @@ longer while the replay window grows, because its steps follow from the examples
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -73,8 +72,7 @@ class Pace:
         selfplay: seconds of all games of a cycle.
         examples: how many these games give.
         merging: how many examples of a window remain.
-        step: seconds of one training step.
-        window_example: seconds to read and encode one example of the window.
+        step: seconds of one training step, with its share of reading and encoding the window.
         evaluate, correctness: seconds of the match, and of measuring the champion.
         other: all other seconds of a cycle.
     """
@@ -84,7 +82,6 @@ class Pace:
     merging: Merging
     step: float
     evaluate: float
-    window_example: float = 0.0
     correctness: float = 0.0
     other: float = 0.0
 
@@ -100,7 +97,7 @@ def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float
     steps = train_steps(train, pace.merging.left(window), pace.examples)
     return {
         StageName.SELFPLAY: pace.selfplay,
-        StageName.TRAIN: window * pace.window_example + steps * pace.step,
+        StageName.TRAIN: steps * pace.step,
         StageName.EVALUATE: pace.evaluate,
         "correctness": pace.correctness,
         "other": pace.other,
@@ -171,31 +168,3 @@ def seconds_left(cycles: Sequence[Mapping[str, float]], config: Config, spent: f
         return None
     left = run_seconds(pace, config.train, len(cycles) + 1, config.cycles)
     return min(left, max(0.0, 60 * config.minutes - spent)) if config.minutes else left
-
-
-def places_end(plies: Sequence[float], places: int) -> list[float]:
-    """Return the ply at which each place ends, if a place takes the next game when its own has ended.
-
-    `plies` are those of each game, in the order of their starts; `places` are games in flight in all workers.
-    """
-    busy_until = [0.0] * max(1, min(places, len(plies)))
-    for length in plies:
-        heapq.heapreplace(busy_until, busy_until[0] + length)
-    return busy_until
-
-
-def plies_paid(ends: Sequence[float], least: int) -> float:
-    """Return what parallel games cost, in plies at full speed.
-
-    A round costs at least as much as `least` games. This counts the tail of a stage, whose batches are no
-    longer full.
-
-    Args:
-        ends: the ply at which each place ends.
-        least: rows of the smallest batches of all workers together.
-    """
-    before, total = 0.0, 0.0
-    for ended, end in enumerate(sorted(ends)):
-        total += (end - before) * max(len(ends) - ended, least)
-        before = end
-    return total
