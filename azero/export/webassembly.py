@@ -18,7 +18,6 @@ which are part of the code; and the heap. The module imports, all from `env`:
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -124,7 +123,8 @@ def entry_point(name: str, function: Any, bound: Mapping[str, Any], memory: Memo
     An argument that is in `bound` always has that value. The others are whole numbers of 32 bits, and so is
     the result, if there is one.
     """
-    names = list(inspect.signature(function.py_func).parameters)
+    code = function.py_func.__code__
+    names = list(code.co_varnames[: code.co_argcount])
     kinds = tuple(numba.typeof(bound[each]) if each in bound else types.int64 for each in names)
     function.compile(kinds)
     compiled = function.overloads[kinds]

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -106,7 +105,7 @@ def make_algorithm(search: SearchConfig, num_games: int, num_actions: int) -> An
 
 def dispatched(stub: Callable[..., Any]) -> Callable[..., Any]:
     """Let compiled code call, by the name of `stub`, the function that the algorithm's module registers."""
-    place = list(inspect.signature(stub).parameters).index("algorithm")
+    place = stub.__code__.co_varnames.index("algorithm")
 
     @functools.wraps(stub)
     def find_function(*types: Any) -> Any:
