@@ -5,12 +5,7 @@ from azero.process import ending
 if ending.is_program():
     ending.prepare()  # before all other imports, which take seconds
 
-import sys
-
 from azero.cli.library import __getattr__, load_champion, run_recipe  # noqa: F401  __getattr__: __version__
 from azero.config.schema import UserError
-from azero.process.old_modules import OldModules
 
 __all__ = ["UserError", "load_champion", "run_recipe"]
-
-sys.meta_path.append(OldModules())
