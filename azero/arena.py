@@ -25,6 +25,7 @@ import numpy as np
 
 from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_game, take_settings
 from azero.cli.player_spec import PlayerSpec, make_from_spec, needs_network, seconds_a_move, take_player_spec
+from azero.config.reading import whole_number
 from azero.config.schema import Config, UserError, setting
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
@@ -281,8 +282,8 @@ def read_arena(words: Sequence[str]) -> tuple[Arena, Path | None]:
             f"games={asked.games} must be even, because games are played in pairs with colours swapped."
         )
     plies = asked.opening_plies
-    if plies is not None and not 0 <= plies <= game.max_plies:
-        raise UserError(f"opening_plies={plies} must be auto or a whole number from 0 to {game.max_plies}.")
+    if plies is not None:
+        whole_number("opening_plies", plies, 0, game.max_plies)
     has_games = Path(asked.book).suffix.lower() in WRITERS
     if plies is not None and asked.book and not has_games:
         raise UserError("book= and opening_plies= cannot both be set, except for a book of games.")

@@ -25,6 +25,7 @@ from azero.cli.arguments import (
     take_settings,
 )
 from azero.config.schema import UserError, setting
+from azero.games.kit.options import PREFIX
 from azero.games.laws.check import GameCheck, check_game
 from azero.report.console import Console, format_shares
 
@@ -101,8 +102,9 @@ def check_asked(words: Sequence[str]) -> int:
     asked = take_settings(texts, CheckSettings)
     if not asked.game:
         raise UserError("the game is missing; name one, such as azero check_game othello.")
-    options = {**take_group(texts, "game.options"), **{key: parse_value(text) for key, text in texts.items()}}
-    check = check_game(load_game(asked.game, options), asked.games, asked.seed)
+    options, short = take_group(texts, "game.options"), {key: parse_value(texts[key]) for key in texts}
+    game = load_game(asked.game, options | short, "" if short else PREFIX)
+    check = check_game(game, asked.games, asked.seed)
     Console().message(report(check))
     return 1 if check.findings else 0
 

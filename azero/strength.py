@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.cli.arguments import AUTO, parse_value, run_program, split_words, take_settings, whole_numbers
+from azero.cli.arguments import AUTO, run_program, split_words, take_settings, whole_numbers
 from azero.config.schema import Config, SearchConfig, UserError, setting, settings
 from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
@@ -107,12 +107,11 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     if "game" in texts:  # a bare word
         texts["run"] = texts.pop("game")
     asked = take_settings(texts, StrengthSettings)
-    search = {key.removeprefix("search."): parse_value(text) for key, text in texts.items()}
-    for key in search:
-        if key not in (known := settings(SearchConfig)):
+    for key in texts:
+        if key.removeprefix("search.") not in (known := settings(SearchConfig)):
             hint = did_you_mean(key, [*settings(StrengthSettings), *known], "; --help lists them.")
             raise UserError(f"unknown setting '{key}'{hint}")
-    if "num_simulations" in search:
+    if {"num_simulations", "search.num_simulations"} & texts.keys():
         raise UserError("num_simulations cannot be set here; set simulations=600.")
     amounts = whole_numbers(asked.simulations, "simulations", "0,600")
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
@@ -126,7 +125,7 @@ def measure_all(words: Sequence[str], console: Console) -> dict[str, float]:
     with one_thread_per_worker():
         workers = asked.workers or min(2, cores())
         trained = load_for_workers(config, asked.run, workers, network, asked.inference)
-        trained = trained._replace(search=change_search(trained.search, search))
+        trained = trained._replace(search=change_search(trained.search, texts))
         oracle = perfect_oracle(trained, asked) if asked.perfect or asked.replies else None
         sets = [] if oracle else read_sets(trained, asked)
         choice = trained.choice

@@ -23,8 +23,9 @@ from azero.cli.arguments import (
     split_words,
     take_settings,
 )
-from azero.config.schema import Config, UserError, setting
-from azero.config.suggest import did_you_mean
+from azero.cli.help import options_text
+from azero.config.reading import read_options
+from azero.config.schema import SEARCH_ALGORITHMS, Config, Options, UserError, setting
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -36,15 +37,37 @@ player=pv_mcts out=trace.html
 game=connect_four moves='4 4' player.num_simulations=50
 from=game.sgf ply=20
 """
+
+
+@dataclass(frozen=True)
+class UctOptions(Options):
+    """Options of a traced uct."""
+
+    num_simulations: int = setting(20, "Simulations.", between=(1, 10_000))
+    exploration: float = setting(math.sqrt(2.0), "Constant of UCB1.", between=(0.0, 1000.0))
+    expansion_threshold: int = setting(1, "Visits before a leaf is expanded.", between=(1, 1_000_000))
+
+
+@dataclass(frozen=True)
+class MctsOptions(Options):
+    """Options of a traced pv_mcts."""
+
+    run: str | None = setting(None, "The run whose champion searches. Default: a run of the game.")
+    num_simulations: int | None = setting(None, "Simulations. Default: as in self-play.", between=(1, 10_000))
+    kind: str | None = setting(
+        None, "The search algorithm. Default: the run's.", choices=tuple(SEARCH_ALGORITHMS)
+    )
+    temperature: float = setting(0.0, "Temperature of the move.", between=(0.0, 100.0))
+    solver: bool = setting(False, "Whether proofs count.")
+
+
+PLAYER_OPTIONS: dict[str, type[UctOptions | MctsOptions]] = {"uct": UctOptions, "pv_mcts": MctsOptions}
 HELP = {
     "from=game.sgf": "A file of games, SGF, JSON lines or Parquet; the first one's moves are played.",
     "player=uct": "The search: uct, or pv_mcts with a network or without one.",
-    "player.OPTION=VALUE": "Of uct: num_simulations=20, exploration=1.4142 or expansion_threshold=1. Of "
-    "pv_mcts: run=RUN, num_simulations=20, kind=puct or gumbel, temperature=0 or solver=false (proofs).",
-}
-PLAYER_OPTIONS: dict[str, dict[str, Any]] = {
-    "uct": {"num_simulations": 20, "exploration": math.sqrt(2.0), "expansion_threshold": 1},
-    "pv_mcts": {"num_simulations": None, "run": None, "kind": None, "temperature": 0.0, "solver": False},
+    "player.OPTION=VALUE": "; ".join(
+        f"of {name}: {' '.join(options_text(schema))}" for name, schema in PLAYER_OPTIONS.items()
+    ),
 }
 # One move wins, one draws and one loses:  X 1 O
 #                                          O O 5
@@ -82,50 +105,26 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     game, actions = take_start(texts, asked, asked.ply, is_named)
     player = take_player_spec(texts, "player", "uct")
     refuse_rest(texts, TraceSettings, ["from", "player", "player.num_simulations"])
-    options = check_player(player.name, player.options)
+    if player.name not in PLAYER_OPTIONS:
+        raise UserError(f"player={player.name} must be one of: {', '.join(PLAYER_OPTIONS)}.")
+    schema = PLAYER_OPTIONS[player.name]
+    options = read_options(schema, player.options, "player.", f"a traced {player.name}")
     if actions is None:
         moves = EXAMPLE.get(game.name, "") if asked.moves == AUTO else asked.moves
         actions = read_opening(game, moves.split(), "moves").actions
     elif asked.moves != AUTO:
         raise UserError("from= and moves= cannot both be set.")
     settings: UctSettings | MctsSettings
-    if player.name == "uct":
-        settings = UctSettings(options["exploration"], options["expansion_threshold"])
-        simulations = options["num_simulations"]
+    if isinstance(options, UctOptions):
+        settings = UctSettings(options.exploration, options.expansion_threshold)
+        simulations = options.num_simulations
     else:
         settings = network_search(game, options, asked)
-        simulations = options["num_simulations"] or settings.search.num_simulations
+        simulations = options.num_simulations or settings.search.num_simulations
     return record(game, actions, settings, simulations, asked.seed), asked.out
 
 
-def check_player(name: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of the search, with those asked for.
-
-    Raises:
-        UserError: a player or an option that cannot be traced, or a number out of range.
-    """
-    from azero.players import check_choice, check_number
-
-    if name not in PLAYER_OPTIONS:
-        raise UserError(f"player={name} cannot be traced; there are {' and '.join(PLAYER_OPTIONS)}.")
-    known = PLAYER_OPTIONS[name]
-    for option in asked:
-        if option not in known:
-            hint = did_you_mean(option, known, f"; it has {', '.join(known)}.")
-            raise UserError(f"a traced player {name} has no option {option}{hint}")
-    options = {**known, **asked}
-    if options["num_simulations"] is not None:
-        check_number(name, "num_simulations", options["num_simulations"], 1, 10_000)
-    if name == "uct":
-        check_number(name, "exploration", options["exploration"], 0.0, 1000.0, whole=False)
-        check_number(name, "expansion_threshold", options["expansion_threshold"], 1, 1_000_000)
-    else:
-        check_number(name, "temperature", options["temperature"], 0.0, 100.0, whole=False)
-        check_choice(name, "solver", options["solver"], (True, False))
-    return options
-
-
-def network_search(game: Game, options: dict[str, Any], asked: TraceSettings) -> MctsSettings:
+def network_search(game: Game, options: MctsOptions, asked: TraceSettings) -> MctsSettings:
     """Return the search of a run's champion, or a search without a network if there is no run.
 
     Raises:
@@ -135,8 +134,8 @@ def network_search(game: Game, options: dict[str, Any], asked: TraceSettings) ->
     from azero.tracing.record import MctsSettings
 
     config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
-    search, inference = watched_search(game, config, options["run"], options["kind"], options["solver"])
-    return MctsSettings(search, inference, float(options["temperature"]))
+    search, inference = watched_search(game, config, options.run, options.kind, options.solver)
+    return MctsSettings(search, inference, float(options.temperature))
 
 
 def print_record(record: dict[str, Any]) -> None:

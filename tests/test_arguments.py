@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from azero.cli.arguments import (
     take_settings,
 )
 from azero.cli.help import program_help
+from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import UserError, setting, settings
 from azero.oracle import main as oracle
 from azero.play import main as play
@@ -67,7 +69,7 @@ def test_a_value_is_what_it_looks_like(text: str, value: object) -> None:
 
 
 def test_words_keep_their_order_and_everything_after_the_first_equals_sign() -> None:
-    assert split_words(["b=1", "a=x=y", "lanes=3"]) == {"b": "1", "a": "x=y", "workers": "3"}
+    assert split_words(["b=1", "a=x=y"]) == {"b": "1", "a": "x=y"}
 
 
 def test_a_bare_word_is_the_game() -> None:
@@ -92,8 +94,8 @@ def test_settings_have_the_types_of_their_dataclass() -> None:
         ("gmaes=3", "unknown setting 'gmaes'; did you mean games?"),
         ("plyer=uct", "unknown setting 'plyer'; did you mean player?"),
         ("xyz=3", "unknown setting 'xyz'; --help lists them."),
-        ("games=0", "games=0 must be a whole number between 1 and 100."),
-        ("games=101", "games=101 must be a whole number between 1 and 100."),
+        ("games=0", "games=0 must be a whole number from 1 to 100."),
+        ("games=101", "games=101 must be a whole number from 1 to 100."),
         ("games=1.5", "games=1.5 must be a whole number"),
         ("games=true", "games=true must be a whole number"),
         ("games=many", "games=many must be a whole number"),
@@ -103,13 +105,74 @@ def test_settings_have_the_types_of_their_dataclass() -> None:
         ("share=half", "share=half must be a number from 0 up."),
         ("share=nan", "share=nan must be a number from 0 up."),
         ("quiet=maybe", "quiet=maybe must be true or false."),
-        ("side=left", "side=left is not one of: first, second."),
+        ("side=left", "side=left must be one of: first, second."),
     ],
 )
 def test_a_mistake_is_one_sentence(word: str, said: str) -> None:
     with pytest.raises(UserError) as mistake:
         read(*word.split())
     assert said in str(mistake.value) and "\n" not in str(mistake.value)
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("arena games=x", "games=x must be a whole number from 2 to 10,000,000."),
+        ("arena games=[1]", "games=[1] must be a whole number from 2 to 10,000,000."),
+        ("arena device=tpu", "device=tpu must be one of: auto, cpu, cuda."),
+        ("arena seed=-1", "seed=-1 must be a whole number from 0 up."),
+        ("arena opening_plies=x", "opening_plies=x must be a whole number."),
+        ("arena opening_plies=10", "opening_plies=10 must be a whole number from 0 to 9."),
+        ("arena players=uct", "players=uct must be a list, such as [a,b]."),
+        ("arena first.num_simulations=0",
+         "first.num_simulations=0 must be a whole number from 1 to 100,000,000."),
+        ("arena first.num_simulations=1.5",
+         "first.num_simulations=1.5 must be a whole number from 1 to 100,000,000."),
+        ("arena first.exploration=x", "first.exploration=x must be a number from 0 to 1,000."),
+        ("arena first.seconds=.inf", "first.seconds=inf must be a number from 0 to 86,400."),
+        ("arena first.simulations=5",
+         "unknown setting 'first.simulations'; did you mean first.num_simulations?"),
+        ("arena first.reward_for=me", "first.reward_for=me must be one of: mover, root."),
+        ("arena first.heuristic=lines",
+         "first.heuristic=lines needs first.rollout_depth; full rollouts use no heuristic."),
+        ("arena first=pure_mcts first.update_root=maybe",
+         "first.update_root=maybe must be true or false."),
+        ("arena first=random first.seed=1", "unknown setting 'first.seed'; player random has no options."),
+        ("arena first=alfa", "unknown player alfa; did you mean alpha_beta?"),
+        ("arena first=grouped_uct first.grouping=x",
+         "first.grouping=x must be one of: rows, columns, regions."),
+        ("arena first=perfect first.seconds=0", "first.seconds=0 must be a number from 0.001 to 1,000,000."),
+        ("arena first=flat_monte_carlo first.rollouts=5 first.num_simulations=6",
+         "first.rollouts=5 is for each move, first.num_simulations=6 for all moves; set one of them."),
+        ("arena first=alpha_beta first.run=t", "first.run=t needs first.heuristic=network."),
+        ("arena game=go game.options.size=100",
+         "game.options.size=100 must be a whole number from 2 to 19."),
+        ("arena game=othello game.options.size=5", "game.options.size=5 must be one of: 4, 6, 8."),
+        ("arena game=hex game.options.swap=7", "game.options.swap=7 must be true or false."),
+        ("arena game=hex game.options.sise=4",
+         "unknown setting 'game.options.sise'; did you mean game.options.size?"),
+        ("arena game=connect_four game.options.rows=9",
+         "game.options.rows=9 and game.options.columns=7 are too many; "
+         "(rows + 1) * columns must be at most 64."),
+        ("play side=third", "side=third must be one of: first, second."),
+        ("play ply=x", "ply=x must be a whole number."),
+        ("trace player.num_simulations=0",
+         "player.num_simulations=0 must be a whole number from 1 to 10,000."),
+        ("trace player=random", "player=random must be one of: uct, pv_mcts."),
+        ("gtp ponder=maybe", "ponder=maybe must be true or false."),
+        ("strength run=t positions=0", "positions=0 must be a whole number from 1 up."),
+        ("oracle seconds=0", "seconds=0 must be a number from 1e-09 to 1,000,000,000."),
+        ("runs format=xml", "format=xml must be one of: table, json."),
+        ("check_game connect_four rows=0", "rows=0 must be a whole number from 1 to 31."),
+        ("check_game hex sise=4", "unknown setting 'sise'; did you mean size?"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_told_in_the_words_that_were_typed(
+    words: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, *rest = words.split()
+    assert importlib.import_module(f"azero.{name}").main(rest) == WRONG_INPUT
+    assert capsys.readouterr().err == f"azero: {said}\n"
 
 
 def test_a_game_takes_its_own_options_and_leaves_the_rest() -> None:

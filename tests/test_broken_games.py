@@ -278,7 +278,7 @@ def test_a_champion_stops_where_the_history_forbids_every_move() -> None:
 def test_a_search_that_meets_a_dead_end_counts_it_as_a_draw(name: str) -> None:
     game = stuck()  # nothing is won or lost within two plies
     inference = FakeInference(game, lambda planes: (np.zeros(9, np.float32), np.float32(0.0)))
-    options: dict[str, float] = {"rollouts": 20} if name == "flat_monte_carlo" else {"num_simulations": 300}
+    options: dict[str, Any] = {"rollouts": 20} if name == "flat_monte_carlo" else {"num_simulations": 300}
     if name == "alphago":
         options |= {"lambda_": 1.0}
     player: Any = make_player(name, game, inference=inference, **options)

@@ -70,9 +70,7 @@ def test_a_trained_champion_beats_random(name: str, options: dict[str, Any], tra
     """
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     game, inference, search = load_trained(config, trained_run.name, GAMES)
-    player = make_player(
-        name, game, inference=inference, **({"search": search} if name == "pv_mcts" else {}), **options
-    )
+    player = make_player(name, game, inference=inference, search=search, **options)
     seeds = np.random.default_rng(2).integers(2**63, size=GAMES, dtype=np.uint64)
     result = play_match(
         game, (player, make_player("random", game)), seeds, random_openings(game, 1, GAMES // 2)

@@ -125,7 +125,7 @@ def test_a_dropped_stone_is_drawn_where_it_comes_to_rest(game: Game) -> None:
 
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"rows": 0}, "game.options.rows=0 must be a whole number from 1 to 31"),
-    ({"columns": "7"}, "game.options.columns=7 must be a whole number"),
+    ({"columns": "seven"}, "game.options.columns=seven must be a whole number"),
     ({"rows": 9, "columns": 7}, r"must be at most 64"),
     ({"connect": 8}, "game.options.connect=8 must be a whole number from 2 to 7"),
 ])  # fmt: skip

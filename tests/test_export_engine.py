@@ -30,7 +30,7 @@ from azero.games import SHIPPED, make_game
 from azero.games.game import Game
 from azero.games.kit.board import FIRST, SECOND
 from azero.games.playing import GameInProgress
-from azero.players.pv_mcts import make
+from azero.players import make_player
 from azero.search.gumbel import make_gumbel, visit_sequence
 
 TESTS = Path(__file__).resolve().parent
@@ -150,7 +150,14 @@ def check_search(
     for kind in module.layout["algorithms"]:
         job = {"algorithm": kind, "simulations": simulations, "games": begun}
         answers = run_in_node(folder, module, **job, slice=7)
-        player = make(game, HashedInference(game), search=search, kind=kind, num_simulations=simulations)
+        player: Any = make_player(
+            "pv_mcts",
+            game,
+            inference=HashedInference(game),
+            search=search,
+            kind=kind,
+            num_simulations=simulations,
+        )
         for actions, answer in zip(begun, answers, strict=True):
             at = GameInProgress(game, actions)
             advice = player.advise(at.state, at.banned())

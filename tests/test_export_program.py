@@ -42,7 +42,7 @@ def folder(trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             "run=trained out=old.html",
             "out=old.html is there already; name a new file, or set overwrite=true.",
         ),
-        ("run=trained weights=fp8", "weights=fp8 is not one of: fp16, int8, fp32."),
+        ("run=trained weights=fp8", "weights=fp8 must be one of: fp16, int8, fp32."),
         (
             "run=trained out=x.onnx weights=int8",
             "weights=int8 is for a page; onnx keeps the network's own numbers.",

@@ -313,8 +313,8 @@ def test_moves_are_named_by_column_and_row_without_the_letter_i() -> None:
         ({"size": 9.0}, "game.options.size=9.0 must be a whole number from 2 to 19."),
         ({"komi": "much"}, "game.options.komi=much must be a number from -361 to 361."),
         ({"komi": float("nan")}, "game.options.komi=nan must be a number from -361 to 361."),
-        ({"superko": "situational"}, "game.options.superko=situational is not one of: positional, simple."),
-        ({"max_plies": -1}, "game.options.max_plies=-1 must be a whole number from 0 to 10000."),
+        ({"superko": "situational"}, "game.options.superko=situational must be one of: positional, simple."),
+        ({"max_plies": -1}, "game.options.max_plies=-1 must be a whole number from 0 to 10,000."),
     ],
 )
 def test_wrong_options_are_refused_with_one_sentence(options: dict[str, Any], sentence: str) -> None:

@@ -169,7 +169,10 @@ def test_a_file_of_commands_is_answered_to_its_end(tmp_path: Path) -> None:
         (["player=alphazero"], "unknown player alphazero"),
         (["ponders=true"], "did you mean ponder"),
         (["ponder=true", "game=hex", "player=uct"], "player uct cannot ponder"),
-        (["player=uct", "player.simulations=3"], "has no option simulations; did you mean num_simulations"),
+        (
+            ["player=uct", "player.simulations=3"],
+            "unknown setting 'player.simulations'; did you mean player.num_simulations?",
+        ),
     ],
 )
 def test_wrong_arguments_are_refused_in_one_sentence(words: list[str], sentence: str, tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from azero.config.schema import Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.kernels.random_stream import new_stream
+from azero.players import make_player
 from azero.players.pv_mcts import PvMcts
-from azero.players.pv_mcts import make as make_pv_mcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.report.console import Progress
@@ -373,10 +373,14 @@ def test_gumbel_with_tree_reuse_is_refused() -> None:
 @pytest.mark.parametrize("option", [{"seconds": 0.1}, {"until_decided": True}])
 def test_a_gumbel_search_is_not_cut_short(option: dict[str, Any]) -> None:
     game = make_game("tictactoe")
-    trained_with = SearchConfig(kind="gumbel", tree_reuse=False)
+    trained: Any = {
+        "inference": FakeInference(game),
+        "search": SearchConfig(kind="gumbel", tree_reuse=False),
+    }
     with pytest.raises(UserError, match="kind=gumbel cannot end early"):
-        make_pv_mcts(game, FakeInference(game), search=trained_with, kind="gumbel", **option)
-    assert make_pv_mcts(game, FakeInference(game), search=trained_with, **option).search.kind == "puct"
+        make_player("pv_mcts", game, **trained, kind="gumbel", **option)
+    player: Any = make_player("pv_mcts", game, **trained, **option)
+    assert player.search.kind == "puct"
 
 
 @pytest.mark.parametrize(
@@ -385,7 +389,8 @@ def test_a_gumbel_search_is_not_cut_short(option: dict[str, Any]) -> None:
 @pytest.mark.parametrize("kind", ["puct", "gumbel"])
 def test_a_champion_plays_with_either_search(trained_with: SearchConfig, kind: str) -> None:
     game = make_game("tictactoe")
-    player = make_pv_mcts(game, FakeInference(game), search=trained_with, kind=kind, num_simulations=10)
+    trained: Any = {"inference": FakeInference(game), "search": trained_with}
+    player: Any = make_player("pv_mcts", game, **trained, kind=kind, num_simulations=10)
     plain = PvMcts(game, FakeInference(game), SearchConfig(kind=kind, num_simulations=10, tree_reuse=False))
     for each in (player, plain):
         each.think(after(game, 4)[None], np.zeros(1, np.int64))
@@ -393,13 +398,14 @@ def test_a_champion_plays_with_either_search(trained_with: SearchConfig, kind: s
         player.visit_counts(np.zeros(1, np.int64)).tolist()
         == plain.visit_counts(np.zeros(1, np.int64)).tolist()
     )
-    assert make_pv_mcts(game, FakeInference(game), search=trained_with).search.kind == trained_with.kind
+    own: Any = make_player("pv_mcts", game, **trained)
+    assert own.search.kind == trained_with.kind
 
 
 def test_an_unknown_search_is_refused() -> None:
     game = make_game("tictactoe")
-    with pytest.raises(UserError, match="kind=minimax must be puct or gumbel"):
-        make_pv_mcts(game, FakeInference(game), kind="minimax")
+    with pytest.raises(UserError, match="kind=minimax must be one of: puct, gumbel"):
+        make_player("pv_mcts", game, inference=FakeInference(game), kind="minimax")
 
 
 def test_one_position_is_searched_with_foresight_as_many_are_without() -> None:

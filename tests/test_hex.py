@@ -124,7 +124,7 @@ def test_with_swap_the_second_player_wins_3x3() -> None:
 
 @pytest.mark.parametrize(("options", "sentence"), [
     ({"size": 20}, "game.options.size=20 must be a whole number from 1 to 19"),
-    ({"swap": 1}, "game.options.swap=1 must be true or false"),
+    ({"swap": 2}, "game.options.swap=2 must be true or false"),
 ])  # fmt: skip
 def test_wrong_options_are_refused_in_a_sentence(options: dict[str, int], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):

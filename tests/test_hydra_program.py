@@ -329,16 +329,25 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
         ("--hlep", ["unknown flag '--hlep'; did you mean --help?"]),
         ("--resume", ["unknown flag '--resume'; settings are written key=value, such as cycles=3."]),
         ("--seed=4", ["settings are written key=value: seed=4."]),
-        ("cycles=many", ["azero: cycles=many is not a whole number."]),
-        ("cycles=1.5", ["azero: cycles=1.5 is not a whole number."]),
-        ("cycles=null", ["azero: cycles cannot be null."]),
-        ("train.milestones=abc", ["azero: train.milestones must be a list, such as [1,2]."]),
-        ("device=[1]", ["azero: device=[1] is not one word."]),
-        ("game.options=3", ["azero: game.options is a group; set one of its options."]),
-        ("minutes=many", ["azero: minutes=many is not a number."]),
-        ("minutes=-1", ["azero: minutes=-1 must lie between 0 and 10,000,000."]),
-        ("train.symmetries=perhaps", ["azero: train.symmetries=perhaps is not true or false."]),
-        ("train.milestones=[a]", ["train.milestones"]),
+        ("cycles=many", ["azero: cycles=many must be a whole number from 0 to 1,000,000."]),
+        ("cycles=1.5", ["azero: cycles=1.5 must be a whole number from 0 to 1,000,000."]),
+        ("cycles=null", ["azero: cycles=null must be a whole number from 0 to 1,000,000."]),
+        ("train.milestones=abc", ["azero: train.milestones=abc must be a list of numbers, such as [0.5,1]."]),
+        ("device=[1]", ["azero: device=[1] must be one of: auto, cpu, cuda."]),
+        ("game.options=3", ["azero: game.options=3 must be a group of options"]),
+        ("minutes=many", ["azero: minutes=many must be a number from 0 to 10,000,000."]),
+        ("minutes=-1", ["azero: minutes=-1 must be a number from 0 to 10,000,000."]),
+        ("train.symmetries=perhaps", ["azero: train.symmetries=perhaps must be true or false."]),
+        ("train.milestones=[a]", ["train.milestones=[a] must be a list of numbers, such as [0.5,1]."]),
+        ("search.options=3", ["search.options=3 must be a group of options"]),
+        ("search={c_puct:x}", ["search.c_puct=x must be a number from 0 to 1,000."]),
+        ("search.solver=5", ["search.solver=5 must be true or false."]),
+        ("seed={a:1}", ["seed={a:1} must be a whole number from 0 to"]),
+        ("seed=", ["seed= must be a whole number from 0 to"]),
+        ("seed=(1", ["'seed=(1' cannot be read; put a value with special signs in quotes."]),
+        ("workers=auto", ["workers=auto must be a whole number from 0 to 1,024."]),
+        ("lanes=3", ["unknown setting 'lanes'"]),
+        ("train.window_beta=0.5", ["unknown setting 'train.window_beta'; did you mean train.window?"]),
         ("search=3", ["search=3", "puct"]),
         ("experiment=nonsense", ["experiment=nonsense", "smoke", "tictactoe", "published_tictactoe"]),
         ("game=chess", ["game=chess", "tictactoe", "path of a Python file"]),
@@ -361,7 +370,11 @@ def test_a_wrong_argument_is_one_sentence(start: Start, argument: str, parts: li
 
 @pytest.mark.parametrize("argument", ["seed=1,2", "seed=1,nonsense"])
 def test_several_values_without_multirun_are_refused(start: Start, argument: str) -> None:
-    assert_one_sentence(start(argument), "seed")
+    assert_one_sentence(start(argument), f"azero: {argument} must be one value; several need -m")
+
+
+def test_a_wrong_value_of_a_multirun_is_refused_before_its_first_run(start: Start) -> None:
+    assert_one_sentence(start("-m", "seed=1,x"), "azero: seed=x must be a whole number from 0 to")
 
 
 def test_a_flag_that_means_a_setting_is_answered_with_the_setting(start: Start) -> None:
@@ -423,18 +436,6 @@ def test_a_recipe_of_ones_own_is_found_in_the_folder_and_by_the_environment(
     assert_one_sentence(start("mine"), "unknown recipe 'mine'")
 
 
-def test_a_recipe_may_use_the_earlier_name_of_a_setting(start: Start, tmp_path: Path) -> None:
-    own_recipe(tmp_path, f"{RECIPE}lanes: 3\n")
-    assert start("mine").runs[0][0].workers == 3
-    assert start("mine", "workers=5").runs[0][0].workers == 5
-    assert start("mine", "lanes=6").runs[0][0].workers == 6
-    assert start("mine", "workers=0").runs[0][0].workers == 0
-    assert [config.workers for config, _ in start("mine", "-m", "seed=1,2").runs] == [3, 3]
-    for flags in (["--cfg", "job"], ["-c", "job", "--resolve"], ["--cfg=job"]):
-        lines = start("mine", *flags).out.splitlines()
-        assert "workers: 3" in lines and not any(line.startswith("lanes") for line in lines)
-
-
 @pytest.mark.parametrize("recipe", ["connect_four_quick", "connect_four", "smoke"])
 @pytest.mark.parametrize("kind, kept", [("puct", True), ("gumbel", False)])
 def test_a_search_keeps_its_tree_if_it_can_however_the_algorithm_is_set(
@@ -477,8 +478,11 @@ def test_a_mistake_of_yaml_is_one_sentence_with_file_and_line(
     "text, parts",
     [
         ("search:\n  c_put: 3\n", ["experiment/mine", "unknown setting 'search.c_put'", "search.c_puct?"]),
-        ("defaults:\n  - override /game: chess\n", ["Could not find 'game/chess'"]),
-        ("cycles: many\n", ["experiment/mine", "cycles", "many"]),
+        (
+            "defaults:\n  - override /game: chess\n",
+            ["a recipe names game/chess, which does not exist"],
+        ),
+        ("cycles: many\n", ["mine.yaml, line 2: cycles=many must be a whole number from 0 to 1,000,000."]),
         ("- cycles\n", ["experiment/mine"]),
     ],
 )

@@ -10,7 +10,7 @@ import searching
 from searching import after
 
 from azero.classic.solve import solve
-from azero.config.schema import SearchConfig, UserError
+from azero.config.schema import SearchConfig, UserError, value_text
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.repetition import History
@@ -231,12 +231,6 @@ def test_a_heuristic_is_an_option_of_the_players_that_search_to_a_depth() -> Non
             make_player(name, othello, heuristic="lines")
 
 
-def test_the_option_evaluation_is_an_older_name_of_heuristic() -> None:
-    player = make_player("alpha_beta", make_game("othello", size=4), depth=2, evaluation="mobility")
-    assert isinstance(player, AlphaBetaPlayer) and player.searcher.heuristic
-    assert player.searcher.heuristic.name == "mobility"
-
-
 def test_iterative_deepening_plays_tictactoe_perfectly_and_stops_when_it_knows(game: Game) -> None:
     player = make_player("iterative_deepening", game, seconds=60.0)
     assert play_games(game, player, make_player("random", game), 100)[2] == 0
@@ -275,7 +269,7 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
         (
             "uct",
             {"simulations": 5},
-            "has no option simulations; did you mean num_simulations?",
+            "unknown setting 'simulations'; did you mean num_simulations?",
         ),
         ("uct", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("uct", {"num_simulations": 2.5}, "num_simulations=2.5 must be a whole number"),
@@ -283,17 +277,17 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
         ("uct", {"expansion_threshold": 0}, "expansion_threshold=0"),
         ("uct", {"seconds": -1}, "seconds=-1 must be a number"),
         ("uct", {"rollouts": 0}, "rollouts=0 must be a whole number"),
-        ("uct", {"reward_for": "me"}, "reward_for=me must be mover or root"),
-        ("uct", {"log_of": "all"}, "log_of=all must be parent or total"),
-        ("uct", {"expanded_score": "best"}, "expanded_score=best must be own or children"),
-        ("uct", {"heuristic": "discs"}, "heuristic=discs needs a rollout_depth"),
+        ("uct", {"reward_for": "me"}, "reward_for=me must be one of: mover, root."),
+        ("uct", {"log_of": "all"}, "log_of=all must be one of: parent, total."),
+        ("uct", {"expanded_score": "best"}, "expanded_score=best must be one of: own, children."),
+        ("uct", {"heuristic": "discs"}, "heuristic=discs needs rollout_depth"),
         ("uct", {"rollout_depth": 9, "heuristic": "discs"}, "heuristic=discs is for othello only"),
         ("alpha_beta", {"depth": -1}, "depth=-1"),
         ("alpha_beta", {"table": -1}, "table=-1"),
         ("alpha_beta", {"heuristic": "network"}, "heuristic=network needs a trained network"),
-        ("negamax", {"table": 5}, "has no option table; it has depth, heuristic"),
-        ("iterative_deepening", {"seconds": 0}, "seconds=0 must be a number between 0.001"),
-        ("random", {"seed": 1}, "has no option seed; it has none"),
+        ("negamax", {"table": 5}, "unknown setting 'table'; player negamax has depth, heuristic."),
+        ("iterative_deepening", {"seconds": 0}, "seconds=0 must be a number from 0.001 to"),
+        ("random", {"seed": 1}, "unknown setting 'seed'; player random has no options."),
         ("flat_monte_carlo", {"rollouts": -1}, "rollouts=-1 must be a whole number"),
         ("flat_monte_carlo", {"num_simulations": 0.5}, "num_simulations=0.5 must be a whole number"),
         ("flat_monte_carlo", {"seconds": float("inf")}, "seconds=inf must be a number"),
@@ -302,11 +296,11 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
             {"rollouts": 5, "num_simulations": 50},
             "rollouts=5 is for each move, num_simulations=50 for all",
         ),
-        ("flat_monte_carlo", {"heuristic": "discs"}, "heuristic=discs needs a rollout_depth"),
+        ("flat_monte_carlo", {"heuristic": "discs"}, "heuristic=discs needs rollout_depth"),
         ("pure_mcts", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("pure_mcts", {"c_puct": -1}, "c_puct=-1 must be a number"),
-        ("pure_mcts", {"priors": "equal"}, "priors=equal must be random or uniform"),
-        ("pure_mcts", {"update_root": "no"}, "update_root=no must be True or False"),
+        ("pure_mcts", {"priors": "equal"}, "priors=equal must be one of: random, uniform."),
+        ("pure_mcts", {"update_root": "maybe"}, "update_root=maybe must be true or false."),
         ("policy", {}, "needs a trained network"),
         ("value", {}, "needs a trained network"),
         ("alphago", {}, "needs a trained network"),
@@ -336,7 +330,7 @@ def test_a_wrong_player_gets_one_sentence(
     ],
 )
 def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
-    with pytest.raises(UserError, match=f"player pv_mcts: {option}={value} must be"):
+    with pytest.raises(UserError, match=f"{option}={value_text(value)} must be"):
         make_player("pv_mcts", game, inference=FakeInference(4), **{option: value})
     if option == "num_simulations":  # also inside the settings of the search
         with pytest.raises(UserError, match="num_simulations"):
@@ -356,7 +350,7 @@ def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game:
     ],
 )
 def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
-    with pytest.raises(UserError, match=f"player alphago: {option}={value} must be"):
+    with pytest.raises(UserError, match=f"{option}={value_text(value)} must be"):
         make_player("alphago", game, inference=FakeInference(4), **{option: value})
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -339,14 +340,14 @@ def test_a_search_is_decided_when_the_second_cannot_come_level() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"leaves": 9}, "leaves=9 must be a whole number between 0 and 8"),  # rows of the batch
+        ({"leaves": 9}, "leaves=9 must be a whole number from 0 to 8"),  # rows of the batch
         ({"leaves": 8, "cache": 0}, "leaves=8 needs a cache"),
-        ({"seconds": -1.0}, "seconds=-1.0 must be"),
+        ({"seconds": -1.0}, "seconds=-1 must be"),
         ({"until_decided": 2}, "until_decided=2 must be"),
-        ({"until_decided": True, "temperature": 0.5}, "until_decided=True needs temperature=0"),
+        ({"until_decided": True, "temperature": 0.5}, "until_decided=true needs temperature=0"),
     ],
 )
-def test_options_that_cannot_work_are_refused(options: dict[str, object], said: str) -> None:
+def test_options_that_cannot_work_are_refused(options: dict[str, Any], said: str) -> None:
     game = make_game("tictactoe")
     with pytest.raises(UserError, match=said):
         make_player("pv_mcts", game, inference=FakeInference(game), **options)

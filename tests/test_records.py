@@ -362,7 +362,7 @@ def assert_sentence(error: pytest.ExceptionInfo[UserError]) -> None:
         ('(;AZERO[{"game": "mine.py", "options": {}}])', "the game 'mine.py', which is unknown here"),
         ('(;AZERO[{"game": "conect_four", "options": {}}])', "did you mean connect_four?"),
         ('(;AZERO[{"game": "go", "options": {"name": "x"}}])', "names no game"),
-        ('(;AZERO[{"game": "go", "options": {"sise": 9}}])', "unknown game.options.sise"),
+        ('(;AZERO[{"game": "go", "options": {"sise": 9}}])', "unknown setting 'game.options.sise'"),
         ('(;AZERO[{"game": "tictactoe"}]AZVALUE[2])', "AZVALUE['2'] is not a number from -1 to 1"),
         ('(;AZERO[{"game": "tictactoe"}]AZPOLICY[9:1])', "AZPOLICY['9:1'] does not begin with a move"),
         ('{"game": ', "this is not JSON"),

@@ -5,6 +5,7 @@ the stones.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -144,7 +145,7 @@ def test_self_play_never_repeats_a_position(game: Game, tree_reuse: bool, solver
 
 @pytest.mark.parametrize("name", ["random", "uct", "alpha_beta", "policy", "pv_mcts"])
 def test_no_player_repeats_a_position_in_a_match(game: Game, name: str) -> None:
-    options: dict[str, dict[str, int]] = {
+    options: dict[str, dict[str, Any]] = {
         "uct": {"num_simulations": 20},
         "alpha_beta": {"depth": 3},
         "pv_mcts": {"num_simulations": 16},

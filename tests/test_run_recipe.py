@@ -75,7 +75,7 @@ def test_a_game_of_ones_own_gives_the_run_its_name() -> None:
         ("run=x", {}, "recipe='run=x' must be a name such as 'hex5'; write settings as run='mine'."),
         (5, {}, "recipe=5 must be a name such as 'hex5'; write settings as run='mine'."),
         ("smoke", {"cyles": 3}, "unknown setting 'cyles'; did you mean cycles?"),
-        ("smoke", {"cycles": "x"}, "cycles=x is not a whole number."),
+        ("smoke", {"cycles": "x"}, "cycles=x must be a whole number from 0 to 1,000,000."),
         ("smoke", {"search": {"c_put": 1}}, "unknown setting 'search.c_put'; did you mean search.c_puct?"),
         ("smoke", {"cycles": object()}, " must be a text, a number, True or False, a list or a dict."),
         ("smoke", {"run": "a/b"}, "run=a/b cannot name a folder; use letters, digits, '-' and '_'."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,9 @@ from azero.cli.overrides import conf_folder
 from azero.config.schema import Config, flatten, settings, value_text
 
 
-def test_the_page_of_settings_is_the_code_s() -> None:
-    assert page_of_settings.PAGE.read_text() == page_of_settings.page(), (
-        "run python scripts/settings.py --write"
-    )
+@pytest.mark.parametrize("path", [page_of_settings.PAGE, page_of_settings.PLAYERS], ids=["runs", "players"])
+def test_the_pages_of_settings_are_the_code_s(path: Path) -> None:
+    assert path.read_text() == page_of_settings.page(path), "run python scripts/settings.py --write"
 
 
 def test_the_records_hold_every_setting_and_its_default() -> None:

@@ -190,14 +190,14 @@ def test_strength_prints_a_table_for_each_player_and_returns_its_numbers(
 @pytest.mark.parametrize(
     "words, said",
     [
-        ("c_puct=abc", "c_puct=abc does not fit search.c_puct"),
+        ("c_puct=abc", "c_puct=abc must be a number from 0 to 1,000."),
         ("num_simulations=10", "set simulations=600"),
         ("c_pukt=1", "unknown setting 'c_pukt'; did you mean c_puct?"),
         ("simulation=3", "unknown setting 'simulation'; did you mean simulations?"),
         ("c_puct=-1", "search.c_puct"),
         ("positions=0", "positions=0 must be"),
         ("workers=-1", "workers=-1 must be"),
-        ("collection=other", "collection=other is not one of: development, final"),
+        ("collection=other", "collection=other must be one of: development, final"),
         ("file=nowhere.gz", "nowhere.gz cannot be read: No such file or directory."),
         ("perfect=-1", "perfect=-1 must be"),
     ],

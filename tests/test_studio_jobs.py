@@ -356,7 +356,7 @@ def test_a_tournament_is_stopped_and_found_again(trained: Any, tmp_path: Path) -
         ({"first": {"kind": "person"}}, "played by machines"),
         ({"first": player("nobody")}, "unknown player nobody"),
         ({"first": player("uct", record="/tmp/x")}, "record"),
-        ({"first": player("uct", num_simulations=10**9)}, "more than the studio allows"),
+        ({"first": player("uct", num_simulations=10**9)}, "must be a whole number from 1 to 200,000."),
         ({"players": [player("uct")]}, "2 players"),
         ({"players": [player("random")] * 9}, "2 players"),
     ],

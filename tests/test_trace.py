@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from searching import after
 from azero import trace
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players.uct import make
+from azero.players import make_player
 from azero.tracing.watched_uct import Node, WatchedUct
 from azero.tracing.watching import Choice, Simulation
 
@@ -40,7 +41,7 @@ def test_it_is_the_search_of_the_player(name: str, threshold: int, simulations: 
         state = game.initial_state()
         for move in moves:
             state = game.step(state, move)
-        player = make(game, num_simulations=simulations, expansion_threshold=threshold)
+        player: Any = make_player("uct", game, num_simulations=simulations, expansion_threshold=threshold)
         player.new_games(np.array([seed], np.uint64))
         counts = player.visit_counts(state[None], np.zeros(1, np.int64))[0]
         _, search = watch(game, simulations, seed, threshold, moves)
@@ -194,21 +195,21 @@ def test_the_champion_of_a_run_is_traced(trained_run: TrainedRun, tmp_path: Path
         (["player=alpha_beta"], "player=alpha_beta cannot be traced; there are uct and pv_mcts."),
         (
             ["player.depth=3"],
-            "a traced player uct has no option depth; it has num_simulations, exploration, "
+            "unknown setting 'player.depth'; a traced uct has num_simulations, exploration, "
             "expansion_threshold.",
         ),
-        (["player=pv_mcts", "player.kind=beam"], "player pv_mcts: kind=beam must be puct or gumbel."),
+        (["player=pv_mcts", "player.kind=beam"], "player.kind=beam must be one of: puct, gumbel."),
         (["player=pv_mcts", "player.run=nowhere"], "nowhere"),
         (
             ["player=pv_mcts", "player.solver=perhaps"],
-            "player pv_mcts: solver=perhaps must be True or False.",
+            "player.solver=perhaps must be true or false.",
         ),
-        (["player=pv_mcts", "player.temperature=-1"], "player pv_mcts: temperature=-1 must be a number"),
+        (["player=pv_mcts", "player.temperature=-1"], "player.temperature=-1 must be a number"),
         (
             ["player.num_simulations=0"],
-            "player uct: num_simulations=0 must be a whole number between 1 and 10,000.",
+            "player.num_simulations=0 must be a whole number from 1 to 10,000.",
         ),
-        (["player.exploration=high"], "player uct: exploration=high must be a number"),
+        (["player.exploration=high"], "player.exploration=high must be a number"),
         (["seed=-1"], "seed=-1 must be a whole number from 0 up."),
         (["moves=0 9"], "'9' is not a move of tictactoe"),
         (["moves=0 0"], "moves: '0' is not legal after 0"),

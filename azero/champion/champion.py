@@ -137,8 +137,10 @@ class Champion:
         self._refuse_finished(state)
         if isinstance(num_simulations, np.integer):
             num_simulations = int(num_simulations)
-        settings = {"search": self._search, "num_simulations": num_simulations}
-        player = make_player("pv_mcts", self.game, inference=self._inference, **settings)
+        trained, search = self._inference, self._search
+        player = make_player(
+            "pv_mcts", self.game, inference=trained, search=search, num_simulations=num_simulations
+        )
         growing = growing_search(player)
         growing.begin(state, None if moves is None else self._banned(state, moves))
         while growing.grow(1.0):

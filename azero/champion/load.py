@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from azero.config.checks import CHOICES, check
-from azero.config.schema import Config, SearchConfig, UserError
+from azero.config.checks import check
+from azero.config.reading import read_value
+from azero.config.schema import Config, SearchConfig, UserError, settings
+from azero.config.suggest import did_you_mean
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.backends import make_inferences, obstacle
@@ -159,7 +161,8 @@ def choice_asked(choice: InferenceChoice, words: str) -> InferenceChoice:
         UserError: they are unknown, or this machine lacks them.
     """
     backend, _, precision = words.partition(":")
-    if backend not in CHOICES["inference.backend"][1:] or precision not in CHOICES["inference.precision"][1:]:
+    known = ({*settings()[f"inference.{key}"].choices} - {"auto"} for key in ("backend", "precision"))
+    if not all(word in words for word, words in zip((backend, precision), known, strict=True)):
         raise UserError(f"unknown inference {words!r}; write backend:precision, such as torch:bf16.")
     device = "cpu" if backend == "openvino" else choice.device
     if reason := obstacle(backend, precision, device):
@@ -167,23 +170,19 @@ def choice_asked(choice: InferenceChoice, words: str) -> InferenceChoice:
     return replace(choice, backend=backend, precision=precision, device=device, batches=())
 
 
-def change_search(search: SearchConfig, settings: Mapping[str, Any]) -> SearchConfig:
-    """Return a search with other settings, read as a recipe reads them: `off` is False.
+def change_search(search: SearchConfig, asked: Mapping[str, Any]) -> SearchConfig:
+    """Return a search with other settings; a key may begin with "search.".
 
     Raises:
-        UserError: an unknown setting, a value of another type, or one out of its range.
+        UserError: an unknown setting, or a value that is not allowed.
     """
-    from omegaconf import OmegaConf, ValidationError
-
-    for key, value in settings.items():
-        if not hasattr(search, key):
-            raise UserError(f"unknown setting 'search.{key}'; docs/settings.md lists those of search.")
-        try:
-            merged = OmegaConf.merge(OmegaConf.structured(search), {key: value})
-        except ValidationError as mistake:
-            reason = str(mistake).splitlines()[0]
-            raise UserError(f"{key}={value} does not fit search.{key}: {reason}.") from mistake
-        search = cast(SearchConfig, OmegaConf.to_object(merged))
+    known, changed = settings(SearchConfig), dict[str, Any]()
+    for key, value in asked.items():
+        name = key.removeprefix("search.")
+        if name not in known:
+            raise UserError(f"unknown setting '{key}'{did_you_mean(name, known, '; --help lists them.')}")
+        changed[name] = read_value(key, value, known[name])
+    search = replace(search, **changed)
     check(Config(search=search))
     return search
 

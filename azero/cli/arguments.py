@@ -13,26 +13,19 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
 
 from azero.cli.help import program_help
 from azero.cli.hydra_program import compose
-from azero.cli.overrides import by_new_name, conf_files, is_own_game, missing_sentence
+from azero.cli.overrides import conf_files, is_own_game, missing_sentence
 from azero.cli.programs import ANSWERED, answers_flag, refuse
+from azero.config.reading import AUTO, read_value
 from azero.config.schema import Config, UserError, setting, settings
 from azero.config.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from azero.games.game import Game
 
-AUTO = "auto"  # as the value of a number: its default
 GAME_HELP = "A shipped game, a file of conf/game, a Python file, or such as openspiel:breakthrough."
-KINDS = {
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "list": "a list, such as [a,b]",
-}
 
 T = TypeVar("T")
 
@@ -91,7 +84,7 @@ def split_words(words: Sequence[str]) -> dict[str, str]:
     """
     texts: dict[str, str] = {}
     for word in words:
-        key, equals, value = by_new_name(word).partition("=")
+        key, equals, value = word.partition("=")
         if word.startswith("-") or (equals and not key):
             hint = did_you_mean(word, ANSWERED, "; settings are written key=value, such as seed=2.")
             raise UserError(f"unknown option '{word}'{hint}")
@@ -107,32 +100,11 @@ def take_settings(texts: dict[str, str], schema: type[T]) -> T:
     """Take the settings of a dataclass out of the arguments and check them.
 
     Raises:
-        UserError: a value of the wrong type, out of range, or none of the choices.
+        UserError: a value that is not allowed.
     """
-    structured = OmegaConf.structured(schema)
-    OmegaConf.set_readonly(structured, False)
-    for key, about in settings(schema).items():
-        if key not in texts:
-            continue
-        text, kind = texts.pop(key), str(schema.__dataclass_fields__[key].type)  # type: ignore[attr-defined]
-        low, high = about.between or (-math.inf, math.inf)
-        try:
-            if kind.startswith("str"):
-                structured[key] = text.replace("${", "\\${")  # not another setting's name
-            else:
-                structured[key] = about.default if text == AUTO else parse_value(text)
-            is_possible = about.between is None or low <= structured[key] <= high
-        except OmegaConfBaseException:
-            is_possible = False
-        if not is_possible:
-            name = next((KINDS[start] for start in KINDS if kind.startswith(start)), kind)
-            bounds = f" between {low:,.10g} and {high:,.10g}" if high < math.inf else f" from {low:g} up"
-            raise UserError(f"{key}={text} must be {name}{bounds if about.between else ''}.")
-        if about.choices and structured[key] not in about.choices:
-            raise UserError(f"{key}={text} is not one of: {', '.join(about.choices)}.")
-    asked = OmegaConf.to_object(structured)
-    assert isinstance(asked, schema)
-    return asked
+    known = settings(schema)
+    asked = {key: read_value(key, texts.pop(key), known[key]) for key in [*texts] if key in known}
+    return schema(**asked)
 
 
 def take_group(texts: dict[str, str], group: str) -> dict[str, Any]:
@@ -154,20 +126,22 @@ def refuse_rest(texts: dict[str, str], schema: Any, also: Iterable[str] = ()) ->
         raise UserError(f"unknown setting '{key}'{did_you_mean(key, known, '; --help lists them.')}")
 
 
-def load_game(name: str, options: dict[str, Any]) -> Game:
+def load_game(name: str, options: dict[str, Any], prefix: str = "game.options.") -> Game:
     """Return the game of that name: a game, or a file of conf/game, such as othello6 with its options.
+
+    prefix: what a person types before the name of an option, for messages.
 
     Raises:
         UserError: no such game, or it refuses an option.
     """
-    from azero.games import SHIPPED, make_game  # here, because the room imports Numba
+    from azero.games import SHIPPED, make  # here, because the room imports Numba
 
     if name in SHIPPED or is_own_game(name):
-        return make_game(name, **options)
+        return make(name, options, prefix)
     if name not in conf_files("game"):
         raise UserError(missing_sentence("game", name, f"game={name} does not exist"))
     shipped = compose(f"game={name}").game
-    return make_game(shipped.name, **{**shipped.options, **options})
+    return make(shipped.name, shipped.options | options, prefix)
 
 
 def take_game(texts: dict[str, str], asked: GameSettings) -> Game:

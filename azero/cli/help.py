@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import inspect
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from azero.cli.overrides import conf_files, conf_folder
 from azero.cli.programs import PROGRAMS
-from azero.config.schema import Setting, settings, value_text
+from azero.config.reading import AUTO
+from azero.config.schema import Options, Setting, settings, value_text
 
 WIDTH, NARROW = 79, 60  # columns; in a narrow terminal every text stands below its head
 COLUMN = 24  # where a text begins
@@ -139,7 +139,7 @@ def summary(about: Setting) -> str:
 
 def with_choices(text: str, about: Setting) -> str:
     """Return a text about a setting with its choices at the end."""
-    return f"{text[:-1]}: {', '.join(about.choices)}." if about.choices else text
+    return f"{text[:-1]}: {', '.join(map(value_text, about.choices))}." if about.choices else text
 
 
 def groups() -> dict[str, dict[str, Setting]]:
@@ -153,13 +153,16 @@ def groups() -> dict[str, dict[str, Setting]]:
 
 def player_row(name: str) -> str:
     """Return the line about a player and its options."""
-    from azero.players import maker_of
+    from azero.players import options_of
 
-    parameters = inspect.signature(maker_of(name)).parameters
-    options: Iterable[str] = (
-        f"{option}={'auto' if parameter.default is None else value_text(parameter.default)}"
-        for option, parameter in parameters.items()
-        if option not in ("game", "inference", "search")
-    )
-    run = ["run=NAME"] if "inference" in parameters else []
-    return row(name, " ".join([*run, *options]) or "no options")
+    schema = options_of(name)
+    run = ["run=NAME"] if schema.network else []
+    return row(name, " ".join([*run, *options_text(schema)]) or "no options")
+
+
+def options_text(schema: type[Options]) -> list[str]:
+    """Return options with their defaults."""
+    return [
+        f"{name}={AUTO if known.default is None else value_text(known.default)}"
+        for name, known in settings(schema).items()
+    ]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -22,35 +22,22 @@ from azero.cli.overrides import (
     as_typed,
     conf_folder,
     hydra_text,
-    is_known,
-    own_folder,
+    missing_sentence,
     read_arguments,
     read_overrides,
-    unknown_sentence,
 )
 from azero.cli.programs import answers_flag, refuse
 from azero.config.checks import check
-from azero.config.schema import EMPTY_TREES, OPENSPIEL, RENAMED, Config, GameConfig, UserError, settings
+from azero.config.schema import EMPTY_TREES, OPENSPIEL, Config, GameConfig, UserError, settings
 from azero.process.ending import end_quietly, report_crash
 
-T = TypeVar("T")
-
-KINDS = {"Integer": "a whole number", "Float": "a number", "bool": "true or false"}  # by OmegaConf's words
-WANTED = {  # the same of whole sentences
-    r"field '.*' is not Optional": "cannot be null",
-    r"Invalid value assigned: \w+ is not a ListConfig": "must be a list, such as [1,2]",
-    r"Cannot convert '\w+' to string: '(?P<value>.*)'": "is not one word",
-    r"Cannot assign \w+ to Dict": "is a group; set one of its options",
-}
 LONGEST_VALUE = 24  # characters of a value in the name of a run
 SIGNALLED = 128  # exit statuses above it are of a process that was stopped by a signal
 
 
-def store_schema(old_names: bool = False) -> None:
-    """Give Hydra the dataclasses as the schema, with earlier names of settings too if `old_names`.
+def store_schema() -> None:
+    """Give Hydra the dataclasses as the schema. `search.tree_reuse` goes by `search.kind`.
 
-    A setting with an earlier name then has that one's value unless it is set itself. `search.tree_reuse` goes
-    by `search.kind`, however that is set.
     Frozen dataclasses are read-only at first, which would refuse the first override.
     """
     from hydra.core.config_store import ConfigStore  # here, because --help does not need it
@@ -65,20 +52,13 @@ def store_schema(old_names: bool = False) -> None:
         OmegaConf.set_struct(part.options, False)
     OmegaConf.register_new_resolver("keeps_tree", lambda kind: kind not in EMPTY_TREES, replace=True)
     OmegaConf.update(schema, "search.tree_reuse", "${keeps_tree:${search.kind}}")
-    for old, new in RENAMED.items() if old_names else ():
-        OmegaConf.update(schema, old, settings()[new].default, force_add=True)
-        OmegaConf.update(schema, new, f"${{{old}}}")
     ConfigStore.instance().store(name=SCHEMA, node=schema)
 
 
 def settle(composed: Any) -> None:
-    """Give settings the values that others imply: their earlier names, which are dropped, and the search."""
+    """Give `search.tree_reuse` the value that the search algorithm implies."""
     OmegaConf.set_struct(composed, False)
     OmegaConf.update(composed, "search.tree_reuse", composed.search.tree_reuse)
-    for old, new in RENAMED.items():
-        if old in composed:
-            OmegaConf.update(composed, new, OmegaConf.select(composed, new))
-            composed.pop(old)
 
 
 def to_config(composed: Any) -> Config:
@@ -128,9 +108,8 @@ def compose_raw(overrides: Sequence[str], with_hydra: bool = False) -> Any:
 
     words = read_overrides(overrides)
     with one_sentence_of_hydra(), hydra.initialize_config_dir(str(conf_folder()), version_base="1.3"):
-        return with_old_names(
-            lambda: hydra.compose("config", overrides=words, return_hydra_config=with_hydra)
-        )
+        store_schema()
+        return hydra.compose("config", overrides=words, return_hydra_config=with_hydra)
 
 
 def help_of(name: str, words: Sequence[str]) -> str:
@@ -147,18 +126,6 @@ def help_of(name: str, words: Sequence[str]) -> str:
         for key, each in shown.items()
     }
     return run_help(name, recipe, plain)
-
-
-def with_old_names(compose_config: Callable[[], T]) -> T:
-    """Call what composes a config, and once more with the earlier names of settings if a recipe uses one."""
-    store_schema()
-    try:
-        return compose_config()
-    except Exception as failure:
-        if not set(RENAMED) & {key_of(failure)}:
-            raise
-    store_schema(old_names=True)
-    return compose_config()
 
 
 @dataclass(frozen=True)
@@ -328,14 +295,15 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
         words = read_arguments(sys.argv[1:])
         at = next((place for place, word in enumerate(words) if word in ("--cfg", "-c")), len(words))
         shows_config = words[at + 1 : at + 2] == ["job"] and not {"--package", "-p"} & set(words)
-        if shows_config:  # Hydra would print the earlier names of settings too
+        if shows_config:  # Hydra would not print what `settle` does
             words = [word for word in words[:at] + words[at + 2 :] if word != "--resolve"]
         sys.argv = [f"azero {name}", *words]
         import hydra
 
         start = hydra.main(version_base="1.3", config_path=str(conf_folder()), config_name="config")(task)
         with one_sentence_of_hydra(lambda: not inside):
-            with_old_names(start)
+            store_schema()
+            start()
     sys.exit(max(statuses, default=0))
 
 
@@ -369,49 +337,14 @@ def causes(failure: BaseException) -> list[BaseException]:
     return chain
 
 
-def key_of(failure: Exception) -> str:
-    """Return the key of the setting that Hydra, OmegaConf or YAML complains about; "" if they name none."""
-    return next((key for cause in causes(failure) if (key := getattr(cause, "full_key", None))), "")
-
-
 def sentence(failure: Exception) -> str:
-    """Return one sentence for a config that Hydra, OmegaConf or YAML refuses."""
+    """Return one sentence for what Hydra refuses although each word and file has been checked."""
     for cause in causes(failure):
-        if mark := getattr(cause, "problem_mark", None):
-            return f"{mark.name}, line {mark.line + 1}: {getattr(cause, 'problem', 'not YAML')}."
-        if isinstance(cause, UnicodeDecodeError):
-            return encoding_sentence()
         if isinstance(cause, RecursionError):
             return "a file of settings is nested too deeply, or its defaults lead back to it."
-    key, first = key_of(failure), failure
-    while isinstance(first.__cause__, Exception):
-        first = first.__cause__
-    lines = [line.strip() for line in str(first).splitlines() if line.strip()]
-    text = lines[0] if lines else type(first).__name__
-    where, within, _ = text.partition(": ")
-    where = f"{where}: " if within and where.startswith("In '") else ""
-    if key and not is_known(key):
-        return where + unknown_sentence(key)
-    if "raised while composing config" in text:
-        text = where + lines[1]
-    if "Ambiguous value" in text:
-        return f"{text.rstrip('.')}; several values need -m, and a list is written [1,2]."
-    if wrong := re.match(r"Value '(.*)' (?:of type '\w+' could|is) .*(Integer|Float|bool)", text):
-        return f"{key}={wrong[1]} is not {KINDS[wrong[2]]}."
-    for pattern, wanted in WANTED.items():
-        if key and (found := re.match(pattern, text)):
-            value = found.groupdict().get("value")
-            return f"{key}={value} {wanted}." if value else f"{key} {wanted}."
-    return f"{key}: {text.rstrip('.')}." if key and key not in text else f"{text.rstrip('.')}."
-
-
-def encoding_sentence() -> str:
-    """Return one sentence for the recipe that is not UTF-8."""
-    for folder in filter(None, (own_folder(), conf_folder())):
-        for path in sorted(folder.rglob("*.yaml")):
-            try:
-                path.read_text(encoding="utf-8")
-            except UnicodeDecodeError as wrong:
-                line = wrong.object[: wrong.start].count(b"\n") + 1
-                return f"{path}, line {line}: the file is not UTF-8; save it as UTF-8."
-    return "a file of settings is not UTF-8; save it as UTF-8."
+        if missing := getattr(cause, "missing_cfg_file", None):
+            group, _, name = missing.rpartition("/")
+            return missing_sentence(group, name, f"a recipe names {missing}, which does not exist")
+    key = next((key for cause in causes(failure) if (key := getattr(cause, "full_key", None))), "")
+    said = str(causes(failure)[-1]).strip().partition("\n")[0].rstrip(".")
+    return f"{key or 'these settings'} cannot be used: {said or type(failure).__name__}."

@@ -1,18 +1,20 @@
 """Turn what a person types behind a program with a run into overrides for Hydra.
 
-A bare word names a recipe, `game=` takes files and installed games, and earlier names of settings still work.
-Wrong names are refused with the closest right one.
+A bare word names a recipe, and `game=` takes files and installed games. Wrong names and values are refused
+here, before Hydra sees them.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from azero.cli.programs import ANSWERED
-from azero.config.schema import OPENSPIEL, REMOVED, RENAMED, UserError, settings, value_text
+from azero.config.reading import AUTO, read_value, wanted
+from azero.config.schema import OPENSPIEL, UserError, settings, value_text
 from azero.config.suggest import did_you_mean
 
 # Hydra's flags, and those that take a word
@@ -64,10 +66,11 @@ def read_arguments(arguments: Sequence[str]) -> list[str]:
         flags += [name, value] if equals else [name]
         if name in WORD_FLAGS and not equals and left and "=" not in left[0]:
             flags.append(left.pop(0))
-    return read_overrides(words, checked=not {"--config-dir", "-cd"} & set(flags)) + flags
+    several = bool({"--multirun", "-m"} & set(flags))
+    return read_overrides(words, not {"--config-dir", "-cd"} & set(flags), several) + flags
 
 
-def read_overrides(arguments: Sequence[str], checked: bool = True) -> list[str]:
+def read_overrides(arguments: Sequence[str], checked: bool = True, several: bool = False) -> list[str]:
     """Return overrides as Hydra reads them.
 
     `game=mine.py`, and a game that another package installs, set `game.name`. With a game and no recipe, the
@@ -77,17 +80,19 @@ def read_overrides(arguments: Sequence[str], checked: bool = True) -> list[str]:
     Args:
         arguments: as typed, without flags.
         checked: whether names of files are checked; False where Hydra knows further folders.
+        several: whether a setting may have several values, for a multirun.
 
     Raises:
-        UserError: an unknown recipe, file of a group, or setting.
+        UserError: an unknown recipe, file of a group, or setting, or a value that is not allowed.
     """
-    words = [quoted_run(by_new_name(by_recipe(argument))) for argument in arguments]
+    words = [quoted_run(by_recipe(argument)) for argument in arguments]
     given = dict(word.partition("=")[::2] for word in words)
     game = given.get("game")
     if game is not None and all(map(is_own_game, game.split(","))):
         words[words.index(f"game={game}")] = "game.name=" + ",".join(map(hydra_text, game.split(",")))
     for word in words:
         check_word(word, checked and "hydra.searchpath" not in given)
+        check_override(word, several or "hydra.mode" in given)
     if game is not None and "experiment" not in given:
         words.append(f"experiment={recipe_of(game)}")
     own = own_folder()
@@ -154,12 +159,6 @@ def by_recipe(word: str) -> str:
     raise UserError(missing_sentence("experiment", word, f"unknown recipe {word!r}"))
 
 
-def by_new_name(word: str) -> str:
-    """Return an override, its setting by the name that it has today."""
-    key, equals, value = word.partition("=")
-    return f"{RENAMED.get(key, key)}{equals}{value}"
-
-
 def quoted_run(word: str) -> str:
     """Return an override, the name of a run in quotes if Hydra could take it for something else."""
     key, _, value = word.partition("=")
@@ -185,6 +184,54 @@ def check_word(word: str, files: bool) -> None:
         raise UserError(unknown_sentence(key))
 
 
+def check_override(word: str, several: bool) -> None:
+    """Check the value of an override; `several`: whether it may have several values.
+
+    Raises:
+        UserError: it cannot be read, or is not allowed.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ChoiceSweep, IntervalSweep, QuotedString, RangeSweep
+    from hydra.errors import HydraException
+
+    if word.startswith("hydra."):
+        return
+    try:
+        override = OverridesParser.create().parse_override(word)
+    except HydraException as failure:
+        raise UserError(f"{word!r} cannot be read; put a value with special signs in quotes.") from failure
+    key = override.get_key_element().lstrip("+~")
+    text: str | None = word.partition("=")[2]
+    if override.is_sweep_override():
+        if not several:
+            raise UserError(f"{key}={text} must be one value; several need -m, and a list is written [1,2].")
+        text = None
+    asked: Any = override.value()
+    values = asked.list if isinstance(asked, ChoiceSweep) else [asked]
+    for value in values if "=" in word and not isinstance(asked, RangeSweep | IntervalSweep) else ():
+        plain = value.text if isinstance(value, QuotedString) else value
+        if isinstance(value, Mapping) or not (conf_folder() / key).is_dir():  # see `check_word`
+            check_setting(key, plain, text)
+
+
+def check_setting(key: str, value: Any, typed: str | None = None) -> None:
+    """Check the value of a setting, or of a group of settings, before Hydra sees it.
+
+    Raises:
+        UserError: an unknown setting, or a value that is not allowed.
+    """
+    if known := settings().get(key):
+        if value == AUTO and known.kind in ("int", "float", "bool"):
+            raise UserError(f"{key}={value} must be {wanted(known)}.")
+        if not (isinstance(value, str) and "${" in value):  # another setting's value
+            read_value(key, value, known, typed)
+    elif isinstance(value, Mapping):
+        for name, each in value.items():
+            check_setting(f"{key}.{name}" if key else name, each)
+    elif not is_known(key):
+        raise UserError(unknown_sentence(key))
+
+
 def is_known(key: str) -> bool:
     """Return whether a key is a setting, a group of settings, an option of a game, or Hydra's own."""
     known, key = settings(), key.partition("[")[0]
@@ -201,8 +248,6 @@ def find_setting(name: str) -> str:
 
 def unknown_sentence(key: str) -> str:
     """Return one sentence for a setting that does not exist, with the closest one that does."""
-    if key in REMOVED:
-        return f"the setting {key!r} is gone, because it did not help enough; leave it out."
     if same_name := find_setting(key.rpartition(".")[2]):
         return f"unknown setting {key!r}; did you mean {same_name}?"
     return f"unknown setting {key!r}" + did_you_mean(key, settings(), "; --help lists all settings.")

@@ -7,18 +7,17 @@ of its champion; without it, `run_of` finds one. `label.cycle=3` is an earlier c
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import take_group
 from azero.cli.hydra_program import game_title
-from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError
-from azero.config.suggest import did_you_mean
+from azero.config.reading import read_options, read_value
+from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError, settings
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
-from azero.players import MODULES, Player, make_player, maker_of
+from azero.players import Player, make_player, options_of
+from azero.players.options import MAY, MUST, PlayerOptions
 from azero.run.folder import last_used, names_of_runs
 from azero.run.run import Run
 
@@ -61,32 +60,30 @@ def take_player_spec(texts: dict[str, str], label: str, default: str | None = No
     return PlayerSpec(label, texts.pop(label, default or label), options)
 
 
-def parameters_of(spec: PlayerSpec) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a player's maker by name; UserError: there is no such player."""
-    if spec.name not in MODULES:
-        if spec.name == "champion":
-            hint = f"; did you mean {spec.label}=pv_mcts {spec.label}.run=RUN?"
-            raise UserError(f"unknown player champion{hint}")
-        hint = did_you_mean(spec.name, MODULES, f"; choose one of: {', '.join(MODULES)}.")
-        raise UserError(f"unknown player {spec.name}{hint}")
-    return inspect.signature(maker_of(spec.name)).parameters
+def schema_of(spec: PlayerSpec) -> type[PlayerOptions]:
+    """Return the class of a player's options; UserError: there is no such player."""
+    if spec.name == "champion":
+        raise UserError(f"unknown player champion; did you mean {spec.label}=pv_mcts {spec.label}.run=RUN?")
+    return options_of(spec.name)
 
 
 def needs_network(spec: PlayerSpec) -> bool:
     """Return whether the player uses a trained network: it must, or it may and a run is named."""
-    return must_have_network(spec) or ("inference" in parameters_of(spec) and "run" in spec.options)
+    return must_have_network(spec) or (schema_of(spec).network == MAY and "run" in spec.options)
 
 
 def must_have_network(spec: PlayerSpec) -> bool:
     """Return whether the player cannot play without a network."""
-    parameter = parameters_of(spec).get("inference")
-    return parameter is not None and parameter.default is inspect.Parameter.empty
+    return schema_of(spec).network == MUST
 
 
 def seconds_a_move(spec: PlayerSpec) -> float:
     """Return the seconds that the player has for each move; 0: no such limit."""
-    parameter = parameters_of(spec).get("seconds")
-    return 0.0 if parameter is None else spec.options.get("seconds", parameter.default)
+    known = settings(schema_of(spec)).get("seconds")
+    if known is None:
+        return 0.0
+    seconds: float = read_value(f"{spec.label}.seconds", spec.options.get("seconds", known.default), known)
+    return seconds
 
 
 def run_of(game: Game, config: Config) -> str | None:
@@ -135,16 +132,14 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
     Raises:
         UserError: no such player or option, no such run, or the player cannot play this game.
     """
-    options = dict(spec.options)
-    if "search" in options:
-        raise UserError(
-            f"{spec.label}.search: the search is the run's own; {spec.label}.num_simulations can be set."
-        )
-    heuristic = options.get("heuristic", options.get("evaluation"))
-    if "run" in options and not must_have_network(spec) and heuristic != "network":
-        raise UserError(f"{spec.label}.run: {spec.name} uses a network only with heuristic=network.")
+    options, prefix, schema = dict(spec.options), f"{spec.label}.", schema_of(spec)
+    champion = ("run", "cycle") if schema.network else ()
+    own = {name: value for name, value in options.items() if name not in champion}
+    read_options(schema, own, prefix, f"player {spec.name}", champion)  # before a network loads
+    if schema.network == MAY and "run" in options and options.get("heuristic") != "network":
+        raise UserError(f"{prefix}run={options['run']} needs {prefix}heuristic=network.")
     if not needs_network(spec):
-        return make_player(spec.name, game, **options)
+        return make_player(spec.name, game, prefix=prefix, **options)
     from azero.champion.load import FEW_ROWS, champion_file, load_for_one_game, load_trained
 
     run = str(options.pop("run", None) or run_of(game, config) or game_title(GameConfig(name=game.name)))
@@ -155,9 +150,8 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
     else:
         rows = FEW_ROWS if seconds_a_move(spec) else BATCH
         trained = load_trained(config, run, rows, game, file=file)
-    if "search" in parameters_of(spec):
-        options = {"search": trained.search, **options}
-    return make_player(spec.name, game, inference=trained.inference, **options)
+    inference, search = trained.inference, trained.search
+    return make_player(spec.name, game, inference=inference, search=search, prefix=prefix, **options)
 
 
 def watched_search(

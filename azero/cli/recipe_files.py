@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra._internal.core_plugins.file_config_source import FileConfigSource
@@ -16,8 +17,8 @@ from hydra.core.plugins import Plugins
 from hydra.plugins.config_source import ConfigResult
 from omegaconf._utils import get_yaml_loader
 
-from azero.cli.overrides import conf_folder
-from azero.config.schema import UserError
+from azero.cli.overrides import check_setting, conf_folder, is_known
+from azero.config.schema import UserError, settings
 
 MOST_NODES = 10_000  # of a file with its repetitions (`*name`) written out
 SCHEMA = "schema"  # the name of the dataclasses among Hydra's files
@@ -58,13 +59,19 @@ def check_file(path: Path, config_path: str) -> None:
         config_path: its name for Hydra, such as "experiment/mine".
 
     Raises:
-        UserError: it speaks to Hydra (`hydra`, `_target_`), calls a resolver such as `${oc.env:HOME}`, or is
-            endless.
+        UserError: it is not YAML, has an unknown setting or a value that is not allowed, speaks to Hydra
+            (`hydra`, `_target_`), calls a resolver such as `${oc.env:HOME}`, or is endless.
     """
-    with path.open(encoding="utf-8") as file:
-        text = file.read()
-        file.seek(0)
-        root = yaml.compose(file, get_yaml_loader())
+    raw = path.read_bytes()
+    try:
+        text = raw.decode("utf-8")
+        loader = get_yaml_loader()(text)
+        root = loader.get_single_node()
+    except UnicodeDecodeError as wrong:
+        line = raw[: wrong.start].count(b"\n") + 1
+        raise UserError(f"{path}, line {line}: the file is not UTF-8; save it as UTF-8.") from wrong
+    except yaml.YAMLError as wrong:
+        raise not_yaml(path, wrong) from wrong
     packages = re.findall(r"#\s*@package\s+(\S+)", text)
     if any(map(names_hydra, packages)):
         raise refused(path, 1, "the package hydra")
@@ -83,6 +90,37 @@ def check_file(path: Path, config_path: str) -> None:
                 f"{path}, line {line}: {node.value!r} may refer to settings only, such as ${{seed}}; "
                 "write the value itself."
             )
+    package = packages[0] if packages else config_path.rpartition("/")[0].replace("/", ".")
+    check_settings(path, loader, root, "" if package == "_global_" else package)
+
+
+def check_settings(path: Path, loader: Any, node: yaml.Node, group: str) -> None:
+    """Check the settings of a file; those of `node` are below the group of this name, "" for none.
+
+    Raises:
+        UserError: a setting is unknown, or its value is not allowed.
+    """
+    if not isinstance(node, yaml.MappingNode):
+        raise UserError(f"{path}, line {node.start_mark.line + 1}: settings are written key: value.")
+    for key_node, value_node in node.value:
+        key = f"{group}.{key_node.value}" if group else str(key_node.value)
+        if key_node.value == "defaults" and key not in settings():
+            continue
+        if isinstance(value_node, yaml.MappingNode) and key not in settings() and is_known(key):
+            check_settings(path, loader, value_node, key)
+            continue
+        try:
+            check_setting(key, loader.construct_object(value_node, deep=True))
+        except UserError as mistake:
+            raise UserError(f"{path}, line {key_node.start_mark.line + 1}: {mistake}") from mistake
+        except yaml.YAMLError as wrong:
+            raise not_yaml(path, wrong) from wrong
+
+
+def not_yaml(path: Path, wrong: yaml.YAMLError) -> UserError:
+    """Return the error for a file that YAML refuses."""
+    mark, problem = getattr(wrong, "problem_mark", None), getattr(wrong, "problem", None)
+    return UserError(f"{path}, line {mark.line + 1 if mark else 1}: {problem or 'not YAML'}.")
 
 
 def names_hydra(text: str) -> bool:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from azero.config.reading import read_value
 from azero.config.schema import (
     Config,
     EvaluateConfig,
@@ -16,11 +16,6 @@ from azero.config.schema import (
     is_certain,
     settings,
 )
-
-# key: the words that it may be
-CHOICES = {key: known.choices for key, known in settings().items() if known.choices}
-# key: (lowest, highest), both allowed
-RANGES = {key: known.between for key, known in settings().items() if known.between}
 
 
 def check(config: Config) -> None:
@@ -40,28 +35,8 @@ def check_values(leaves: Mapping[str, Any]) -> None:
     Raises:
         UserError: names the key, its value and what is allowed.
     """
-    for key in filter(leaves.__contains__, CHOICES):
-        check_choice(key, leaves[key])
-    for key in filter(leaves.__contains__, RANGES):
-        (low, high), value = RANGES[key], leaves[key]
-        if value is not None and not (math.isfinite(value) and low <= value <= high):
-            shown = plain(value).replace(",", "")
-            raise UserError(f"{key}={shown} must lie between {plain(low)} and {plain(high)}.")
-
-
-def plain(number: float) -> str:
-    """Return such as "10,000,000" or "0.5"."""
-    return f"{number:,}" if isinstance(number, int) else f"{number:,.15g}"
-
-
-def check_choice(key: str, value: object) -> None:
-    """Check the value of a setting that has choices.
-
-    Raises:
-        UserError: names the choices.
-    """
-    if value not in CHOICES[key]:
-        raise UserError(f"{key}={value} is not one of: {', '.join(CHOICES[key])}.")
+    for key, value in leaves.items():
+        read_value(key, value, settings()[key])
 
 
 def conflicts(config: Config) -> Iterator[str]:

@@ -8,42 +8,10 @@ Published values are of AlphaZero (Silver et al. 2018), AlphaGo Zero (2017), Kat
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Collection
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-# earlier names of settings, which command lines, recipes and old runs may still use
-RENAMED = {"lanes": "workers"}
-# settings of earlier versions, which old runs hold: the value that changes nothing, or ... for any value
-REMOVED: dict[str, Any] = {
-    "network.squeeze_ratio": 0,
-    "network.opponent_reply": False,
-    "network.soft_policy": False,
-    "network.pooling_every": 0,
-    "search.c_puct_deviation": 0.0,
-    "search.root_temperature": 1.0,
-    "search.root_temperature_final": 1.0,
-    "search.root_temperature_halflife": ...,
-    "search.forced_simulations": 0.0,
-    "selfplay.fork_fraction": 0.0,
-    "selfplay.opening_fraction_cycles": ...,
-    "selfplay.opening_fraction_final": ...,
-    "selfplay.full_search_fraction": 1.0,
-    "selfplay.fast_simulations": ...,
-    "selfplay.surprise_share": 0.0,
-    "selfplay.resign_threshold": -1.0,
-    "selfplay.resign_play_on": ...,
-    "train.window_beta": 0.0,
-    "train.window_alpha": ...,
-    "train.decay_biases": False,
-    "train.value_mix_cycles": ...,
-    "train.value_mix_final": None,
-    "train.value_weight": 1.0,
-    "train.start_from": "candidate",
-    "train.opponent_reply_weight": ...,
-    "train.soft_policy_weight": ...,
-    "train.soft_policy_temperature": ...,
-}
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
 SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
 EMPTY_TREES = {"gumbel"}  # those that begin each search with an empty tree
@@ -69,16 +37,18 @@ class Setting:
         help: what it does. The first sentence is short enough for one line of --help.
         published: the value of a publication, such as "AlphaZero 800".
         between: the lowest and the highest number, both allowed.
-        choices: the allowed words.
+        choices: the allowed values.
         only: the one search algorithm that reads it, such as "PUCT"; "" for all other settings.
+        kind: its type as text, such as "int | None"; `settings` fills it in.
     """
 
     default: Any
     help: str
     published: str = ""
     between: tuple[float, float] | None = None
-    choices: tuple[str, ...] = ()
+    choices: Collection[Any] = ()
     only: str = ""
+    kind: str = ""
 
 
 def setting(default: T, help: str, **known: Any) -> T:
@@ -92,6 +62,25 @@ def setting(default: T, help: str, **known: Any) -> T:
 def puct(default: T, help: str, **known: Any) -> T:
     """Return a setting that only PUCT reads."""
     return setting(default, help, only="PUCT", **known)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The base of the options of a player or a game, which are fields made by `setting`.
+
+    Attributes:
+        prefix: what a person types before the name of an option, such as "first.".
+    """
+
+    prefix: str = ""
+
+    def typed(self, name: str) -> str:
+        """Return an option as a person types it, such as "first.table=0"."""
+        return f"{self.prefix}{name}={value_text(getattr(self, name))}"
+
+    def values(self) -> dict[str, Any]:
+        """Return the options by name."""
+        return {name: getattr(self, name) for name in settings(type(self))}
 
 
 @dataclass(frozen=True)
@@ -502,25 +491,10 @@ def settings(schema: Any = Config, prefix: str = "") -> dict[str, Setting]:
     known: dict[str, Setting] = {}
     for part in fields(schema):
         if "setting" in part.metadata:
-            known[prefix + part.name] = part.metadata["setting"]
-        else:
+            known[prefix + part.name] = replace(part.metadata["setting"], kind=str(part.type))
+        elif part.default_factory is not MISSING:
             known |= settings(part.default_factory, f"{prefix}{part.name}.")
     return known
-
-
-def settings_today(values: Mapping[str, Any], source: str) -> dict[str, Any]:
-    """Return settings that an earlier version wrote, by dotted key, as this version knows them.
-
-    Raises:
-        UserError: a setting that is gone had an effect; `source` says where it stands.
-    """
-    for key in values.keys() & REMOVED.keys():
-        if REMOVED[key] not in (..., values[key]):
-            raise UserError(
-                f"{source} sets {key}={value_text(values[key])}, which this version does not have; "
-                "use the version that wrote it, or begin anew with run=NAME."
-            )
-    return {RENAMED.get(key, key): value for key, value in values.items() if key not in REMOVED}
 
 
 def value_text(value: Any) -> str:

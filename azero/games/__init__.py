@@ -13,7 +13,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -23,9 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from azero.config.reading import read_options, unknown_option
 from azero.config.schema import OPENSPIEL, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
+from azero.games.kit.options import PREFIX, GameOptions
 from azero.games.sources import files_of, prepare_rules, root_of
 
 SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
@@ -54,20 +56,30 @@ def make_game(name: str, **options: Any) -> Game:
     Raises:
         UserError: the game or an option is unknown, the game refuses a value, or its file fails to run.
     """
+    return make(name, options)
+
+
+def make(name: str, options: Mapping[str, Any], prefix: str = PREFIX) -> Game:
+    """Return the game of that name; see `make_game`.
+
+    prefix: what a person types before the name of an option, for messages.
+    """
     if name.startswith(OPENSPIEL):
         return importlib.import_module("azero.games.openspiel").make_game(
             name.removeprefix(OPENSPIEL), **options
         )
+    if name in SHIPPED:
+        asked = read_options(options_of(name), options, prefix, name)
+        key = repr((name, asked.values()))
+        if key not in MADE:
+            factory = find_module(name).make_game
+            MADE[key] = factory(asked) if asked.values() else factory()
+        return MADE[key]
     factory = find_module(name).make_game
     known = list(inspect.signature(factory).parameters)
     for option in options:
         if option not in known:
-            raise UserError(f"unknown game.options.{option}; {name} has {', '.join(known) or 'no options'}.")
-    if name in SHIPPED:
-        key = repr((name, sorted(options.items())))
-        if key not in MADE:
-            MADE[key] = factory(**options)
-        return MADE[key]
+            raise unknown_option(option, known, prefix, name)
     try:
         game = factory(**options)
     except Exception as error:
@@ -75,6 +87,14 @@ def make_game(name: str, **options: Any) -> Game:
     if not isinstance(game, Game):
         raise UserError(f"make_game() of {name} must return a Game (azero/games/game.py).")
     return game
+
+
+def options_of(name: str) -> type[GameOptions]:
+    """Return the class of a shipped game's options. Importing tic-tac-toe, which has none, compiles."""
+    if name == "tictactoe":
+        return GameOptions
+    schema: type[GameOptions] = importlib.import_module(f"azero.games.{name}").Options
+    return schema
 
 
 def installed_games() -> dict[str, EntryPoint]:

@@ -12,15 +12,18 @@ rows x columns = 6 x 7, bit = column * (rows + 1) + height:
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
-from azero.config.schema import UserError
+from azero.config.reading import whole_number
+from azero.config.schema import UserError, setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, cells_of, popcount
 from azero.games.kit.board import NO_CELL, Board, numbers
-from azero.games.kit.options import whole_number
+from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
 
@@ -121,25 +124,26 @@ def make_board(rows: int, columns: int) -> Board:
     return Board("squares", numbers(columns), tuple(reversed(numbers(rows))), marks, cell_of)
 
 
-def make_game(rows: int = 6, columns: int = 7, connect: int = 4) -> Game:
-    """Return Connect Four.
+@dataclass(frozen=True)
+class Options(GameOptions):
+    """Options of Connect Four."""
 
-    Args:
-        rows: height of the board, at least 1.
-        columns: width of the board, at least 1; (rows + 1) * columns is at most 64.
-        connect: stones in a row that win, from 2 to the longer side of the board.
+    rows: int = setting(6, "Height of the board. (rows + 1) * columns is at most 64.", between=(1, 31))
+    columns: int = setting(7, "Width of the board.", between=(1, 32))
+    connect: int = setting(
+        4, "Stones in a row that win, at most the longer side of the board.", between=(2, 32)
+    )
 
-    Raises:
-        UserError: a value out of range.
-    """
-    whole_number("rows", rows, 1, 31)
-    whole_number("columns", columns, 1, 32)
+
+def make_game(options: Options = Options()) -> Game:
+    """Return Connect Four; UserError: options that do not go together."""
+    rows, columns, connect = options.rows, options.columns, options.connect
     if (rows + 1) * columns > WORD_BITS:
         raise UserError(
-            f"game.options: {rows} rows x {columns} columns are too many; "
+            f"{options.typed('rows')} and {options.typed('columns')} are too many; "
             f"(rows + 1) * columns must be at most {WORD_BITS}."
         )
-    whole_number("connect", connect, 2, max(2, rows, columns))
+    whole_number(f"{options.prefix}connect", connect, 2, max(2, rows, columns))
     cells = np.arange(rows * columns).reshape(rows, columns)
     actions = np.arange(columns)
     board = make_board(rows, columns)
@@ -155,6 +159,6 @@ def make_game(rows: int = 6, columns: int = 7, connect: int = 4) -> Game:
         cell_symmetries=np.stack([cells.ravel(), cells[:, ::-1].ravel()]),
         format_state=board.text,
         action_name=lambda action: str(action + 1),
-        options={"rows": rows, "columns": columns, "connect": connect},
+        options=options.values(),
         board=board,
     )

@@ -24,10 +24,12 @@ A game that reaches `max_plies` is scored as it is. Planes and key do not show h
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
 
+from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.board import (
@@ -54,12 +56,11 @@ from azero.games.kit.grid import (
     union,
     without,
 )
-from azero.games.kit.options import number, one_of, whole_number
+from azero.games.kit.options import GameOptions
 
-SMALLEST, LARGEST = 2, 19  # sizes
+LARGEST = 19  # size
 MOST_KOMI = LARGEST * LARGEST
 MOST_PLIES = 10_000
-SUPERKO = ("positional", "simple")
 
 PLY, PASSES, KO, BOARDS = 0, 1, 2, 3  # places in a state
 BLACK, WHITE, ATARI = 0, 1, 2  # its boards
@@ -255,22 +256,32 @@ def make_format(
     return lambda state: f"{board.text(state)}\n{below(state)}"
 
 
-def make_game(size: int = 9, komi: float = 7.5, superko: str = "positional", max_plies: int = 0) -> Game:
-    """Return Go.
+@dataclass(frozen=True)
+class Options(GameOptions):
+    """Options of Go."""
 
-    Args:
-        size: rows and columns of the board.
-        komi: points for white, who plays second; a whole number makes draws possible.
-        superko: "positional" forbids any earlier position of the board; "simple" only retaking a ko at once.
-        max_plies: the game is scored after this many plies; 0 means two plies a cell.
-    """
-    whole_number("size", size, SMALLEST, LARGEST)
-    number("komi", komi, -MOST_KOMI, MOST_KOMI)
-    one_of("superko", superko, SUPERKO)
-    whole_number("max_plies", max_plies, 0, MOST_PLIES)
+    size: int = setting(9, "Rows and columns of the board.", between=(2, LARGEST))
+    komi: float = setting(
+        7.5,
+        "Points for White, who plays second. A whole number makes draws possible.",
+        between=(-MOST_KOMI, MOST_KOMI),
+    )
+    superko: str = setting(
+        "positional",
+        "positional: no earlier position of the board; simple: a ko may not be retaken at once.",
+        choices=("positional", "simple"),
+    )
+    max_plies: int = setting(
+        0, "Plies after which the game is scored; 0: two for each cell.", between=(0, MOST_PLIES)
+    )
+
+
+def make_game(options: Options = Options()) -> Game:
+    """Return Go."""
+    size, komi = options.size, options.komi
     cells, words = size * size, len(make_grid(size).cells)
-    limit = max_plies or 2 * cells
-    rules = make_rules(size, float(komi), limit, superko)
+    limit = options.max_plies or 2 * cells
+    rules = make_rules(size, float(komi), limit, options.superko)
 
     def action_name(action: int) -> str:
         return "pass" if action == cells else board.cell_name(action)
@@ -295,7 +306,7 @@ def make_game(size: int = 9, komi: float = 7.5, superko: str = "positional", max
         cell_symmetries=symmetries,
         format_state=make_format(board, action_name, komi, rules),
         action_name=action_name,
-        options={"size": size, "komi": komi, "superko": superko, "max_plies": max_plies},
+        options=options.values(),
         board=board,
-        repetition_words=2 * words if superko == "positional" else 0,
+        repetition_words=2 * words if options.superko == "positional" else 0,
     )

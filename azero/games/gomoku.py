@@ -10,14 +10,18 @@ bit = cell = row * columns + column, from the top left; 64 cells to a word, W wo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
+from azero.config.reading import whole_number
+from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, words_needed
 from azero.games.kit.board import Board, letters, marks_of_words, numbers, rectangle_symmetries
-from azero.games.kit.options import whole_number
+from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
 LINE = np.uint64(1 << 16)
@@ -114,20 +118,21 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     )
 
 
-def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
-    """Return Gomoku or another m,n,k-game.
+@dataclass(frozen=True)
+class Options(GameOptions):
+    """Options of Gomoku and other m,n,k-games."""
 
-    Args:
-        rows: height of the board, from 1 to 25.
-        columns: width of the board, from 1 to 25.
-        connect: stones in a row that win, from 2 to the longer side of the board.
+    rows: int = setting(15, "Height of the board.", between=(1, 25))
+    columns: int = setting(15, "Width of the board.", between=(1, 25))
+    connect: int = setting(
+        5, "Stones in a row that win, at most the longer side of the board.", between=(2, 25)
+    )
 
-    Raises:
-        UserError: a value out of range.
-    """
-    whole_number("rows", rows, 1, 25)
-    whole_number("columns", columns, 1, 25)
-    whole_number("connect", connect, 2, max(2, rows, columns))
+
+def make_game(options: Options = Options()) -> Game:
+    """Return Gomoku or another m,n,k-game; UserError: `connect` is longer than the board."""
+    rows, columns, connect = options.rows, options.columns, options.connect
+    whole_number(f"{options.prefix}connect", connect, 2, max(2, rows, columns))
     marks = marks_of_words(rows, columns, to_play=lambda state: int(state[-1]) & 1)
     board = Board("crossings", letters(columns), numbers(rows)[::-1], marks, lambda _state, action: action)
     symmetries = rectangle_symmetries(rows, columns)
@@ -144,6 +149,6 @@ def make_game(rows: int = 15, columns: int = 15, connect: int = 5) -> Game:
         cell_symmetries=symmetries,
         format_state=board.text,
         action_name=board.cell_name,
-        options={"rows": rows, "columns": columns, "connect": connect},
+        options=options.values(),
         board=board,
     )

@@ -16,14 +16,17 @@ players' sides.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
+from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, lowest_bit, popcount, words_needed, words_of
 from azero.games.kit.board import NO_CELL, Board, letters, marks_of_words, numbers
-from azero.games.kit.options import whole_number, yes_or_no
+from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
 WON = np.uint64(1 << 16)
@@ -190,18 +193,17 @@ def make_board(size: int) -> Board:
     return Board("hexagons", letters(size), numbers(size), marks, cell_of, goals=goals)
 
 
-def make_game(size: int = 7, swap: bool = False) -> Game:
-    """Return Hex.
+@dataclass(frozen=True)
+class Options(GameOptions):
+    """Options of Hex."""
 
-    Args:
-        size: rows and columns, from 1 to 19.
-        swap: whether the second player may take over the first move.
+    size: int = setting(7, "Rows and columns.", between=(1, 19))
+    swap: bool = setting(False, "Whether the second player may take over the first move.")
 
-    Raises:
-        UserError: a value out of range.
-    """
-    whole_number("size", size, 1, 19)
-    yes_or_no("swap", swap)
+
+def make_game(options: Options = Options()) -> Game:
+    """Return Hex."""
+    size, swap = options.size, options.swap
     cells = size * size
     width = words_needed(cells)
     board = make_board(size)
@@ -219,6 +221,6 @@ def make_game(size: int = 7, swap: bool = False) -> Game:
         cell_symmetries=np.stack([np.arange(cells), turned]),
         format_state=board.text,
         action_name=lambda action: board.cell_name(action) if action < cells else "swap",
-        options={"size": size, "swap": swap},
+        options=options.values(),
         board=board,
     )

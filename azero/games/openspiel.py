@@ -27,9 +27,11 @@ from typing import Any
 import numpy as np
 from numba import cfunc
 
-from azero.config.schema import OPENSPIEL, UserError
+from azero.config.reading import read_value, unknown_option, whole_number
+from azero.config.schema import OPENSPIEL, Setting, UserError
 from azero.games import game as interface
 from azero.games.game import Game, Rules
+from azero.games.kit.options import PREFIX
 
 POSITIONS_KEPT = 32_768  # of a game; each takes a few kilobytes
 RECORD_BYTES = 2**28  # most memory for the record of one game of self-play, with all plies it may have
@@ -318,16 +320,10 @@ def fitting(name: str, key: str, value: Any, specification: dict[str, Any]) -> A
     It is checked here because OpenSpiel prints an error of several lines.
     """
     if key not in specification:
-        options = ", ".join(["max_plies", *specification])
-        raise UserError(f"unknown game.options.{key}; {OPENSPIEL}{name} has {options}.")
-    wanted = type(specification[key])
-    if wanted is float and type(value) is int:
-        return float(value)
-    if type(value) is not wanted:
-        raise UserError(
-            f"game.options.{key}={value} must be of type {wanted.__name__}, as in {key}={specification[key]}."
-        )
-    return value
+        raise unknown_option(key, ["max_plies", *specification], PREFIX, OPENSPIEL + name)
+    kind = type(specification[key]).__name__
+    value = read_value(PREFIX + key, value, Setting(specification[key], "", kind=kind))
+    return float(value) if kind == "float" else value
 
 
 def refuse_other_kinds(game: Any) -> None:
@@ -354,8 +350,7 @@ def plies_allowed(game: Any, max_plies: int | None) -> int:
     """
     name, longest = game.get_type().short_name, game.max_game_length()
     plies = longest if max_plies is None else max_plies
-    if type(plies) is not int or not 1 <= plies <= longest:
-        raise UserError(f"game.options.max_plies={plies} must be a whole number between 1 and {longest}.")
+    whole_number(f"{PREFIX}max_plies", plies, 1, longest)
     # roughly: the actions before each ply and its policy target
     needed = plies * 4 * (plies + game.num_distinct_actions())
     if needed > RECORD_BYTES:

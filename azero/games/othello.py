@@ -15,10 +15,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
-from azero.config.schema import UserError
+from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import popcount
@@ -31,6 +33,7 @@ from azero.games.kit.board import (
     square_symmetries,
     with_pass,
 )
+from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
 OVER = np.uint64(2)
@@ -158,17 +161,16 @@ def make_rules(size: int) -> Rules:
     )
 
 
-def make_game(size: int = 8) -> Game:
-    """Return Othello.
+@dataclass(frozen=True)
+class Options(GameOptions):
+    """Options of Othello."""
 
-    Args:
-        size: rows and columns; 4, 6 or 8.
+    size: int = setting(8, "Rows and columns.", choices=(4, 6, 8))
 
-    Raises:
-        UserError: `size` has another value.
-    """
-    if not isinstance(size, int) or size not in (4, 6, 8):
-        raise UserError(f"game.options.size={size} must be 4, 6 or 8.")
+
+def make_game(options: Options = Options()) -> Game:
+    """Return Othello."""
+    size = options.size
     cells, half = size * size, size // 2
     marks = marks_of_words(size, size, to_play=lambda state: int(state[3]) & 1)
     board = Board(
@@ -194,6 +196,6 @@ def make_game(size: int = 8) -> Game:
         cell_symmetries=symmetries,
         format_state=board.text,
         action_name=lambda action: board.cell_name(action) if action < cells else "pass",
-        options={"size": size},
+        options=options.values(),
         board=board,
     )

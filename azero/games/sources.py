@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
 
+from azero.config.schema import Setting
 from azero.process.kernel_cache import add_stamp
 
 LIBRARIES = {"azero", "numba", "numpy"}  # have versions of their own
@@ -79,3 +80,21 @@ def imported(root: Path, path: Path) -> Iterator[str]:
             above = package[: len(package) - node.level + 1] if node.level else ()
             base = [*above, *([node.module] if node.module else [])]
             yield from (".".join([*base, each.name]) for each in node.names)
+
+
+def declared_options(path: Path) -> dict[str, Setting]:
+    """Return the options that a person's file declares: arguments of `make_game` with a constant as default.
+
+    The file is not run. It has none while it cannot be read.
+    """
+    try:
+        parts = ast.parse(path.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):  # the user is just changing it; playing it says what is wrong
+        return {}
+    makers = [part for part in parts if isinstance(part, ast.FunctionDef) and part.name == "make_game"]
+    if not makers:
+        return {}
+    arguments, defaults = makers[0].args.args, makers[0].args.defaults
+    pairs = zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True)
+    values = {each.arg: default.value for each, default in pairs if isinstance(default, ast.Constant)}
+    return {name: Setting(value, "", kind=type(value).__name__) for name, value in values.items()}

@@ -14,7 +14,6 @@ network applied to one position.)
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -72,35 +71,41 @@ def squashed(lead: float, scale: float) -> float:
     return lead / (scale + abs(lead))
 
 
-def make_heuristic(name: str, game: Game, inference: Inference | None = None) -> Heuristic:
+def make_heuristic(name: str, game: Game, inference: Inference | None = None, prefix: str = "") -> Heuristic:
     """Return the heuristic of that name for a game; only "network" uses `inference`.
+
+    prefix: what a person types before "heuristic=", for messages.
 
     Raises:
         UserError: the name is unknown, the heuristic is for another game, or it needs a network and there is
         none.
     """
     if not isinstance(name, str) or name not in MODULES:
-        raise UserError(f"unknown heuristic={name}; choose one of: {', '.join(MODULES)}.")
+        raise UserError(f"{prefix}heuristic={name} must be one of: {', '.join(MODULES)}.")
     games, module = MODULES[name]
     if games and game.name not in games:
         fitting = [other for other, (others, _) in MODULES.items() if not others or game.name in others]
         raise UserError(
-            f"heuristic={name} is for {' and '.join(games)} only; "
+            f"{prefix}heuristic={name} is for {' and '.join(games)} only; "
             f"for {game.name} choose one of: {', '.join(fitting)}."
         )
     make = importlib.import_module(module).make
-    if "inference" not in inspect.signature(make).parameters:
+    if name != "network":
         if (name, id(game)) not in KEPT:
             KEPT[name, id(game)] = (game, Heuristic(name, make(game), []))
         return KEPT[name, id(game)][1]
     if inference is None:
-        raise UserError(f"heuristic={name} needs a trained network; name the run whose champion to use.")
+        raise UserError(
+            f"{prefix}heuristic={name} needs a trained network; name the run whose champion to use."
+        )
     failures: list[BaseException] = []
     return Heuristic(name, make(game, inference, failures), failures)
 
 
-def choose_heuristic(name: str, game: Game, inference: Inference | None = None) -> Heuristic | None:
+def choose_heuristic(
+    name: str, game: Game, inference: Inference | None = None, prefix: str = ""
+) -> Heuristic | None:
     """Return the heuristic that a player's option names; AUTO is the best of the game, "" is none."""
     if name == AUTO:
         name = OWN.get(game.name, "")
-    return make_heuristic(name, game, inference) if name else None
+    return make_heuristic(name, game, inference, prefix) if name else None

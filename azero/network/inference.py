@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from azero.config.checks import check_choice
+from azero.config.checks import check_values
 from azero.config.schema import UserError
 
 
@@ -97,7 +97,7 @@ def resolve_device(device: str) -> str:
     Raises:
         UserError: the setting has another value, or torch finds no GPU.
     """
-    check_choice("device", device)
+    check_values({"device": device})
     import torch  # here, because most matches need none
 
     if device == "auto":

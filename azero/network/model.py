@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from azero.config.checks import check_values
-from azero.config.schema import NetworkConfig, UserError, settings, settings_today
+from azero.config.schema import NetworkConfig, UserError, settings
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.network.blocks import (
@@ -332,14 +332,14 @@ def config_from(written: dict[str, Any]) -> NetworkConfig:
     """Return the settings of a network from its header.
 
     Raises:
-        UserError: one is gone or not allowed.
+        UserError: one is unknown or not allowed.
     """
-    leaves = settings_today({f"network.{key}": value for key, value in written.items()}, "its header")
-    for key, value in leaves.items():
-        if type(value) is not type(settings()[key].default):
-            raise UserError(f"{key}={value} is of another type.")
-    check_values(leaves)
-    return NetworkConfig(**{key.removeprefix("network."): value for key, value in leaves.items()})
+    known = settings(NetworkConfig)
+    for key, value in written.items():
+        if key not in known or type(value) is not type(known[key].default):
+            raise UserError(f"network.{key}={value} is unknown, or of another type.")
+    check_values({f"network.{key}": value for key, value in written.items()})
+    return NetworkConfig(**written)
 
 
 def moments_from(

@@ -1,6 +1,6 @@
 """Players by name: a batch of states in, a batch of actions out.
 
-For others: `make_player`, the protocol `Player`, `maker_of`.
+For others: `make_player`, the protocol `Player`, `options_of`.
 Imports: config, games.kit, games, kernels, network, heuristics, search, classic.
 
 Letters: B positions, G games, A actions, S state words.
@@ -11,13 +11,13 @@ Players read no files: a program loads a network and passes its inference to `ma
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from azero.config.schema import UserError
+from azero.config.reading import read_options
+from azero.config.schema import SearchConfig, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME, GameInProgress
@@ -25,6 +25,7 @@ from azero.games.repetition import check_moves
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
+    from azero.players.options import PlayerOptions
     from azero.search.counters import WorkerStats
 
 
@@ -136,10 +137,7 @@ def ban_table(game: Game, states: np.ndarray, banned: np.ndarray | None) -> np.n
     return table
 
 
-# Older names of options, still accepted
-OLD_OPTIONS = {"evaluation": "heuristic"}
-
-# Name: module whose `make(game, *, [inference], **options)` returns the player
+# Name: module with `Options`, and with `make(game, options)` that returns the player; see `make_player`
 MODULES = {
     "random": "azero.players.random_player",
     "alpha_beta": "azero.players.alpha_beta",
@@ -157,58 +155,44 @@ MODULES = {
 }
 
 
-def make_player(name: str, game: Game, *, inference: Inference | None = None, **options: Any) -> Player:
+def make_player(
+    name: str,
+    game: Game,
+    *,
+    inference: Inference | None = None,
+    search: SearchConfig | None = None,
+    prefix: str = "",
+    **options: Any,
+) -> Player:
     """Return the player of that name.
 
     Args:
         name: one of `MODULES`.
         game: the game it plays.
         inference: its network; players without a network ignore it.
-        options: arguments of the player's `make`, such as ``num_simulations``.
+        search: of a run, for pv_mcts; others ignore it.
+        prefix: what a person types before the name of an option, such as "first.", for messages.
+        options: fields of the player's `Options`, such as ``num_simulations``.
 
     Raises:
         UserError: the player or an option is unknown, a value is refused, or the network is missing.
     """
-    make = maker_of(name)
-    parameters = inspect.signature(make).parameters
-    options = {OLD_OPTIONS.get(option, option): value for option, value in options.items()}
-    known = [option for option in parameters if option not in ("game", "inference")]
-    checks_itself = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
-    for option in options:
-        if option not in known and not checks_itself:
-            hint = did_you_mean(option, known, f"; it has {', '.join(known) or 'none'}.")
-            raise UserError(f"player {name} has no option {option}{hint}")
-    if "inference" not in parameters:
-        return make(game, **options)
-    if inference is None and parameters["inference"].default is inspect.Parameter.empty:
+    schema = options_of(name)
+    asked = read_options(schema, options, prefix, f"player {name}")
+    make = importlib.import_module(MODULES[name]).make
+    if schema.network == "must" and inference is None:
         raise UserError(f"player {name} needs a trained network; name the run whose champion to use.")
-    return make(game, inference=inference, **options)
+    return make(game, asked, *([inference] if schema.network else []), *([search] if schema.searches else []))
 
 
-def maker_of(name: str) -> Callable[..., Player]:
-    """Return the function that makes the player of that name.
+def options_of(name: str) -> type[PlayerOptions]:
+    """Return the class of the options of the player of that name.
 
     Raises:
         UserError: the player is unknown.
     """
     if name not in MODULES:
-        raise UserError(f"unknown player {name}; choose one of: {', '.join(MODULES)}.")
-    return importlib.import_module(MODULES[name]).make
-
-
-def check_number(
-    player: str, option: str, value: Any, lowest: float, highest: float, whole: bool = True
-) -> None:
-    """Raise UserError for a value that is not a number, not whole if it must be, or out of range."""
-    kinds = (int,) if whole else (int, float)
-    if isinstance(value, bool) or not isinstance(value, kinds) or not lowest <= value <= highest:
-        kind = "a whole number" if whole else "a number"
-        raise UserError(
-            f"player {player}: {option}={value} must be {kind} between {lowest:,.10g} and {highest:,.10g}."
-        )
-
-
-def check_choice(player: str, option: str, value: Any, choices: tuple[Any, ...]) -> None:
-    """Raise UserError for a value that is not one of the choices."""
-    if value not in choices:
-        raise UserError(f"player {player}: {option}={value} must be {' or '.join(map(str, choices))}.")
+        hint = did_you_mean(name, MODULES, f"; choose one of: {', '.join(MODULES)}.")
+        raise UserError(f"unknown player {name}{hint}")
+    schema: type[PlayerOptions] = importlib.import_module(MODULES[name]).Options
+    return schema

@@ -2,21 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from azero.classic.deepening import Found, Searcher
+from azero.config.schema import setting
 from azero.games.game import Game
-from azero.heuristics import AUTO, choose_heuristic
-from azero.players import ban_table, check_number
+from azero.heuristics import choose_heuristic
+from azero.players import ban_table
 from azero.players.base import Deterministic
+from azero.players.options import MAY, PlayerOptions, heuristic_setting
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
 
 SMALL_PLIES = 10  # games up to this length are searched to their end
 DEFAULT_DEPTH = 4
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """Search to a fixed depth by alpha-beta. A search to the end of the game plays perfectly."""
+
+    network = MAY
+    depth: int | None = setting(
+        None, "Plies; 0: to the end. auto: to the end of small games, 4 in others.", between=(0, 1_000_000)
+    )
+    heuristic: str = heuristic_setting()
+    table: int = setting(
+        262_144, "Positions of the table; 0: none. Moves stay the same.", between=(0, 50_000_000)
+    )
 
 
 class AlphaBetaPlayer(Deterministic):
@@ -44,25 +61,8 @@ def default_depth(game: Game) -> int:
     return 0 if game.max_plies <= SMALL_PLIES else DEFAULT_DEPTH
 
 
-def make(
-    game: Game,
-    *,
-    depth: int | None = None,
-    heuristic: str = AUTO,
-    table: int = 262_144,
-    inference: Inference | None = None,
-) -> AlphaBetaPlayer:
-    """Return the player.
-
-    Args:
-        depth: plies to search; 0 for the end of the game; None for the default depth.
-        heuristic: judges positions at that depth, a name of `azero.heuristics`; "auto" is the best of the
-            game, if any, and "" is none: an unfinished game counts as a draw.
-        table: size of the transposition table in positions, 0 for none; the moves stay the same.
-        inference: the network for heuristic=network.
-    """
-    depth = default_depth(game) if depth is None else depth
-    check_number("alpha_beta", "depth", depth, 0, 1_000_000)
-    check_number("alpha_beta", "table", table, 0, 50_000_000)
-    chosen = choose_heuristic(heuristic, game, inference)
-    return AlphaBetaPlayer("alpha_beta", Searcher(game, depth, heuristic=chosen, table=table))
+def make(game: Game, options: Options, inference: Inference | None) -> AlphaBetaPlayer:
+    """Return the player; `inference` is for heuristic=network."""
+    depth = default_depth(game) if options.depth is None else options.depth
+    chosen = choose_heuristic(options.heuristic, game, inference, options.prefix)
+    return AlphaBetaPlayer("alpha_beta", Searcher(game, depth, heuristic=chosen, table=options.table))

@@ -2,16 +2,44 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from azero.classic.alphago import AlphaGo, ask, begin_searches, make_questions, receive_evaluations
 from azero.classic.rollouts import new_room
+from azero.config.schema import setting
 from azero.games.game import Game
 from azero.network.inference import Inference, check_answers
-from azero.players import check_choice, check_number
 from azero.players.base import MostVisited
-from azero.players.rollout_options import make_judge
+from azero.players.options import MUST, PlayerOptions, make_judge, simulations_setting
 from azero.search.tree import ROOT, make_tree
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """The search of AlphaGo (2016), with a network's policy and value and with rollouts."""
+
+    network = MUST
+    num_simulations: int = simulations_setting(100)
+    eta: float = setting(
+        20.0,
+        "Weight of prior / (1 + visits). PUCT's is c sqrt(visits), which is 20 at 256 visits and c = 1.25.",
+        between=(0.0, 1000.0),
+    )
+    lambda_: float = setting(
+        0.5, "The rollout's share of a leaf's value; 0: no rollouts.", between=(0.0, 1.0)
+    )
+    rollout_policy: str = setting(
+        "policy",
+        "How rollouts are played. policy: by the network, one evaluation a ply; random: without evaluations.",
+        choices=("policy", "random"),
+    )
+    tree: str = setting(
+        "sampled",
+        "Replies of the opponent. sampled: drawn from the policy; two_sided: each side takes its best score.",
+        choices=("sampled", "two_sided"),
+    )
 
 
 class AlphaGoPlayer(MostVisited):
@@ -51,33 +79,8 @@ class AlphaGoPlayer(MostVisited):
             )
 
 
-def make(
-    game: Game,
-    *,
-    inference: Inference,
-    num_simulations: int = 100,
-    eta: float = 20.0,
-    lambda_: float = 0.5,
-    rollout_policy: str = "policy",
-    tree: str = "sampled",
-) -> AlphaGoPlayer:
-    """Return the player.
-
-    Args:
-        num_simulations: simulations before each move.
-        eta: weight of prior / (1 + visits), added to the mean value in [-1, 1]. Unlike PUCT's c sqrt(visits)
-            it is constant; 20 equals that at 256 visits and c = 1.25.
-        lambda_: the rollout's share of a leaf's value; 0 uses only the network and plays no rollout.
-        rollout_policy: "policy" plays rollouts by the network's policy, one evaluation a ply; "random" at
-            random, without evaluations.
-        tree: "sampled" draws the opponent's replies from the policy; "two_sided" lets each side take its best
-            score.
-    """
-    check_number("alphago", "num_simulations", num_simulations, 1, 1_000_000)
-    check_number("alphago", "eta", eta, 0.0, 1000.0, whole=False)
-    check_number("alphago", "lambda_", lambda_, 0.0, 1.0, whole=False)
-    check_choice("alphago", "rollout_policy", rollout_policy, ("policy", "random"))
-    check_choice("alphago", "tree", tree, ("sampled", "two_sided"))
-    judge = make_judge("alphago", game, 0, "")
-    settings = AlphaGo(float(eta), float(lambda_), tree == "sampled", rollout_policy == "policy", judge)
-    return AlphaGoPlayer(game, inference, settings, num_simulations)
+def make(game: Game, options: Options, inference: Inference) -> AlphaGoPlayer:
+    """Return the player."""
+    is_sampled, by_policy = options.tree == "sampled", options.rollout_policy == "policy"
+    alphago = AlphaGo(float(options.eta), float(options.lambda_), is_sampled, by_policy, make_judge(game))
+    return AlphaGoPlayer(game, inference, alphago, options.num_simulations)

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from azero.classic.flat_monte_carlo import best_mean, share_rollouts
 from azero.classic.rollouts import Judge, new_room
-from azero.config.schema import UserError
+from azero.config.schema import UserError, setting
 from azero.games.game import Game
-from azero.players import check_number
 from azero.players.base import Drawing
 from azero.players.clock import slices
-from azero.players.rollout_options import make_judge
+from azero.players.options import PlayerOptions, cut_setting, depth_setting, make_judge, seconds_setting
 
 UNLIMITED = 2**60
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """Random rollouts of every legal move, without a tree. Without any limit, ten rollouts of each."""
+
+    rollouts: int = setting(0, "Rollouts of each legal move.", between=(0, 100_000_000))
+    num_simulations: int = setting(
+        0, "Rollouts in total, shared equally among the legal moves.", between=(0, 1_000_000_000)
+    )
+    seconds: float = seconds_setting("The first limit that is reached ends the search.")
+    rollout_depth: int = depth_setting()
+    heuristic: str = cut_setting()
 
 
 class FlatMonteCarloPlayer(Drawing):
@@ -57,36 +71,19 @@ class FlatMonteCarloPlayer(Drawing):
         return self.num_simulations or UNLIMITED
 
 
-def make(
-    game: Game,
-    *,
-    rollouts: int = 0,
-    num_simulations: int = 0,
-    seconds: float = 0.0,
-    rollout_depth: int = 0,
-    heuristic: str = "",
-) -> FlatMonteCarloPlayer:
-    """Return the player; without any limit it makes ten rollouts of each legal move.
-
-    Args:
-        rollouts: rollouts of each legal move.
-        num_simulations: rollouts in total, shared equally among the legal moves.
-        seconds: time for each move; the first limit that is reached ends the search.
-        rollout_depth: most plies of a rollout, then `heuristic` judges; 0 plays to the end.
-        heuristic: a name of `azero.heuristics`; "" counts an unfinished game as a draw.
+def make(game: Game, options: Options) -> FlatMonteCarloPlayer:
+    """Return the player.
 
     Raises:
-        UserError: an option is out of range, or does not fit the game or another option.
+        UserError: an option does not fit the game or another option.
     """
-    check_number("flat_monte_carlo", "rollouts", rollouts, 0, 100_000_000)
-    check_number("flat_monte_carlo", "num_simulations", num_simulations, 0, 1_000_000_000)
-    check_number("flat_monte_carlo", "seconds", seconds, 0.0, 86_400.0, whole=False)
-    if rollouts and num_simulations:
+    rollouts, simulations = options.rollouts, options.num_simulations
+    if rollouts and simulations:
         raise UserError(
-            f"player flat_monte_carlo: rollouts={rollouts} is for each move, "
-            f"num_simulations={num_simulations} for all moves; set one of them."
+            f"{options.typed('rollouts')} is for each move, {options.typed('num_simulations')} for all "
+            "moves; set one of them."
         )
-    if not (rollouts or num_simulations or seconds):
+    if not (rollouts or simulations or options.seconds):
         rollouts = 10
-    judge = make_judge("flat_monte_carlo", game, rollout_depth, heuristic)
-    return FlatMonteCarloPlayer(game, judge, rollouts, num_simulations, float(seconds))
+    judge = make_judge(game, options.rollout_depth, options.heuristic, options.prefix)
+    return FlatMonteCarloPlayer(game, judge, rollouts, simulations, float(options.seconds))

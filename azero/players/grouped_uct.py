@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from azero.classic.grouped_uct import Settings, search_positions
-from azero.config.schema import UserError
+from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
-from azero.players import check_number
 from azero.players.base import Drawing
+from azero.players.options import PlayerOptions, exploration_setting, simulations_setting
 
-GROUPINGS = ("rows", "columns", "regions")
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """UCT that first chooses a row, column or region of the board, then a move in it."""
+
+    grouping: str = setting("regions", "What is chosen first.", choices=("rows", "columns", "regions"))
+    num_simulations: int = simulations_setting(100)
+    exploration: float = exploration_setting()
+    expansion_threshold: int = setting(1, "Visits before a leaf is expanded.", between=(1, 1_000_000))
 
 
 class GroupedUctPlayer(Drawing):
@@ -86,29 +95,7 @@ def groups_of_cells(height: int, width: int, grouping: str) -> np.ndarray:
     return row * down // height * across + column * across // width
 
 
-def make(
-    game: Game,
-    *,
-    grouping: str = "regions",
-    num_simulations: int = 100,
-    exploration: float = math.sqrt(2.0),
-    expansion_threshold: int = 1,
-) -> GroupedUctPlayer:
-    """Return the player.
-
-    Args:
-        game: the game it plays; the cell of a move must not depend on the position.
-        grouping: rows, columns or regions.
-        num_simulations: simulations before each move.
-        exploration: constant of UCB1 for rewards in [0, 1].
-        expansion_threshold: visits before a leaf is expanded.
-
-    Raises:
-        UserError: an option is out of range, or the moves of the game have no such groups.
-    """
-    if grouping not in GROUPINGS:
-        raise UserError(f"player grouped_uct: grouping={grouping} is not one of: {', '.join(GROUPINGS)}.")
-    check_number("grouped_uct", "num_simulations", num_simulations, 1, 1_000_000)
-    check_number("grouped_uct", "exploration", exploration, 0.0, 1000.0, whole=False)
-    check_number("grouped_uct", "expansion_threshold", expansion_threshold, 1, 1_000_000)
-    return GroupedUctPlayer(game, grouping, num_simulations, float(exploration), expansion_threshold)
+def make(game: Game, options: Options) -> GroupedUctPlayer:
+    """Return the player; UserError: the moves of the game have no such groups."""
+    simulations, exploration = options.num_simulations, float(options.exploration)
+    return GroupedUctPlayer(game, options.grouping, simulations, exploration, options.expansion_threshold)

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from azero.classic.deepening import Found, Searcher
+from azero.config.schema import setting
 from azero.games.game import Game
-from azero.heuristics import AUTO, choose_heuristic
-from azero.players import check_number
+from azero.heuristics import choose_heuristic
 from azero.players.alpha_beta import AlphaBetaPlayer
+from azero.players.options import MAY, PlayerOptions, heuristic_setting
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """Search by alpha-beta to depth 1, 2, 3, …, for some seconds a move."""
+
+    network = MAY
+    seconds: float = setting(
+        0.1, "Time for each move. The clock is read every millisecond.", between=(0.001, 1_000_000.0)
+    )
+    depth: int = setting(0, "Most plies to search; 0: the end of the game.", between=(0, 1_000_000))
+    heuristic: str = heuristic_setting()
+    table: int = setting(
+        1_048_576, "Size of the transposition table in positions; 0: none.", between=(0, 50_000_000)
+    )
 
 
 class IterativeDeepening(AlphaBetaPlayer):
@@ -32,26 +49,8 @@ class IterativeDeepening(AlphaBetaPlayer):
         return self.searcher.deepen(state, self.seconds, banned)
 
 
-def make(
-    game: Game,
-    *,
-    seconds: float = 0.1,
-    depth: int = 0,
-    heuristic: str = AUTO,
-    table: int = 1_048_576,
-    inference: Inference | None = None,
-) -> IterativeDeepening:
-    """Return the player.
-
-    Args:
-        seconds: time for each move; the clock is read every millisecond.
-        depth: most plies to search; 0 for the end of the game.
-        heuristic: see `azero.players.alpha_beta.make`.
-        table: size of the transposition table in positions, 0 for none.
-        inference: the network for heuristic=network.
-    """
-    check_number("iterative_deepening", "seconds", seconds, 0.001, 1_000_000, whole=False)
-    check_number("iterative_deepening", "depth", depth, 0, 1_000_000)
-    check_number("iterative_deepening", "table", table, 0, 50_000_000)
-    chosen = choose_heuristic(heuristic, game, inference)
-    return IterativeDeepening(Searcher(game, depth, heuristic=chosen, table=table), float(seconds))
+def make(game: Game, options: Options, inference: Inference | None) -> IterativeDeepening:
+    """Return the player; `inference` is for heuristic=network."""
+    chosen = choose_heuristic(options.heuristic, game, inference, options.prefix)
+    searcher = Searcher(game, options.depth, heuristic=chosen, table=options.table)
+    return IterativeDeepening(searcher, float(options.seconds))

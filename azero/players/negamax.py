@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from azero.classic.deepening import Searcher
+from azero.config.schema import setting
 from azero.games.game import Game
-from azero.heuristics import AUTO, choose_heuristic
-from azero.players import check_number
+from azero.heuristics import choose_heuristic
 from azero.players.alpha_beta import AlphaBetaPlayer, default_depth
+from azero.players.options import MAY, PlayerOptions, heuristic_setting
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -16,22 +18,26 @@ if TYPE_CHECKING:
 MOST_LINES = 2_000_000  # of play searched for one move at the default depth: a second or two
 
 
-def make(
-    game: Game, *, depth: int | None = None, heuristic: str = AUTO, inference: Inference | None = None
-) -> AlphaBetaPlayer:
-    """Return the player; it plays the moves of alpha_beta and takes much longer.
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """Search to a fixed depth without pruning, to compare alpha-beta with."""
 
-    Args:
-        depth: plies to search; 0 for the end of the game, in the smallest games only; None for that of
-            alpha_beta, or less if there are too many lines of play.
-        heuristic: see `azero.players.alpha_beta.make`.
-        inference: the network for heuristic=network.
-    """
+    network = MAY
+    depth: int | None = setting(
+        None,
+        "Plies; 0: to the end, in the smallest games. auto: as alpha_beta, or less in games of many moves.",
+        between=(0, 1_000_000),
+    )
+    heuristic: str = heuristic_setting()
+
+
+def make(game: Game, options: Options, inference: Inference | None) -> AlphaBetaPlayer:
+    """Return the player; it plays the moves of alpha_beta and takes much longer."""
+    depth = options.depth
     if depth is None:
         depth = default_depth(game)
         while depth > 1 and game.num_actions**depth > MOST_LINES:
             depth -= 1
-    check_number("negamax", "depth", depth, 0, 1_000_000)
-    chosen = choose_heuristic(heuristic, game, inference)
+    chosen = choose_heuristic(options.heuristic, game, inference, options.prefix)
     searcher = Searcher(game, depth, heuristic=chosen, table=0, prune=False, ordered=False)
     return AlphaBetaPlayer("negamax", searcher)

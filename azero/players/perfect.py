@@ -9,20 +9,31 @@ Otherwise it is the move of an ordinary search. `found[row].exact` of the latest
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 
 from azero.classic.deepening import Found, Searcher
 from azero.classic.solve import solve
-from azero.config.schema import UserError
+from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.heuristics import AUTO, choose_heuristic
-from azero.players import check_number
 from azero.players.base import Deterministic
+from azero.players.options import PlayerOptions
 
 LARGE = ("connect_four", "othello")  # not exact at first; their heuristic judges positions until then
 MOST_PLIES = 25  # of other games; longer ones would be exact too late to matter
 MOST_POSITIONS = 20_000  # solved by listing them in a moment; tic-tac-toe has 5,478
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """Play exact moves, and say for each move whether it is exact."""
+
+    seconds: float = setting(
+        1.0, "Time for each move. With more, moves are exact earlier.", between=(0.001, 1_000_000.0)
+    )
+    table: int = setting(4_194_304, "Size of the transposition table in positions.", between=(0, 50_000_000))
 
 
 class PerfectPlayer(Deterministic):
@@ -75,19 +86,12 @@ def solved_moves(game: Game) -> dict[bytes, tuple[int, float]]:
     return {state.tobytes(): (action, value) for state, action, value in known}
 
 
-def make(game: Game, *, seconds: float = 1.0, table: int = 4_194_304) -> PerfectPlayer:
-    """Return the player.
-
-    Args:
-        game: Connect Four, Othello, or another game of at most MOST_PLIES plies.
-        seconds: time for each move; with more, moves are exact earlier in the game.
-        table: size of the transposition table in positions.
+def make(game: Game, options: Options) -> PerfectPlayer:
+    """Return the player of Connect Four, Othello, or another game of at most MOST_PLIES plies.
 
     Raises:
-        UserError: a number is out of range, or the player does not support the game.
+        UserError: the player does not support the game.
     """
-    check_number("perfect", "seconds", seconds, 0.001, 1_000_000, whole=False)
-    check_number("perfect", "table", table, 0, 50_000_000)
     if game.repetition_words:
         raise UserError(
             f"player perfect cannot play {game.name}: its legal moves depend on history; try superko=simple."
@@ -97,4 +101,4 @@ def make(game: Game, *, seconds: float = 1.0, table: int = 4_194_304) -> Perfect
             f"player perfect cannot solve {game.name} of up to {game.max_plies} plies; "
             f"it plays {' and '.join(LARGE)} of any size and other games of at most {MOST_PLIES} plies."
         )
-    return PerfectPlayer(game, float(seconds), table)
+    return PerfectPlayer(game, float(options.seconds), options.table)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from azero.games.game import Game
@@ -9,6 +11,7 @@ from azero.games.inputs import write_inputs
 from azero.network.inference import Inference, check_answers
 from azero.players import ban_table
 from azero.players.base import Deterministic
+from azero.players.options import MUST, PlayerOptions
 
 # relative to the highest; below, a legal action's prior would round to 0, as if illegal
 LOWEST_LOGIT = -700.0
@@ -30,6 +33,13 @@ class NetworkPlayer(Deterministic):
         logits, values = (answer[: len(states)] for answer in self.inference.infer(self.planes, len(states)))
         check_answers(self.inference, logits, values)
         return logits, values
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """The legal move of the network's highest prior, without search."""
+
+    network = MUST
 
 
 class PolicyPlayer(NetworkPlayer):
@@ -68,6 +78,6 @@ class PolicyPlayer(NetworkPlayer):
         return weights / weights.sum(axis=1, keepdims=True), values.astype(np.float64)
 
 
-def make(game: Game, *, inference: Inference) -> PolicyPlayer:
+def make(game: Game, options: Options, inference: Inference) -> PolicyPlayer:
     """Return the player; its only option is the network."""
     return PolicyPlayer(game, inference)

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from azero.classic.pure_mcts import Settings, search_position
 from azero.classic.rollouts import new_room
+from azero.config.schema import setting
 from azero.games.game import Game
-from azero.players import check_choice, check_number
 from azero.players.base import MostVisited
-from azero.players.rollout_options import make_judge
+from azero.players.options import PlayerOptions, make_judge, simulations_setting
 from azero.search.puct import Puct
 from azero.search.tree import ROOT, make_tree
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """AlphaZero's tree search with random priors and rollouts instead of a network."""
+
+    num_simulations: int = simulations_setting(10_000)
+    c_puct: float = setting(5.0, "Exploration constant for values in [-1, 1].", between=(0.0, 1000.0))
+    priors: str = setting(
+        "random",
+        "Priors. random: random numbers over their sum, for each node; uniform: every legal move alike.",
+        choices=("random", "uniform"),
+    )
+    update_root: bool = setting(
+        True,
+        "Count the root's visits. false does as published code: the root has no exploration term, and takes "
+        "the best mean so far, unvisited moves counting 0.",
+    )
 
 
 class PureMctsPlayer(MostVisited):
@@ -23,7 +43,7 @@ class PureMctsPlayer(MostVisited):
         super().__init__(f"pure_mcts {num_simulations}", game)
         puct = Puct(c_puct=c_puct, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
         root_puct = puct if update_root else puct._replace(c_puct=0.0)
-        judge = make_judge("pure_mcts", game, 0, "")
+        judge = make_judge(game)
         self.settings = Settings(puct, root_puct, judge, uniform_priors, num_simulations)
         self.tree = make_tree(1, num_simulations + 1, game.num_actions, game.state_words)
         self.room = new_room(game.num_actions, game.state_words)
@@ -38,27 +58,7 @@ class PureMctsPlayer(MostVisited):
         return counts
 
 
-def make(
-    game: Game,
-    *,
-    num_simulations: int = 10_000,
-    c_puct: float = 5.0,
-    priors: str = "random",
-    update_root: bool = True,
-) -> PureMctsPlayer:
-    """Return the player.
-
-    Args:
-        num_simulations: simulations before each move.
-        c_puct: exploration constant for values in [-1, 1].
-        priors: "random": uniformly random numbers over their sum, drawn anew for each node; "uniform": every
-            legal move alike.
-        update_root: False does as published code that counts only the visits of nodes that have a parent: the
-            root's stay 0, so the exploration term of its children vanishes, and the root takes the best mean
-            so far, unvisited moves counting 0.
-    """
-    check_number("pure_mcts", "num_simulations", num_simulations, 1, 1_000_000)
-    check_number("pure_mcts", "c_puct", c_puct, 0.0, 1000.0, whole=False)
-    check_choice("pure_mcts", "priors", priors, ("random", "uniform"))
-    check_choice("pure_mcts", "update_root", update_root, (True, False))
-    return PureMctsPlayer(game, num_simulations, float(c_puct), priors == "uniform", update_root)
+def make(game: Game, options: Options) -> PureMctsPlayer:
+    """Return the player."""
+    c_puct, is_uniform = float(options.c_puct), options.priors == "uniform"
+    return PureMctsPlayer(game, options.num_simulations, c_puct, is_uniform, options.update_root)

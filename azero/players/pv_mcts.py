@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, is_cold
+from azero.config.reading import whole_number
+from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, is_cold, setting
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME
 from azero.network.inference import Inference
-from azero.players import Advice, check_choice, check_number
+from azero.players import Advice
+from azero.players.options import MUST, PlayerOptions, seconds_setting
 from azero.search.algorithm import check as check_algorithm
 from azero.search.algorithm import find_kind, sound_for, with_kind
 from azero.search.cache import make_cache
@@ -31,6 +33,43 @@ from azero.search.tree import NO_LEAF, ROOT, Tree, node_bytes, nodes_needed
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
 SNAPSHOT_SECONDS = 0.1  # between two reports of a search under way
 GREEDY = Temperature(0.0, 0, 0, 0.0)
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """PV-MCTS: the network's policy and value guide a tree search (AlphaZero's player)."""
+
+    network = MUST
+    searches = True
+    kind: str | None = setting(
+        None,
+        "The search algorithm. auto: the run's; puct if that cannot end early for seconds or until_decided.",
+        choices=SEARCH_ALGORITHMS,
+    )
+    num_simulations: int | None = setting(
+        None, "Simulations of a move. auto: the run's, or what seconds allow.", between=(1, 1_000_000)
+    )
+    exact_plies: int | None = setting(
+        None, "Like search.exact_plies, and turns proofs on. auto: the run's.", between=(0, 1000)
+    )
+    temperature: float = setting(
+        0.0, "Exponent 1 / temperature on visits; 0: the most visited, proofs aside.", between=(0.0, 100.0)
+    )
+    temperature_plies: int = setting(1_000_000, "Plies at that temperature.", between=(0, 1_000_000))
+    temperature_decay_plies: int = setting(0, "Plies of its linear fall.", between=(0, 1_000_000))
+    temperature_final: float = setting(0.0, "Temperature after the fall.", between=(0.0, 100.0))
+    cache: int = setting(65_536, "Evaluations remembered; 0: none.", between=(0, 2**28))
+    leaves: int = setting(
+        0,
+        "Evaluations of a wave of a lone search, with equal results. 0: a batch. Above 1, it needs a cache.",
+        between=(0, 2**28),
+    )
+    seconds: float = seconds_setting("Positions are searched one after another.")
+    until_decided: bool = setting(
+        False,
+        "End a lone search when no simulation left could change the most visited move; with proofs, when "
+        "the position is proven.",
+    )
 
 
 class PvMcts:
@@ -52,7 +91,7 @@ class PvMcts:
         seconds: float = 0.0,
         until_decided: bool = False,
     ) -> None:
-        """Make the player; `make` documents the options."""
+        """Make the player; `Options` documents its options."""
         self.game, self.inference, self.temperature = game, inference, temperature
         self.search = as_played(search, game)
         self.deterministic = is_cold(*temperature)
@@ -214,92 +253,61 @@ def most_simulations(game: Game, tree_reuse: bool) -> int:
     return min(1_000_000, LARGEST_TREE // node_bytes(game) // nodes_needed(1, tree_reuse))
 
 
-def make(
-    game: Game,
-    inference: Inference,
-    *,
-    search: SearchConfig | None = None,
-    kind: str | None = None,
-    num_simulations: int | None = None,
-    exact_plies: int | None = None,
-    temperature: float = 0.0,
-    temperature_plies: int = 1_000_000,
-    temperature_decay_plies: int = 0,
-    temperature_final: float = 0.0,
-    cache: int = 65_536,
-    leaves: int = 0,
-    seconds: float = 0.0,
-    until_decided: bool = False,
-) -> PvMcts:
+def make(game: Game, options: Options, inference: Inference, search: SearchConfig | None = None) -> PvMcts:
     """Return the player.
 
     Args:
-        search: the search; noise for learning is left out.
-        kind: the search algorithm, instead of that of `search`. If that one cannot end early but `seconds` or
-            `until_decided` asks for it, the default is PUCT.
-        num_simulations: new simulations before each move, instead of those of `search`. With `seconds`, None
-            means as many as the time allows.
-        exact_plies: solve leaves from which the game must end within this many plies, instead of those of
-            `search`. It turns proofs on.
-        temperature: exponent 1/temperature on visit counts; 0 plays the most visited move, proofs aside.
-        temperature_plies: plies at that temperature.
-        temperature_decay_plies: plies of the linear fall that follows.
-        temperature_final: the temperature after the fall.
-        cache: evaluations remembered, 0 for none.
-        leaves: evaluations of one wave when one position is searched; more than 1 needs a cache. 0: all rows
-            of the network's batch. The search is the same with each.
-        seconds: time for each move, positions being searched one after another; 0 for no limit.
-        until_decided: end the search of one position when no simulation left could change the most visited
-            move. With the solver it ends when the position is proven, because a proof could change the move.
+        game: the game.
+        options: its options.
+        inference: the network.
+        search: the search; noise for learning is left out. None: the default one.
 
     Raises:
-        UserError: an option is out of range or does not fit the others.
+        UserError: an option does not fit the others.
     """
-    check_number("pv_mcts", "seconds", seconds, 0.0, 86_400.0, whole=False)
-    check_number("pv_mcts", "temperature", temperature, 0.0, 100.0, whole=False)
-    check_number("pv_mcts", "temperature_plies", temperature_plies, 0, 1_000_000)
-    check_number("pv_mcts", "temperature_decay_plies", temperature_decay_plies, 0, 1_000_000)
-    check_number("pv_mcts", "temperature_final", temperature_final, 0.0, 100.0, whole=False)
-    check_number("pv_mcts", "cache", cache, 0, 2**28)
-    check_number("pv_mcts", "leaves", leaves, 0, inference.batch_size)
-    check_choice("pv_mcts", "until_decided", until_decided, (True, False))
-    if leaves > 1 and not cache:
+    whole_number(f"{options.prefix}leaves", options.leaves, 0, inference.batch_size)
+    if options.leaves > 1 and not options.cache:
         raise UserError(
-            f"player pv_mcts: leaves={leaves} needs a cache for prefetched evaluations; "
-            "set cache=65536, or leaves=1."
+            f"{options.typed('leaves')} needs a cache for prefetched evaluations; "
+            f"set {options.prefix}cache=65536, or {options.prefix}leaves=1."
         )
-    if until_decided and (temperature or temperature_final):
+    if options.until_decided and (options.temperature or options.temperature_final):
         raise UserError(
-            "player pv_mcts: until_decided=True needs temperature=0, where only the most visited move counts."
+            f"{options.typed('until_decided')} needs {options.prefix}temperature=0, where only the most "
+            "visited move counts."
         )
-    search = chosen_kind(search or SearchConfig(), kind, bool(seconds or until_decided))
-    if num_simulations is None:
-        num_simulations = most_simulations(game, search.tree_reuse) if seconds else search.num_simulations
-    check_number("pv_mcts", "num_simulations", num_simulations, 1, 1_000_000)
-    search = replace(search, num_simulations=num_simulations)
-    if exact_plies is not None:
-        check_number("pv_mcts", "exact_plies", exact_plies, 0, 1000)
-        search = replace(search, exact_plies=exact_plies, solver=search.solver or exact_plies > 0)
-    schedule = Temperature(
-        float(temperature), temperature_plies, temperature_decay_plies, float(temperature_final)
+    ends_early = bool(options.seconds or options.until_decided)
+    search = chosen_kind(search or SearchConfig(), options.kind, ends_early, options.prefix)
+    simulations = options.num_simulations
+    if simulations is None and options.seconds:
+        simulations = most_simulations(game, search.tree_reuse)
+    simulations = simulations or search.num_simulations
+    whole_number(f"{options.prefix}num_simulations", simulations, 1, 1_000_000)
+    search = replace(search, num_simulations=simulations)
+    if options.exact_plies is not None:
+        solver = search.solver or options.exact_plies > 0
+        search = replace(search, exact_plies=options.exact_plies, solver=solver)
+    plies = options.temperature_plies, options.temperature_decay_plies
+    schedule = Temperature(float(options.temperature), *plies, float(options.temperature_final))
+    seconds = float(options.seconds)
+    return PvMcts(
+        game, inference, search, schedule, options.cache, options.leaves, seconds, options.until_decided
     )
-    return PvMcts(game, inference, search, schedule, cache, leaves, float(seconds), until_decided)
 
 
-def chosen_kind(search: SearchConfig, kind: str | None, ends_early: bool) -> SearchConfig:
+def chosen_kind(search: SearchConfig, kind: str | None, ends_early: bool, prefix: str = "") -> SearchConfig:
     """Return the search with an algorithm, by default its own, or PUCT if its own cannot end early.
 
     Raises:
-        UserError: the algorithm is unknown or cannot end early, or a setting does not fit it.
+        UserError: the algorithm cannot end early, or a setting does not fit it.
     """
     usual = SearchConfig().kind
     if kind is None:
         kind = usual if ends_early and not find_kind(search.kind).anytime else search.kind
-    check_choice("pv_mcts", "kind", kind, tuple(SEARCH_ALGORITHMS))
     if ends_early and not find_kind(kind).anytime:
         raise UserError(
-            f"player pv_mcts: kind={kind} cannot end early; leave out seconds and until_decided, "
-            f"or set kind={usual}."
+            f"{prefix}kind={kind} cannot end early; leave out {prefix}seconds and {prefix}until_decided, "
+            f"or set {prefix}kind={usual}."
         )
     search = with_kind(search, kind)
     check_algorithm(search)

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numba import njit
 
 from azero.games.game import Game, rules_at
 from azero.kernels.random_moves import mask_words, pick_legal
 from azero.players.base import Drawing
+from azero.players.options import PlayerOptions
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """A random legal move, the weakest reference."""
 
 
 @njit(cache=True, nogil=True)
@@ -35,6 +43,6 @@ class RandomPlayer(Drawing):
         return actions
 
 
-def make(game: Game) -> RandomPlayer:
+def make(game: Game, options: Options) -> RandomPlayer:
     """Return the player; it has no options."""
     return RandomPlayer("random", game)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,14 +15,58 @@ from azero.classic.uct import (
     read_visit_counts,
     search_positions,
 )
+from azero.config.schema import setting
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME
-from azero.players import Advice, check_choice, check_number
+from azero.players import Advice
 from azero.players.base import MostVisited
 from azero.players.clock import slices
-from azero.players.rollout_options import make_judge
+from azero.players.options import (
+    PlayerOptions,
+    cut_setting,
+    depth_setting,
+    exploration_setting,
+    make_judge,
+    seconds_setting,
+)
 
 LONGEST_SEARCH = 100_000_000
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """Plain UCT with random rollouts, a reference to measure networks against."""
+
+    num_simulations: int | None = setting(
+        None, "Simulations of a move. auto: 100, or no limit with seconds.", between=(1, LONGEST_SEARCH)
+    )
+    seconds: float = seconds_setting()
+    exploration: float = exploration_setting()
+    expansion_threshold: int = setting(
+        1,
+        "Visits before a leaf is expanded. Above num_simulations, only the legal moves are compared.",
+        between=(1, LONGEST_SEARCH),
+    )
+    rollouts: int = setting(
+        1, "Rollouts of a leaf on each visit. Each counts as a simulation.", between=(1, 1_000_000)
+    )
+    rollout_depth: int = depth_setting()
+    heuristic: str = cut_setting()
+    reward_for: str = setting(
+        "mover",
+        "Whose rewards count at a node. mover: the side to move; root: the side at the root, as some do.",
+        choices=("mover", "root"),
+    )
+    log_of: str = setting(
+        "parent",
+        "What n in UCB1 counts. parent: visits of the node's moves; total: all simulations of the search.",
+        choices=("parent", "total"),
+    )
+    expanded_score: str = setting(
+        "own",
+        "Score of a move. own: by its own visits; children: once expanded, its children's largest score.",
+        choices=("own", "children"),
+    )
 
 
 class UctPlayer(MostVisited):
@@ -78,53 +122,18 @@ class UctPlayer(MostVisited):
         return left
 
 
-def make(
-    game: Game,
-    *,
-    num_simulations: int | None = None,
-    seconds: float = 0.0,
-    exploration: float = math.sqrt(2.0),
-    expansion_threshold: int = 1,
-    rollouts: int = 1,
-    rollout_depth: int = 0,
-    heuristic: str = "",
-    reward_for: str = "mover",
-    log_of: str = "parent",
-    expanded_score: str = "own",
-) -> UctPlayer:
+def make(game: Game, options: Options) -> UctPlayer:
     """Return the player.
 
-    Args:
-        num_simulations: simulations before each move; None: 100, or unlimited with `seconds`.
-        seconds: time for each move; 0 for no limit.
-        exploration: constant of UCB1 for rewards in [0, 1]; see `azero.classic.uct`.
-        expansion_threshold: visits before a leaf is expanded. One beyond `num_simulations` is never reached:
-            only the legal moves themselves are then compared.
-        rollouts: from a leaf each time it is visited, each counted as a simulation; several spare descents of
-            the tree.
-        rollout_depth: most plies of a rollout, then `heuristic` judges; 0 plays to the end.
-        heuristic: a name of `azero.heuristics`; "" counts an unfinished game as a draw.
-        reward_for: "mover": at each node the side to move chooses by its own rewards; "root": the side at the
-            root is followed at the other's nodes too, as some published code has it.
-        log_of: "parent": n in UCB1 counts the visits of all moves beside the one scored; "total": all
-            simulations of the search.
-        expanded_score: "own": a move is scored by its own visits; "children": once expanded, by its
-            children's largest score.
-
     Raises:
-        UserError: an option is out of range or does not fit the game.
+        UserError: an option does not fit the game or another option.
     """
-    check_number("uct", "seconds", seconds, 0.0, 86_400.0, whole=False)
-    if num_simulations is None:
-        num_simulations = LONGEST_SEARCH if seconds else 100
-    check_number("uct", "num_simulations", num_simulations, 1, LONGEST_SEARCH)
-    check_number("uct", "exploration", exploration, 0.0, 1000.0, whole=False)
-    check_number("uct", "expansion_threshold", expansion_threshold, 1, LONGEST_SEARCH)
-    check_number("uct", "rollouts", rollouts, 1, 1_000_000)
-    check_choice("uct", "reward_for", reward_for, ("mover", "root"))
-    check_choice("uct", "log_of", log_of, ("parent", "total"))
-    check_choice("uct", "expanded_score", expanded_score, ("own", "children"))
-    judge = make_judge("uct", game, rollout_depth, heuristic)
-    variants = (reward_for == "root", log_of == "total", expanded_score == "children")
-    uct = Uct(float(exploration), expansion_threshold, rollouts, judge, *variants)
-    return UctPlayer(game, uct, num_simulations, float(seconds))
+    simulations = options.num_simulations or (LONGEST_SEARCH if options.seconds else 100)
+    variants = (
+        options.reward_for == "root",
+        options.log_of == "total",
+        options.expanded_score == "children",
+    )
+    judge = make_judge(game, options.rollout_depth, options.heuristic, options.prefix)
+    uct = Uct(float(options.exploration), options.expansion_threshold, options.rollouts, judge, *variants)
+    return UctPlayer(game, uct, simulations, float(options.seconds))

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from azero.classic.look_ahead import look_ahead
 from azero.games.game import Game
 from azero.network.inference import Inference
 from azero.players import ban_table
+from azero.players.options import MUST, PlayerOptions
 from azero.players.policy import NetworkPlayer
+
+
+@dataclass(frozen=True)
+class Options(PlayerOptions):
+    """One ply ahead by the network's value, without policy and without search."""
+
+    network = MUST
 
 
 class ValuePlayer(NetworkPlayer):
@@ -37,6 +47,6 @@ class ValuePlayer(NetworkPlayer):
         return values
 
 
-def make(game: Game, *, inference: Inference) -> ValuePlayer:
+def make(game: Game, options: Options, inference: Inference) -> ValuePlayer:
     """Return the player; its only option is the network."""
     return ValuePlayer(game, inference)

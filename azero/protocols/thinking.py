@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from azero.cli.player_spec import PlayerSpec, make_from_spec, parameters_of, seconds_a_move
-from azero.config.schema import Config, UserError
+from azero.cli.player_spec import PlayerSpec, make_from_spec, schema_of, seconds_a_move
+from azero.config.schema import Config, UserError, settings
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME, GameInProgress
 from azero.players import Player
@@ -44,7 +44,7 @@ class Thinker:
     @property
     def keeps_time(self) -> bool:
         """Whether the player can be given seconds for a move."""
-        return "seconds" in parameters_of(self.spec)
+        return "seconds" in settings(schema_of(self.spec))
 
     @property
     def own_seconds(self) -> float:

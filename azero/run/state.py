@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from azero.config.schema import UserError, settings_today
+from azero.config.schema import UserError, settings
 from azero.run.disk import digest
 
 FORMAT = 1
@@ -201,8 +201,9 @@ def _build(document: dict[str, Any], name: str) -> State:
     shards = {key: [ShardEntry(**entry) for entry in document[key]] for key in ("shards", "partial")}
     quarantine = [QuarantineEntry(**entry) for entry in document["quarantine"]]
     aside = [AsideEntry(**entry) for entry in document.get("aside", [])]  # old states do not have it
-    config = settings_today(document["config"], name)
-    built = {**networks, **kept, **shards, "quarantine": quarantine, "aside": aside, "config": config}
+    for key in document["config"].keys() - settings().keys():
+        raise UserError(f"{name} sets {key}, which this version does not know; use the one that wrote it.")
+    built = {**networks, **kept, **shards, "quarantine": quarantine, "aside": aside}
     return State(**{**document, **built})
 
 

@@ -22,13 +22,13 @@ from azero.cli.player_spec import (
     make_from_spec,
     must_have_network,
     needs_network,
-    parameters_of,
     run_of,
 )
-from azero.config.schema import Config, UserError
+from azero.config.reading import read_value
+from azero.config.schema import Config, Setting, UserError, settings
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.players import Player
+from azero.players import Player, options_of
 from azero.players.growing import GrowingSearch, growing_search
 from azero.players.think import Report, think
 from azero.run.run import Run
@@ -36,10 +36,10 @@ from azero.run.run import Run
 MOST_PLAYERS = 8  # kept ready
 MOST_SIMULATIONS = 200_000  # of one search; a tree of 19 x 19 Go then takes 1.1 GiB
 MOST_SECONDS = 60.0
-MOST = (  # of options; a rollout cannot be stopped, tables and caches of eight players must fit
-    *(("num_simulations", MOST_SIMULATIONS), ("seconds", MOST_SECONDS), ("rollouts", 1_000)),
-    *(("table", 2**23), ("cache", 2**18)),
-)
+MOST = {  # of options; a rollout cannot be stopped, tables and caches of eight players must fit
+    **{"num_simulations": MOST_SIMULATIONS, "seconds": MOST_SECONDS, "rollouts": 1_000},
+    **{"table": 2**23, "cache": 2**18},
+}
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 LOOK_SECONDS = 0.1  # between two reports of a search
 
@@ -227,19 +227,25 @@ def play(player: Player, at: GameInProgress, stopped: Callable[[], bool], report
     return None if stopped() else action
 
 
+def options_here(name: str) -> dict[str, Setting]:
+    """Return the options of a player, with the studio's bounds; UserError: there is no such player."""
+    return {
+        option: replace(known, between=(known.between[0], min(known.between[1], MOST[option])))
+        if known.between and option in MOST
+        else known
+        for option, known in settings(options_of(name)).items()
+    }
+
+
 def check_bounds(spec: PlayerSpec) -> None:
     """Refuse a player whose search would hold the server's memory or cores for long.
 
     Raises:
-        UserError: a number beyond the bounds, an unknown player or option.
+        UserError: a number beyond the bounds, an unknown player.
     """
-    parameters = parameters_of(spec)
-    if "search" in spec.options or "inference" in spec.options:
-        raise UserError(f"{spec.name}: the search is the run's own; num_simulations can be set.")
-    for option, most in MOST:
-        value = spec.options.get(option)
-        if option in parameters and isinstance(value, int | float) and value > most:
-            raise UserError(f"{spec.name}: {option}={value:,} is more than the studio allows: {most:,}.")
+    for option, known in options_here(spec.name).items():
+        if option in spec.options:
+            read_value(f"{spec.label}.{option}", spec.options[option], known)
 
 
 def check_run_name(run: object) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
-import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +24,17 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from azero import tracing
 from azero.cli.help import description
 from azero.cli.overrides import conf_files
-from azero.config.schema import Config, UserError
-from azero.games import SHIPPED
+from azero.config.schema import Config, Setting, UserError, settings
+from azero.games import SHIPPED, options_of
 from azero.games.game import Game
+from azero.games.sources import declared_options
 from azero.page import board
-from azero.players import MODULES, maker_of
+from azero.players import MODULES
+from azero.players import options_of as options_of_player
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
 from azero.studio import jobs_routes, learn, matches, records_routes, runs_view
+from azero.studio.pool import options_here
 from azero.studio.safety import Guard, Refused, answer_to, read_json
 from azero.studio.state import Studio, read_options, route, table_of
 from azero.studio.table import Table
@@ -40,7 +42,6 @@ from azero.truth.summary import game_title
 
 STATIC = Path(__file__).parent / "static"
 TRACE = Path(tracing.__file__).parent / "static"
-RULES = Path(__file__).parent.parent / "games"
 HINT_SIMULATIONS = 400
 CLOSE_SLOW = 4408  # of a WebSocket: the page read too slowly and connects again
 EXACT_SECONDS = 2.0  # of solving one position
@@ -69,35 +70,27 @@ async def list_games(studio: Studio, request: Request) -> Response:
 
 def game_json(studio: Studio, name: str) -> dict[str, Any]:
     """Return a game as the page reads it, with its default options."""
-    own = name in studio.own_games
-    return {"name": name, "title": game_title(name), "own": own, "options": options_of(studio, name)}
+    own, known = name in studio.own_games, game_options(studio, name)
+    return {
+        "name": name,
+        "title": game_title(name),
+        "own": own,
+        "options": {option: each.default for option, each in known.items()},
+        "fields": [option_json(option, each) for option, each in known.items()],
+    }
 
 
-def options_of(studio: Studio, name: str) -> dict[str, Any]:
-    """Return the default options of a game, read from the text of its file.
-
-    Importing the rules of all games would compile them, which takes half a minute on a new machine.
-    """
+def game_options(studio: Studio, name: str) -> dict[str, Setting]:
+    """Return the options of a game. A game's own Python file is read, not run."""
     files = conf_files("game")
     if name not in SHIPPED and name in files:
-        known = OmegaConf.to_container(OmegaConf.load(files[name]))
-        assert isinstance(known, dict)
-        return options_of(studio, str(known.get("name", ""))) | dict(known.get("options") or {})
-    path = studio.own_games.get(name, RULES / f"{name}.py")
-    if name not in SHIPPED and name not in studio.own_games:
-        return {}
-    try:
-        parts = ast.parse(path.read_text(encoding="utf-8")).body
-    except (OSError, SyntaxError, ValueError):  # the user is just changing it; playing it says what is wrong
-        return {}
-    for part in parts:
-        if isinstance(part, ast.FunctionDef) and part.name == "make_game":
-            names = [argument.arg for argument in part.args.args][-len(part.args.defaults) :]
-            pairs = zip(names, part.args.defaults, strict=False)
-            return {
-                option: ast.literal_eval(value) for option, value in pairs if isinstance(value, ast.Constant)
-            }
-    return {}
+        written: Any = OmegaConf.to_container(OmegaConf.load(files[name]))
+        values = written.get("options") or {}
+        known = game_options(studio, str(written.get("name", "")))
+        return {key: replace(each, default=values.get(key, each.default)) for key, each in known.items()}
+    if name in SHIPPED:
+        return settings(options_of(name))
+    return declared_options(studio.own_games[name]) if name in studio.own_games else {}
 
 
 def recipe_game(path: Path) -> str:
@@ -131,33 +124,25 @@ async def list_players(studio: Studio, request: Request) -> Response:
 
 def player_json(name: str) -> dict[str, Any]:
     """Return a player and its options as the page reads them."""
-    make = maker_of(name)
-    parameters = inspect.signature(make).parameters
-    about, texts = documentation(inspect.getdoc(inspect.getmodule(make)) or "", inspect.getdoc(make) or "")
-    kinds = {"int": "int", "float": "float", "bool": "bool"}
+    schema = options_of_player(name)
     return {
         "name": name,
-        "about": about,
-        "network": "inference" in parameters,
-        "options": [
-            {
-                "name": option,
-                "kind": kinds.get(str(parameter.annotation).partition(" ")[0], "str"),
-                "default": parameter.default,
-                "about": texts.get(option, ""),
-            }
-            for option, parameter in parameters.items()
-            if option not in ("game", "inference", "search")
-        ],
+        "about": schema.__doc__,
+        "network": bool(schema.network),
+        "options": [option_json(option, known) for option, known in options_here(name).items()],
     }
 
 
-def documentation(module: str, maker: str) -> tuple[str, dict[str, str]]:
-    """Return a player's one line from its module's docstring, and what its maker's says of each option."""
-    arguments = maker.partition("Args:\n")[2].partition("\nRaises:")[0]
-    found = re.findall(r"^    (\w+(?:, \w+)*): (.*(?:\n {8}.*)*)", arguments, re.MULTILINE)
-    texts = {name: " ".join(text.split()) for names, text in found for name in names.split(", ")}
-    return " ".join(module.partition("\n\n")[0].split()), texts
+def option_json(name: str, known: Setting) -> dict[str, Any]:
+    """Return an option of a player or a game as the page reads it."""
+    return {
+        "name": name,
+        "kind": known.kind.partition(" ")[0],
+        "default": known.default,
+        "about": known.help,
+        "choices": list(known.choices),
+        "between": known.between,
+    }
 
 
 def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:

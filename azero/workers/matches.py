@@ -97,7 +97,8 @@ def make_searcher(
     """
     inference = make_inference(unpack_network(data, name, game).network, game, choice)
     search, cache = match_search(config), config.inference.cache
-    return pv_mcts.make(game, inference, search=search, cache=cache, **schedule)
+    options = pv_mcts.Options(cache=cache, **schedule)
+    return pv_mcts.make(game, options, inference, search)
 
 
 def make_openings(config: Config, game: Game, cycle: int) -> dict[int, np.ndarray]:

@@ -31,7 +31,7 @@ from azero.network.inference import InferenceChoice
 from azero.network.int8 import own_play
 from azero.network.model import Network, unpack_network
 from azero.network.torch_inference import one_thread_per_worker
-from azero.players import pv_mcts
+from azero.players.pv_mcts import Options, make
 from azero.process import seeds
 from azero.process.machine import cores
 from azero.run.run import Run, search_of
@@ -62,7 +62,7 @@ def play(
 ) -> list[MatchGame]:
     """One match of int8 against another precision, in the thread that calls."""
     ways = [InferenceChoice("openvino", precision, MATCH // 2, "cpu", 0.0) for precision in ("int8", against)]
-    one, other = (pv_mcts.make(game, make_inference(network, game, way), search=search) for way in ways)
+    one, other = (make(game, Options(), make_inference(network, game, way), search) for way in ways)
     openings = random_openings(game, 6, MATCH // 2, seeds.sequence(seed, number, seeds.OPENINGS))
     return play_match(game, (one, other), seeds.game_seeds(seed, number, seeds.ARENA, MATCH), openings).games
 

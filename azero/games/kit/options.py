@@ -1,31 +1,47 @@
-"""Checks of a game's options. Each raises UserError, one sentence, for a value that it refuses."""
+"""The options of a game, and checks for games without `GameOptions`.
+
+Each check raises UserError, one sentence, for a value that it refuses.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from azero.config.schema import UserError
+from azero.config.reading import read_value
+from azero.config.schema import Options, Setting
+
+PREFIX = "game.options."
+
+
+@dataclass(frozen=True)
+class GameOptions(Options):
+    """The base of a shipped game's options."""
+
+    prefix: str = PREFIX
+
+
+def check(name: str, value: object, **known: Any) -> None:
+    """Refuse a value; `known` has attributes of `Setting`."""
+    read_value(PREFIX + name, value, Setting(None, "", **known))
 
 
 def whole_number(name: str, value: object, low: int, high: int) -> None:
     """Refuse an option that is not a whole number from `low` to `high`."""
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise UserError(f"game.options.{name}={value} must be a whole number from {low} to {high}.")
+    check(name, value, kind="int", between=(low, high))
 
 
 def yes_or_no(name: str, value: object) -> None:
     """Refuse an option that is neither True nor False."""
-    if not isinstance(value, bool):
-        raise UserError(f"game.options.{name}={value} must be true or false.")
+    check(name, value, kind="bool")
 
 
 def number(name: str, value: object, low: float, high: float) -> None:
     """Refuse an option that is not a number from `low` to `high`."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not low <= value <= high:
-        raise UserError(f"game.options.{name}={value} must be a number from {low:g} to {high:g}.")
+    check(name, value, kind="float", between=(low, high))
 
 
 def one_of(name: str, value: object, choices: Sequence[str]) -> None:
     """Refuse an option that is not one of `choices`."""
-    if value not in choices:
-        raise UserError(f"game.options.{name}={value} is not one of: {', '.join(choices)}.")
+    check(name, value, kind="str", choices=choices)

@@ -6,16 +6,19 @@ const OPENSPIEL = "openspiel:";
 const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
 
 /** Return the input of one option of a game or player: {name, element, value()}. */
-function field({ name, kind, default: otherwise, about, choices }, value = otherwise) {
+function field({ name, kind, default: otherwise, about, choices, between }, value = otherwise) {
   let input;
   if (kind === "bool") input = el("input", { type: "checkbox", checked: Boolean(value) });
   else if (choices?.length) {
-    input = el("select", {}, choices.map((each) =>
-      el("option", { value: each, selected: String(each) === String(value) }, String(each))));
+    const listed = otherwise === null ? [null, ...choices] : choices;
+    const nameOf = (each) => each === null ? "default" : String(each) || "none";
+    input = el("select", {}, listed.map((each) => el("option",
+      { value: each ?? "", selected: String(each ?? "") === String(value ?? "") }, nameOf(each))));
   } else if (kind === "int" || kind === "float") {
     const unlimited = name === "seconds" && !otherwise;
     input = el("input", { type: "number", value: unlimited && !value ? "" : value,
-      step: kind === "int" ? 1 : "any", placeholder: unlimited ? "no limit" : "default" });
+      ...(between && { min: between[0], max: between[1] }), step: kind === "int" ? 1 : "any",
+      placeholder: unlimited ? "no limit" : "default" });
   } else input = el("input", { type: "text", value: value ?? "", placeholder: "default" });
   const label = el("span", {}, name.replaceAll("_", " "));
   return {
@@ -24,7 +27,7 @@ function field({ name, kind, default: otherwise, about, choices }, value = other
     /** Return the value in the form, undefined where it is the default or empty. */
     value() {
       const given = kind === "bool" ? input.checked : input.value.trim();
-      if (given === "" || String(given) === String(otherwise)) return undefined;
+      if ((given === "" && !choices?.includes("")) || String(given) === String(otherwise)) return undefined;
       return typeof given === "string" && !Number.isNaN(Number(given)) ? Number(given) : given;
     },
   };
@@ -32,10 +35,6 @@ function field({ name, kind, default: otherwise, about, choices }, value = other
 
 const given = (fields) => Object.fromEntries(
   fields.map((each) => [each.name, each.value()]).filter(([, value]) => value !== undefined));
-
-/** Return the kind of an option by its default. */
-const kindOf = (value) => typeof value === "boolean" ? "bool"
-  : typeof value === "number" ? (Number.isInteger(value) ? "int" : "float") : "str";
 
 /** Return a list of choices with its name above it. */
 const labelled = (name, choice) => el("label", { class: "field" }, el("span", {}, name), choice);
@@ -51,9 +50,8 @@ export function gameChooser(games, name, options = {}, onChange = () => {}) {
   const other = el("input", { value: typed, placeholder: "breakthrough" });
   let fields = [];
   function show(values) {
-    const defaults = games.find((game) => game.name === choice.value)?.options ?? {};
-    fields = Object.entries(defaults).map(([option, otherwise]) =>
-      field({ name: option, kind: kindOf(otherwise), default: otherwise }, values[option]));
+    const known = games.find((game) => game.name === choice.value)?.fields ?? [];
+    fields = known.map((option) => field(option, values[option.name]));
     const named = choice.value === OPENSPIEL ? [labelled("its name", other)] : [];
     box.replaceChildren(...named, ...fields.map((each) => each.element));
   }
