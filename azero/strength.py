@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from azero.cli.arguments import AUTO, run_program, split_words, take_settings, whole_numbers
+from azero.cli.arguments import run_program, split_words, take_settings, whole_numbers
+from azero.config.reading import AUTO
 from azero.config.schema import Config, SearchConfig, UserError, setting, settings
 from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice

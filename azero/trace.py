@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import (
-    AUTO,
     FolderSettings,
     GameSettings,
     refuse_rest,
@@ -24,7 +23,7 @@ from azero.cli.arguments import (
     take_settings,
 )
 from azero.cli.help import options_text
-from azero.config.reading import read_options
+from azero.config.reading import AUTO, read_options
 from azero.config.schema import SEARCH_ALGORITHMS, Config, Options, UserError, setting
 
 if TYPE_CHECKING:

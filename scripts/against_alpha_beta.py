@@ -27,7 +27,7 @@ from azero.games.game import Game
 from azero.match.played import Played, count, results_text
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players import Player
-from azero.players.iterative_deepening import IterativeDeepening, make
+from azero.players.iterative_deepening import IterativeDeepening, Options, make
 from azero.players.pv_mcts import PvMcts
 from azero.report.console import Console
 
@@ -157,7 +157,7 @@ def main() -> None:
                 "no history."
             )
         champion = PvMcts(trained.game, trained.inferences[0], trained.search, leaves=FEW_ROWS)
-        duel = Duel(trained.game, champion, make(trained.game), arguments.times)
+        duel = Duel(trained.game, champion, make(trained.game, Options()), arguments.times)
         duel.warm_up(arguments.random_moves)
         with Console().stage("match", 0, 0, arguments.games, "games") as progress:
             for source in np.random.SeedSequence(arguments.seed).spawn(arguments.games):

@@ -12,7 +12,7 @@ from searching import FakeInference
 from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.match.played import Played, count, results_text
-from azero.players import make_player
+from azero.players.iterative_deepening import Options, make
 from azero.players.pv_mcts import PvMcts
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
@@ -24,7 +24,7 @@ import pytest
 def test_the_champion_moves_second_and_alpha_beta_gets_a_multiple_of_its_time() -> None:
     game = make_game("connect_four", rows=3, columns=4, connect=3)
     champion = PvMcts(game, FakeInference(game), SearchConfig(num_simulations=4, dirichlet_fraction=0.0))
-    duel = against_alpha_beta.Duel(game, champion, make_player("iterative_deepening", game), times=3.0)
+    duel = against_alpha_beta.Duel(game, champion, make(game, Options()), times=3.0)
     duel.warm_up(random_moves=2)
     assert duel.first_mean > 0 and duel.own.moves == duel.other.moves == 0
     games = [duel.play(2, source) for source in np.random.SeedSequence(1).spawn(8)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Collection
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from functools import cache
 from typing import Any, TypeVar
 
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
@@ -487,7 +488,12 @@ class Config:
 
 
 def settings(schema: Any = Config, prefix: str = "") -> dict[str, Setting]:
-    """Return every setting below a dataclass by its dotted key."""
+    """Return every setting below a dataclass by its dotted key. The result is shared; don't change it."""
+    return _settings(schema, prefix)
+
+
+@cache
+def _settings(schema: Any, prefix: str) -> dict[str, Setting]:
     known: dict[str, Setting] = {}
     for part in fields(schema):
         if "setting" in part.metadata:

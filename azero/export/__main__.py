@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from azero.cli.arguments import AUTO, FolderSettings, refuse_rest, run_program, split_words, take_settings
+from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
+from azero.config.reading import AUTO
 from azero.config.schema import Config, UserError, setting
 
 EXAMPLES = """run=connect_four

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from azero.cli.arguments import AUTO, FolderSettings, refuse_rest, run_program, split_words, take_settings
+from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
+from azero.config.reading import AUTO
 from azero.config.schema import Config, UserError, setting
 
 if TYPE_CHECKING:
