@@ -223,7 +223,7 @@ def check_setting(key: str, value: Any, typed: str | None = None) -> None:
     if known := settings().get(key):
         if value == AUTO and known.kind in ("int", "float", "bool"):
             raise UserError(f"{key}={value} must be {wanted(known)}.")
-        if not (isinstance(value, str) and "${" in value):  # another setting's value
+        if "${" not in str(value):  # else it is another setting's value
             read_value(key, value, known, typed)
     elif isinstance(value, Mapping):
         for name, each in value.items():
