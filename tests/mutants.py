@@ -111,7 +111,8 @@ def make_mutant(mutant: Mutant, **options: Any) -> Game:
     namespace = {**vars(module), "interface": plain, "njit": lambda **_options: njit}
     body = ast.Module([node for node in nodes if defines(node) & touched], [])
     exec(compile(body, mutant.game, "exec"), namespace)
-    game: Game = namespace["make_game"](**(options or OPTIONS.get(mutant.game, {})))
+    options = options or OPTIONS.get(mutant.game, {})
+    game: Game = namespace["make_game"](*([namespace["Options"](**options)] if options else []))
     return game
 
 

@@ -151,7 +151,7 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
         (["first=alpha_bta"], "unknown player alpha_bta; did you mean alpha_beta?"),
         (["second=alfa"], "unknown player alfa; did you mean alpha_beta?"),
         (["first=champion"], "unknown player champion; did you mean first=pv_mcts first.run=RUN?"),
-        (["first=uct", "first.depth=3"], "unknown setting 'first.depth'; player uct has"),
+        (["first=uct", "first.depth=3"], "unknown setting 'first.depth'; did you mean first.rollout_depth?"),
         (["first=uct", "first.num_simulations=0"], "first.num_simulations=0 must be a whole number"),
         (["games=3"], "games=3 must be even"),
         (["games=none"], "games=none must be a whole number"),
