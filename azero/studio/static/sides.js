@@ -28,7 +28,7 @@ function field({ name, kind, default: otherwise, about, choices, between }, valu
     value() {
       const given = kind === "bool" ? input.checked : input.value.trim();
       if ((given === "" && !choices?.includes("")) || String(given) === String(otherwise)) return undefined;
-      return typeof given === "string" && !Number.isNaN(Number(given)) ? Number(given) : given;
+      return given === "" || typeof given !== "string" || Number.isNaN(Number(given)) ? given : Number(given);
     },
   };
 }
