@@ -389,7 +389,10 @@ def test_the_champion_of_a_game_of_one_s_own_is_found_by_its_name(tmp_path: Path
     [
         (["side=left"], "side=left must be one of: first, second"),
         (["opponent=nobody"], "unknown player nobody; choose one of: random"),
-        (["opponent=uct", "opponent.depth=2"], "unknown setting 'opponent.depth'; did you mean opponent.rollout_depth?"),
+        (
+            ["opponent=uct", "opponent.depth=2"],
+            "unknown setting 'opponent.depth'; did you mean opponent.rollout_depth?",
+        ),
         (["opponent=random", "adviser=random"], "adviser=random gives no hints"),
         (["oponent=uct"], "unknown setting 'oponent'; did you mean opponent?"),
         (["num_simulation=5"], "did you mean opponent.num_simulations?"),

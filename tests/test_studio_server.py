@@ -427,6 +427,20 @@ def test_a_champion_plays_and_analyses(tmp_path: Path, trained_run: TrainedRun) 
         assert answer.status_code == 400  # a champion of another game
 
 
+def test_forms_are_made_from_the_records_of_the_options(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.py"
+    mine.write_text("def make_game(size: int = 7, fast=True): ...\n")  # read, not run
+    with client_of(make_studio(tmp_path, own_games={"mine": mine})) as client:
+        games = {each["name"]: each["fields"] for each in client.get("/api/games").json()["games"]}
+        players = client.get("/api/players?game=tictactoe").json()["players"]
+    size = {"name": "size", "kind": "int", "default": 6, "about": "Rows and columns."}
+    assert games["othello6"] == [{**size, "choices": [4, 6, 8], "between": None}]
+    assert [(each["name"], each["kind"]) for each in games["mine"]] == [("size", "int"), ("fast", "bool")]
+    uct = {each["name"]: each for player in players if player["name"] == "uct" for each in player["options"]}
+    assert uct["num_simulations"]["between"] == [1, 200_000] and uct["seconds"]["between"] == [0, 60]
+    assert uct["reward_for"]["choices"] == ["mover", "root"] and uct["exploration"]["kind"] == "float"
+
+
 def test_every_game_has_a_board(tmp_path: Path) -> None:
     with client_of(make_studio(tmp_path, own_games={"double_move": OWN})) as client:
         games = {each["name"]: each for each in client.get("/api/games").json()["games"]}

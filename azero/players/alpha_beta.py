@@ -61,7 +61,7 @@ def default_depth(game: Game) -> int:
     return 0 if game.max_plies <= SMALL_PLIES else DEFAULT_DEPTH
 
 
-def make(game: Game, options: Options, inference: Inference | None) -> AlphaBetaPlayer:
+def make(game: Game, options: Options, inference: Inference | None = None) -> AlphaBetaPlayer:
     """Return the player; `inference` is for heuristic=network."""
     depth = default_depth(game) if options.depth is None else options.depth
     chosen = choose_heuristic(options.heuristic, game, inference, options.prefix)

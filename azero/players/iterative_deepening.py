@@ -49,7 +49,7 @@ class IterativeDeepening(AlphaBetaPlayer):
         return self.searcher.deepen(state, self.seconds, banned)
 
 
-def make(game: Game, options: Options, inference: Inference | None) -> IterativeDeepening:
+def make(game: Game, options: Options, inference: Inference | None = None) -> IterativeDeepening:
     """Return the player; `inference` is for heuristic=network."""
     chosen = choose_heuristic(options.heuristic, game, inference, options.prefix)
     searcher = Searcher(game, options.depth, heuristic=chosen, table=options.table)

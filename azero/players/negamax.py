@@ -31,7 +31,7 @@ class Options(PlayerOptions):
     heuristic: str = heuristic_setting()
 
 
-def make(game: Game, options: Options, inference: Inference | None) -> AlphaBetaPlayer:
+def make(game: Game, options: Options, inference: Inference | None = None) -> AlphaBetaPlayer:
     """Return the player; it plays the moves of alpha_beta and takes much longer."""
     depth = options.depth
     if depth is None:
