@@ -1,6 +1,7 @@
 """Every setting once: type, default, range and published value.
 
-For others: the dataclasses of `schema`, `checks.check`, `suggest.did_you_mean`, the arithmetic of `window`.
+For others: the dataclasses of `schema`, `reading.read_value`, `checks.check`, `suggest.did_you_mean`, the
+arithmetic of `window`.
 Imports: nothing.
 """
 
