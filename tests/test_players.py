@@ -10,11 +10,11 @@ import searching
 from searching import after
 
 from azero.classic.solve import solve
-from azero.config.schema import SearchConfig, UserError, value_text
+from azero.config.schema import SearchConfig, UserError, settings
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.repetition import History
-from azero.players import MODULES, Adviser, Player, make_player
+from azero.players import MODULES, Adviser, Player, make_player, options_of
 from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.policy import PolicyPlayer
@@ -271,35 +271,19 @@ def test_a_deadline_before_the_first_depth_still_gives_a_legal_move() -> None:
             {"simulations": 5},
             "unknown setting 'simulations'; did you mean num_simulations?",
         ),
-        ("uct", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
         ("uct", {"num_simulations": 2.5}, "num_simulations=2.5 must be a whole number"),
         ("uct", {"exploration": float("nan")}, "exploration=nan must be a number"),
-        ("uct", {"expansion_threshold": 0}, "expansion_threshold=0"),
-        ("uct", {"seconds": -1}, "seconds=-1 must be a number"),
-        ("uct", {"rollouts": 0}, "rollouts=0 must be a whole number"),
-        ("uct", {"reward_for": "me"}, "reward_for=me must be one of: mover, root."),
-        ("uct", {"log_of": "all"}, "log_of=all must be one of: parent, total."),
-        ("uct", {"expanded_score": "best"}, "expanded_score=best must be one of: own, children."),
         ("uct", {"heuristic": "discs"}, "heuristic=discs needs rollout_depth"),
         ("uct", {"rollout_depth": 9, "heuristic": "discs"}, "heuristic=discs is for othello only"),
-        ("alpha_beta", {"depth": -1}, "depth=-1"),
-        ("alpha_beta", {"table": -1}, "table=-1"),
         ("alpha_beta", {"heuristic": "network"}, "heuristic=network needs a trained network"),
         ("negamax", {"table": 5}, "unknown setting 'table'; player negamax has depth, heuristic."),
-        ("iterative_deepening", {"seconds": 0}, "seconds=0 must be a number from 0.001 to"),
         ("random", {"seed": 1}, "unknown setting 'seed'; player random has no options."),
-        ("flat_monte_carlo", {"rollouts": -1}, "rollouts=-1 must be a whole number"),
-        ("flat_monte_carlo", {"num_simulations": 0.5}, "num_simulations=0.5 must be a whole number"),
-        ("flat_monte_carlo", {"seconds": float("inf")}, "seconds=inf must be a number"),
         (
             "flat_monte_carlo",
             {"rollouts": 5, "num_simulations": 50},
             "rollouts=5 is for each move, num_simulations=50 for all",
         ),
         ("flat_monte_carlo", {"heuristic": "discs"}, "heuristic=discs needs rollout_depth"),
-        ("pure_mcts", {"num_simulations": 0}, "num_simulations=0 must be a whole number"),
-        ("pure_mcts", {"c_puct": -1}, "c_puct=-1 must be a number"),
-        ("pure_mcts", {"priors": "equal"}, "priors=equal must be one of: random, uniform."),
         ("pure_mcts", {"update_root": "maybe"}, "update_root=maybe must be true or false."),
         ("policy", {}, "needs a trained network"),
         ("value", {}, "needs a trained network"),
@@ -315,43 +299,22 @@ def test_a_wrong_player_gets_one_sentence(
     assert sentence in str(refused.value)
 
 
-@pytest.mark.parametrize(
-    "option, value",
-    [
-        ("num_simulations", 0),
-        ("num_simulations", 2.5),
-        ("num_simulations", True),
-        ("temperature", -1.0),
-        ("temperature", float("nan")),
-        ("temperature_plies", -1),
-        ("temperature_decay_plies", 1.5),
-        ("temperature_final", "hot"),
-        ("cache", -1),
-    ],
-)
-def test_pv_mcts_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
-    with pytest.raises(UserError, match=f"{option}={value_text(value)} must be"):
-        make_player("pv_mcts", game, inference=FakeInference(4), **{option: value})
-    if option == "num_simulations":  # also inside the settings of the search
-        with pytest.raises(UserError, match="num_simulations"):
-            make_player(
-                "pv_mcts", game, inference=FakeInference(4), search=SearchConfig(num_simulations=value)
-            )
+@pytest.mark.parametrize("name", MODULES)
+def test_a_value_that_its_record_does_not_allow_is_refused_by_name(name: str, game: Game) -> None:
+    inference = FakeInference(4) if options_of(name).network == "must" else None
+    for option, known in settings(options_of(name)).items():
+        low, high = known.between or (0, 0)
+        wrong: list[Any] = [low - 1, high * 2 + 1, True, "x"] if known.between else ["nonsense", [1]]
+        for value in [*wrong, *([float("nan"), float("inf")] if isinstance(low, float) else [])]:
+            with pytest.raises(UserError, match=rf"^first\.{option}=.* must be "):
+                make_player(name, game, inference=inference, prefix="first.", **{option: value})
 
 
-@pytest.mark.parametrize(
-    "option, value",
-    [
-        ("num_simulations", 0),
-        ("eta", -1.0),
-        ("lambda_", 1.5),
-        ("rollout_policy", "fast"),
-        ("tree", "one_sided"),
-    ],
-)
-def test_alphago_refuses_options_that_cannot_work(option: str, value: Any, game: Game) -> None:
-    with pytest.raises(UserError, match=f"{option}={value_text(value)} must be"):
-        make_player("alphago", game, inference=FakeInference(4), **{option: value})
+@pytest.mark.parametrize("value", [0, 2.5, True])
+def test_pv_mcts_refuses_a_search_that_cannot_work(value: Any, game: Game) -> None:
+    search = SearchConfig(num_simulations=value)
+    with pytest.raises(UserError, match="num_simulations"):
+        make_player("pv_mcts", game, inference=FakeInference(4), search=search)
 
 
 def test_alpha_beta_searches_small_games_to_the_end_and_some_plies_of_others_by_their_own_heuristic() -> None:

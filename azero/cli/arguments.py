@@ -134,14 +134,14 @@ def load_game(name: str, options: dict[str, Any], prefix: str = "game.options.")
     Raises:
         UserError: no such game, or it refuses an option.
     """
-    from azero.games import SHIPPED, make  # here, because the room imports Numba
+    from azero.games import SHIPPED, make_game  # here, because the room imports Numba
 
     if name in SHIPPED or is_own_game(name):
-        return make(name, options, prefix)
+        return make_game(name, _prefix=prefix, **options)
     if name not in conf_files("game"):
         raise UserError(missing_sentence("game", name, f"game={name} does not exist"))
     shipped = compose(f"game={name}").game
-    return make(shipped.name, shipped.options | options, prefix)
+    return make_game(shipped.name, _prefix=prefix, **shipped.options | options)
 
 
 def take_game(texts: dict[str, str], asked: GameSettings) -> Game:

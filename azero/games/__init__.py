@@ -13,7 +13,7 @@ import inspect
 import re
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -44,32 +44,25 @@ class OwnRules(NamedTuple):
 HELD: dict[Path, OwnRules] = {}  # files of rules that stay as they are; see `held_rules`
 
 
-def make_game(name: str, **options: Any) -> Game:
+def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
     """Return the game of that name; a shipped game is made once for the same options.
 
     Args:
         name: a shipped game, the path of a Python file that defines `make_game`, a game that an installed
             package registers (`installed_games`), or a game of OpenSpiel, such as
             ``openspiel:breakthrough``.
+        _prefix: what a person types before the name of an option, for messages.
         options: the game's options.
 
     Raises:
         UserError: the game or an option is unknown, the game refuses a value, or its file fails to run.
-    """
-    return make(name, options)
-
-
-def make(name: str, options: Mapping[str, Any], prefix: str = PREFIX) -> Game:
-    """Return the game of that name; see `make_game`.
-
-    prefix: what a person types before the name of an option, for messages.
     """
     if name.startswith(OPENSPIEL):
         return importlib.import_module("azero.games.openspiel").make_game(
             name.removeprefix(OPENSPIEL), **options
         )
     if name in SHIPPED:
-        asked = read_options(options_of(name), options, prefix, name)
+        asked = read_options(options_of(name), options, _prefix, name)
         key = repr((name, asked.values()))
         if key not in MADE:
             factory = find_module(name).make_game
@@ -79,7 +72,7 @@ def make(name: str, options: Mapping[str, Any], prefix: str = PREFIX) -> Game:
     known = list(inspect.signature(factory).parameters)
     for option in options:
         if option not in known:
-            raise unknown_option(option, known, prefix, name)
+            raise unknown_option(option, known, _prefix, name)
     try:
         game = factory(**options)
     except Exception as error:
