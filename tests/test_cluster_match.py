@@ -382,7 +382,7 @@ class TestEstimate:
         each = measured.speed.simulations / measured.speed.plies
         there = found.prepare + 40 * measured.plies * each / found.simulations
         assert now.selfplay >= there * 0.999  # its tail costs more
-        assert (now.evaluate == found.match) is (least == 0)
+        assert (now.evaluate == pytest.approx(found.match)) is (least == 0)
 
     @pytest.mark.parametrize("reports, ends", [((0, 4, 7), 11), ((0, 4, 15), 15), ((0,), 101)])
     def test_a_trial_goes_on_until_there_is_a_rate(
