@@ -194,7 +194,7 @@ def test_strength_prints_a_table_for_each_player_and_returns_its_numbers(
         ("num_simulations=10", "set simulations=600"),
         ("c_pukt=1", "unknown setting 'c_pukt'; did you mean c_puct?"),
         ("simulation=3", "unknown setting 'simulation'; did you mean simulations?"),
-        ("c_puct=-1", "search.c_puct"),
+        ("c_puct=-1", "c_puct=-1 must be a number from 0 to 1,000."),
         ("positions=0", "positions=0 must be"),
         ("workers=-1", "workers=-1 must be"),
         ("collection=other", "collection=other must be one of: development, final"),
