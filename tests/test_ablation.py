@@ -117,5 +117,5 @@ def test_what_is_on_record_is_not_run_again(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_seeds_that_are_none_are_refused() -> None:
-    with pytest.raises(UserError, match="--seeds 1,x"):
+    with pytest.raises(UserError, match="--seeds=1,x"):
         whole_numbers("1,x", "--seeds", "1,2,3")

@@ -160,6 +160,8 @@ def test_a_mistake_is_one_sentence(word: str, said: str) -> None:
          "player.num_simulations=0 must be a whole number from 1 to 10,000."),
         ("trace player=random", "player=random must be one of: uct, pv_mcts."),
         ("gtp ponder=maybe", "ponder=maybe must be true or false."),
+        ("strength run=t simulations=a",
+         "simulations=a must be whole numbers with commas between, such as 0,600."),
         ("strength run=t positions=0", "positions=0 must be a whole number from 1 up."),
         ("oracle seconds=0", "seconds=0 must be a number from 1e-09 to 1,000,000,000."),
         ("runs format=xml", "format=xml must be one of: table, json."),

@@ -72,7 +72,7 @@ def whole_numbers(text: str, name: str, example: str) -> list[int]:
     """Return the whole numbers, from 0 up, of a text with commas; UserError: it is something else."""
     words = text.split(",")
     if not all(word.isdecimal() for word in words):
-        raise UserError(f"{name} {text} must be whole numbers with commas between, such as {example}.")
+        raise UserError(f"{name}={text} must be whole numbers with commas between, such as {example}.")
     return [int(word) for word in words]
 
 
