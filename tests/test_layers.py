@@ -22,7 +22,6 @@ def module_name(path: Path) -> str:
 
 FILES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
 TREES = {name: ast.parse(path.read_text()) for name, path in FILES.items()}
-MODULES = pytest.mark.parametrize("name", sorted(FILES))
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -107,33 +106,37 @@ def test_the_map_in_the_documents_is_the_code_s() -> None:
     assert architecture.PAGE.read_text() == architecture.page(), "run python scripts/architecture.py"
 
 
-@MODULES
-def test_importing_only_defines(name: str) -> None:
-    if name == "azero":  # prepares the end of programs
-        return
-    allowed = (
-        ast.Import,
-        ast.ImportFrom,
-        ast.FunctionDef,
-        ast.AsyncFunctionDef,
-        ast.ClassDef,
-        ast.Assign,
-        ast.AnnAssign,
-        ast.AugAssign,
-    )
-    for node in at_import(TREES[name]):
-        docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        own_program = isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
-        assert docstring or own_program or isinstance(node, allowed), (
-            f"{name}, line {node.lineno} runs when imported"
-        )
+DEFINING = (
+    *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+    *(ast.Assign, ast.AnnAssign, ast.AugAssign),
+)
 
 
-@MODULES
-def test_torch_is_imported_at_the_top_only_where_networks_are(name: str) -> None:
-    nodes = [node for node in at_import(TREES[name]) if isinstance(node, ast.Import | ast.ImportFrom)]
-    top = {target.split(".")[0] for node in nodes for target in imported(node)}
-    assert "torch" not in top or room_of(name) in {"network", "training"}
+def runs_when_imported(node: ast.stmt) -> bool:
+    """Return whether a statement of a module does more than define something."""
+    docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    own_program = isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'"
+    return not (docstring or own_program or isinstance(node, DEFINING))
+
+
+def test_importing_only_defines() -> None:
+    assert not [
+        f"{name}, line {node.lineno}"
+        for name, tree in TREES.items()
+        if name != "azero"  # prepares the end of programs
+        for node in at_import(tree)
+        if runs_when_imported(node)
+    ]
+
+
+def test_torch_is_imported_at_the_top_only_where_networks_are() -> None:
+    assert {"network", "training"} >= {
+        room_of(name)
+        for name, tree in TREES.items()
+        for node in at_import(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        if any(target.split(".")[0] == "torch" for target in imported(node))
+    }
 
 
 @pytest.mark.parametrize(
@@ -154,19 +157,25 @@ def test_help_imports_neither_torch_nor_numba(name: str, argument: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@MODULES
-def test_random_numbers_come_from_generators_only(name: str) -> None:
-    allowed = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "BitGenerator"}
-    assert "random" not in set(imported(TREES[name])), f"{name} imports random"
-    for node in ast.walk(TREES[name]):
+GENERATORS = {"default_rng", "Generator", "SeedSequence", "PCG64", "Philox", "BitGenerator"}
+
+
+def global_random(name: str, tree: ast.AST) -> Iterator[str]:
+    """Yield where a module uses random numbers of the whole process."""
+    if "random" in set(imported(tree)):
+        yield f"{name} imports random"
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Attribute):
             continue
-        text = ast.unparse(node)
-        if ast.unparse(node.value) in {"np.random", "numpy.random"}:
-            assert node.attr in allowed, f"{name}, line {node.lineno}: {text} has global state"
-        assert text not in {"torch.manual_seed", "torch.cuda.manual_seed"} or inside_fork(
-            TREES[name], node
-        ), f"{name}: {text}"
+        text, of = ast.unparse(node), ast.unparse(node.value)
+        if of in {"np.random", "numpy.random"} and node.attr not in GENERATORS:
+            yield f"{name}, line {node.lineno}: {text}"
+        if text in {"torch.manual_seed", "torch.cuda.manual_seed"} and not inside_fork(tree, node):
+            yield f"{name}, line {node.lineno}: {text}"
+
+
+def test_random_numbers_come_from_generators_only() -> None:
+    assert not [found for name, tree in TREES.items() for found in global_random(name, tree)]
 
 
 def inside_fork(tree: ast.AST, wanted: ast.AST) -> bool:
@@ -197,27 +206,24 @@ def test_a_library_is_imported_in_one_place(library: str, where: set[str]) -> No
     assert importers <= where
 
 
-@MODULES
-def test_no_risky_calls(name: str) -> None:
-    for node in ast.walk(TREES[name]):
+RISKY = {"pickle.load", "pickle.loads", "eval", "exec", "os.fork", "hydra.utils.instantiate"}
+
+
+def risky_calls(name: str, tree: ast.AST) -> Iterator[str]:
+    """Yield the calls of a module by which a file could run code."""
+    for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         call = ast.unparse(node.func)
         if (name, call) == ("azero.process.kernel_cache", "pickle.loads"):
             continue  # compiled code, which Numba pickles, from a folder that only the user can write
-        assert call not in {
-            "pickle.load",
-            "pickle.loads",
-            "eval",
-            "exec",
-            "os.fork",
-            "hydra.utils.instantiate",
-        }, f"{name}: {call}"
-        if call == "torch.load":
-            arguments = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
-            assert arguments.get("weights_only") == "True", (
-                f"{name}, line {node.lineno}: torch.load without weights_only=True"
-            )
+        arguments = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+        if call in RISKY or (call == "torch.load" and arguments.get("weights_only") != "True"):
+            yield f"{name}, line {node.lineno}: {call}"
+
+
+def test_no_risky_calls() -> None:
+    assert not [found for name, tree in TREES.items() for found in risky_calls(name, tree)]
 
 
 COMPILING = {
@@ -241,12 +247,11 @@ def untyped(tree: ast.AST, in_compiled: bool = False) -> Iterator[str]:
         yield from untyped(node, compiled)
 
 
-@MODULES
-def test_python_functions_are_typed_beside_kernels_too(name: str) -> None:
+def test_python_functions_are_typed_beside_kernels_too() -> None:
     """Mypy allows untyped functions in modules with kernels; only compiled functions may use that."""
-    assert not list(untyped(TREES[name]))
+    assert not [f"{name}: {found}" for name, tree in TREES.items() for found in untyped(tree)]
 
 
-@MODULES
-def test_modules_are_about_something(name: str) -> None:
-    assert not {"utils", "util", "helpers", "misc", "common"} & set(name.split("."))
+def test_modules_are_about_something() -> None:
+    nothing = {"utils", "util", "helpers", "misc", "common"}
+    assert not [name for name in FILES if nothing & set(name.split("."))]
