@@ -23,9 +23,11 @@ from azero.cli.arguments import (
 )
 from azero.cli.help import program_help
 from azero.cli.programs import WRONG_INPUT
+from azero.config.reading import read_options
 from azero.config.schema import UserError, setting, settings
 from azero.oracle import main as oracle
 from azero.play import main as play
+from azero.players import options_of
 from azero.trace import main as trace
 
 
@@ -190,6 +192,12 @@ def test_options_of_a_player_are_free() -> None:
     texts = split_words(["first=uct", "first.seconds=2", "first.heuristic=network", "firsts.x=1"])
     assert take_group(texts, "first") == {"seconds": 2, "heuristic": "network"}
     assert texts == {"first": "uct", "firsts.x": "1"}
+
+
+def test_a_shell_strips_the_quotes_of_no_heuristic() -> None:
+    options = take_group(split_words(["first.heuristic="]), "first")
+    asked = read_options(options_of("alpha_beta"), options, "first.", "player alpha_beta")
+    assert vars(asked)["heuristic"] == ""
 
 
 def test_folders_and_device_are_taken() -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from numba import njit
 
+from azero.config.schema import UserError
 from azero.games import make_game
 from azero.games.kit.bits import bit, clear_bit, has_bit, set_bit
 from azero.games.kit.board import letters
+from azero.games.kit.options import number, one_of, whole_number, yes_or_no
 from azero.games.laws.check import check_game
 from azero.studio.game_tree import GameTree
 from azero.studio.safety import Refused
@@ -80,3 +83,28 @@ def test_the_studio_says_the_truth_where_several_moves_go_to_one_cell() -> None:
         tree.action_at(1)
     with pytest.raises(Refused, match=r"^Several moves end there; choose one beside the board\."):
         tree.action_at(4)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        *(
+            lambda value=value: whole_number("size", value, 2, 9)
+            for value in ("5", "auto", True, 5.0, None, 10)
+        ),
+        *(lambda value=value: number("komi", value, -9, 9) for value in ("5.5", "auto", True, 10)),
+        *(lambda value=value: yes_or_no("swap", value) for value in ("no", 0, None)),
+        *(lambda value=value: one_of("size", value, (4, 6)) for value in ("4", 5)),
+    ],
+)
+def test_a_game_s_check_takes_no_value_that_stays_another_type(check: Callable[[], None]) -> None:
+    with pytest.raises(UserError, match=r"^game\.options\.(size|komi|swap)=\S+ must be "):
+        check()
+
+
+def test_a_game_s_check_takes_what_fits() -> None:
+    whole_number("size", 5, 2, 9)
+    number("komi", 5, -9, 9)
+    number("komi", 5.5, -9, 9)
+    yes_or_no("swap", False)
+    one_of("size", 6, (4, 6))

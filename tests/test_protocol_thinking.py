@@ -76,6 +76,16 @@ def test_the_history_forbids_repeats() -> None:
     assert forbidden
 
 
+def test_what_is_legal_is_known_anew_after_each_move() -> None:
+    at = GameInProgress(make_game("tictactoe"))
+    at.legal_mask()[:] = False  # a caller's own copy
+    assert at.legal_actions() == list(range(9))
+    at.play(4)
+    assert at.legal_actions() == [0, 1, 2, 3, 5, 6, 7, 8]
+    at.undo()
+    assert at.legal_actions() == list(range(9)) and at.before is None
+
+
 # --- the thinker --------------------------------------------------------------------------------------------
 
 

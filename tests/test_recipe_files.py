@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -134,6 +135,28 @@ def test_the_command_line_may_set_hydra_and_a_file_may_refer_to_settings(folder:
     write(folder, "experiment/mine", f"{GLOBAL}seed: 7\nrun: mine-${{seed}}\ndata: ${{checkpoints}}\n")
     config = compose("mine", "hydra.job.chdir=true")
     assert (config.run, config.data) == ("mine-7", "checkpoints")
+
+
+@pytest.mark.parametrize(
+    "text, said",
+    [
+        ("search:\n  c_puct: 1\n  c_puct: 2\n", "line 4: found duplicate key c_puct."),
+        ("search:\n  ? [a, b]\n  : 2\n", "line 3: settings are written key: value."),
+        ("search:\n  c_puct: !!int abc\n", "line 3: invalid literal"),
+    ],
+)
+def test_a_wrong_line_of_a_file_is_named(folder: Path, text: str, said: str) -> None:
+    path = write(folder, "experiment/mine", f"{GLOBAL}{text}")
+    with pytest.raises(UserError, match=rf"mine\.yaml, {re.escape(said)}"):
+        check_file(path, "experiment/mine")
+
+
+def test_a_file_may_merge_keys_and_name_its_own_group(folder: Path) -> None:
+    text = "# @package _group_\n<<: &base {c_puct: 2}\nnum_simulations: 7\n"
+    check_file(write(folder, "search/mine", text), "search/mine")
+    wrong = write(folder, "search/wrong", text.replace("c_puct", "c_putt"))
+    with pytest.raises(UserError, match=r"line 2: unknown setting 'search\.c_putt'; did you mean"):
+        check_file(wrong, "search/wrong")
 
 
 def test_the_shipped_files_pass() -> None:

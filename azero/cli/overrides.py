@@ -221,7 +221,7 @@ def check_setting(key: str, value: Any, typed: str | None = None) -> None:
         UserError: an unknown setting, or a value that is not allowed.
     """
     if known := settings().get(key):
-        if value == AUTO and known.kind in ("int", "float", "bool"):
+        if value == AUTO and not known.kind.startswith("str"):
             raise UserError(f"{key}={value} must be {wanted(known)}.")
         if "${" not in str(value):  # else it is another setting's value
             read_value(key, value, known, typed)

@@ -90,7 +90,9 @@ def check_file(path: Path, config_path: str) -> None:
                 f"{path}, line {line}: {node.value!r} may refer to settings only, such as ${{seed}}; "
                 "write the value itself."
             )
-    package = packages[0] if packages else config_path.rpartition("/")[0].replace("/", ".")
+    package = config_path.rpartition("/")[0].replace("/", ".")
+    if packages and packages[0] != "_group_":
+        package = packages[0]
     check_settings(path, loader, root, "" if package == "_global_" else package)
 
 
@@ -102,6 +104,15 @@ def check_settings(path: Path, loader: Any, node: yaml.Node, group: str) -> None
     """
     if not isinstance(node, yaml.MappingNode):
         raise UserError(f"{path}, line {node.start_mark.line + 1}: settings are written key: value.")
+    written = list[str]()
+    for key_node, _ in node.value:
+        where = f"{path}, line {key_node.start_mark.line + 1}"
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise UserError(f"{where}: settings are written key: value.")
+        if key_node.value in written:
+            raise UserError(f"{where}: found duplicate key {key_node.value}.")
+        written.append(key_node.value)
+    loader.flatten_mapping(node)  # what << takes from elsewhere
     for key_node, value_node in node.value:
         key = f"{group}.{key_node.value}" if group else str(key_node.value)
         if key_node.value == "defaults" and key not in settings():
@@ -113,13 +124,14 @@ def check_settings(path: Path, loader: Any, node: yaml.Node, group: str) -> None
             check_setting(key, loader.construct_object(value_node, deep=True))
         except UserError as mistake:
             raise UserError(f"{path}, line {key_node.start_mark.line + 1}: {mistake}") from mistake
-        except yaml.YAMLError as wrong:
-            raise not_yaml(path, wrong) from wrong
+        except (yaml.YAMLError, ValueError) as wrong:
+            raise not_yaml(path, wrong, value_node) from wrong
 
 
-def not_yaml(path: Path, wrong: yaml.YAMLError) -> UserError:
+def not_yaml(path: Path, wrong: Exception, node: yaml.Node | None = None) -> UserError:
     """Return the error for a file that YAML refuses."""
-    mark, problem = getattr(wrong, "problem_mark", None), getattr(wrong, "problem", None)
+    mark = getattr(wrong, "problem_mark", node.start_mark if node else None)
+    problem = getattr(wrong, "problem", None) or str(wrong).partition("\n")[0].rstrip(".")
     return UserError(f"{path}, line {mark.line + 1 if mark else 1}: {problem or 'not YAML'}.")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from azero.config.reading import read_value
+from azero.config.reading import check_value
 from azero.config.schema import (
     Config,
     EvaluateConfig,
@@ -36,7 +36,7 @@ def check_values(leaves: Mapping[str, Any]) -> None:
         UserError: names the key, its value and what is allowed.
     """
     for key, value in leaves.items():
-        read_value(key, value, settings()[key])
+        check_value(key, value, settings()[key])
 
 
 def conflicts(config: Config) -> Iterator[str]:

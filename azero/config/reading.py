@@ -37,6 +37,8 @@ def read_value(key: str, value: Any, known: Setting, typed: str | None = None) -
     try:
         if value == AUTO and (kind != "str" or (optional and known.choices)):
             return known.default
+        if value is None and not optional and "" in (known.choices or ()):
+            return ""  # such as heuristic= from a shell, which strips the quotes
         if optional and (value is None or (value == "null" and (kind != "str" or known.choices))):
             return None
         taken = converted(kind, value)
@@ -47,9 +49,29 @@ def read_value(key: str, value: Any, known: Setting, typed: str | None = None) -
     except (ValueError, TypeError):
         is_possible = False
     if not is_possible:
-        text = repr(value) if kind == "int" and isinstance(value, float) else plain_text(value)
-        raise UserError(f"{key}={text if typed is None else typed} must be {wanted(known)}.")
+        raise refusal(key, value, known, typed)
     return taken
+
+
+def check_value(key: str, value: Any, known: Setting) -> None:
+    """Check a value that stays as it is, of a config or of a game's factory: a text is no number.
+
+    Raises:
+        UserError: it is not allowed, or `read_value` would make another one of it.
+    """
+    taken = read_value(key, value, known)
+    same_kind = isinstance(value, bool) == isinstance(taken, bool) and isinstance(value, str) == isinstance(
+        taken, str
+    )
+    if not same_kind or taken != (list(value) if isinstance(taken, list) else value):
+        raise refusal(key, value, known)
+
+
+def refusal(key: str, value: Any, known: Setting, typed: str | None = None) -> UserError:
+    """Return the error for a value that a setting does not allow; arguments as for `read_value`."""
+    is_fraction = known.kind.startswith("int") and isinstance(value, float)
+    text = typed if typed is not None else repr(value) if is_fraction else plain_text(value)
+    return UserError(f"{key}={text} must be {wanted(known)}.")
 
 
 def converted(kind: str, value: Any) -> Any:
@@ -115,7 +137,7 @@ def whole_number(key: str, value: int, low: int, high: int) -> None:
     Raises:
         UserError: it is out of range.
     """
-    read_value(key, value, Setting(value, "", between=(low, high), kind="int"))
+    check_value(key, value, Setting(None, "", between=(low, high), kind="int"))
 
 
 def read_options(

@@ -32,6 +32,7 @@ class GameInProgress:
         self.actions: list[int] = []
         self.states = [game.initial_state() if state is None else state]
         self._past = History(game, 1)
+        self._legal: np.ndarray | None = None  # of the position on the board, if it was asked for
         for action in actions:
             self.play(action)
 
@@ -82,8 +83,10 @@ class GameInProgress:
         """Return the moves that may be played, [A] bool; none when the game is over."""
         if self.is_over:
             return np.zeros(self.game.num_actions, np.bool_)
-        legal, banned = self.game.legal_mask(self.state), self.banned()
-        return legal if banned is None else legal & ~banned
+        if self._legal is None:
+            legal, banned = self.game.legal_mask(self.state), self.banned()
+            self._legal = legal if banned is None else legal & ~banned
+        return self._legal.copy()
 
     def legal_actions(self) -> list[int]:
         """Return the moves that may be played, in rising order."""
@@ -136,8 +139,10 @@ class GameInProgress:
         self.actions.pop()
         self.states.pop()
         self._past.take_back(ONLY_GAME)
+        self._legal = None
 
     def _go_to(self, action: int, state: np.ndarray) -> None:
         self._past.add(ONLY_GAME, self.state[None])
         self.actions.append(action)
         self.states.append(state)
+        self._legal = None

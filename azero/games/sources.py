@@ -12,6 +12,7 @@ import importlib.util
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from pathlib import Path
+from typing import Any
 
 from azero.config.schema import Setting
 from azero.process.kernel_cache import add_stamp
@@ -97,4 +98,9 @@ def declared_options(path: Path) -> dict[str, Setting]:
     arguments, defaults = makers[0].args.args, makers[0].args.defaults
     pairs = zip(arguments[len(arguments) - len(defaults) :], defaults, strict=True)
     values = {each.arg: default.value for each, default in pairs if isinstance(default, ast.Constant)}
-    return {name: Setting(value, "", kind=type(value).__name__) for name, value in values.items()}
+    return {name: declared(value) for name, value in values.items()}
+
+
+def declared(value: Any) -> Setting:
+    """Return the setting of an option of which only the default is known."""
+    return Setting(value, "", kind="str | None" if value is None else type(value).__name__)

@@ -16,7 +16,7 @@ DRAWS = 20  # for each opening wanted, when they shall differ
 def random_opening(game: Game, plies: int, rng: np.random.Generator) -> list[int]:
     """Return `plies` uniformly random legal actions, fewer if the next would end the game."""
     at = GameInProgress(game)
-    while len(at.actions) < plies:
+    while not at.is_over and len(at.actions) < plies:
         at.play(int(rng.choice(at.some_legal_actions())))
         if at.is_over:
             at.undo()

@@ -47,10 +47,10 @@ def think(
     if isinstance(player, UctPlayer):
         return think_by_rollouts(player, at, seconds or player.seconds, stopping, report, seed)
     own_seconds = getattr(player, "seconds", 0.0)
-    if seconds and hasattr(player, "seconds"):
-        player.seconds = seconds
-    watch_or_stop(player, stopping, report)
     try:
+        if seconds and hasattr(player, "seconds"):
+            player.seconds = seconds
+        watch_or_stop(player, stopping, report)
         return move_of(player, at)
     finally:
         watch_or_stop(player, None, None)

@@ -371,6 +371,8 @@ class Jobs:
             at = before.get(number)
             if at is None or moves[: len(at.actions)] != at.actions:
                 at = GameInProgress(game)
+            else:  # another page may ask for the same game in another thread
+                at = GameInProgress.along(game, at.actions, at.states)
             at.play_legal(moves[len(at.actions) :])
             now[number] = at
             last = at.actions[-1] if at.actions else -1

@@ -27,7 +27,7 @@ from azero.cli.overrides import conf_files
 from azero.config.schema import Config, Setting, UserError, settings
 from azero.games import SHIPPED, options_of
 from azero.games.game import Game
-from azero.games.sources import declared_options
+from azero.games.sources import declared, declared_options
 from azero.page import board
 from azero.players import MODULES
 from azero.players import options_of as options_of_player
@@ -87,7 +87,10 @@ def game_options(studio: Studio, name: str) -> dict[str, Setting]:
         written: Any = OmegaConf.to_container(OmegaConf.load(files[name]))
         values = written.get("options") or {}
         known = game_options(studio, str(written.get("name", "")))
-        return {key: replace(each, default=values.get(key, each.default)) for key, each in known.items()}
+        here = {key: declared(value) for key, value in values.items() if key not in known}
+        return here | {
+            key: replace(each, default=values.get(key, each.default)) for key, each in known.items()
+        }
     if name in SHIPPED:
         return settings(options_of(name))
     return declared_options(studio.own_games[name]) if name in studio.own_games else {}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from azero.config.reading import read_value
+from azero.config.reading import check_value, refusal
 from azero.config.schema import Options, Setting
 
 PREFIX = "game.options."
@@ -24,7 +24,7 @@ class GameOptions(Options):
 
 def check(name: str, value: object, **known: Any) -> None:
     """Refuse a value; `known` has attributes of `Setting`."""
-    read_value(PREFIX + name, value, Setting(None, "", **known))
+    check_value(PREFIX + name, value, Setting(None, "", **known))
 
 
 def whole_number(name: str, value: object, low: int, high: int) -> None:
@@ -42,6 +42,7 @@ def number(name: str, value: object, low: float, high: float) -> None:
     check(name, value, kind="float", between=(low, high))
 
 
-def one_of(name: str, value: object, choices: Sequence[str]) -> None:
+def one_of(name: str, value: object, choices: Sequence[object]) -> None:
     """Refuse an option that is not one of `choices`."""
-    check(name, value, kind="str", choices=choices)
+    if value not in choices:
+        raise refusal(PREFIX + name, value, Setting(None, "", kind="str", choices=tuple(choices)))
