@@ -216,7 +216,7 @@ def test_a_heuristic_of_another_game_is_refused() -> None:
 
 
 def test_an_unknown_heuristic_is_refused() -> None:
-    with pytest.raises(UserError, match="unknown heuristic=gut; choose one of: discs"):
+    with pytest.raises(UserError, match="heuristic=gut must be one of: discs"):
         make_heuristic("gut", make_game("othello"))
 
 

@@ -50,7 +50,7 @@ WRONG = (
     (("against_alpha_beta.py", "--times", "0"), "--times"),
     (("against_gnugo.py", "--games", "3"), "--games 3"),
     (("plot_strength.py", "run", "--smooth", "4"), "--smooth 4"),
-    (("experiments/ablation.py", "--seeds", "x"), "--seeds x"),
+    (("experiments/ablation.py", "--seeds", "x"), "--seeds=x"),
     (("bench_players.py", "limits", "--moves", "0"), "--moves 0"),
     (("experiments/tictactoe_baselines.py", "--share", "-1"), "--share -1"),
     (("experiments/alphazero_tictactoe.py", "--run", "nope"), "nope"),

@@ -87,7 +87,7 @@ def test_what_the_history_forbids_is_no_move_of_the_root(settings: UctSettings |
         assert [each["action"] for each in choice["children"]] == played.legal_actions()
 
 
-@pytest.mark.parametrize("actions, sentence", [([0, 0], "0 is not legal"), ([0, 3, 1, 4, 2], "is over")])
+@pytest.mark.parametrize("actions, sentence", [([0, 0], "move 2 is not legal"), ([0, 3, 1, 4, 2], "is over")])
 def test_what_cannot_be_searched_is_refused(actions: list[int], sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         record(TICTACTOE, actions, UctSettings(), 5)

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from azero.config.schema import Options, Setting, UserError, settings, value_text
 from azero.config.suggest import did_you_mean
 
+MOST_SHOWN = 120  # characters of a wrong value
 AUTO = "auto"  # as the value of a number: its default
 TRUE, FALSE = {"true", "yes", "on", "y", "t", "1"}, {"false", "no", "off", "n", "f", "0"}
 KINDS = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "text"}
@@ -71,7 +72,8 @@ def refusal(key: str, value: Any, known: Setting, typed: str | None = None) -> U
     """Return the error for a value that a setting does not allow; arguments as for `read_value`."""
     is_fraction = known.kind.startswith("int") and isinstance(value, float)
     text = typed if typed is not None else repr(value) if is_fraction else plain_text(value)
-    return UserError(f"{key}={text} must be {wanted(known)}.")
+    shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
+    return UserError(f"{key}={shown} must be {wanted(known)}.")
 
 
 def converted(kind: str, value: Any) -> Any:
