@@ -22,7 +22,7 @@ Laws (`python -m azero.check_game` tests a game against them):
 A rule against repetition (superko) needs the history of the game, which a state does not contain. Such a game
 defines `repetition_key`. A move is forbidden if the key after it equals the key of an earlier position, other
 than the present one. Self-play and matches remove these moves from the mask of the position on the board
-(`search/repetition.py`). At least one legal move, such as a pass, must never repeat.
+(`games/repetition.py`). At least one legal move, such as a pass, must never repeat.
 """
 
 from __future__ import annotations
