@@ -118,7 +118,7 @@ def run(command: str, folder: Path) -> None:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=200,
+        timeout=500,
     )
     assert done.returncode in STATUSES.get(command, {0}), f"$ {command}\n{done.stdout}{done.stderr}"
     assert "Traceback" not in done.stderr, f"$ {command}\n{done.stderr}"
