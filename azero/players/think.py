@@ -14,7 +14,7 @@ from azero.players.perfect import PerfectPlayer
 from azero.players.pv_mcts import SNAPSHOT_SECONDS, PvMcts
 from azero.players.uct import UctPlayer
 
-LOOK_SECONDS = 0.02  # of UCT between two looks at `stopping`
+LOOK_SECONDS = 0.02  # of a search that grows, between two looks at `stopping`
 
 Report = Callable[[Insight], None]  # receives what a search has found so far
 

@@ -18,11 +18,10 @@ from azero.games.playing import ONLY_GAME, GameInProgress
 from azero.players import Player
 from azero.players.growing import growing_search
 from azero.players.pv_mcts import PvMcts, most_simulations
-from azero.players.think import Report, never, think
+from azero.players.think import LOOK_SECONDS, Report, never, think
 from azero.players.uct import UctPlayer
 from azero.search.algorithm import find_kind
 
-LOOK_SECONDS = 0.02  # of a search between two looks at `stopping`
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
 
 
@@ -105,15 +104,12 @@ class Thinker:
             at: the game.
             seconds: time for the move; 0: as the player's spec says. A player that cannot keep time
                 (`keeps_time`) ignores it.
-            stopping: asked whether to move at once, with what was found so far. Players without a search
-                that grows do not ask.
-            report: receives what a search that grows has found, some ten times a second and at its end.
+            stopping, report: as for `think`.
         """
         player = self.latest = self.timed() if seconds else self.player
         if seconds and len(legal := at.legal_actions()) == 1:
             return legal[0]
-        limit = shorter(self.own_seconds, seconds) if seconds and self.keeps_time else 0.0
-        return think(player, at, limit, stopping, report, self.seed)
+        return think(player, at, shorter(self.own_seconds, seconds), stopping, report, self.seed)
 
     def analyse(
         self,
