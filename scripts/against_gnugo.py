@@ -30,7 +30,7 @@ from azero.players import Player, move_of
 from azero.players.pv_mcts import PvMcts
 from azero.report.console import Console
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from gnugo import COLOURS, PROGRAM, GnuGo
 

@@ -7,39 +7,19 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from filelock import FileLock
 from hypothesis import settings
 from pages import PATIENCE
-
-ROOT = Path(__file__).resolve().parent.parent
+from places import PROJECT
+from running import RunProgram, TrainedRun
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
-
-RunProgram = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-class TrainedRun(NamedTuple):
-    """A finished run of tic-tac-toe. Tests read it; one that writes copies the folder first."""
-
-    folder: Path  # holds checkpoints/ and data/
-    name: str
-    output: str  # what the loop printed
-
-    @property
-    def checkpoints(self) -> Path:
-        """The folder of all runs' networks and logs."""
-        return self.folder / "checkpoints"
-
-    @property
-    def data(self) -> Path:
-        """The folder of all runs' self-play games."""
-        return self.folder / "data"
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -50,7 +30,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # A shell lets its background jobs ignore Ctrl-C, and nohup the end of the terminal. Programs under test
     # would inherit that, but not a handler that does nothing.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Results of mctx's Gumbel search on small artificial games, which tests/test_gumbel.py compares with.
+"""Results of mctx's Gumbel search on small artificial games, which tests/search/test_gumbel.py compares with.
 
     pip install mctx==0.0.71 jax        in an environment of its own; azero is not needed
-    python scripts/peers/mctx_cases.py > tests/mctx_gumbel.json
+    python scripts/peers/mctx_cases.py > tests/support/mctx_gumbel.json
 
 A world is a table: action a leads from state s to (4 s + 31 a + 7) mod 97, and each state has logits and a
 value of its own, drawn from a seed. Nothing ever ends, and the players alternate.

@@ -1,0 +1,331 @@
+"""A champion's module in Node: its rules, its search and its board are azero's own, bit for bit.
+
+The network is a hash of the planes without any rounding, so both searches get the same evaluations.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from exporting import HashedInference, hashed_code
+from numba import types
+from numpy.testing import assert_allclose
+from places import DOUBLE_MOVE, OWN_GAMES, PROJECT, SUPPORT
+
+from azero.config.schema import SearchConfig, UserError
+from azero.export.kernels import write_considered_visits
+from azero.export.marks import cell_of, find_cells, find_mark_bits, write_marks
+from azero.export.module import Module, make_module
+from azero.export.webassembly import ENTRY, STACK_TOP, Memory, build
+from azero.games import SHIPPED, make_game
+from azero.games.game import Game
+from azero.games.kit.board import FIRST, SECOND
+from azero.games.playing import GameInProgress
+from azero.players import make_player
+from azero.search.gumbel import make_gumbel, visit_sequence
+
+ENGINE = PROJECT / "azero" / "export" / "static" / "engine.js"
+GUIDE = PROJECT / "docs" / "your_own_game.md"
+ONLY_GAME = np.zeros(1, np.int64)
+
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
+PUCT = SearchConfig(solver=True, fpu_mode="parent", fpu=0.2)
+KATAGO = SearchConfig(fpu_mode="explored", fpu=0.2)
+GUMBEL = SearchConfig(kind="gumbel", tree_reuse=False, solver=True, max_considered_actions=8)
+SMALL: dict[str, dict[str, Any]] = {
+    "connect_four": {"rows": 4, "columns": 5},
+    "othello": {"size": 4},
+    "go": {"size": 3, "max_plies": 60},
+    "gomoku": {"rows": 5, "columns": 6, "connect": 4},
+    "hex": {"size": 4, "swap": True},
+}
+WITH_BOARD = """
+import sys
+sys.path.insert(0, {tests!r})
+from dataclasses import replace
+from azero.games.kit.board import Board, marks_of_words, numbers
+from games.double_move import make_game as make_bare
+def make_game():
+    board = Board("squares", numbers(3), numbers(3), marks_of_words(3, 3), lambda state, action: action)
+    return replace(make_bare(), name="twice", board=board)
+"""
+
+made: dict[str, Module] = {}
+
+
+def module_of(name: str, options: dict[str, Any], search: SearchConfig = PUCT) -> Module:
+    """Return a module; compiling takes a quarter of a minute, so it is kept."""
+    text = f"{name} {options} {search}"
+    if text not in made:
+        made[text] = make_module(name, options, search, hashed_code(make_game(name, **options)))
+    return made[text]
+
+
+def run_in_node(folder: Path, module: Module, **job: Any) -> list[Any]:
+    """Return what tests/support/wasm_runner.mjs answers."""
+    shutil.copy(ENGINE, folder / "engine.mjs")
+    (folder / "module.wasm").write_bytes(module.wasm)
+    (folder / "layout.json").write_text(json.dumps(module.layout))
+    command = ["node", str(SUPPORT / "wasm_runner.mjs"), str(folder)]
+    text = json.dumps(job | {"weights": [4.0]})
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def random_actions(game: Game, rng: np.random.Generator) -> list[int]:
+    """Return the actions of a random game, by rules and history. In Go passes are rare, so games are long."""
+    at = GameInProgress(game)
+    while not at.is_over:
+        legal = at.legal_actions()
+        seldom = game.name == "go" and len(legal) > 1 and rng.random() < 0.95
+        at.play(int(rng.choice(legal[:-1] if seldom else legal)))
+    return at.actions
+
+
+def forbidden(game: Game, actions: list[int]) -> list[int]:
+    """Return the plies of a game at which its history forbids a move."""
+    at, plies = GameInProgress(game), list[int]()
+    for ply, action in enumerate(actions):
+        if (game.legal_mask(at.state) & ~at.legal_mask()).any():
+            plies.append(ply)
+        at.play(action)
+    return plies
+
+
+def digest_of(game: Game, actions: list[int]) -> str:
+    """Return what tests/support/wasm_runner.mjs should find in the positions of a game."""
+    assert game.board is not None
+    digest, at = hashlib.sha256(), GameInProgress(game)
+    for action in [*actions, None]:
+        state, over, legal = at.state, at.is_over, at.legal_actions()
+        key, repetition_key = (
+            np.zeros(words, np.uint64) for words in (game.key_words, game.repetition_words)
+        )
+        game.rules.evaluation_key(state, key)
+        game.rules.repetition_key(state, repetition_key)
+        outcome = game.first_outcome(state) if over else 0
+        cells = [game.board.cell_of(state, each) for each in legal]
+        marks = game.board.marks(state).astype(np.int8)
+        told = [game.to_play(state), over, int(outcome) if outcome == int(outcome) else outcome, legal, cells]
+        for array in (state, key, repetition_key, game.planes(state), marks):
+            digest.update(array.tobytes())
+        digest.update(json.dumps(told, separators=(",", ":")).encode())
+        if action is not None:
+            at.play(action)
+    return digest.hexdigest()
+
+
+def check_rules(folder: Path, name: str, options: dict[str, Any], games: int, search: SearchConfig) -> None:
+    """Check that states, keys, planes, masks, ends, outcomes, marks and cells of random games are equal."""
+    game, rng = make_game(name, **options), np.random.default_rng(1)
+    played = [random_actions(game, rng) for _ in range(games)]
+    answers = run_in_node(folder, module_of(name, options, search), games=played)
+    for actions, answer in zip(played, answers, strict=True):
+        assert answer == digest_of(game, actions), actions
+
+
+def some_positions(game: Game, count: int) -> list[list[int]]:
+    """Return the actions before positions in random games."""
+    rng = np.random.default_rng(2)
+    played = [random_actions(game, rng) for _ in range(count)]
+    return [actions[: int(rng.integers(len(actions)))] for actions in played]
+
+
+def check_search(
+    folder: Path, name: str, options: dict[str, Any], search: SearchConfig, begun: list[list[int]]
+) -> None:
+    """Check that searches of positions, given by the actions before them, equal the native ones."""
+    game, module, simulations = make_game(name, **options), module_of(name, options, search), 200
+    for kind in module.layout["algorithms"]:
+        job = {"algorithm": kind, "simulations": simulations, "games": begun}
+        answers = run_in_node(folder, module, **job, slice=7)
+        player: Any = make_player(
+            "pv_mcts",
+            game,
+            inference=HashedInference(game),
+            search=search,
+            kind=kind,
+            num_simulations=simulations,
+        )
+        for actions, answer in zip(begun, answers, strict=True):
+            at = GameInProgress(game, actions)
+            advice = player.advise(at.state, at.banned())
+            assert answer["visits"] == advice.visits.tolist(), (kind, actions)
+            assert answer["best"] == advice.best, (kind, actions)
+            assert_allclose(np.array(answer["values"], float), advice.values, rtol=1e-5)
+            assert_allclose(answer["value"], player.root_values(ONLY_GAME)[0], rtol=1e-5, atol=1e-7)
+
+
+@needs_node
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.long
+def test_tictactoe_is_the_same_in_a_page(tmp_path: Path) -> None:
+    check_rules(tmp_path, "tictactoe", {}, 50, PUCT)
+    check_search(tmp_path, "tictactoe", {}, PUCT, some_positions(make_game("tictactoe"), 20))
+
+
+@needs_node
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
+    options = {"size": 3, "max_plies": 60}
+    game, rng = make_game("go", **options), np.random.default_rng(1)
+    played = [random_actions(game, rng) for _ in range(20)]
+    forbidding = [actions[:ply] for actions in played for ply in forbidden(game, actions)]
+    assert len(forbidding) > 10
+    check_rules(tmp_path, "go", options, 50, GUMBEL)
+    check_search(tmp_path, "go", options, GUMBEL, forbidding + some_positions(game, 5))
+
+
+@needs_node
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("size", ["default", "small"])
+@pytest.mark.parametrize("name", SHIPPED)
+def test_a_thousand_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, size: str) -> None:
+    options = SMALL.get(name, {}) if size == "small" else {}
+    for search in (GUMBEL, KATAGO):
+        check_search(tmp_path, name, options, search, some_positions(make_game(name, **options), 10))
+    check_rules(tmp_path, name, options, 1000, KATAGO)
+
+
+@needs_node
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
+    squava = tmp_path / "squava.py"
+    squava.write_text(
+        "\n".join(re.findall(r"^```python\n(.*?)^```", GUIDE.read_text(), re.MULTILINE | re.DOTALL))
+    )
+    twice = tmp_path / "twice.py"  # players move twice in a row
+    twice.write_text(WITH_BOARD.format(tests=str(SUPPORT)))
+    for name in (
+        str(squava),
+        str(twice),
+        *(str(OWN_GAMES / f"{own}.py") for own in ("all_stones", "clobber")),
+    ):
+        check_rules(tmp_path, name, {}, 1000, PUCT)
+        check_search(tmp_path, name, {}, PUCT, some_positions(make_game(name), 10))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_two_builds_give_the_same_bytes() -> None:
+    code = hashed_code(make_game("tictactoe"))
+    one, other = (make_module("tictactoe", {}, PUCT, code) for _ in range(2))
+    assert one == other
+
+
+def test_sequential_halving_is_the_same() -> None:
+    gumbel = make_gumbel(SearchConfig(kind="gumbel", num_simulations=300, max_considered_actions=20), 1, 30)
+    for simulations in (1, 2, 7, 50, 300):
+        gumbel.considered_visits[:] = -1
+        write_considered_visits.py_func(gumbel, simulations)
+        for considered in range(21):
+            expected = visit_sequence(considered, simulations)
+            assert gumbel.considered_visits[considered, :simulations].tolist() == expected
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, str(OWN_GAMES / "all_stones.py")])
+def test_marks_are_found_in_the_bits_of_states(name: str) -> None:
+    game = make_game(name, **SMALL.get(name, {}))
+    assert game.board is not None
+    mark_bits, marks = find_mark_bits(game), np.zeros(game.board.marks(game.initial_state()).size, np.int8)
+    rng = np.random.default_rng(9)
+    for _ in range(20):
+        state = game.initial_state()
+        for action in [*random_actions(game, rng), None]:
+            write_marks(state, game.to_play(state), mark_bits, marks)
+            assert marks.tolist() == game.board.marks(state).ravel().tolist()
+            if action is not None:
+                state = game.step(state, action)
+
+
+def test_a_game_that_cannot_be_exported_is_refused() -> None:
+    game = make_game("tictactoe")
+    code = hashed_code(game)
+    with pytest.raises(UserError, match=r"^openspiel:breakthrough cannot be exported: OpenSpiel's rules"):
+        make_module("openspiel:breakthrough", {}, PUCT, code)
+    with pytest.raises(UserError, match=r"^double_move cannot be exported: its Game has no board"):
+        make_module(DOUBLE_MOVE, {}, PUCT, code)
+    assert game.board is not None
+    for change, message in (
+        ({"marks": lambda state: np.full((3, 3), state.sum() % 3)}, "there is a cell where none fit"),
+        (
+            {"cell_of": lambda state, action: (action + int(state.sum())) % 9},
+            "the cell of [0-8] depends on the position",
+        ),
+        ({"cell_of": lambda _state, action: action // 2}, "[0-8] and [0-8] are moves to one cell"),
+    ):
+        changed = replace(game, board=replace(game.board, **change))
+        with pytest.raises(UserError, match=message):
+            find_cells(changed, find_mark_bits(changed))
+
+
+def check_cells(game: Game) -> None:
+    """Check that a page finds the cells of all moves of random games."""
+    assert game.board is not None
+    mark_bits = find_mark_bits(game)
+    cells, rng = find_cells(game, mark_bits), np.random.default_rng(9)
+    before = np.zeros(mark_bits.shape[1], np.int8)
+    after = np.zeros_like(before)
+    for _ in range(10):
+        state = game.initial_state()
+        for chosen in random_actions(game, rng):
+            mover = game.to_play(state)
+            write_marks(state, mover, mark_bits, before)
+            for action in game.legal_actions(state):
+                successor = game.step(state, action)
+                write_marks(successor, game.to_play(successor), mark_bits, after)
+                found = cell_of(action, cells, before, after, (FIRST, SECOND)[mover])
+                assert found == game.board.cell_of(state, action)
+            state = game.step(state, chosen)
+
+
+@pytest.mark.parametrize("name", [*SHIPPED, str(OWN_GAMES / "clobber.py")])
+def test_the_cells_of_moves_are_found(name: str) -> None:
+    check_cells(make_game(name, **SMALL.get(name, {})))
+
+
+def test_a_game_of_neutral_stones_is_exported() -> None:
+    """Tic-tac-toe with stones of nobody's colour: the second player's moves put no piece of its own."""
+    game = make_game("tictactoe")
+    assert game.board is not None
+    stones = game.board.marks
+    board = replace(game.board, marks=lambda state: np.where(stones(state) > 0, FIRST, 0).astype(np.int8))
+    check_cells(replace(game, board=board))
+
+
+def test_code_that_a_page_cannot_run_is_refused() -> None:
+    start = f'define double @{ENTRY}f(double %x) "wasm-export-name"="f" {{ '
+    calls = "declare double @erf(double) " + start + "%y = call double @erf(double %x) ret double %y }"
+    with pytest.raises(UserError, match=r"^the rules or the search call erf, which a page does not have"):
+        build([calls], Memory())
+    table = "@table = global [250000 x double] zeroinitializer " + start
+    reads = table + "%i = fptoui double %x to i32 %p = getelementptr double, ptr @table, i32 %i "
+    with pytest.raises(UserError, match=r"^the rules have 2,000,\d+ bytes of tables"):
+        build([reads + "store double %x, ptr %p %y = load double, ptr @table ret double %y }"], Memory())
+
+
+def test_memory_gives_arrays_places() -> None:
+    memory = Memory()
+    zeros, ones = np.zeros(3), np.ones((2, 3), np.int16)
+    assert memory.address(zeros) == memory.address(zeros) == STACK_TOP
+    assert memory.size == STACK_TOP + 32  # 24 bytes, up to a multiple of 16
+    operands = list(memory.operands(numba.typeof(ones), ones))
+    assert operands[2:5] == ["i64 6", "i64 2", "ptr @data2"]
+    assert operands[5:] == ["i64 2", "i64 3", "i64 6", "i64 2"]  # shape and strides
+    assert memory.definitions == '@data2 = global [12 x i8] c"' + "\\01\\00" * 6 + '", align 16\n'
+    assert list(memory.operands(types.float64, -2.0)) == ["double 0xC000000000000000"]

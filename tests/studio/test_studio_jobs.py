@@ -1,0 +1,421 @@
+"""Training, runs and matches of the studio: what starts, what is refused, what survives the server."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from places import DOUBLE_MOVE
+from running import TrainedRun
+
+pytest.importorskip("starlette", reason="the extra studio is not installed")
+
+from studio import client_of, make_studio, player
+
+from azero.config.schema import Config
+from azero.run.folder import Holder, present_holder
+from azero.run.run import Run
+from azero.studio import jobs, matches, processes, runs_view
+from azero.studio.jobs import words_of
+
+LONG = 120.0  # seconds that a process may take to start beside other programs
+ENDLESS = {"recipe": "tictactoe", "minutes": 30}
+
+
+def wait_for(look: Callable[[], Any], wanted: Callable[[Any], bool]) -> Any:
+    """Return what `look` returns as soon as that is wanted."""
+    until = time.monotonic() + LONG
+    while time.monotonic() < until:
+        if wanted(found := look()):
+            return found
+        time.sleep(0.1)
+    raise AssertionError(f"still {found}")
+
+
+@pytest.fixture(autouse=True)
+def _ended(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """End every process that a studio has started."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(words: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+        started.append(processes.start(words, log))
+        return started[-1]
+
+    for room in (jobs, matches):
+        monkeypatch.setattr(room, "start", start)
+    yield
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Any]:
+    """A client of a studio without runs."""
+    with client_of(make_studio(tmp_path)) as client:
+        yield client
+
+
+@pytest.fixture
+def trained(trained_run: TrainedRun, tmp_path: Path) -> Iterator[Any]:
+    """A client of a studio with the run "trained" of tic-tac-toe."""
+    shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")
+    shutil.copytree(trained_run.data, tmp_path / "data")
+    with client_of(make_studio(tmp_path)) as client:
+        yield client
+
+
+def read(client: Any, path: str) -> Any:
+    """Return the answer to a GET that must succeed."""
+    answer = client.get(f"/api{path}")
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def ask(client: Any, path: str, body: dict[str, Any] | None = None, status: int = 200) -> Any:
+    """Return the answer to a POST, which must have that status."""
+    answer = client.post(f"/api{path}", json=body or {})
+    assert answer.status_code == status, answer.text
+    return answer.json()
+
+
+def test_a_run_is_started_finishes_and_is_deleted(client: Any, tmp_path: Path) -> None:
+    assert ask(client, "/train", {"recipe": "smoke", "name": "first"}) == {"run": "first"}
+    assert "training already" in ask(client, "/train", {"recipe": "smoke", "name": "first"}, 409)["error"]
+    live = wait_for(lambda: read(client, "/runs/first/live"), lambda live: live["state"] == "finished")
+    assert live["cycles_done"] == 1 and live["champion"] is not None and live["sentence"] == ""
+    assert len(live["boards"]) == 16
+    for board in live["boards"]:  # X begins, so it has as many stones as O or one more
+        assert board["marks"].count(1) - board["marks"].count(2) in (0, 1)
+    assert any("self-play  40 games" in line for line in live["lines"])
+    assert [run["name"] for run in read(client, "/runs")["runs"]] == ["first"]
+    assert "a run first already" in ask(client, "/train", {"recipe": "smoke", "name": "first"}, 409)["error"]
+    going = ask(client, "/runs/first/delete")
+    assert [folder["path"] for folder in going["folders"]] == [
+        str(tmp_path / "checkpoints/first"),
+        str(tmp_path / "data/first"),
+    ]
+    assert not going["deleted"] and (tmp_path / "checkpoints/first").exists()
+    assert ask(client, "/runs/first/delete", {"confirm": True})["deleted"]
+    assert not (tmp_path / "checkpoints/first").exists() and not (tmp_path / "data/first").exists()
+    assert client.get("/api/runs/first/live").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body, status, said",
+    [
+        ({}, 400, "Name a recipe or a game"),
+        ({"recipe": "smoke", "game": "hex5"}, 400, "Name a recipe or a game"),
+        ({"recipe": "smokey"}, 400, "There is no recipe 'smokey'"),
+        ({"recipe": ["smoke"]}, 400, "There is no recipe"),
+        ({"recipe": "smoke data=/tmp"}, 400, "There is no recipe"),
+        ({"recipe": "../smoke"}, 400, "There is no recipe"),
+        ({"game": "/etc/passwd"}, 400, "There is no game"),
+        ({"game": "mine.py"}, 400, "There is no game"),
+        ({"game": "hex", "options": {"size": "5 data=/tmp"}}, 400, "size"),
+        ({"game": "hex", "options": {"size": [5]}}, 400, "options"),
+        ({"game": "hex", "options": {"size=5 seed": 5}}, 400, "size=5 seed"),
+        ({"recipe": "smoke", "minutes": 0}, 400, "minutes"),
+        ({"recipe": "smoke", "minutes": "1"}, 400, "minutes"),
+        ({"recipe": "smoke", "minutes": True}, 400, "minutes"),
+        ({"recipe": "smoke", "minutes": 1e9}, 400, "minutes"),
+        ({"recipe": "smoke", "name": ".."}, 400, "A name has"),
+        ({"recipe": "smoke", "name": "../out"}, 400, "A name has"),
+        ({"recipe": "smoke", "name": "a b"}, 400, "A name has"),
+        ({"recipe": "smoke", "name": "a" * 65}, 400, "A name has"),
+        ({"recipe": "smoke", "name": 5}, 400, "A name has"),
+    ],
+)
+def test_what_may_not_be_trained_is_refused(
+    client: Any, tmp_path: Path, body: dict[str, Any], status: int, said: str
+) -> None:
+    for path in ("/train", *(["/estimate"] if "name" not in body else [])):
+        assert said in ask(client, path, body, status)["error"]
+    assert not (tmp_path / "checkpoints").exists()
+
+
+@pytest.mark.parametrize("verb", ["stop", "go_on", "delete"])
+@pytest.mark.parametrize("name, status", [("none", 404), ("%2e%2e", 404), (".hidden", 400), ("a%00b", 400)])
+def test_what_is_no_run_is_refused(client: Any, verb: str, name: str, status: int) -> None:
+    answer = client.post(f"/api/runs/{name}/{verb}", json={"confirm": True})
+    assert answer.status_code in (status, 400) and answer.json()["error"].endswith(".")
+
+
+def test_a_game_is_trained_with_its_recipe_or_plain_settings(tmp_path: Path) -> None:
+    own = Path(DOUBLE_MOVE)
+    jobs = make_studio(tmp_path, own_games={"double_move": own}).jobs
+    places = [f"checkpoints={tmp_path}/checkpoints", f"data={tmp_path}/data", "device=auto"]
+    for asked, words, title in (
+        ({"recipe": "smoke", "minutes": 0.5}, ["smoke", "minutes=0.5"], "smoke"),
+        ({"game": "hex5", "minutes": 2}, ["game=hex5", "minutes=2"], "hex5"),
+        ({"game": "hex5", "options": {"size": 4}}, ["game=hex5", "game.options.size=4"], "hex5-size4"),
+        ({"game": "hex"}, ["plain", "game.name=hex"], "hex"),
+        (
+            {"game": "double_move", "minutes": 2},
+            ["plain", f"game.name={own}", "minutes=2", "cycles=1000"],
+            "",
+        ),
+    ):
+        assert jobs.words(asked) == ([*words, *places], title or "double_move")
+
+
+def test_processes_are_bounded(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "MOST_TRAINING", 1)
+    ask(client, "/train", ENDLESS | {"name": "one"})
+    assert "1 runs train already (one)" in ask(client, "/train", ENDLESS | {"name": "two"}, 429)["error"]
+
+
+@pytest.mark.long
+def test_a_killed_run_is_reported_and_goes_on(client: Any, tmp_path: Path) -> None:
+    run = ask(client, "/train", ENDLESS)["run"]
+    assert run == "tictactoe"
+    wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "training")
+    assert "is training; stop it first" in ask(client, f"/runs/{run}/delete", {"confirm": True}, 409)["error"]
+    wait_for((tmp_path / "checkpoints" / run / "state.json").is_file, bool)
+    holder = present_holder(tmp_path / "checkpoints" / run)
+    assert holder is not None and holder.program == "azero.loop"
+    os.kill(holder.pid, signal.SIGKILL)
+    live = wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "failed")
+    assert live["sentence"] == (
+        "The process was killed by SIGKILL, perhaps because memory ran out; what it had saved is kept."
+    )
+    assert "is not training" in ask(client, f"/runs/{run}/stop", status=409)["error"]
+    ask(client, f"/runs/{run}/go_on", {"minutes": 30})
+    wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "training")
+
+
+def test_a_run_that_cannot_begin_says_why(client: Any, tmp_path: Path) -> None:
+    (tmp_path / "data" / "mine").mkdir(parents=True)
+    (tmp_path / "data" / "mine" / "letter.txt").touch()
+    ask(client, "/train", {"recipe": "smoke", "name": "mine"})
+    live = wait_for(lambda: read(client, "/runs/mine/live"), lambda live: live["state"] == "failed")
+    assert "letter.txt belongs to no run" in live["sentence"] and live["lines"][-1] == live["sentence"]
+
+
+def test_a_run_survives_the_server_and_is_found_again(tmp_path: Path) -> None:
+    """The server is a process of its own here, killed with SIGKILL; another one stops the run."""
+    places = [f"checkpoints={tmp_path / 'checkpoints'}", f"data={tmp_path / 'data'}"]
+    command = [sys.executable, "-m", "azero.studio", "open=false", "port=0", *places]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert server.stdout is not None
+    address, _, token = server.stdout.readline().split()[-1].partition("/?token=")
+    cookie = f"azero_studio_{address.rpartition(':')[2]}={token}"
+    headers = {"cookie": cookie, "content-type": "application/json"}
+    urllib.request.urlopen(
+        urllib.request.Request(f"{address}/api/train", b'{"recipe": "tictactoe"}', headers)
+    )
+    folder = tmp_path / "checkpoints" / "tictactoe"
+    holder = wait_for(lambda: present_holder(folder), bool)
+    server.kill()
+    server.wait()
+    server.stdout.close()
+    with client_of(make_studio(tmp_path)) as client:
+        live = read(client, "/runs/tictactoe/live")
+        assert live["state"] == "training" and "error" not in live
+        assert "training already" in ask(client, "/runs/tictactoe/go_on", status=409)["error"]
+        for _ in range(2):  # a second click does not end it at once
+            assert ask(client, "/runs/tictactoe/stop") == {"state": "stopping"}
+        wait_for(lambda: present_holder(folder), lambda found: found is None)
+        live = wait_for(lambda: read(client, "/runs/tictactoe/live"), lambda live: live["state"] == "stopped")
+        assert live["lines"][-1].startswith("Stopped; the same command goes on") or not live["lines"]
+    wait_for(lambda: processes.is_running(holder.pid, "azero.loop"), lambda running: not running)
+
+
+@pytest.mark.long
+def test_the_live_file_is_there_only_while_somebody_looks(
+    client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "WATCH_SECONDS", 0.5)
+    ask(client, "/train", {"recipe": "connect_four_quick", "name": "mine"})  # its self-play takes a while
+    file = tmp_path / "checkpoints" / "mine" / "live.json"
+    live = wait_for(lambda: read(client, "/runs/mine/live"), lambda live: live.get("in_flight"))
+    assert live["stage"] == "self-play" and live["total"] == 400 and file.exists()
+    assert all(board["number"] < 400 for board in live["boards"])
+    wait_for(file.exists, lambda there: not there)
+
+
+def test_going_on_repeats_the_settings_of_the_run(trained_run: TrainedRun) -> None:
+    config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
+    had = Run.read(config, "trained").state.config
+    assert words_of("tictactoe", had) == []
+    other = had | {
+        "game.options": {"size": 4},
+        "search.num_simulations": 7,
+        "seed": 3,
+        "evaluate.anchors": [5],
+    }
+    assert words_of("tictactoe", other) == [
+        *("game.options.size=4", "seed=3", "search.num_simulations=7", "evaluate.anchors=[5]"),
+    ] or set(words_of("tictactoe", other)) == {
+        *("game.options.size=4", "seed=3", "search.num_simulations=7", "evaluate.anchors=[5]"),
+    }
+
+
+def test_a_run_has_cycles_curves_and_games(trained: Any) -> None:
+    run = read(trained, "/runs/trained")
+    assert run["cycle"] == 5 and run["play"] == "tictactoe" and run["champions"][-1] <= 5
+    assert [row[0] for row in run["table"]["rows"]] == ["1", "2", "3", "4", "5"]
+    assert all(len(row) == len(run["table"]["head"]) for row in run["table"]["rows"])
+    curves = {curve["title"]: curve["series"] for curve in run["curves"]}
+    assert [cycle for cycle, _ in curves["loss"][0]["points"]] == [1, 2, 3, 4, 5]
+    mistakes = [value for _, value in curves["mistakes"][0]["points"]]
+    assert mistakes[0] > mistakes[-1] and min(mistakes) >= 0
+    assert all("sentence" in each for each in read(trained, "/runs/trained/doctor")["findings"])
+    games = read(trained, f"/runs/trained/games?cycle={run['games'][0]}")
+    assert games["count"] == 3000
+    for row in games["games"][:20]:
+        game = read(trained, f"/runs/trained/games/{games['cycle']}/{row['number']}")
+        assert game["outcome"] == row["outcome"] and len(game["moves"]) == row["plies"]
+        assert len(game["positions"]) == len(game["values"]) == len(game["moves"]) + 1
+        assert sum(map(bool, game["positions"][-1]["marks"])) == len(game["moves"])
+        assert game["values"][-1] == game["outcome"]  # tic-tac-toe is played to its end
+        assert all(value is None for value in game["values"][: game["opening"]])
+
+
+@pytest.mark.parametrize(
+    "path, status",
+    [
+        ("/runs/none", 404),
+        ("/runs/none/doctor", 404),
+        ("/runs/trained/games", 400),
+        ("/runs/trained/games?cycle=-1", 400),
+        ("/runs/trained/games?cycle=99", 404),
+        ("/runs/trained/games/5/999999", 404),
+        ("/runs/trained/games/5/x", 400),
+        ("/matches/000001", 404),
+        ("/matches/..%2f..%2ftrained", 404),
+        ("/matches/1/games/0", 404),
+    ],
+)
+def test_what_there_is_not_is_said_in_a_sentence(trained: Any, path: str, status: int) -> None:
+    answer = trained.get(f"/api{path}")
+    assert answer.status_code == status and answer.json()["error"].endswith(".")
+
+
+def test_a_damaged_run_is_in_the_list(trained: Any, tmp_path: Path) -> None:
+    (tmp_path / "checkpoints" / "trained" / "state.json").write_text("{")
+    (run,) = read(trained, "/runs")["runs"]
+    assert run["state"] == "damaged" and "state.json" in run["sentence"]
+    assert trained.get("/api/runs/trained").status_code == 400
+
+
+def test_a_match_fills_its_table_and_its_games_are_replayed(trained: Any) -> None:
+    early = read(trained, "/runs/trained")["champions"][0]
+    players = [player("pv_mcts", run="trained", cycle=early, num_simulations=4), player("random")]
+    name = ask(
+        trained, "/matches", {"game": "tictactoe", "first": players[0], "second": players[1], "games": 6}
+    )["id"]
+    match = wait_for(lambda: read(trained, f"/matches/{name}"), lambda match: match["state"] != "playing")
+    assert match["state"] == "finished" and match["done"] == match["total"] == 6, match["lines"]
+    (pairing,) = match["pairings"]
+    assert pairing["wins"] + pairing["draws"] + pairing["losses"] == 6
+    assert pairing["low"] <= pairing["score"] <= pairing["high"]
+    assert {tuple(game["players"]) for game in match["list"]} == {(0, 1), (1, 0)}
+    game = read(trained, f"/matches/{name}/games/0")
+    assert (
+        len(game["positions"]) == len(game["moves"]) + 1
+        and f"champion of trained, cycle {early}" in game["players"]
+    )
+    assert trained.get(f"/api/matches/{name}/games/6").status_code == 404
+    assert ask(trained, f"/matches/{name}/stop", status=409)["error"] == "This match is not being played."
+    assert [match["id"] for match in read(trained, "/matches")["matches"]] == [name]
+
+
+def test_a_tournament_is_stopped_and_found_again(trained: Any, tmp_path: Path) -> None:
+    asked = {
+        "game": "hex5",
+        "players": [player("uct", seconds=0.2), player("random"), player("uct", seconds=0.1)],
+    }
+    name = ask(trained, "/matches", asked | {"games": 1000})["id"]
+    wait_for(lambda: read(trained, f"/matches/{name}"), lambda match: match["done"] >= 2)
+    with client_of(make_studio(tmp_path)) as again:
+        assert read(again, f"/matches/{name}")["state"] == "playing"
+        ask(again, f"/matches/{name}/stop")
+        match = wait_for(lambda: read(again, f"/matches/{name}"), lambda match: match["state"] != "playing")
+        assert match["state"] == "stopped" and 2 <= match["done"] < match["total"] == 3000
+        assert match["players"][1] == "random" and match["games"] == 1000
+
+
+@pytest.mark.parametrize(
+    "change, said",
+    [
+        ({"games": 3}, "even number"),
+        ({"games": 0}, "even number"),
+        ({"games": "20"}, "even number"),
+        ({"game": "chess"}, "There is no game"),
+        ({"first": {"kind": "person"}}, "played by machines"),
+        ({"first": player("nobody")}, "unknown player nobody"),
+        ({"first": player("uct", record="/tmp/x")}, "record"),
+        ({"first": player("uct", num_simulations=10**9)}, "must be a whole number from 1 to 200,000."),
+        ({"players": [player("uct")]}, "2 players"),
+        ({"players": [player("random")] * 9}, "2 players"),
+    ],
+)
+def test_what_may_not_be_played_is_refused(
+    client: Any, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    asked = {"game": "tictactoe", "first": player("uct"), "second": player("random")}
+    assert said in ask(client, "/matches", asked | change, 400)["error"]
+    assert not (tmp_path / "data" / ".studio" / "matches").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there do searches have low priority")
+def test_a_run_goes_before_the_searches(tmp_path: Path) -> None:
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        name = client.post("/api/train", json=ENDLESS).json()["run"]
+        process = studio.jobs.processes[name]
+        priority = os.getpriority(os.PRIO_PROCESS, process.pid)
+        process.kill()
+        process.wait()
+    assert priority == os.getpriority(os.PRIO_PROCESS, 0)  # a search has a lower one
+
+
+def test_a_run_on_another_machine_is_not_stopped_here(trained: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    signalled: list[int] = []
+    holder = Holder("azero.loop", 4242, "elsewhere", "today")  # with a folder that two machines share
+    monkeypatch.setattr(jobs, "present_holder", lambda folder: holder)
+    monkeypatch.setattr(jobs, "ask_to_stop", signalled.append)
+    answer = trained.post("/api/runs/trained/stop", json={})
+    assert (answer.status_code, answer.json()["error"]) == (
+        409, "Run trained trains on elsewhere; stop it there.",
+    )  # fmt: skip
+    assert not signalled
+
+
+def test_a_folder_with_a_name_that_no_run_can_have_is_passed_over(client: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints" / ".old"
+    folder.mkdir(parents=True)
+    (folder / "state.json").write_text("{}")
+    assert client.get("/api/runs").json() == {"runs": []}
+
+
+def test_pages_read_games_at_once(
+    trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Slow(OrderedDict[str, Any]):
+        """Lets others in between what was read and its use."""
+
+        def move_to_end(self, key: str, last: bool = True) -> None:
+            super().move_to_end(key, last)
+            time.sleep(0.01)
+
+    shutil.copytree(trained_run.checkpoints, tmp_path / "checkpoints")
+    shutil.copytree(trained_run.data, tmp_path / "data")
+    monkeypatch.setattr(runs_view, "OrderedDict", Slow)
+    monkeypatch.setattr(runs_view, "SHARDS_KEPT", 0)  # each answer forgets what it has read
+    with client_of(make_studio(tmp_path)) as client, ThreadPoolExecutor(8) as threads:
+        cycles = client.get("/api/runs/trained").json()["games"]
+        asked = [f"/api/runs/trained/games?cycle={cycle}" for cycle in cycles * 10]
+        assert {answer.status_code for answer in threads.map(client.get, asked)} == {200}

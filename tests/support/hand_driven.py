@@ -1,0 +1,85 @@
+"""A worker of self-play, driven by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+from searching import FakeInference
+
+from azero.config.schema import SearchConfig
+from azero.games.game import Game
+from azero.search.cache import make_cache
+from azero.search.mcts import receive_evaluations, write_rows
+from azero.search.puct import make_puct
+from azero.search.root import Temperature
+from azero.search.scratch import Scratch, make_scratch
+from azero.search.tree import Tree, make_tree, nodes_needed
+from azero.workers.games import (
+    PlaySettings,
+    Worker,
+    make_worker,
+    play_wave,
+    start_games,
+)
+
+PLAIN = PlaySettings(
+    num_simulations=16,
+    tree_reuse=True,
+    temperature=Temperature(1.0, 1000, 0, 0.0),
+    opening_fraction=0.0,
+    opening_plies=1,
+)
+
+
+NOISELESS = SearchConfig(dirichlet_fraction=0.0)
+
+
+class HandDriven:
+    """A worker whose waves a test runs one by one."""
+
+    def __init__(  # type: ignore[no-untyped-def]
+        self,
+        game: Game,
+        size: int,
+        settings: PlaySettings = PLAIN,
+        first_seed: int = 0,
+        answer=None,
+        search: SearchConfig = NOISELESS,
+    ) -> None:
+        self.game, self.settings = game, settings
+        num_nodes = nodes_needed(settings.num_simulations, settings.tree_reuse) + 1
+        self.inference = FakeInference(game, answer, batch_size=size)
+        self.tree: Tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
+        self.worker: Worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
+        self.scratch: Scratch = make_scratch(game, num_nodes)
+        self.cache = make_cache(0, game.key_words, game.num_actions)
+        self.puct = make_puct(search)
+        self.planes = np.zeros((size, *game.planes_shape), np.float32)
+        self.rows = np.zeros(size, np.int64)
+        seeds = np.arange(first_seed, first_seed + size, dtype=np.uint64)
+        start_games(
+            game.rule_addresses,
+            self.tree,
+            self.worker,
+            np.arange(size),
+            seeds,
+            settings,
+            self.scratch,
+        )
+
+    def wave(self) -> int:
+        """Move every game to its next evaluation; return how many are finished."""
+        addresses, games = self.game.rule_addresses, (self.tree, self.cache, self.worker)
+        return int(play_wave(addresses, *games, self.puct, self.settings, self.scratch, None))
+
+    def evaluate(self) -> int:
+        """Answer every waiting leaf; return how many there were."""
+        rows = int(write_rows(self.game.rule_addresses, self.tree, self.planes, self.rows))
+        logits, values = self.inference.infer(self.planes)
+        addresses = self.game.rule_addresses
+        receive_evaluations(addresses, self.tree, self.cache, self.rows, rows, logits, values, self.scratch)
+        return rows
+
+    def play_out(self) -> None:
+        """Play until all games are finished."""
+        while self.wave() < len(self.worker.status):
+            self.evaluate()

@@ -1,0 +1,11 @@
+"""Where the project lies, and the own games of the tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+SCRIPTS = PROJECT / "scripts"
+SUPPORT = PROJECT / "tests" / "support"
+OWN_GAMES = SUPPORT / "games"
+DOUBLE_MOVE = str(OWN_GAMES / "double_move.py")  # a player may move twice in a row
