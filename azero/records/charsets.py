@@ -74,6 +74,7 @@ GOES_ON = (
     rb"\s*+(?:\(\s*+[;A-Z]|\)\s*+(?:[();]|\Z)|;\s*+[A-Za-z();]|\[|[A-Za-z]{1,20}\s*+\[|\Z)"  # after a value
 )
 NEVER = rb"(?!)"
+UNKNOWN = rb"[\x81-\xfe][\\\]]"  # a character of two bytes, in a charset that could not be guessed
 
 
 def readings(data: bytes) -> list[str]:
@@ -85,13 +86,15 @@ def readings(data: bytes) -> list[str]:
     data, charset = data.replace(b"\0", b""), named_charset(data)
     if charset in SEVEN_BITS and SEVEN_BITS[charset] in data:
         return [data.decode(charset, "replace")]
-    try:
+    with suppress(UnicodeDecodeError):
         return [data.decode("utf-8")]
-    except UnicodeDecodeError:
-        charset = charset if charset in KNOWN else guessed_charset(data)
+    pairs = [] if charset in KNOWN else [UNKNOWN]
+    charset = charset if charset in KNOWN else guessed_charset(data)
+    if charset in SHAPES:
+        pairs = [NEVER, SHAPES[charset].pair]
     texts = [data.decode(charset, "replace")]
-    if charset in SHAPES and AMBIGUOUS.search(data):
-        texts += [text_by_values(data, charset, pair) for pair in (NEVER, SHAPES[charset].pair)]
+    if AMBIGUOUS.search(data):
+        texts += [text_by_values(data, charset, pair) for pair in pairs]
     return texts
 
 

@@ -132,6 +132,7 @@ CHARSETS = ["utf-8", "gb18030", "cp932", "cp950", "cp949", "euc_jp", "cp1252", "
     cut=st.integers(0, 3),
 )
 @example(text="\u8868]\\", charset="cp932", named=True, cut=0)
+@example(text="\u4e57", charset="gb18030", named=False, cut=0)  # its last byte is a backslash
 def test_no_text_in_any_charset_costs_a_move(text: str, charset: str, named: bool, cut: int) -> None:
     escaped = re.sub(r"([\]\\])", r"\\\1", text)
     try:
