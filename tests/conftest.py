@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from filelock import FileLock
+from forks import azero_command
 from hypothesis import settings
 from pages import PATIENCE
 from places import PROJECT
@@ -20,6 +21,7 @@ from running import RunProgram, TrainedRun
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
+MANY = 1000  # tests: nearly all are asked for
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -41,30 +43,45 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def run_program() -> RunProgram:
-    """Start `python -m azero.<name>` with arguments, in a folder, and wait for it."""
+    """Start `azero <name>` with arguments, in a folder, and wait for it."""
 
     def run(
         name: str, *arguments: str, folder: Path, timeout: float = 120
     ) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", f"azero.{name}", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=timeout)
+        started = azero_command(name, *arguments)
+        return subprocess.run(started, capture_output=True, text=True, cwd=folder, timeout=timeout)
 
     return run
 
 
 @pytest.fixture(scope="session")
-def trained_run(tmp_path_factory: pytest.TempPathFactory, run_program: RunProgram) -> TrainedRun:
+def trained_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     """A small trained run, made once in a test session, whoever asks first; the other workers wait for it."""
     base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    return make_trained_run(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
+
+
+def make_trained_run(shared: Path) -> TrainedRun:
+    """Return the trained run of the test session, after making it in a folder if it is not there."""
     folder, output = shared / "trained", shared / "trained" / "output.txt"
     with FileLock(shared / "trained.lock"):
         if not output.exists():
             folder.mkdir(exist_ok=True)
-            done = run_program("loop", *TRAINED, "run=trained", folder=folder, timeout=280)
+            words = azero_command("loop", *TRAINED, "run=trained")
+            done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=280)
             assert done.returncode == 0, done.stderr
             output.write_text(done.stdout)
     return TrainedRun(folder, "trained", output.read_text())
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Make the trained run before the tests of the suite, while workers wait: it compiles most of the code.
+
+    Two workers that need the same code at the same time would both compile it.
+    """
+    if "PYTEST_XDIST_WORKER" in os.environ and len(session.items) > MANY:
+        factory: pytest.TempPathFactory = session.config._tmp_path_factory  # type: ignore[attr-defined]
+        make_trained_run(factory.getbasetemp().parent)
 
 
 @pytest.fixture(scope="session")

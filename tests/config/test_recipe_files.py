@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from forks import azero_command
 
 import azero
 from azero.cli.hydra_program import compose
@@ -116,7 +116,7 @@ def test_every_program_refuses_it_with_one_sentence(folder: Path, words: list[st
     write(folder, "experiment/callbacks", FILES["callbacks"])
     (folder / "other").symlink_to(folder / "conf")
     ended = subprocess.run(
-        [sys.executable, "-m", "azero", *words], capture_output=True, text=True, timeout=120, check=False
+        azero_command("", *words), capture_output=True, text=True, timeout=120, check=False
     )
     (folder / "other").unlink()
     assert ended.returncode == WRONG_INPUT and not ended.stdout

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from forks import azero_command
 from hypothesis import given
 from hypothesis import strategies as st
 from playing import play
@@ -543,7 +543,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run_program: Any) -> Path:
 @pytest.fixture
 def engine(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Return the program, which reads and writes pipes."""
-    command = [sys.executable, "-m", "azero.analysis", "run=four"]
+    command = azero_command("analysis", "run=four")
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder) as process:
         yield process
         process.kill()
@@ -553,7 +553,7 @@ def engine(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 def test_the_program_answers_on_its_output_and_finishes_what_was_asked(folder: Path) -> None:
     queries = [{"id": str(n), "moves": ["4"] * n, "maxVisits": 30} for n in range(4)]
     lines = "".join(json.dumps(query) + "\n" for query in queries) + "\x00\n"
-    command = [sys.executable, "-m", "azero.analysis", "run=four"]
+    command = azero_command("analysis", "run=four")
     done = subprocess.run(command, input=lines, capture_output=True, text=True, cwd=folder, timeout=120)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0 and "ready to analyse connect_four" in done.stderr
@@ -587,7 +587,7 @@ def test_a_client_that_dies_leaves_no_process(engine: subprocess.Popen[bytes]) -
 
 
 def test_without_wait_the_end_of_the_input_ends_the_searches(folder: Path) -> None:
-    command = [sys.executable, "-m", "azero.analysis", "run=four", "wait=false"]
+    command = azero_command("analysis", "run=four", "wait=false")
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder) as engine:
         begin_long_search(engine)
         assert engine.stdin and engine.stdout

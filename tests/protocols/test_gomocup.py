@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from forks import azero_command
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -337,7 +338,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run_program: Any) -> Path:
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
     """Return the program, which reads and writes pipes."""
-    command = [sys.executable, "-m", "azero.gomocup", *words]
+    command = azero_command("gomocup", *words)
     return subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder)
 
 
@@ -391,7 +392,7 @@ def test_other_sizes_are_played_without_a_network_and_other_games_not_at_all(
     path = folder / "commands"
     path.write_text("START 20\nBEGIN\nRECTSTART 9,8\nTURN 8,7\n")
     with path.open("rb") as file:
-        command = [sys.executable, "-m", "azero.gomocup", "player=random"]
+        command = azero_command("gomocup", "player=random")
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, cwd=folder, timeout=120)
     one, first, other, second = done.stdout.splitlines()
     assert one == other == "OK" and max(map(int, first.split(","))) < 20
@@ -408,7 +409,7 @@ def test_ten_thousand_lines_of_any_bytes_are_answered(folder: Path) -> None:
     path = folder / "lines"
     path.write_bytes(b"\n".join(lines) + b"\nABOUT\n")
     with path.open("rb") as file:
-        command = [sys.executable, "-m", "azero.gomocup", "player=random"]
+        command = azero_command("gomocup", "player=random")
         done = subprocess.run(command, stdin=file, capture_output=True, cwd=folder, timeout=250)
     expected = sum(bool(line.decode(errors="replace").strip()) for line in lines)
     assert done.returncode == 0 and done.stdout.count(b"\n") == expected + 1

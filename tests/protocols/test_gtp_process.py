@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from forks import azero_command
 from gnugo import COLOURS, PROGRAM, GnuGo
 
 WAIT = 120  # seconds, where nothing may hang; what is tested takes far less
@@ -21,7 +21,7 @@ class Client:
     def __init__(self, folder: Path, *arguments: str) -> None:
         """Start it in a folder."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "azero.gtp", *arguments],
+            azero_command("gtp", *arguments),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -149,7 +149,7 @@ def test_a_file_of_commands_is_answered_to_its_end(tmp_path: Path) -> None:
     (tmp_path / "commands.gtp").write_text("genmove b\n" * 5 + "known_command genmove\n")
     with (tmp_path / "commands.gtp").open() as file:
         done = subprocess.run(
-            [sys.executable, "-m", "azero.gtp", "game=hex", "player=uct", "player.seconds=0.3"],
+            azero_command("gtp", "game=hex", "player=uct", "player.seconds=0.3"),
             stdin=file,
             capture_output=True,
             text=True,
@@ -177,7 +177,7 @@ def test_a_file_of_commands_is_answered_to_its_end(tmp_path: Path) -> None:
 )
 def test_wrong_arguments_are_refused_in_one_sentence(words: list[str], sentence: str, tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "azero.gtp", *words],
+        azero_command("gtp", *words),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import io
 import re
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from forks import azero_command
 from hypothesis import given
 from hypothesis import strategies as st
 from playing import play
@@ -212,7 +212,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, run_program: Any) -> Path:
 
 @pytest.mark.long
 def test_a_champion_plays_a_game_against_itself_to_its_end(folder: Path) -> None:
-    command = [sys.executable, "-m", "azero.nboard", "run=small"]
+    command = azero_command("nboard", "run=small")
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder) as engine:
         assert engine.stdin and engine.stdout
         game = make_game("othello", size=4)
@@ -233,7 +233,7 @@ def test_a_champion_plays_a_game_against_itself_to_its_end(folder: Path) -> None
 
 @pytest.mark.long
 def test_a_search_ends_with_ping_and_with_the_input(folder: Path) -> None:
-    command = [sys.executable, "-m", "azero.nboard", "run=small", "player.seconds=3000"]
+    command = azero_command("nboard", "run=small", "player.seconds=3000")
     with subprocess.Popen(command, stdin=-1, stdout=-1, stderr=-1, cwd=folder) as engine:
         assert engine.stdin and engine.stdout
         engine.stdin.write(b"go\nping 3\n")
@@ -255,6 +255,6 @@ def test_ten_thousand_lines_of_any_bytes_leave_it_alive(folder: Path) -> None:
     path = folder / "lines"
     path.write_bytes(b"\n".join([*lines, b"ping 5", b""]))
     with path.open("rb") as file:
-        command = [sys.executable, "-m", "azero.nboard", "player=random"]
+        command = azero_command("nboard", "player=random")
         done = subprocess.run(command, stdin=file, capture_output=True, cwd=folder, timeout=250)
     assert done.returncode == 0 and done.stdout.splitlines()[-1] == b"pong 5"

@@ -14,12 +14,12 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from forks import azero_command
 from places import PROJECT, SUPPORT
 
 from azero.games import make_game
@@ -66,7 +66,7 @@ class Engine:
     def __init__(self, words: list[str], folder: Path) -> None:
         program, *arguments = words
         self.process = subprocess.Popen(
-            [sys.executable, "-m", f"azero.{program}", *arguments],
+            azero_command(program, *arguments),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -212,7 +212,7 @@ GAMES = ("go5:5", "connect_four:7", "hex5:5", "othello6:6", "gomoku9:9")
 @pytest.mark.parametrize("name", GAMES)
 def test_a_whole_game_through_sabaki(name: str, tmp_path: Path) -> None:
     game, size = name.split(":")
-    player = [sys.executable, "-m", "azero.gtp", f"game={game}", "player=uct", "player.num_simulations=40"]
+    player = azero_command("gtp", f"game={game}", "player=uct", "player.num_simulations=40")
     players = [json.dumps([*player, f"seed={seed}"]) for seed in (1, 2)]
     command = [str(NODE), str(SUPPORT / "sabaki.js"), str(SABAKI), size, *players]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=300)

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from forks import azero_command
 from toy import toy_config
 
 from azero import runs
@@ -96,7 +97,7 @@ def test_a_file_or_a_pipe_gets_whole_names(config: Config, monkeypatch: pytest.M
     name = "connect_four_quick-search-puct-num_simulations-32-seed-1-and-longer-than-a-terminal-is-wide"
     Path("checkpoints/old").rename(f"checkpoints/{name}")
     monkeypatch.delenv("COLUMNS")
-    done = subprocess.run([sys.executable, "-m", "azero.runs"], capture_output=True, text=True)
+    done = subprocess.run(azero_command("runs"), capture_output=True, text=True)
     assert done.stdout.splitlines()[2].split()[:3] == [name, "hex", "5"]
 
 
@@ -183,7 +184,7 @@ def test_any_other_answer_keeps_the_run(config: Config, answer: str) -> None:
 
 def test_without_anybody_to_answer_the_run_stays(config: Config) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "azero.runs", "delete=mine"],
+        azero_command("runs", "delete=mine"),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,

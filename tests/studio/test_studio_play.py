@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from forks import azero_command
 from pages import PATIENCE, cell, stones, wait_for_stones
 from places import PROJECT
 
@@ -29,7 +29,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("studio")
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     (folder / "squava.py").write_text("\n".join(blocks))
-    command = [sys.executable, "-m", "azero", "studio", "open=false", "port=0", "game=squava.py"]
+    command = azero_command("", "studio", "open=false", "port=0", "game=squava.py")
     with (folder / "errors.txt").open("w") as errors:
         server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
         assert server.stdout is not None

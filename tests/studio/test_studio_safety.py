@@ -9,7 +9,6 @@ import os
 import re
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from forks import azero_command
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 pytest.importorskip("uvicorn", reason="the extra studio is not installed")
@@ -195,7 +195,7 @@ def test_the_token_is_kept_for_its_owner_alone(tmp_path: Path) -> None:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
     """The real program in a process of its own; its port and token."""
     folder = tmp_path_factory.mktemp("studio")
-    command = [sys.executable, "-m", "azero.studio", "open=false", "port=0"]
+    command = azero_command("studio", "open=false", "port=0")
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, text=True, cwd=folder, env={**os.environ}
     ) as process:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from forks import azero_command
 from running import TrainedRun
 
 from azero.run.folder import present_holder
@@ -28,7 +28,7 @@ def address(trained_run: TrainedRun, tmp_path_factory: pytest.TempPathFactory) -
     for part in ("checkpoints", "data"):
         for name in ("trained", "second", "unwanted-1280", "unwanted-360"):
             shutil.copytree(trained_run.folder / part / "trained", folder / part / name)
-    command = [sys.executable, "-m", "azero.studio", "open=false", "port=0"]
+    command = azero_command("studio", "open=false", "port=0")
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=folder) as server:
         assert server.stdout is not None
         yield server.stdout.readline().split()[-1]

@@ -1,0 +1,161 @@
+"""Programs started as forks of one process, which has imported what takes a program two seconds.
+
+`azero_command("gtp", "game=hex")` is a command for `subprocess` like `python -m azero.gtp game=hex`. It
+starts this file as a small process that asks the server for a fork, lends it its arguments, folder and
+streams, passes signals on and ends with the fork's status. Where the environment is not the server's, whose
+imports have read it, it becomes the program itself. How a fresh interpreter starts and ends is for the tests
+of signals, imports and of `azero`, which start one.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+
+IMPORTED = ("torch", "hydra", "azero.stages.registry", "azero.champion.load")
+PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def azero_command(program: str, *words: str) -> list[str]:
+    """Return what starts a program of azero with these words; "" is `azero` itself."""
+    module = f"azero.{program}" if program else "azero"
+    return [sys.executable, "-S", __file__, address(), module, *words]
+
+
+@functools.cache
+def address() -> str:
+    """Return where the server listens, after starting it; it ends with this process."""
+    folder = tempfile.TemporaryDirectory(prefix="forks")
+    place = os.path.join(folder.name, "socket")
+    server = subprocess.Popen(
+        [sys.executable, __file__, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert server.stdin and server.stdout
+    server.stdout.readline()  # it listens
+
+    def close() -> None:
+        assert server.stdin and server.stdout
+        server.stdin.close()
+        server.stdout.close()
+        server.wait()
+        folder.cleanup()
+
+    atexit.register(close)
+    return place
+
+
+def variables(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment without what pytest writes into it for each test."""
+    return {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
+
+
+def ask(place: str, module: str, words: list[str]) -> None:
+    """Let the server fork, and end as the fork does."""
+    with open(f"{place}.environment") as file:
+        if json.load(file) != variables(os.environ):
+            os.execv(sys.executable, [sys.executable, "-m", module, *words])
+    with socket.socket(socket.AF_UNIX) as server:
+        server.connect(place)
+        asked = json.dumps({"module": module, "words": words, "folder": os.getcwd()})
+        socket.send_fds(server, [f"{len(asked.encode()):8}".encode()], [0, 1, 2])
+        server.sendall(asked.encode())
+        answers = server.makefile()
+        child = int(answers.readline())
+        for number in PASSED_ON:
+            signal.signal(number, lambda got, _: os.kill(child, got))
+        for stream in (0, 1, 2):
+            os.close(stream)  # they are the fork's
+        status = int(answers.readline())
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
+
+
+def serve(place: str) -> None:
+    """Import, listen, and fork for whoever connects, until stdin closes."""
+    import gc
+    import importlib
+
+    for name in IMPORTED:
+        importlib.import_module(name)
+    gc.freeze()  # or a fork that collects copies all that was imported
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    with open(f"{place}.environment", "w") as file:
+        json.dump(variables(os.environ), file)
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(place)
+        listening.listen()
+        print("listening", flush=True)
+        while listening.fileno() in select.select([listening.fileno(), 0], [], [])[0]:
+            client, _ = listening.accept()
+            if not os.fork():
+                listening.close()
+                keep(client)
+            client.close()
+
+
+def keep(client: socket.socket) -> None:
+    """Fork the program that a client asks for, and say how it ended; kill it if the client dies."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    size, streams, _, _ = socket.recv_fds(client, 8, 3)
+    asked = json.loads(client.recv(int(size), socket.MSG_WAITALL))
+    child = os.fork()
+    if not child:
+        client.close()
+        become(asked, streams)
+    for stream in (*streams, 0, 1, 2):
+        os.close(stream)
+    client.sendall(f"{child}\n".encode())
+    ended = os.pidfd_open(child)
+    if ended not in select.select([ended, client.fileno()], [], [])[0]:
+        os.kill(child, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with contextlib.suppress(OSError):
+        client.sendall(f"{status}\n".encode())
+    os._exit(0)
+
+
+def become(asked: Mapping[str, object], streams: list[int]) -> None:
+    """Be the program, and end without freeing what was imported, which takes a second."""
+    import runpy
+    import threading
+
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    os.chdir(str(asked["folder"]))
+    sys.path[0] = os.getcwd()
+    sys.argv = [str(asked["module"]), *asked["words"]]  # type: ignore[misc]
+    status: object = 0
+    try:
+        runpy.run_module(str(asked["module"]), run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        status = end.code
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        status = 1
+    threading._shutdown()  # type: ignore[attr-defined]  # waits for threads, as the interpreter's end does
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
+    os._exit(status if isinstance(status, int) else int(status is not None))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        serve(sys.argv[1])
+    else:
+        ask(sys.argv[1], sys.argv[2], sys.argv[3:])
