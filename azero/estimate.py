@@ -27,12 +27,13 @@ from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match.gate import games_at_most
+from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.replay.shards import dump_games
 from azero.report.console import TITLES, Console, Progress, format_count, format_seconds, table_text
 from azero.report.forecast import Pace, cycle_seconds, cycles_in, run_seconds, window_examples
 from azero.run.folder import paths_of
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.run.state import StageName
 from azero.stages.backend import batch_rows
 from azero.stages.cluster_trial import ClusterSpeed, try_cluster

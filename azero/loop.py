@@ -13,19 +13,19 @@ import math
 import shlex
 from textwrap import indent
 
-from azero.cli.hydra_program import Asked, program
+from azero.cli.hydra_program import CommandLine, program
 from azero.cli.overrides import misfit_text
 from azero.config.schema import Config
-from azero.process.signals import STOPPED
+from azero.process.signals import STOPPED, Stopped, StopSignal
 from azero.process.typed import azero_command, typed
 from azero.report.console import TITLES, format_count, format_seconds
 from azero.report.forecast import seconds_left
 from azero.report.reporter import Reporter
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import Run
 from azero.run.state import StageName
 from azero.stages import warm_up
 from azero.stages.ahead import Ahead
-from azero.stages.clock import Clock, start_clock
+from azero.stages.clock import RunClock, start_clock
 from azero.stages.preflight import check_run
 from azero.stages.run_stage import complete_report, report_changes, run_next
 from azero.truth.known import has_table
@@ -44,7 +44,7 @@ def run_cycles(config: Config, run: Run, report: Reporter, stop: StopSignal) -> 
 
 
 def run_stages(
-    config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock, ahead: Ahead
+    config: Config, run: Run, report: Reporter, stop: StopSignal, clock: RunClock, ahead: Ahead
 ) -> bool:
     """Run stages; see `run_cycles`."""
     warned = set[str]()
@@ -105,7 +105,7 @@ def finish_run(config: Config, run: Run, report: Reporter, again: str) -> None:
     )
 
 
-def next_commands(config: Config, run: Run, asked: Asked, all_cycles: bool) -> str:
+def next_commands(config: Config, run: Run, asked: CommandLine, all_cycles: bool) -> str:
     """Return the command that goes on with the run beyond its bound, and one for a run like it."""
     minutes = 2 * math.ceil(max(config.minutes, run.state.elapsed_seconds / 60))
     further: dict[str, float] = {"cycles": run.state.cycle + 10} if all_cycles else {"minutes": minutes}
@@ -115,7 +115,7 @@ def next_commands(config: Config, run: Run, asked: Asked, all_cycles: bool) -> s
     return f"Go on: {loop} {onward}\nStart anew: {loop} {anew}"
 
 
-def main(config: Config, name: str, asked: Asked | None = None) -> int:
+def main(config: Config, name: str, asked: CommandLine | None = None) -> int:
     """Run or resume the run of that name. Return the exit status.
 
     asked: the command line, for the recipe and the commands that the report ends with.
@@ -125,7 +125,7 @@ def main(config: Config, name: str, asked: Asked | None = None) -> int:
     if not config.cluster.address:
         warm_up.start_if_new(config.search.kind)
     warnings = check_run(config, name)
-    asked = asked or Asked()
+    asked = asked or CommandLine()
     with (
         held_rules(config.game.name) as rules,
         StopSignal() as stop,

@@ -51,7 +51,7 @@ LABELS = {
 
 
 @dataclass(frozen=True)
-class PlaySettings(RunSettings):
+class PlayArguments(RunSettings):
     """Settings of the program."""
 
     run: str = setting("", "The run whose champion you play against. Default: a run of the game.")
@@ -70,7 +70,7 @@ OPPONENT_SIMULATIONS = 1_000  # of uct as the opponent
 
 
 @dataclass
-class Session:
+class PlaySession:
     """A game between a person and a player.
 
     Attributes:
@@ -311,7 +311,7 @@ def run_session(
     say: Callable[[str], None],
     show: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Play the game that the command line asks for, and keep it; `ask`, `say` and `show` as in `Session`.
+    """Play the game that the command line asks for, and keep it; `ask`, `say` and `show` as in `PlaySession`.
 
     Raises:
         UserError: an unknown setting, or a value that is not allowed.
@@ -319,7 +319,7 @@ def run_session(
     """
     texts = split_words(words)
     is_named = "game" in texts
-    asked = take_settings(texts, PlaySettings)
+    asked = take_settings(texts, PlayArguments)
     wanted, config = take_player_spec(texts, "opponent", "auto"), asked.config
     if asked.run and (wanted.name == "auto" or must_have_network(wanted)):
         wanted = replace(wanted, options={"run": asked.run, **wanted.options})
@@ -330,7 +330,7 @@ def run_session(
         game, begin = take_start(texts, asked, asked.ply, is_named)
     opponent = choose_opponent(wanted, game, config)
     adviser = take_player_spec(texts, "adviser", "auto")
-    refuse_rest(texts, PlaySettings, ("from", "opponent", "adviser", "opponent.num_simulations"))
+    refuse_rest(texts, PlayArguments, ("from", "opponent", "adviser", "opponent.num_simulations"))
     record = Path(asked.record or Path(config.data) / "play.jsonl")
     player = make_from_spec(opponent, game, config, one_game=True)
     player.new_games(np.array([asked.seed % 2**64], np.uint64))
@@ -340,7 +340,7 @@ def run_session(
         named = asked.game if begin is None else game.name
         name, about = "UCT", limit_text(opponent) + no_champion_text(game, named, words)
     side = int(asked.side == "second")
-    session = Session(game, player, advising, side, ask, say, show, name, about, begin or ())
+    session = PlaySession(game, player, advising, side, ask, say, show, name, about, begin or ())
     with open_record(record) as file:
         try:
             raise_interrupts()
@@ -400,7 +400,7 @@ def play_asked(words: Sequence[str]) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the program; return the exit status."""
-    return run_program("play", play_asked, PlaySettings, EXAMPLES, arguments, LABELS)
+    return run_program("play", play_asked, PlayArguments, EXAMPLES, arguments, LABELS)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ class RunsSettings(FolderSettings):
     delete: str = setting("", "A run to delete. The program shows what goes and asks first.")
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """What the list says of a run."""
 
     run: str
@@ -82,13 +82,13 @@ def lengths_of(names: Sequence[str]) -> list[int]:
     return [each for each in lengths if len({shortened(name, each) for name in names}) == len(names)]
 
 
-def rows_of(config: Config) -> list[Row]:
+def rows_of(config: Config) -> list[RunRow]:
     """Return a row for each run, the one used last first."""
     names = [*names_of_runs(config), *names_without_state(config)]
     return sorted((row_of(config, name) for name in names), key=lambda row: -row.last_used)
 
 
-def row_of(config: Config, name: str) -> Row:
+def row_of(config: Config, name: str) -> RunRow:
     """Return what the list says of a run."""
     paths = paths_of(config, name)
     size, used = sum(map(size_of, folders_of(paths))), last_used(config, name)
@@ -96,11 +96,11 @@ def row_of(config: Config, name: str) -> Row:
         state = Run.read(config, name).state
     except UserError:
         what = "damaged" if paths.state.exists() else f"{paths.state.name} is missing"
-        return Row(name, "", "", None, "", size, used, what)
-    return Row(name, game_of(state), state.recipe or "", state.cycle, strength_of(paths), size, used)
+        return RunRow(name, "", "", None, "", size, used, what)
+    return RunRow(name, game_of(state), state.recipe or "", state.cycle, strength_of(paths), size, used)
 
 
-def cells_of(row: Row) -> list[str]:
+def cells_of(row: RunRow) -> list[str]:
     """Return the cells of a row of the table."""
     used = [size_text(row.bytes), age_text(time.time() - row.last_used)]
     if row.cycle is None:
@@ -108,7 +108,7 @@ def cells_of(row: Row) -> list[str]:
     return [row.run, row.game, row.recipe or "-", str(row.cycle), row.strength, *used]
 
 
-def json_text(rows: Sequence[Row]) -> str:
+def json_text(rows: Sequence[RunRow]) -> str:
     """Return the rows as JSON, with the times in UTC as ISO 8601 writes them."""
     times = [datetime.fromtimestamp(row.last_used, UTC).isoformat(timespec="seconds") for row in rows]
     runs = [{**row._asdict(), "last_used": used} for row, used in zip(rows, times, strict=True)]

@@ -53,7 +53,8 @@ from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.replay.shards import dump_games, write_games
 from azero.report.console import Progress
-from azero.run.run import Run, run_digest
+from azero.run.run import Run
+from azero.run.state import run_digest
 from azero.search.counters import WorkerStats
 from azero.stages.backend import batch_rows, positions_to_time
 from azero.workers.threads import GameQueue, WorkerThreads, make_workers, play_games

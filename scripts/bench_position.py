@@ -32,7 +32,7 @@ from azero.games.playing import ONLY_GAME
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network, unpack_network
-from azero.network.side_by_side import SideBySide
+from azero.network.side_by_side import SideBySideInference
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players.pv_mcts import PvMcts
 from azero.run.run import Run, search_of
@@ -121,7 +121,7 @@ def make_settings(
             def player(leaves: int, threads: int, until_decided: bool = False) -> PvMcts:
                 choice = InferenceChoice(backend, precision, -(-leaves // threads), "cpu", 0.0)  # noqa: B023
                 parts = make_inferences(network, game, choice, threads)
-                inference = SideBySide(parts) if threads > 1 else parts[0]
+                inference = SideBySideInference(parts) if threads > 1 else parts[0]
                 return PvMcts(game, inference, proving, leaves=leaves, until_decided=until_decided)  # noqa: B023
 
             settings.append(Setting(f"{backend} {precision}, plain{proofs}", player(1, 1)))

@@ -36,8 +36,9 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.network.inference import Inference
 from azero.network.torch_inference import one_thread_per_worker
+from azero.process.signals import StopSignal
 from azero.report.reporter import Reporter
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.search.counters import WorkerStats
 from azero.stages import initialize, selfplay
 from azero.stages import warm_up as compile_ahead

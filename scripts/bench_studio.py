@@ -26,10 +26,10 @@ import numpy as np
 from standard import standard
 
 from azero.cli.hydra_program import compose
-from azero.process.signals import Stopped
+from azero.process.signals import Stopped, StopSignal
 from azero.report.live import LiveFile
 from azero.report.reporter import Reporter
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.stages import initialize, selfplay
 from azero.workers import threads
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from azero.champion.load import load_players
 from azero.cli.hydra_program import compose, one_sentence
 from azero.games import make_game
-from azero.truth.tictactoe import PlayerStats, Questions, check_champion
+from azero.truth.tictactoe import PlayerStats, TicTacToeQuestions, check_champion
 
 UNFINISHED = 4520
 
@@ -55,7 +55,9 @@ def run_once(seed: int, folder: Path, cold: bool, overrides: list[str]) -> Outco
     if done.returncode:
         raise SystemExit(done.stderr)
     game = make_game("tictactoe")
-    stats = check_champion(*load_players(compose(*arguments), "tictactoe", game), game, Questions(game))
+    stats = check_champion(
+        *load_players(compose(*arguments), "tictactoe", game), game, TicTacToeQuestions(game)
+    )
     with open(folder / "checkpoints" / "tictactoe" / "metrics.csv") as file:
         rows = list(csv.DictReader(file))
     return Outcome(seed, seconds, len(rows), stats.search, stats.policy, perfect_after(rows, seconds))

@@ -63,8 +63,8 @@ from azero.replay.shards import load_games  # noqa: E402
 from azero.report.event_files import read_events  # noqa: E402
 from azero.report.metrics_csv import read_rows  # noqa: E402
 from azero.run.disk import DamagedFile, Disk, digest, read_checked  # noqa: E402
-from azero.run.run import Run, State, run_digest  # noqa: E402
-from azero.run.state import format_state, parse_state  # noqa: E402
+from azero.run.run import Run  # noqa: E402
+from azero.run.state import State, format_state, parse_state, run_digest  # noqa: E402
 from azero.stages.run_stage import program_of  # noqa: E402
 
 NAME = "toy"

@@ -17,7 +17,7 @@ from azero.network.backends import make_inferences, obstacle
 from azero.network.choosing import safe_choice
 from azero.network.inference import Inference, InferenceChoice, resolve_device
 from azero.network.model import Network, check_fits, unpack_network
-from azero.network.side_by_side import SideBySide
+from azero.network.side_by_side import SideBySideInference
 from azero.players import Player, make_player
 from azero.players.policy import PolicyPlayer
 from azero.process.machine import cores
@@ -97,7 +97,7 @@ def load_trained(
     run, game, network = read_trained(config, name, game, file)
     choice = InferenceChoice("torch", "fp32", batch_size, resolve_device(config.device), 0.0)
     parts = make_inferences(network, game, choice, threads)
-    return Trained(game, parts[0] if threads == 1 else SideBySide(parts), search_of(run))
+    return Trained(game, parts[0] if threads == 1 else SideBySideInference(parts), search_of(run))
 
 
 def load_for_workers(

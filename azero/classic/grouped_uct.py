@@ -28,7 +28,7 @@ NO_GROUP = -1
 ROOT: Any = np.int64(0)
 
 
-class Settings(NamedTuple):
+class GroupedSettings(NamedTuple):
     """The settings of a search."""
 
     num_simulations: int  # for each position, at least 1

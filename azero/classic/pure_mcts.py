@@ -23,7 +23,7 @@ from azero.search.tree import ILLEGAL, ROOT, Tree, reset
 ONLY = 0  # the one row of the tree
 
 
-class Settings(NamedTuple):
+class PureSettings(NamedTuple):
     """The settings of one search."""
 
     puct: Puct
@@ -34,7 +34,7 @@ class Settings(NamedTuple):
 
 
 @part
-def next_action(tree: Tree, b: int, node: int, settings: Settings) -> int:
+def next_action(tree: Tree, b: int, node: int, settings: PureSettings) -> int:
     """Return the action of the best score at a node."""
     return select_child(tree, b, node, settings.root_puct if node == ROOT else settings.puct)
 
@@ -58,7 +58,7 @@ def draw_priors(legal: np.ndarray, uniform: bool, stream: np.ndarray, prior: np.
 def search_position(
     addresses: np.ndarray,
     tree: Tree,
-    settings: Settings,
+    settings: PureSettings,
     state: np.ndarray,
     banned: np.ndarray,
     room: Room,

@@ -129,7 +129,7 @@ def help_of(name: str, words: Sequence[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class CommandLine:
     """What a person typed behind a program's name.
 
     Attributes:
@@ -235,7 +235,7 @@ def short_value(text: str) -> str:
     return f"{clean[-LONGEST_VALUE:].strip('_')}-{hashlib.blake2b(text.encode(), digest_size=3).hexdigest()}"
 
 
-def name_run(config: Config, words: Sequence[str]) -> tuple[str, Asked]:
+def name_run(config: Config, words: Sequence[str]) -> tuple[str, CommandLine]:
     """Return the name of the run and what a person asked for; in a multirun, print which run begins.
 
     The name is `run=` or the default name, to which a multirun appends the settings with several values.
@@ -246,7 +246,7 @@ def name_run(config: Config, words: Sequence[str]) -> tuple[str, Asked]:
     hydra_config = HydraConfig.get()
     recipe = hydra_config.runtime.choices.get("experiment") or ""
     name = default_name(config.game, hydra_config)
-    asked = Asked(tuple(hydra_config.overrides.task), name, recipe)
+    asked = CommandLine(tuple(hydra_config.overrides.task), name, recipe)
     in_multirun = hydra_config.mode and hydra_config.mode.name == "MULTIRUN"
     suffix = suffix_of(name, asked.overrides, values_of(words)) if in_multirun else ""
     name = config.run or asked.default_name + suffix
@@ -263,7 +263,7 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
     Args:
         name: the program's, such as "loop".
         main: what it does.
-        pass_arguments: whether `main` takes a third argument, an `Asked`.
+        pass_arguments: whether `main` takes a third argument, an `CommandLine`.
     """
     statuses, inside = list[int](), False
     with one_sentence():

@@ -52,7 +52,7 @@ def network_code(network: Network) -> NetworkCode:
     return Writer(FoldedNetwork(network).cpu(), network.planes_shape, network.num_actions).code()
 
 
-class Board(NamedTuple):
+class PaddedBoard(NamedTuple):
     """Activations of a whole board: where they begin in scratch, and the floats of each pixel."""
 
     start: int
@@ -105,7 +105,7 @@ class Writer:
             self.num_actions,
         )
 
-    def block(self, block: Any, x: Board, inner: Board, spare: Board) -> None:
+    def block(self, block: Any, x: PaddedBoard, inner: PaddedBoard, spare: PaddedBoard) -> None:
         """Replace x by a block's output; see `FoldedResidual.forward` and `FoldedPyramid.forward`."""
         assert isinstance(block, FoldedResidual | FoldedPyramid)
         source, floor = x, RELU
@@ -123,7 +123,7 @@ class Writer:
         first = self.dense(pools[0], weight[:, :half], layer.bias)
         return self.dense(pools[1], weight[:, half:], first, RELU)
 
-    def head(self, x: Board, head: FoldedHead) -> Value:
+    def head(self, x: PaddedBoard, head: FoldedHead) -> Value:
         """Return a head's outputs; see `FoldedHead.forward`."""
         layers = [layer for layer in (head.hidden, head.output) if layer is not None]
         if head.conv is None:
@@ -147,7 +147,7 @@ class Writer:
             found = self.dense(found, array(layer.weight), layer.bias)
         return found
 
-    def spatial_head(self, x: Board, head: FoldedHead) -> Value:
+    def spatial_head(self, x: PaddedBoard, head: FoldedHead) -> Value:
         """Return a spatial head's outputs from its convolution's; see `FoldedHead.forward`."""
         cells = self.height * self.width if head.cells is not None else 0
         found = self.filled(padded(cells + head.others), 0.0)
@@ -161,7 +161,9 @@ class Writer:
             self.call("copy", others, self.b.at(found, cells), head.others)
         return found
 
-    def convolution(self, x: Board, layer: Any, y: Board, floor: float, skip: Board | None = None) -> None:
+    def convolution(
+        self, x: PaddedBoard, layer: Any, y: PaddedBoard, floor: float, skip: PaddedBoard | None = None
+    ) -> None:
         """Compute a layer of torch for every cell; `skip` is added before the floor."""
         weight = array(layer.weight)
         first = self.b.at(self.scratch, x.start) if weight.shape[-1] == 3 else self.inside(x)
@@ -188,24 +190,24 @@ class Writer:
         self.call(kernel, x, x_step, x_step * self.pitch, ours, start, y, skip, skip_step, self.table, cells,
                   inputs, padded(outputs), rows, columns, floor)  # fmt: skip
 
-    def affine(self, x: Board, scale: Value, shift: Value, y: Board) -> None:
+    def affine(self, x: PaddedBoard, scale: Value, shift: Value, y: PaddedBoard) -> None:
         """Compute x * scale + shift for every cell, with scale and shift [channels]."""
         cells = self.height * self.width
         self.call("affine", self.inside(x), scale, shift, self.table, cells, x.channels, self.inside(y))
 
-    def pool(self, x: Board) -> tuple[Value, Value]:
+    def pool(self, x: PaddedBoard) -> tuple[Value, Value]:
         """Return each channel's mean and maximum over the cells."""
         means, maxima = self.reserve(x.channels), self.reserve(x.channels)
         self.call("pool", self.inside(x), self.table, self.height * self.width, x.channels, means, maxima)
         return means, maxima
 
-    def board(self, channels: int) -> Board:
+    def board(self, channels: int) -> PaddedBoard:
         """Take room for a board of zeros."""
         start = self.scratch_floats
         self.filled((self.height + 2) * self.pitch * channels, 0.0)
-        return Board(start, channels)
+        return PaddedBoard(start, channels)
 
-    def inside(self, board: Board) -> Value:
+    def inside(self, board: PaddedBoard) -> Value:
         """Return where a board's first cell lies."""
         return self.b.at(self.scratch, board.start + (self.pitch + 1) * board.channels)
 

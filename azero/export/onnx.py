@@ -40,7 +40,7 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
         import onnx
     except ImportError as missing:
         raise UserError('format=onnx needs the package onnx; pip install "azero[onnx]".') from missing
-    graph = Graph(onnx.helper, onnx.numpy_helper)
+    graph = OnnxGraph(onnx.helper, onnx.numpy_helper)
     graph.network(FoldedNetwork(network))
     planes, height, width = game.planes_shape
     shapes: dict[str, list[str | int]] = {
@@ -61,7 +61,7 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
     write_for_user(path, model.SerializeToString(deterministic=True))
 
 
-class Graph:
+class OnnxGraph:
     """Builds one graph: every method takes the names of numbers and returns the name of what it adds."""
 
     def __init__(self, helper: Any, numpy_helper: Any) -> None:

@@ -5,8 +5,9 @@ Letters: A actions; C, H, W planes; S state words.
 state words: [0] plies played, [1] ... the actions played, packed (1, 2 or 4 bytes each, as A needs), then
 zeros
 
-So a state is the history of its game: a plain value with the same meaning in every process. `Engine` turns it
-into a `pyspiel.State` and caches the latest ones. A new position is a copy of its parent plus one action.
+So a state is the history of its game: a plain value with the same meaning in every process. `OpenSpielEngine`
+turns it into a `pyspiel.State` and caches the latest ones. A new position is a copy of its parent plus one
+action.
 
 The compiled rules call back into Python, one at a time, because Python holds its interpreter lock. That is
 slow: on one core tic-tac-toe plays 120 thousand random plies a second, 17 million by azero's own rules. An
@@ -47,7 +48,7 @@ READ = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_size_t)
 READ_AND_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t)
 
 
-class Position:
+class OpenSpielPosition:
     """A state of OpenSpiel and what azero reads of it.
 
     Attributes:
@@ -65,7 +66,7 @@ class Position:
         self.view: tuple[bytes, bytes, bytes] | None = None
 
 
-class Engine:
+class OpenSpielEngine:
     """One game of OpenSpiel. Its methods are the rules of the same names; they get arrays by address."""
 
     def __init__(self, game: Any, max_plies: int) -> None:
@@ -83,8 +84,8 @@ class Engine:
         self.role_planes = [np.full(self.planes_shape[1:], role, np.float32).tobytes() for role in (0, 1)]
         start = game.new_initial_state()
         self.first_player: int = start.current_player()  # 1 in a few games, such as chess
-        self.start = Position(start, 0, False)
-        self.kept: OrderedDict[bytes, Position] = OrderedDict()  # by history, the latest used last
+        self.start = OpenSpielPosition(start, 0, False)
+        self.kept: OrderedDict[bytes, OpenSpielPosition] = OrderedDict()  # by history, the latest used last
 
     # A state's words and its position
 
@@ -98,11 +99,11 @@ class Engine:
         words = (len(history) // self.action_bytes).to_bytes(8, "little") + history
         ctypes.memmove(words_at, words.ljust(8 * self.state_words, b"\0"), 8 * self.state_words)
 
-    def position(self, words_at: int) -> Position:
+    def position(self, words_at: int) -> OpenSpielPosition:
         """Return the position of a state's words."""
         return self.find(self.history(words_at))
 
-    def find(self, history: bytes) -> Position:
+    def find(self, history: bytes) -> OpenSpielPosition:
         """Return the position after some actions: a cached one, or played from the nearest cached one."""
         try:
             self.kept.move_to_end(history)
@@ -118,7 +119,7 @@ class Engine:
             self.kept.popitem(last=False)
         return position
 
-    def nearest(self, history: bytes) -> tuple[Position, int]:
+    def nearest(self, history: bytes) -> tuple[OpenSpielPosition, int]:
         """Return the latest cached position on the way and the length of its history."""
         for known in range(len(history) - self.action_bytes, 0, -self.action_bytes):
             position = self.kept.get(history[:known])
@@ -126,12 +127,12 @@ class Engine:
                 return position, known
         return self.start, 0
 
-    def after(self, before: Position, action: int, plies: int) -> Position:
+    def after(self, before: OpenSpielPosition, action: int, plies: int) -> OpenSpielPosition:
         """Return the position after one more action, which is ply number `plies`."""
         state = before.state.child(action)
         if state.is_terminal() or plies >= self.max_plies:
-            return Position(state, 1 - before.to_play, True)
-        return Position(state, state.current_player() ^ self.first_player, False)
+            return OpenSpielPosition(state, 1 - before.to_play, True)
+        return OpenSpielPosition(state, state.current_player() ^ self.first_player, False)
 
     def view(self, words_at: int) -> tuple[bytes, bytes, bytes]:
         """Return planes, legal mask and evaluation key; they are made once for each cached position."""
@@ -244,7 +245,7 @@ def planes_shape(game: Any) -> tuple[int, int, int]:
     return int(np.prod(shape)) + 1, 1, 1
 
 
-def make_rules(engine: Engine) -> Rules:
+def make_rules(engine: OpenSpielEngine) -> Rules:
     """Return the engine's rules as functions that compiled code can call.
 
     They are compiled anew in every process, which takes a fifth of a second.
@@ -382,7 +383,7 @@ def make_game(name: str, max_plies: int | None = None, **parameters: Any) -> Gam
 
 def adapt(game: Any, max_plies: int) -> Game:
     """Return a game of OpenSpiel as a game of azero."""
-    engine = Engine(game, max_plies)
+    engine = OpenSpielEngine(game, max_plies)
     options = game.get_parameters()
     options |= {key: str(value) for key, value in options.items() if not isinstance(value, int | float)}
     return Game(

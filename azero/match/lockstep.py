@@ -83,7 +83,7 @@ def step_games(addresses, num_actions, states, actions, running, to_play, outcom
     return stuck
 
 
-class Table:
+class MatchTable:
     """The games of a match under way.
 
     Attributes:
@@ -205,7 +205,7 @@ class Seat:
         self.seconds, self.idle_seconds = 0.0, 0.0
         player.new_games(seeds ^ np.uint64(which))
 
-    def work(self, table: Table) -> None:
+    def work(self, table: MatchTable) -> None:
         """Move until all games at its table are over; wait while there is nothing to do here."""
         try:
             while not table.over:
@@ -220,7 +220,7 @@ class Seat:
                 table.abandoned |= not table.over
                 table.changed.notify_all()
 
-    def move(self, table: Table) -> bool:
+    def move(self, table: MatchTable) -> bool:
         """Take waiting games, let the player think, hand over games. Return whether there was work."""
         with table.changed:
             games, self.waiting = np.array(self.waiting, np.int64), []
@@ -279,7 +279,7 @@ def play_match(
         workers: 2 gives each player a thread; both call `watch`, one at a time.
     """
     pairs = openings or [[]] * (len(seeds) // 2)
-    table = Table(game, players, seeds, [pairs[g // 2] for g in range(len(seeds))], watch)
+    table = MatchTable(game, players, seeds, [pairs[g // 2] for g in range(len(seeds))], watch)
     table.play(workers)
     return table.result()
 

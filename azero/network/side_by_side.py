@@ -13,7 +13,7 @@ import numpy as np
 from azero.network.inference import Inference
 
 
-class SideBySide:
+class SideBySideInference:
     """An inference whose batch is the sum of its parts' batches."""
 
     def __init__(self, parts: Sequence[Inference]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from azero.classic.grouped_uct import Settings, search_positions
+from azero.classic.grouped_uct import GroupedSettings, search_positions
 from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
@@ -33,7 +33,7 @@ class GroupedUctPlayer(Drawing):
     ) -> None:
         super().__init__(f"grouped_uct {grouping} {num_simulations}", game)
         self.groups = groups_of_actions(game, grouping)
-        self.settings = Settings(num_simulations, exploration, expansion_threshold, game.max_plies)
+        self.settings = GroupedSettings(num_simulations, exploration, expansion_threshold, game.max_plies)
 
     def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Return a move for each of states [B, S]."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from azero.classic.pure_mcts import Settings, search_position
+from azero.classic.pure_mcts import PureSettings, search_position
 from azero.classic.rollouts import new_room
 from azero.config.schema import setting
 from azero.games.game import Game
@@ -44,7 +44,7 @@ class PureMctsPlayer(MostVisited):
         puct = Puct(c_puct=c_puct, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
         root_puct = puct if update_root else puct._replace(c_puct=0.0)
         judge = make_judge(game)
-        self.settings = Settings(puct, root_puct, judge, uniform_priors, num_simulations)
+        self.settings = PureSettings(puct, root_puct, judge, uniform_priors, num_simulations)
         self.tree = make_tree(1, num_simulations + 1, game.num_actions, game.state_words)
         self.room = new_room(game.num_actions, game.state_words)
 

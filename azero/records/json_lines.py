@@ -14,8 +14,8 @@ from azero.records.record import (
     MOST_NODES,
     NONE,
     MakeGame,
-    Node,
     Record,
+    RecordNode,
     Refuse,
     clean,
     cycle_in,
@@ -57,13 +57,15 @@ def content_of(record: Record) -> dict[str, Any]:
     }
     if record.cycle is not None:
         content["cycle"] = record.cycle
-    plain = line == list(range(len(nodes))) and all(node == Node(node.parent, node.action) for node in nodes)
+    plain = line == list(range(len(nodes))) and all(
+        node == RecordNode(node.parent, node.action) for node in nodes
+    )
     if not plain:
         content["nodes"] = [written_node(record, node) for node in nodes]
     return content
 
 
-def written_node(record: Record, node: Node) -> dict[str, Any]:
+def written_node(record: Record, node: RecordNode) -> dict[str, Any]:
     """Return a node as JSON has it, without what is not known."""
     name = record.game.action_name
     content: dict[str, Any] = (

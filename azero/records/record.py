@@ -23,7 +23,7 @@ Refuse = Callable[[UserError], None]  # receives what is wrong with a game of a 
 
 
 @dataclass
-class Node:
+class RecordNode:
     """A position of a game, and what a search of it found.
 
     Attributes:
@@ -75,7 +75,7 @@ class Record:
     date: str = ""
     source: str = ""
     cycle: int | None = None
-    nodes: list[Node] = field(default_factory=lambda: [Node()])
+    nodes: list[RecordNode] = field(default_factory=lambda: [RecordNode()])
 
     def __post_init__(self) -> None:
         if self.outcome is None:
@@ -88,7 +88,7 @@ class Record:
         """Return the place of the node after an action; it is made if it does not exist yet."""
         place = self._places.setdefault((parent, action), len(self.nodes))
         if place == len(self.nodes):
-            self.nodes.append(Node(parent, action))
+            self.nodes.append(RecordNode(parent, action))
         return place
 
     def add_line(self, actions: list[int], parent: int = 0) -> int:
@@ -110,7 +110,7 @@ class Record:
 
         Nodes after a node that is dropped are dropped too.
         """
-        nodes, places = list[Node](), list[int]()
+        nodes, places = list[RecordNode](), list[int]()
         for node, is_dropped in zip(self.nodes, dropped.tolist(), strict=True):
             parent = places[node.parent] if node.parent != NONE else NONE
             if is_dropped:

@@ -11,10 +11,12 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.records.record import Node, Record
+from azero.records.record import Record, RecordNode
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
-from azero.run.run import DamagedFile, Run, ShardEntry
+from azero.run.disk import DamagedFile
+from azero.run.run import Run
+from azero.run.state import ShardEntry
 
 SMALLEST_SHARE = 1e-6  # of a move that is kept
 
@@ -70,7 +72,10 @@ def record_of(game: Game, played: GameRecord, run: str, cycle: int) -> Record:
 
     Plies of an opening have neither.
     """
-    nodes = [Node(), *(Node(place, action) for place, action in enumerate(played.actions.tolist()))]
+    nodes = [
+        RecordNode(),
+        *(RecordNode(place, action) for place, action in enumerate(played.actions.tolist())),
+    ]
     first = played.to_play == 0
     searched = played.policy_target.any(axis=1)
     for ply in np.flatnonzero(searched).tolist():

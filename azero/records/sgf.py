@@ -18,8 +18,8 @@ from azero.records.record import (
     MOST_NODES,
     NONE,
     MakeGame,
-    Node,
     Record,
+    RecordNode,
     Refuse,
     clean,
     cycle_in,
@@ -134,7 +134,7 @@ def property_text(name: str, value: str) -> str:
     return f"{name}[{escaped(one_line(value))}]" if value else ""
 
 
-def kept_text(node: Node) -> str:
+def kept_text(node: RecordNode) -> str:
     """Return the properties that a node keeps of a file; `root_properties` writes RU."""
     return "".join(
         name + "".join(f"[{escaped(value)}]" for value in values)
@@ -161,7 +161,7 @@ def move_texts(game: Game) -> list[str]:
     return [LETTERS[c % columns] + LETTERS[c // columns] for c in range(cells)] + [""] * (len(names) - cells)
 
 
-def search_text(game: Game, texts: list[str], node: Node) -> str:
+def search_text(game: Game, texts: list[str], node: RecordNode) -> str:
     """Return what a search found in a position, and the comment, as properties."""
     shares = sorted(node.policy.items(), key=lambda share: -share[1])
     policy = "".join(f"[{escaped(texts[action])}:{share:.6g}]" for action, share in shares)
@@ -388,7 +388,7 @@ def known_moves(game: Game) -> dict[str, int]:
     return actions
 
 
-def read_search(node: Node, properties: Properties, actions: dict[str, int]) -> None:
+def read_search(node: RecordNode, properties: Properties, actions: dict[str, int]) -> None:
     """Read what a search found in a position, and the comment."""
     noted = False
     if "AZVALUE" in properties:

@@ -24,7 +24,8 @@ from azero.games.game import Game
 from azero.replay.examples import Examples, GameRecord, examples_of, join
 from azero.replay.under_rules import fault_under
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, ShardEntry
+from azero.run.run import Run
+from azero.run.state import ShardEntry
 
 FORMAT = 1
 SHARD_GAMES = 8192  # the most games of one shard: keeps files small, so a damaged one costs little

@@ -1,5 +1,5 @@
 """A run's folder: atomic files, the lock, and `state.json`, the single commit point.
 
 For others: `run.Run`, the records of `state`, `folder.Paths`.
-Imports: config, process.
+Imports: config.
 """

@@ -14,11 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from azero.config.schema import Config, SearchConfig, UserError, flatten
-from azero.process.signals import Stopped, StopSignal
 from azero.run.disk import DamagedFile, Disk, is_there, read_checked, reading
-from azero.run.folder import Folder, Paths, names_of_runs, names_without_state, paths_of
+from azero.run.folder import Folder, names_of_runs, names_without_state, paths_of
 from azero.run.state import (
-    AsideEntry,
     FileEntry,
     QuarantineEntry,
     ShardEntry,
@@ -26,23 +24,7 @@ from azero.run.state import (
     State,
     format_state,
     parse_state,
-    run_digest,
 )
-
-__all__ = [
-    "AsideEntry",
-    "DamagedFile",
-    "Disk",
-    "FileEntry",
-    "Paths",
-    "QuarantineEntry",
-    "Run",
-    "ShardEntry",
-    "State",
-    "StopSignal",
-    "Stopped",
-    "run_digest",
-]
 
 # Settings that stay when a run is resumed; init_from may be left out then, but not name another run.
 FIXED = ("game.", "network.", "seed", "init_from")

@@ -11,14 +11,14 @@ from azero.report.forecast import seconds_of
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run
 from azero.run.state import CYCLE_STAGES, STAGES, StageName
-from azero.stages.registry import RECORDS, record_of
+from azero.stages.registry import RECORDS, stage_named
 
 # Times what later stages took last: training takes longer from cycle to cycle while its window fills.
 KEPT_BACK = 1.1
 MEASURING = "correctness"  # what follows a cycle: measuring the champion
 
 
-class Clock:
+class RunClock:
     """Wall-clock of a run over all its resumes.
 
     Attributes:
@@ -53,7 +53,7 @@ class Clock:
         """
         if stage in self.always:
             return True
-        if record_of(stage).ends_early:
+        if stage_named(stage).ends_early:
             return self.selfplay_seconds() > max(self.last.get(stage, 0.0) / 2, self.last.get("game", 0.0))
         return self.elapsed + self.last.get(stage, 0.0) < self.bound
 
@@ -78,17 +78,17 @@ class Clock:
         return f"leaves no time for {what} (about {format_seconds(seconds)})"
 
 
-def start_clock(minutes: float, run: Run, report: Reporter) -> Clock:
+def start_clock(minutes: float, run: Run, report: Reporter) -> RunClock:
     """Return the run's clock, which goes on where it stood. Times of stages come from the run's stats."""
     last: dict[str, float] = {}
     for cycle in range(run.state.cycle + 2):  # the newest time of each counts
         last |= times_of(report.stats(cycle))
     always = {record.name for record in RECORDS if record.ignores_minutes(run.config)}
-    return Clock(minutes, run.state.elapsed_seconds, last, always)
+    return RunClock(minutes, run.state.elapsed_seconds, last, always)
 
 
 def times_of(stats: Mapping[str, float]) -> dict[str, float]:
-    """Return the seconds in a cycle's stats by what took them, without compiling; see `Clock.last`."""
+    """Return the seconds in a cycle's stats by what took them, without compiling; see `RunClock.last`."""
     times = {what: seconds_of(stats, what) for what in (*STAGES, MEASURING)}
     game, stage = stats.get(GAME_SECONDS), times[StageName.SELFPLAY]
     if game is not None and stage is not None:  # games in flight waited for the compiler, as the stage did

@@ -17,7 +17,8 @@ from azero.games import make_game
 from azero.report.console import format_number
 from azero.report.metrics_csv import read_rows
 from azero.run.disk import DamagedFile
-from azero.run.run import AsideEntry, Run
+from azero.run.run import Run
+from azero.run.state import AsideEntry
 
 if TYPE_CHECKING:
     from azero.replay.examples import GameRecord

@@ -26,10 +26,11 @@ from azero.network.inference import InferenceChoice
 from azero.network.model import unpack_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process import seeds
+from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Progress, format_number
 from azero.report.reporter import Reporter
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import Run
 from azero.run.state import StageName
 from azero.search.counters import StageStats
 from azero.stages.backend import choice_for, ensure_choice, positions_to_time

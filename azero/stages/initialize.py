@@ -10,8 +10,9 @@ from azero.games.game import Game
 from azero.network.inference import resolve_device
 from azero.network.model import Network, build_network, pack_network, resized, unpack_network
 from azero.process.seeds import INITIALIZE, torch_seed
+from azero.process.signals import StopSignal
 from azero.report.reporter import Reporter
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.run.state import StageName
 
 

@@ -21,7 +21,7 @@ from azero.truth.known import known_truths, positions_of
 from azero.truth.positions import PositionSet
 from azero.truth.tictactoe import (
     FIXED_POSITIONS,
-    Questions,
+    TicTacToeQuestions,
     check_champion,
     full_table,
     print_table,
@@ -29,9 +29,9 @@ from azero.truth.tictactoe import (
 
 
 @lru_cache(maxsize=1)
-def questions_of(name: str) -> Questions:
+def questions_of(name: str) -> TicTacToeQuestions:
     """Return the game's questions; solving it once serves all cycles."""
-    return Questions(make_game(name))
+    return TicTacToeQuestions(make_game(name))
 
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from azero.config.schema import Config
+from azero.process.signals import StopSignal
 from azero.report.reporter import Reporter
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.run.state import StageName
 
 if TYPE_CHECKING:
@@ -71,6 +72,6 @@ RECORDS = (
 )
 
 
-def record_of(name: str) -> Stage:
+def stage_named(name: str) -> Stage:
     """Return the record of a stage."""
     return next(record for record in RECORDS if record.name == name)

@@ -7,24 +7,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from shlex import quote
 
-from azero.cli.hydra_program import Asked
+from azero.cli.hydra_program import CommandLine
 from azero.config.schema import Config
 from azero.match.elo_table import champion_name, csv_text, results_of, scalars_of, table_of
-from azero.process.signals import STOPPED
+from azero.process.signals import STOPPED, Stopped, StopSignal
 from azero.report.reporter import Reporter
-from azero.run.run import Run, State, Stopped, StopSignal
-from azero.run.state import STAGES, StageName
+from azero.run.run import Run
+from azero.run.state import STAGES, StageName, State
 from azero.stages.ahead import Ahead
-from azero.stages.clock import MEASURING, Clock, start_clock, times_of
+from azero.stages.clock import MEASURING, RunClock, start_clock, times_of
 from azero.stages.preflight import check_run
-from azero.stages.registry import record_of
+from azero.stages.registry import stage_named
 from azero.truth.known import last_metric
 
 SHORT = 0.05  # lost seconds that are not worth a note
 
 
 def run_next(
-    config: Config, run: Run, report: Reporter, stop: StopSignal, clock: Clock, ahead: Ahead | None = None
+    config: Config, run: Run, report: Reporter, stop: StopSignal, clock: RunClock, ahead: Ahead | None = None
 ) -> None:
     """Run the stage that comes next, report its time, measure a cycle's champion, commit the time.
 
@@ -38,7 +38,7 @@ def run_next(
 
     report_damage(run, report)
     before, begin, begun = run.state, clock.elapsed - run.state.stage_seconds, time.monotonic()
-    stage = record_of(before.stage)
+    stage = stage_named(before.stage)
     try:
         with CompileTimer() as compiling:
             games = ahead.look(before.stage) if ahead else None
@@ -62,7 +62,7 @@ def place_of(state: State) -> tuple[int, int]:
 
 
 def report_seconds(
-    report: Reporter, clock: Clock, cycle: int, what: str, begin: float, lost: float = 0.0
+    report: Reporter, clock: RunClock, cycle: int, what: str, begin: float, lost: float = 0.0
 ) -> None:
     """Report the seconds since `begin`, a moment of the run's clock, `lost` of them to the first use."""
     seconds = clock.elapsed - begin
@@ -71,7 +71,7 @@ def report_seconds(
     report.cycle_scalars(cycle, {f"time/{what}": seconds, **compiled})
 
 
-def finish_cycle(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
+def finish_cycle(config: Config, run: Run, report: Reporter, clock: RunClock) -> None:
     """Measure the champion where the truth is known, and close the cycle's row in the metrics."""
     cycle, begin = run.state.cycle, clock.elapsed
     if last_metric(config):
@@ -101,7 +101,7 @@ def report_ratings(run: Run, report: Reporter) -> None:
             report.cycle_scalars(run.state.cycle, scalars_of(row.rating))
 
 
-def complete_report(config: Config, run: Run, report: Reporter, clock: Clock) -> None:
+def complete_report(config: Config, run: Run, report: Reporter, clock: RunClock) -> None:
     """Measure the last finished cycle's champion if a killed process did not, and renew the Elo table."""
     report_ratings(run, report)
     metric = last_metric(config)
@@ -132,7 +132,7 @@ def program_of(name: str) -> Callable[..., int]:
     stage comes next or `check_run` refuses.
     """
 
-    def main(config: Config, run_name: str, asked: Asked | None = None) -> int:
+    def main(config: Config, run_name: str, asked: CommandLine | None = None) -> int:
         from azero.games import held_rules  # here, because the room imports Numba
 
         warnings = check_run(config, run_name)

@@ -19,12 +19,13 @@ from azero.network.inference import InferenceChoice
 from azero.network.model import Network, unpack_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process.signals import Stopped, StopSignal
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_partial, write_games, write_partial
 from azero.report.console import Progress
 from azero.report.reporter import GAME_SECONDS, Reporter
-from azero.run.run import AsideEntry, Run, Stopped, StopSignal
-from azero.run.state import StageName
+from azero.run.run import Run
+from azero.run.state import AsideEntry, StageName
 from azero.stages import warm_up
 from azero.stages.backend import ensure_choice, positions_to_time
 from azero.workers.report import is_cut, report_games

@@ -11,13 +11,14 @@ from azero.games import make_game
 from azero.network.inference import resolve_device
 from azero.network.model import LoadedNetwork, check_fits, pack_network, unpack_network
 from azero.process.seeds import TRAIN, sequence
+from azero.process.signals import Stopped, StopSignal
 from azero.replay.examples import Examples, merge_equal
 from azero.replay.shards import load_window
 from azero.report.forecast import HALF
 from azero.report.reporter import SPEED, STEPS, Reporter
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, ShardEntry, Stopped, StopSignal
-from azero.run.state import StageName
+from azero.run.run import Run
+from azero.run.state import ShardEntry, StageName
 from azero.training.fit import Earlier, TrainResult, fit
 
 SHOWN = {"loss/policy": "policy_loss", "loss/value": "value_loss"}  # stats beside the progress

@@ -23,16 +23,17 @@ from azero.network.inference import InferenceChoice
 from azero.network.model import Network, unpack_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.process import seeds
+from azero.process.signals import Stopped, StopSignal
 from azero.replay.examples import GameRecord, examples_of, merge_equal
 from azero.replay.shards import write_games
 from azero.report.console import Progress
 from azero.report.forecast import Merging, merging_of
 from azero.report.reporter import NullReporter
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import Run
 from azero.run.state import StageName
 from azero.stages import initialize
 from azero.stages.backend import ensure_choice
-from azero.stages.registry import record_of
+from azero.stages.registry import stage_named
 from azero.truth.known import last_metric
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
 
@@ -195,7 +196,7 @@ class Trial:
         """Run a stage for at most some seconds."""
         timer, begin = Timer(seconds), time.perf_counter()
         with timer.compiling, contextlib.suppress(Stopped):
-            record_of(stage).run(self.alone, run, timer, timer.stopping)
+            stage_named(stage).run(self.alone, run, timer, timer.stopping)
             first = timer.ticks[0] - timer.began if stage == StageName.TRAIN else 0.0
             timer.seconds = time.perf_counter() - begin - max(first, timer.compiling.seconds)
         return timer

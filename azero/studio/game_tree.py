@@ -11,7 +11,7 @@ from azero.games.game import Game
 from azero.games.kit.board import EMPTY, NO_CELL
 from azero.games.playing import GameInProgress
 from azero.page.board import board_json
-from azero.studio.safety import Refused
+from azero.studio.safety import Refusal
 
 MOST_NODES = 20_000  # of one game with its variations
 START = 0  # the node of the initial position
@@ -57,11 +57,11 @@ class GameTree:
         self.current = root
 
     def find(self, number: object) -> Node:
-        """Return a node by its number; Refused: there is none."""
+        """Return a node by its number; Refusal: there is none."""
         is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.nodes)
         node = self.nodes[int(str(number))] if is_number else None
         if node is None:
-            raise Refused(400, f"This game has no position {str(number)[:20]!r}.")
+            raise Refusal(400, f"This game has no position {str(number)[:20]!r}.")
         return node
 
     def path(self, node: Node | None = None) -> list[Node]:
@@ -105,49 +105,49 @@ class GameTree:
         return self.game.to_play(node.state)
 
     def action_of(self, move: object) -> int:
-        """Return the legal action of a move's name or number; Refused: why it cannot be played."""
+        """Return the legal action of a move's name or number; Refusal: why it cannot be played."""
         if self.is_over():
-            raise Refused(409, "The game is over.")
+            raise Refusal(409, "The game is over.")
         if isinstance(move, str):
             try:
                 action = self.game.parse_action(move[:100])
             except ValueError as mistake:
-                raise Refused(400, str(mistake)) from mistake
+                raise Refusal(400, str(mistake)) from mistake
         elif isinstance(move, int) and not isinstance(move, bool) and 0 <= move < self.game.num_actions:
             action = move
         else:
-            raise Refused(400, f"{str(move)[:20]!r} is not a move of this game.")
+            raise Refusal(400, f"{str(move)[:20]!r} is not a move of this game.")
         if not self.legal()[action]:
-            raise Refused(409, f"{self.game.action_name(action)} is not legal: {self.why_not([action])}.")
+            raise Refusal(409, f"{self.game.action_name(action)} is not legal: {self.why_not([action])}.")
         return action
 
     def action_at(self, cell: object) -> int:
-        """Return the one legal action that puts its piece on a cell; Refused: why there is none."""
+        """Return the one legal action that puts its piece on a cell; Refusal: why there is none."""
         board, legal = self.game.board, self.legal()
         if self.is_over():
-            raise Refused(409, "The game is over.")
+            raise Refusal(409, "The game is over.")
         if board is None or type(cell) is not int or not 0 <= cell < len(board.rows) * len(board.columns):
-            raise Refused(400, f"{str(cell)[:20]!r} is not a cell of this game.")
+            raise Refusal(400, f"{str(cell)[:20]!r} is not a cell of this game.")
         here = [action for action in range(self.game.num_actions) if self.cell(self.current, action) == cell]
         actions = [action for action in here if legal[action]]
         if len(actions) == 1:
             return actions[0]
         if actions:
-            raise Refused(409, "Several moves end there; choose one beside the board.")
+            raise Refusal(409, "Several moves end there; choose one beside the board.")
         if board_json(self.game)["by_column"]:
-            raise Refused(409, f"Column {board.columns[cell % len(board.columns)]} is full.")
+            raise Refusal(409, f"Column {board.columns[cell % len(board.columns)]} is full.")
         cells = [
             each
             for action in np.flatnonzero(legal).tolist()
             if (each := self.cell(self.current, action)) is not None
         ]
         if len(set(cells)) < len(cells):  # moves from one cell to another
-            raise Refused(
+            raise Refusal(
                 409,
                 f"No move goes to {board.cell_name(cell)}. Several moves of this game can go to one cell; "
                 "choose one beside the board.",
             )
-        raise Refused(409, f"{board.cell_name(cell)} is not legal: {self.why_not(here)}.")
+        raise Refusal(409, f"{board.cell_name(cell)} is not legal: {self.why_not(here)}.")
 
     def why_not(self, actions: list[int]) -> str:
         """Return why none of some actions that share a cell can be played."""
@@ -170,7 +170,7 @@ class GameTree:
         node = next((child for child in self.current.children if child.action == action), None)
         if node is None:
             if len(self.nodes) >= MOST_NODES:
-                raise Refused(
+                raise Refusal(
                     409, f"This game has {MOST_NODES:,} positions; delete a variation or start anew."
                 )
             state = self.game.step(self.current.state, action)
@@ -186,7 +186,7 @@ class GameTree:
     def delete(self, node: Node) -> None:
         """Delete a node and what follows; the board goes to its parent if it stood there."""
         if node.parent is None:
-            raise Refused(409, "The start of the game cannot be deleted.")
+            raise Refusal(409, "The start of the game cannot be deleted.")
         if node in self.path():
             self.current = node.parent
         node.parent.children.remove(node)

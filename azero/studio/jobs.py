@@ -29,7 +29,7 @@ from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
-from azero.studio.safety import Refused, is_number
+from azero.studio.safety import Refusal, is_number
 
 MOST_TRAINING = 4  # runs at once
 MOST_MINUTES = 100_000.0
@@ -64,13 +64,13 @@ class Jobs:
         return self.studio.folder / f"{name}.log"
 
     def paths(self, name: str) -> Paths:
-        """Return the paths of a run; Refused: there is none."""
+        """Return the paths of a run; Refusal: there is none."""
         try:
             paths = paths_of(self.config, name)
         except UserError as mistake:
-            raise Refused(404, str(mistake)) from mistake
+            raise Refusal(404, str(mistake)) from mistake
         if not paths.state.is_file() and name not in self.processes and not self.is_training(name):
-            raise Refused(404, f"There is no run {name[:80]}.")
+            raise Refusal(404, f"There is no run {name[:80]}.")
         return paths
 
     def alive(self, name: str) -> bool:
@@ -159,7 +159,7 @@ class Jobs:
 
         Raises:
             UserError: the name, or what is asked for, is not allowed.
-            Refused: a run has this name, or too many train.
+            Refusal: a run has this name, or too many train.
         """
         words, title = self.words(asked)
         name = asked.get("name")
@@ -173,9 +173,9 @@ class Jobs:
             )
         with self.starting:
             if self.is_training(name):
-                raise Refused(409, f"Run {name} is training already.")
+                raise Refusal(409, f"Run {name} is training already.")
             if paths_of(self.config, name).folder.exists():
-                raise Refused(409, f"There is a run {name} already; go on with it, or choose another name.")
+                raise Refusal(409, f"There is a run {name} already; go on with it, or choose another name.")
             self.begin(name, words)
         return {"run": name}
 
@@ -187,10 +187,10 @@ class Jobs:
         )
 
     def begin(self, name: str, words: list[str]) -> None:
-        """Start the process of a run; Refused: too many train."""
+        """Start the process of a run; Refusal: too many train."""
         others = [each for each in {*names_of_runs(self.config), *self.processes} if self.is_training(each)]
         if len(others) >= MOST_TRAINING:
-            raise Refused(
+            raise Refusal(
                 429, f"{len(others)} runs train already ({', '.join(sorted(others))}); stop one first."
             )
         self.processes[name] = start([LOOP, *words, f"run={hydra_text(name)}"], self.log(name))
@@ -200,14 +200,14 @@ class Jobs:
         """Ask a run's process to save and end; a second question changes nothing, as a second Ctrl-C would.
 
         Raises:
-            Refused: nothing trains this run.
+            Refusal: nothing trains this run.
         """
         self.paths(name)
         holder = self.trainer(name)
         if not self.alive(name) and (holder is None or holder.program != LOOP):
-            raise Refused(409, f"Run {name} is not training.")
+            raise Refusal(409, f"Run {name} is not training.")
         if holder is not None and holder.host != socket.gethostname():
-            raise Refused(409, f"Run {name} trains on {holder.host}; stop it there.")
+            raise Refusal(409, f"Run {name} trains on {holder.host}; stop it there.")
         pid = holder.pid if holder else self.processes[name].pid
         if self.asked_to_stop.get(name) != pid:
             self.asked_to_stop[name] = pid
@@ -225,7 +225,7 @@ class Jobs:
             raise UserError(f"minutes must be a number above 0 and at most {MOST_MINUTES:,.0f}.")
         with self.starting:
             if self.is_training(name):
-                raise Refused(409, f"Run {name} is training already.")
+                raise Refusal(409, f"Run {name} is training already.")
             state = Run.read(self.config, name).state
             recipe, had = state.recipe or "plain", state.config
             cycles, bound, spent = had.get("cycles", 1), had.get("minutes", 0), state.elapsed_seconds / 60
@@ -243,7 +243,7 @@ class Jobs:
         """Delete a run; without confirmation return what would go."""
         paths = self.paths(name)
         if self.is_training(name):
-            raise Refused(409, f"Run {name} is training; stop it first.")
+            raise Refusal(409, f"Run {name} is training; stop it first.")
         going: list[dict[str, str]] = []
 
         def confirm(folders: Any) -> bool:
@@ -259,12 +259,12 @@ class Jobs:
         """Return the forecast of `azero.estimate` as text.
 
         Raises:
-            Refused: another forecast is being made.
+            Refusal: another forecast is being made.
             UserError: it failed, or took too long.
         """
         words, _ = self.words(asked)
         if not self.estimating.acquire(blocking=False):
-            raise Refused(429, "Another forecast is being made; wait for it.")
+            raise Refusal(429, "Another forecast is being made; wait for it.")
         log = self.studio.folder / "estimate.log"
         try:
             log.unlink(missing_ok=True)

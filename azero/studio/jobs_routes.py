@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from azero.run.folder import paths_of
-from azero.studio.safety import Refused, api, read_json
+from azero.studio.safety import Refusal, api, read_json
 from azero.studio.state import Studio
 
 
@@ -34,7 +34,7 @@ def routes(studio: Studio) -> list[Route]:
             case "delete":
                 return await in_thread(jobs.delete, name, asked.get("confirm") is True)
             case other:
-                raise Refused(404, f"A run cannot {other[:40]!r}.")
+                raise Refusal(404, f"A run cannot {other[:40]!r}.")
 
     async def live(request: Request) -> dict[str, Any]:
         name = request.path_params["name"]

@@ -13,7 +13,7 @@ from azero.cli.player_spec import watched_search
 from azero.games.game import Game
 from azero.match.openings import read_opening
 from azero.studio.pool import check_run_name
-from azero.studio.safety import Refused
+from azero.studio.safety import Refusal
 from azero.studio.state import Studio, read_options, route
 from azero.tracing.record import MctsSettings, UctSettings, record
 
@@ -26,9 +26,9 @@ async def read_trace(studio: Studio, request: Request) -> Response:
     asked, options = request.query_params, read_options(request)
     kind, text = asked.get("kind", "uct"), asked.get("simulations", "20")
     if kind not in KINDS:
-        raise Refused(400, f"kind must be one of: {', '.join(KINDS)}.")
+        raise Refusal(400, f"kind must be one of: {', '.join(KINDS)}.")
     if not re.fullmatch(r"[0-9]{1,6}", text) or not 1 <= int(text) <= MOST_SIMULATIONS:
-        raise Refused(400, f"simulations must be a whole number from 1 to {MOST_SIMULATIONS}.")
+        raise Refusal(400, f"simulations must be a whole number from 1 to {MOST_SIMULATIONS}.")
 
     def search() -> dict[str, Any]:
         game = studio.make_game(asked.get("game", "tictactoe"), options)

@@ -26,7 +26,7 @@ from azero.report.listing import age_text
 from azero.studio.pool import Side
 from azero.studio.processes import ask_to_stop, ending, is_running, last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refused, api, can_be_sent, is_number, read_json
+from azero.studio.safety import Refusal, api, can_be_sent, is_number, read_json
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 
@@ -57,12 +57,12 @@ class Matches:
         """Return what is played in a match.
 
         Raises:
-            Refused: there is none.
+            Refusal: there is none.
             UserError: its file is damaged.
         """
         path = self.folder / f"{name}.json"
         if not NUMBER.fullmatch(name) or not path.exists():
-            raise Refused(404, MISSING)
+            raise Refusal(404, MISSING)
         try:
             about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError):
@@ -86,7 +86,7 @@ class Matches:
 
         Raises:
             UserError: the game, a player or the number of games is not allowed.
-            Refused: too many are played.
+            Refusal: too many are played.
         """
         game = self.studio.make_game(asked.get("game"), asked.get("options"))
         sides = asked.get("players", [asked.get("first"), asked.get("second")])
@@ -111,7 +111,7 @@ class Matches:
         with self.lock:
             playing = [name for name in self.names()[:MOST_KEPT] if self.is_playing(name)]
             if len(playing) >= MOST_MATCHES:
-                raise Refused(429, f"{len(playing)} matches are being played; stop one or wait.")
+                raise Refusal(429, f"{len(playing)} matches are being played; stop one or wait.")
             self.folder.mkdir(parents=True, exist_ok=True)
             name = f"{int((self.names() or ['0'])[0]) + 1:06d}"
             place = self.studio.place_of(about["game"])
@@ -144,10 +144,10 @@ class Matches:
             return False
 
     def stop(self, name: str) -> dict[str, Any]:
-        """Ask a match's process to end; Refused: it is not being played."""
+        """Ask a match's process to end; Refusal: it is not being played."""
         pid = self.pid(name, self.about(name))
         if not pid:
-            raise Refused(409, "This match is not being played.")
+            raise Refusal(409, "This match is not being played.")
         ask_to_stop(pid)
         return {"state": "stopping"}
 
@@ -235,11 +235,11 @@ class Matches:
         }
 
     def replayed(self, name: str, number: str) -> dict[str, Any]:
-        """Return a game of a match with its positions; Refused: there is none."""
+        """Return a game of a match with its positions; Refusal: there is none."""
         about = self.about(name)
         lines, _ = self.lines(name, about)
         if not (number.isascii() and number.isdecimal() and len(number) < 10 and int(number) < len(lines)):
-            raise Refused(404, "There is no such game in this match.")
+            raise Refusal(404, "There is no such game in this match.")
         line = lines[int(number)]
         game = self.game(name, about)
         actions = move_names(game)

@@ -17,9 +17,9 @@ from azero.records.pictures import png_of, svg_of
 from azero.records.record import Record
 from azero.records.sgf import write_sgf
 from azero.studio.game_tree import MOST_NODES, START, GameTree
-from azero.studio.safety import Refused
+from azero.studio.safety import Refusal
 from azero.studio.state import Studio, route, table_of
-from azero.studio.table import Table
+from azero.studio.table import GameTable
 
 MEDIA = {
     "sgf": "application/x-go-sgf",
@@ -42,7 +42,7 @@ async def read_record(studio: Studio, request: Request) -> Response:
     """GET /tables/{id}/record?format=: the game on a table as a file."""
     table, kind = table_of(studio, request), request.query_params.get("format", "sgf")
     if kind not in MEDIA:
-        raise Refused(400, f"format must be one of: {', '.join(MEDIA)}.")
+        raise Refusal(400, f"format must be one of: {', '.join(MEDIA)}.")
     data = await studio.run_in_thread(writer(table, kind))
     name = re.sub(r"\W+", "-", Path(table.game.name).stem, flags=re.ASCII)
     headers = {"content-disposition": f'attachment; filename="{name}.{kind}"'}
@@ -59,7 +59,7 @@ async def open_record(studio: Studio, request: Request) -> Response:
     return JSONResponse(table.to_json(), 201)
 
 
-def writer(table: Table, kind: str) -> Callable[[], str | bytes]:
+def writer(table: GameTable, kind: str) -> Callable[[], str | bytes]:
     """Return a function for a thread that writes a table as it is now."""
     game, node = table.game, table.tree.current
     if kind in ("svg", "png"):
@@ -69,7 +69,7 @@ def writer(table: Table, kind: str) -> Callable[[], str | bytes]:
     return lambda: write_sgf(record) if kind == "sgf" else write_json(record) + "\n"
 
 
-def record_of(table: Table) -> Record:
+def record_of(table: GameTable) -> Record:
     """Return a table's game; the line on the board is its main line, everything else are variations."""
     tree, line = table.tree, table.tree.line()
     first, second = ("human" if side.spec is None else side.title for side in table.sides)
@@ -92,10 +92,10 @@ def tree_of(record: Record) -> GameTree:
     """Return a record as the tree of a table, with the end of the main line on the board.
 
     Raises:
-        Refused: it is too large.
+        Refusal: it is too large.
     """
     if len(record.nodes) > MOST_NODES:
-        raise Refused(413, f"The game has more than {MOST_NODES:,} positions, too many for the studio.")
+        raise Refusal(413, f"The game has more than {MOST_NODES:,} positions, too many for the studio.")
     tree = GameTree(record.game)
     nodes = [tree.current]
     for kept in record.nodes[1:]:

@@ -36,7 +36,7 @@ from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 from azero.studio.processes import last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refused, api, can_be_sent
+from azero.studio.safety import Refusal, api, can_be_sent
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 
@@ -243,12 +243,12 @@ class Shards:
         """Return the games of a cycle by number.
 
         Raises:
-            Refused: the run keeps none of that cycle.
+            Refusal: the run keeps none of that cycle.
             UserError: a file is damaged.
         """
         shards = [shard for shard in run.state.shards if shard.cycle == cycle]
         if not shards:
-            raise Refused(404, f"Run {run.name} keeps no games of cycle {cycle}.")
+            raise Refusal(404, f"Run {run.name} keeps no games of cycle {cycle}.")
         with self.lock:
             for shard in shards:
                 if shard.sha256 not in self.kept:
@@ -280,7 +280,7 @@ class Shards:
             )
         record = next((each for each in self.games(run, cycle) if each.number == number), None)
         if record is None:
-            raise Refused(404, f"Cycle {cycle} of run {name} has no game {number}.")
+            raise Refusal(404, f"Cycle {cycle} of run {name} has no game {number}.")
         signs = np.where(record.to_play == 0, 1.0, -1.0)
         values = [
             float(value) if ply >= record.opening_plies else None
@@ -344,9 +344,9 @@ class TensorBoard:
 
 
 def whole(text: str, what: str) -> int:
-    """Return a whole number of an address; Refused: it is something else."""
+    """Return a whole number of an address; Refusal: it is something else."""
     if not (text.isascii() and text.isdecimal() and len(text) < 10):
-        raise Refused(400, f"{what} must be a whole number.")
+        raise Refusal(400, f"{what} must be a whole number.")
     return int(text)
 
 

@@ -34,7 +34,7 @@ CLOSE_FORBIDDEN = 4403  # of a WebSocket: the reason is in the close message
 NO_TOKEN = "Open the address that azero studio has printed; this browser has not shown its token."
 
 
-class Refused(Exception):
+class Refusal(Exception):
     """A request that is refused with an HTTP status and one sentence."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -44,7 +44,7 @@ class Refused(Exception):
 
 def answer_to(failure: Exception) -> Response:
     """Return the answer to a request that has failed: the sentence, and 400 for a user's mistake."""
-    status = failure.status if isinstance(failure, Refused) else 400
+    status = failure.status if isinstance(failure, Refusal) else 400
     return JSONResponse({"error": str(failure)}, status)
 
 
@@ -62,15 +62,15 @@ async def read_json(request: Request) -> dict[str, Any]:
     """Return the JSON object in the body of a request.
 
     Raises:
-        Refused: it is none, or too large.
+        Refusal: it is none, or too large.
     """
     try:
         read = json.loads(await request.body() or b"{}", parse_constant=refuse_constant)
         json.dumps(read, ensure_ascii=False).encode()  # half a pair of surrogates is no text
     except (ValueError, RecursionError) as mistake:
-        raise Refused(400, "The body of the request is not JSON.") from mistake
+        raise Refusal(400, "The body of the request is not JSON.") from mistake
     if not isinstance(read, dict):
-        raise Refused(400, "The body of the request must be a JSON object.")
+        raise Refusal(400, "The body of the request must be a JSON object.")
     return read
 
 
@@ -122,7 +122,7 @@ class Guard:
                 await self.app(scope, bounded(scope, headers, receive), with_headers(send))
             else:
                 await self.app(scope, receive, send)
-        except Refused as refusal:
+        except Refusal as refusal:
             if scope["type"] == "websocket":
                 await receive()  # the request to connect
                 await send({"type": "websocket.close", "code": CLOSE_FORBIDDEN, "reason": str(refusal)[:120]})
@@ -132,20 +132,20 @@ class Guard:
     def check_host(self, headers: Headers) -> None:
         """Refuse a request that names another host."""
         if headers.get("host", "").lower() not in self.hosts:
-            raise Refused(403, "This studio has another address; open the one that azero studio has printed.")
+            raise Refusal(403, "This studio has another address; open the one that azero studio has printed.")
 
     def check(self, scope: Scope, headers: Headers) -> None:
         """Refuse a request without the token, or one of another site's page that could change something."""
         changes = scope["type"] == "websocket" or scope["method"] not in SAFE_METHODS
         origin = headers.get("origin")
         if changes and origin is None and headers.get("sec-fetch-site", "same-origin") != "same-origin":
-            raise Refused(403, "A page of another site must not use the studio.")
+            raise Refusal(403, "A page of another site must not use the studio.")
         if origin is not None and origin.lower() not in {f"http://{host}" for host in self.hosts}:
-            raise Refused(403, "A page of another site must not use the studio.")
+            raise Refusal(403, "A page of another site must not use the studio.")
         open_to_all = scope["type"] == "http" and scope["path"].startswith("/static/") and not changes
         cookies = cookie_parser(headers.get("cookie", ""))
         if not open_to_all and not self.is_token(cookies.get(self.cookie, "")):
-            raise Refused(403, NO_TOKEN)
+            raise Refusal(403, NO_TOKEN)
 
     def token_shown(self, scope: Scope) -> str:
         """Return the token if the address of a GET of the page carries the right one, else ""."""
@@ -171,7 +171,7 @@ def bounded(scope: Scope, headers: Headers, receive: Receive) -> Receive:
     too_large = f"The request is larger than {most // 1000:,} kB."
     promised = headers.get("content-length", "0")
     if not promised.isdecimal() or int(promised) > most:
-        raise Refused(413, too_large)
+        raise Refusal(413, too_large)
     seen = 0
 
     async def receive_bounded() -> Message:
@@ -179,7 +179,7 @@ def bounded(scope: Scope, headers: Headers, receive: Receive) -> Receive:
         message = await receive()
         seen += len(message.get("body", b""))
         if seen > most:
-            raise Refused(413, too_large)
+            raise Refusal(413, too_large)
         return message
 
     return receive_bounded

@@ -19,7 +19,7 @@ MOST_ANALYSES = 6  # searches with their trees; the one used least recently is f
 
 
 @dataclass
-class Analysis:
+class BoardAnalysis:
     """What is asked about the position on the board, and the search that answers.
 
     Attributes:
@@ -66,13 +66,13 @@ class Analysis:
             self.search, self.node, self.done, self.on = None, -1, False, False
 
 
-class Searches:
+class SharedSearches:
     """What the searches of all tables share: players, memory for few trees, the search of reviews."""
 
     def __init__(self, pool: Pool, busy: Callable[[], str], report: Callable[[Exception], None]) -> None:
         """`busy`: returns what else uses the cores, "" for nothing; `report`: receives unexpected errors."""
         self.pool, self.busy, self.report = pool, busy, report
-        self.analyses: list[Analysis] = []  # with a search, the one used least recently first
+        self.analyses: list[BoardAnalysis] = []  # with a search, the one used least recently first
         self.reviewer: tuple[tuple[str, str, str], GrowingSearch, threading.Lock] | None = None
 
     async def make_room(self) -> None:
@@ -80,7 +80,7 @@ class Searches:
         while len(self.analyses) >= MOST_ANALYSES:
             await in_thread(self.analyses.pop(0).forget)
 
-    def note_used(self, analysis: Analysis) -> None:
+    def note_used(self, analysis: BoardAnalysis) -> None:
         """Note that a search is used now."""
         if analysis in self.analyses:
             self.analyses.remove(analysis)

@@ -35,9 +35,9 @@ from azero.run.folder import names_of_runs
 from azero.run.run import Run
 from azero.studio import jobs_routes, learn, matches, records_routes, runs_view
 from azero.studio.pool import options_here
-from azero.studio.safety import Guard, Refused, answer_to, read_json
+from azero.studio.safety import Guard, Refusal, answer_to, read_json
 from azero.studio.state import Studio, read_options, route, table_of
-from azero.studio.table import Table
+from azero.studio.table import GameTable
 from azero.truth.summary import game_title
 
 STATIC = Path(__file__).parent / "static"
@@ -167,7 +167,7 @@ async def open_table(studio: Studio, request: Request) -> Response:
     asked = await read_json(request)
     sides, moves = asked.get("sides", [{"kind": "person"}, {"kind": "person"}]), asked.get("moves", [])
     if not isinstance(sides, list) or not isinstance(moves, list):
-        raise Refused(400, "sides and moves must be lists.")
+        raise Refusal(400, "sides and moves must be lists.")
     game = await studio.run_in_thread(studio.make_game, asked.get("game", "tictactoe"), asked.get("options"))
     table = await studio.tables.open(game, sides, moves)
     return JSONResponse(table.to_json(), 201)
@@ -204,19 +204,19 @@ async def change_table(studio: Studio, request: Request) -> Response:
         case "sides":
             sides = asked.get("sides")
             if not isinstance(sides, list) or len(sides) != 2:
-                raise Refused(400, "sides must be a list of two.")
+                raise Refusal(400, "sides must be a list of two.")
             table.seat(await studio.tables.read_sides(table.game, sides))
         case "hint":
             return JSONResponse(await hint(studio, table))
         case _:
-            raise Refused(404, f"A game cannot {verb[:40]!r}.")
+            raise Refusal(404, f"A game cannot {verb[:40]!r}.")
     return JSONResponse(table.to_json())
 
 
-async def hint(studio: Studio, table: Table) -> dict[str, Any]:
+async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
     """Return a good move for the position on the board, with its value for the player to move."""
     if table.is_over():
-        raise Refused(409, "The game is over.")
+        raise Refusal(409, "The game is over.")
     node, banned = table.tree.current, table.tree.banned()
 
     def search() -> dict[str, Any]:
@@ -237,7 +237,7 @@ async def read_search(studio: Studio, request: Request) -> Response:
     """GET /tables/{id}/search?path=3,2: the moves at a node of the search tree."""
     table, text = table_of(studio, request), request.query_params.get("path", "")
     if not re.fullmatch(r"(\d{1,6}(,\d{1,6}){0,1000})?", text):
-        raise Refused(400, "path must be numbers of actions with commas between.")
+        raise Refusal(400, "path must be numbers of actions with commas between.")
     path = [int(word) for word in text.split(",") if word]
     return JSONResponse({"moves": await studio.run_in_thread(table.read_tree, path)})
 
@@ -272,7 +272,7 @@ async def stream_table(studio: Studio, socket: WebSocket) -> None:
     try:
         table = studio.tables.find(socket.path_params["id"])
         queue = table.watch()
-    except Refused as refusal:
+    except Refusal as refusal:
         await socket.send_json({"type": "error", "status": refusal.status, "error": str(refusal)})
         await socket.close(4000 + refusal.status)
         return
@@ -348,7 +348,12 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
         for close in studio.closing:
             close()
 
-    handlers: dict[Any, Any] = {UserError: refuse, Refused: refuse, HTTPException: refuse, Exception: crash}
+    handlers: dict[Any, Any] = {
+        UserError: refuse,
+        Refusal: refuse,
+        HTTPException: refuse,
+        Exception: crash,
+    }
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
 
 

@@ -21,8 +21,8 @@ from azero.games import SHIPPED, installed_games
 from azero.games.game import Game
 from azero.studio.jobs import Jobs
 from azero.studio.pool import Pool
-from azero.studio.safety import Refused, api
-from azero.studio.table import Table
+from azero.studio.safety import Refusal, api
+from azero.studio.table import GameTable
 from azero.studio.tables import Tables
 from azero.studio.threads import in_thread
 
@@ -60,9 +60,9 @@ class Studio:
 
     @contextmanager
     def question(self) -> Iterator[None]:
-        """Count a search for one answer while it is under way; Refused: there are too many."""
+        """Count a search for one answer while it is under way; Refusal: there are too many."""
         if self.questions >= MOST_QUESTIONS:
-            raise Refused(429, f"{MOST_QUESTIONS} answers are being searched for; try again in a moment.")
+            raise Refusal(429, f"{MOST_QUESTIONS} answers are being searched for; try again in a moment.")
         self.questions += 1
         try:
             yield
@@ -74,7 +74,7 @@ class Studio:
         """Turn any error of a block that reads files into a UserError that says what is damaged."""
         try:
             yield
-        except (UserError, Refused):
+        except (UserError, Refusal):
             raise
         except Exception as failure:  # what a damaged file holds can raise nearly anything
             self.report(failure)
@@ -134,7 +134,7 @@ def route(studio: Studio, path: str, method: str, handler: Handler) -> Route:
     return api(method, path, lambda request: handler(studio, request))
 
 
-def table_of(studio: Studio, request: Request) -> Table:
+def table_of(studio: Studio, request: Request) -> GameTable:
     """Return the table that a request is about."""
     return studio.tables.find(request.path_params["id"])
 
@@ -144,7 +144,7 @@ def read_options(request: Request) -> dict[str, Any]:
     try:
         options = json.loads(request.query_params.get("options", "{}"))
     except (ValueError, RecursionError) as mistake:
-        raise Refused(400, "options in the address is not JSON.") from mistake
+        raise Refusal(400, "options in the address is not JSON.") from mistake
     if not isinstance(options, dict):
-        raise Refused(400, "options in the address must be a JSON object.")
+        raise Refusal(400, "options in the address must be a JSON object.")
     return options

@@ -22,8 +22,8 @@ from azero.page.board import board_json
 from azero.players.growing import GrowingSearch, Insight, Move
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
-from azero.studio.safety import Refused, is_number
-from azero.studio.searches import Analysis, Searches
+from azero.studio.safety import Refusal, is_number
+from azero.studio.searches import BoardAnalysis, SharedSearches
 from azero.studio.threads import in_thread
 from azero.truth.summary import game_title
 
@@ -41,16 +41,16 @@ KINDS = {str: "word", int: "whole number"}
 T = TypeVar("T")
 
 
-class Table:
+class GameTable:
     """One game on a board; see the module."""
 
-    def __init__(self, searches: Searches, game: Game, sides: tuple[Side, Side]) -> None:
+    def __init__(self, searches: SharedSearches, game: Game, sides: tuple[Side, Side]) -> None:
         self.searches, self.game, self.sides = searches, game, sides
         self.id = secrets.token_urlsafe(9)
         self.tree = GameTree(game)
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
         self.notice, self.resigned, self.thinking = "", -1, False
-        self.analysis: Analysis | None = None
+        self.analysis: BoardAnalysis | None = None
         self.to_review: list[Node] = []
         self.latest: tuple[Node, Insight, str, float] | None = None  # what a search has found last
         self.watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
@@ -64,11 +64,11 @@ class Table:
     def move(self, move: object) -> None:
         """Play a person's move."""
         if self.is_over():
-            raise Refused(409, "The game is over.")
+            raise Refusal(409, "The game is over.")
         side = self.sides[self.tree.mover(self.tree.current)]
         action = self.tree.action_of(move)
         if side.spec is not None and not self.paused:
-            raise Refused(409, f"It is the turn of {side.title}.")
+            raise Refusal(409, f"It is the turn of {side.title}.")
         self.tree.play(action)
         self.paused = self.machines_only()
         self.changed()
@@ -80,7 +80,7 @@ class Table:
         try:
             for action in actions if isinstance(actions, list) else []:
                 self.tree.play(self.tree.action_of(action))
-        except Refused:
+        except Refusal:
             self.tree.current = before
             raise
         self.resigned, self.paused, self.steps = -1, True, 0
@@ -91,7 +91,7 @@ class Table:
         before = self.tree.path()[:-1]
         turns = [node for node in before if self.sides[self.tree.mover(node)].spec is None]
         if not before:
-            raise Refused(409, "There is nothing to take back.")
+            raise Refusal(409, "There is nothing to take back.")
         self.go((turns or before)[-1].number)
 
     def delete(self, number: object) -> None:
@@ -105,9 +105,9 @@ class Table:
         """Let the person to move resign."""
         mover = self.tree.mover(self.tree.current)
         if self.is_over():
-            raise Refused(409, "The game is over.")
+            raise Refusal(409, "The game is over.")
         if self.sides[mover].spec is not None:
-            raise Refused(409, f"It is the turn of {self.sides[mover].title}, which does not resign.")
+            raise Refusal(409, f"It is the turn of {self.sides[mover].title}, which does not resign.")
         self.resigned = mover
         self.changed()
 
@@ -120,18 +120,18 @@ class Table:
         """Let machines play or pause, with a delay between their moves."""
         if delay is not None:
             if not is_number(delay, 0, LONGEST_DELAY):
-                raise Refused(400, f"delay must be a number of seconds between 0 and {LONGEST_DELAY:g}.")
+                raise Refusal(400, f"delay must be a number of seconds between 0 and {LONGEST_DELAY:g}.")
             self.delay = delay
         if paused is not None:
             if not isinstance(paused, bool):
-                raise Refused(400, "paused must be true or false.")
+                raise Refusal(400, "paused must be true or false.")
             self.paused = paused
         self.changed()
 
     def step(self) -> None:
         """Let the machine make one move."""
         if self.is_over() or self.sides[self.tree.mover(self.tree.current)].spec is None:
-            raise Refused(409, "No machine is to move.")
+            raise Refusal(409, "No machine is to move.")
         self.paused, self.steps = True, 1
         self.changed()
 
@@ -144,15 +144,15 @@ class Table:
             return
         seconds = asked.get("seconds", 0)
         if not is_number(seconds, 0, MOST_SECONDS):
-            raise Refused(400, f"seconds must be a number between 0 and {MOST_SECONDS:g}.")
+            raise Refusal(400, f"seconds must be a number between 0 and {MOST_SECONDS:g}.")
         wanted = {key: asked[key] for key in ANALYSIS_KEYS if asked.get(key)}
         if not asked.get("run"):
             wanted = {**self.champion(), **wanted}
         for key, value in wanted.items():
             if not isinstance(value, ANALYSIS_KEYS[key]) or isinstance(value, bool) or len(str(value)) > 100:
-                raise Refused(400, f"{key} of an analysis must be a {KINDS[ANALYSIS_KEYS[key]]}.")
+                raise Refusal(400, f"{key} of an analysis must be a {KINDS[ANALYSIS_KEYS[key]]}.")
         if self.analysis is None or self.analysis.asked != wanted:
-            self.analysis = Analysis(wanted)
+            self.analysis = BoardAnalysis(wanted)
         self.analysis.seconds, self.analysis.on = seconds, True
         self.analysis.spent, self.analysis.done = 0.0, False
         self.changed()
@@ -256,7 +256,7 @@ class Table:
             stopped.cancel()
             task.cancel()
 
-    async def analyse_on(self, analysis: Analysis) -> None:
+    async def analyse_on(self, analysis: BoardAnalysis) -> None:
         """Search the position on the board until the analysis ends or the position changes."""
         node = self.tree.current
         if analysis.search is None:
@@ -409,7 +409,7 @@ class Table:
         analysis = self.analysis
         node, missing = self.tree.current, "There is no search of this position; switch the analysis on."
         if analysis is None:
-            raise Refused(409, missing)
+            raise Refusal(409, missing)
         state = node.state
         for action in path:
             if self.game.is_terminal(state) or not 0 <= action < self.game.num_actions:
@@ -419,7 +419,7 @@ class Table:
             state = self.game.step(state, action)
         with analysis.lock:
             if analysis.search is None or analysis.node != node.number:
-                raise Refused(409, missing)
+                raise Refusal(409, missing)
             insight = analysis.search.read(path)
         below = Node(-1, node, path[-1] if path else node.action, state)
         return [self.move_json(below, move) for move in insight.moves] if insight else []
@@ -496,7 +496,7 @@ class Table:
     def watch(self) -> asyncio.Queue[dict[str, Any] | None]:
         """Return a queue of messages for one more page, the table first."""
         if len(self.watchers) >= MOST_WATCHERS:
-            raise Refused(429, f"{MOST_WATCHERS} pages look at this game already.")
+            raise Refusal(429, f"{MOST_WATCHERS} pages look at this game already.")
         queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(WAITING_MESSAGES)
         queue.put_nowait({"type": "table", "table": self.to_json()})
         if self.latest and self.latest[0] is self.tree.current:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from azero.games.game import Game
 from azero.studio.pool import PERSON, Pool, Side
-from azero.studio.safety import Refused
-from azero.studio.searches import Searches
-from azero.studio.table import Table
+from azero.studio.safety import Refusal
+from azero.studio.searches import SharedSearches
+from azero.studio.table import GameTable
 from azero.studio.threads import in_thread
 
 MOST_TABLES = 500
@@ -21,21 +21,21 @@ class Tables:
 
     def __init__(self, pool: Pool, busy: Callable[[], str], report: Callable[[Exception], None]) -> None:
         """`busy`: returns what else uses the cores, "" for nothing; `report`: receives unexpected errors."""
-        self.pool, self.searches = pool, Searches(pool, busy, report)
-        self.tables: dict[str, Table] = {}
+        self.pool, self.searches = pool, SharedSearches(pool, busy, report)
+        self.tables: dict[str, GameTable] = {}
 
-    async def open(self, game: Game, asked_sides: list[object], moves: list[object]) -> Table:
+    async def open(self, game: Game, asked_sides: list[object], moves: list[object]) -> GameTable:
         """Begin a game after some moves.
 
         Raises:
             UserError: a side cannot play.
-            Refused: too many games, or a move that is not legal.
+            Refusal: too many games, or a move that is not legal.
         """
         if len(asked_sides) != 2:
-            raise Refused(400, "A game has two sides.")
+            raise Refusal(400, "A game has two sides.")
         if len(moves) > game.max_plies:
-            raise Refused(400, f"A game of {game.name} has at most {game.max_plies} moves.")
-        table = Table(self.searches, game, await self.read_sides(game, asked_sides))
+            raise Refusal(400, f"A game of {game.name} has at most {game.max_plies} moves.")
+        table = GameTable(self.searches, game, await self.read_sides(game, asked_sides))
 
         def play() -> None:
             for move in moves:
@@ -55,20 +55,20 @@ class Tables:
         return first, second
 
     def make_place(self) -> None:
-        """Forget the table that was idle longest if there are too many; Refused: none is idle."""
+        """Forget the table that was idle longest if there are too many; Refusal: none is idle."""
         if len(self.tables) < MOST_TABLES:
             return
         idle = [table for table in self.tables.values() if not table.watchers]
         oldest = min(idle, key=lambda table: table.used, default=None)
         if oldest is None or time.monotonic() - oldest.used < IDLE_SECONDS:
-            raise Refused(429, f"{MOST_TABLES} games are open; try again in ten minutes.")
+            raise Refusal(429, f"{MOST_TABLES} games are open; try again in ten minutes.")
         oldest.close()
         del self.tables[oldest.id]
 
-    def find(self, number: str) -> Table:
-        """Return a table; Refused: there is none."""
+    def find(self, number: str) -> GameTable:
+        """Return a table; Refusal: there is none."""
         if number not in self.tables:
-            raise Refused(404, "This game is not open; the server was started anew, or it was idle for long.")
+            raise Refusal(404, "This game is not open; the server was started anew, or it was idle for long.")
         table = self.tables[number]
         table.used = time.monotonic()
         return table

@@ -77,7 +77,7 @@ def record(
         budget = replace(settings.search, num_simulations=simulations)
         search = WatchedMcts(game, state, budget, ask, seed, settings.temperature, banned)
         first = 0  # the evaluation of the root is not a simulation
-    builder = Builder(game, state, banned)
+    builder = TraceBuilder(game, state, banned)
     for number in range(first, simulations + 1):
         if search.over:
             break
@@ -169,7 +169,7 @@ def result(game: Game, state: np.ndarray, cut: bool = False) -> str | None:
     return endings.get(value, f"{value:g} for {side(game, 0)}")
 
 
-class Builder:
+class TraceBuilder:
     """Collects nodes and simulations. A node is known by the moves that lead to it."""
 
     def __init__(self, game: Game, state: np.ndarray, banned: np.ndarray | None) -> None:
@@ -280,7 +280,7 @@ class Builder:
         }
 
 
-def chosen(builder: Builder, settings: UctSettings | MctsSettings, action: int) -> dict[str, Any]:
+def chosen(builder: TraceBuilder, settings: UctSettings | MctsSettings, action: int) -> dict[str, Any]:
     """Return the move after the search and why it was chosen."""
     visits = {builder.nodes[0]["moves"][0]["action"]: 0}
     for simulation in builder.simulations:

@@ -20,7 +20,7 @@ EQUAL = 1e-12  # scores this close are equal; the move tried first is chosen
 
 
 @dataclass
-class Node:
+class WatchedNode:
     """A position of the tree."""
 
     state: np.ndarray  # [S] uint64
@@ -29,7 +29,7 @@ class Node:
     own_visits: int = 0  # before its moves were listed
     wins: float = 0.0  # sum of the rewards
     untried: list[int] | None = None  # None before its moves are listed
-    children: list[Node] = field(default_factory=list)  # in the order in which they were tried
+    children: list[WatchedNode] = field(default_factory=list)  # in the order in which they were tried
 
 
 class WatchedUct:
@@ -50,7 +50,7 @@ class WatchedUct:
         self.game, self.exploration, self.expansion_threshold = game, exploration, expansion_threshold
         self.banned = np.zeros(game.num_actions, np.bool_) if banned is None else banned
         self.stream = new_stream(seed)
-        self.root = Node(state, -1)
+        self.root = WatchedNode(state, -1)
 
     def simulate(self) -> Simulation:
         """Run one simulation."""
@@ -75,7 +75,7 @@ class WatchedUct:
         evaluation = Evaluation("rollout" if moves else "end", reward, moves, end)
         return Simulation(choices, added, listed, evaluation, updates, node.state)
 
-    def choose(self, node: Node) -> tuple[Choice, Node]:
+    def choose(self, node: WatchedNode) -> tuple[Choice, WatchedNode]:
         """Choose a random untried move, or the move of the highest UCB1 if there is none."""
         if node.untried is None:
             legal = self.game.legal_mask(node.state) & ~(self.banned & (node is self.root))
@@ -88,7 +88,7 @@ class WatchedUct:
             drawn = next_below(self.stream, len(node.untried))
             move, node.untried[drawn] = node.untried[drawn], node.untried[0]
             del node.untried[0]
-            child = Node(self.game.step(node.state, move), move)
+            child = WatchedNode(self.game.step(node.state, move), move)
             node.children.append(child)
         else:
             highest = max(candidate.score for candidate in candidates)
@@ -96,7 +96,7 @@ class WatchedUct:
         candidates.sort(key=lambda each: each.move)
         return Choice(to_play, "ucb1", {"t": total, "c": self.exploration}, candidates, child.move), child
 
-    def candidate(self, child: Node, total: int, to_play: int) -> Candidate:
+    def candidate(self, child: WatchedNode, total: int, to_play: int) -> Candidate:
         """Return UCB1 for the side to move; -w / n in place of 1 - w / n lowers all scores of a node by 1."""
         mean = child.wins / child.visits * (1 if to_play == 0 else -1)
         bonus = self.exploration * math.sqrt(math.log(total) / child.visits)

@@ -18,7 +18,7 @@ from azero.truth.solvers import Oracle
 MOST_MISSES = 20_000  # games in a row without a new position of the kind wanted
 
 
-class Kind(NamedTuple):
+class SetKind(NamedTuple):
     """Which positions belong to a set."""
 
     name: str
@@ -29,16 +29,16 @@ class Kind(NamedTuple):
 LATE, MIDDLE, EARLY = range(29, 42), range(14, 29), range(14)
 EASY, MEDIUM, HARD = range(14), range(14, 29), range(29, 43)
 CONNECT_FOUR = (
-    Kind("late easy", LATE, EASY),
-    Kind("middle easy", MIDDLE, EASY),
-    Kind("early easy", EARLY, EASY),
-    Kind("middle medium", MIDDLE, MEDIUM),
-    Kind("early medium", EARLY, MEDIUM),
-    Kind("early hard", EARLY, HARD),
+    SetKind("late easy", LATE, EASY),
+    SetKind("middle easy", MIDDLE, EASY),
+    SetKind("early easy", EARLY, EASY),
+    SetKind("middle medium", MIDDLE, MEDIUM),
+    SetKind("early medium", EARLY, MEDIUM),
+    SetKind("early hard", EARLY, HARD),
 )
 
 
-def kinds_of(game: Game, plies: range | None = None) -> tuple[Kind, ...]:
+def kinds_of(game: Game, plies: range | None = None) -> tuple[SetKind, ...]:
     """Return the kinds of positions of a game.
 
     Connect Four has six, by stage and difficulty. Other games, or given plies, have one of any difficulty.
@@ -46,7 +46,7 @@ def kinds_of(game: Game, plies: range | None = None) -> tuple[Kind, ...]:
     if plies is None and is_connect_four(game.name, game.options):
         return CONNECT_FOUR
     plies = plies or range(game.max_plies)
-    return (Kind(f"plies {plies.start}-{plies.stop - 1}", plies, range(game.max_plies + 1)),)
+    return (SetKind(f"plies {plies.start}-{plies.stop - 1}", plies, range(game.max_plies + 1)),)
 
 
 def key_of(game: Game, moves: Sequence[int]) -> bytes:
@@ -61,7 +61,7 @@ def key_of(game: Game, moves: Sequence[int]) -> bytes:
 
 
 def draw_set(
-    game: Game, oracle: Oracle, kind: Kind, count: int, source: np.random.SeedSequence, taken: set[bytes]
+    game: Game, oracle: Oracle, kind: SetKind, count: int, source: np.random.SeedSequence, taken: set[bytes]
 ) -> PositionSet:
     """Draw positions of a kind, each from a random game of its own, after plies drawn evenly from the stage.
 

@@ -95,7 +95,7 @@ class CorrectnessStats:
         }
 
 
-class Questions:
+class TicTacToeQuestions:
     """Asks players about all positions and judges their answers. One object serves many players."""
 
     def __init__(self, game: Game) -> None:
@@ -191,7 +191,7 @@ def exhaustive_play(solution: Solution, moves: np.ndarray, side: int) -> tuple[i
 
 
 def check_champion(
-    player_search: Player, player_policy: Player, game: Game, questions: Questions | None = None
+    player_search: Player, player_policy: Player, game: Game, questions: TicTacToeQuestions | None = None
 ) -> CorrectnessStats:
     """Return the stats of a champion: of its PV-MCTS at temperature 0, and of its raw policy.
 
@@ -200,20 +200,20 @@ def check_champion(
     Raises:
         UserError: the game is not tic-tac-toe.
     """
-    questions = questions or Questions(game)
+    questions = questions or TicTacToeQuestions(game)
     return CorrectnessStats(
         questions.judge("PV-MCTS", questions.ask(player_search)),
         questions.judge("raw policy", questions.ask(player_policy)),
     )
 
 
-def alpha_beta_stats(questions: Questions) -> PlayerStats:
+def alpha_beta_stats(questions: TicTacToeQuestions) -> PlayerStats:
     """Return the stats of negamax with alpha-beta, which must be perfect."""
     return questions.judge("alpha-beta", questions.ask(make_player("alpha_beta", questions.game)))
 
 
 def uct_stats(
-    questions: Questions, runs: int = UCT_RUNS, num_simulations: int = UCT_SIMULATIONS
+    questions: TicTacToeQuestions, runs: int = UCT_RUNS, num_simulations: int = UCT_SIMULATIONS
 ) -> PlayerStats:
     """Return the mean stats of plain UCT over `runs` runs; all positions over a tenth of them."""
     make_uct = partial(make_player, "uct", questions.game, num_simulations=num_simulations)
@@ -236,7 +236,7 @@ def mean_stats(name: str, stats: Sequence[PlayerStats]) -> PlayerStats:
 
 def full_table(player_search: Player, player_policy: Player, game: Game) -> list[PlayerStats]:
     """Return the rows of the table: alpha-beta, the champion's search, its raw policy, UCT."""
-    questions = Questions(game)
+    questions = TicTacToeQuestions(game)
     champion = check_champion(player_search, player_policy, game, questions)
     return [alpha_beta_stats(questions), champion.search, champion.policy, uct_stats(questions)]
 

@@ -16,7 +16,7 @@ import numpy as np
 from azero.config.schema import Config, SearchConfig
 from azero.games.game import Game
 from azero.match.gate import counts_distinct, games_at_most
-from azero.match.lockstep import MatchGame, MatchResult, Table
+from azero.match.lockstep import MatchGame, MatchResult, MatchTable
 from azero.match.openings import draw_openings, random_openings
 from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
@@ -164,7 +164,7 @@ class MatchWorker:
         """
         self.game, self.players, self.threads, self.look = game, players, threads, look
         self.parts: list[MatchResult] = []
-        self.table: Table | None = None
+        self.table: MatchTable | None = None
         self.sharing = sharing or Sharing()
 
     def play(self, queue: GameQueue, seeds: np.ndarray, stop: StopSignal) -> None:
@@ -187,7 +187,7 @@ class MatchWorker:
 
         openings = [queue.openings.get(number, NO_OPENING).tolist() for number in numbers.tolist()]
         try:
-            self.table = Table(self.game, self.players, seeds[numbers], openings, watch, numbers)
+            self.table = MatchTable(self.game, self.players, seeds[numbers], openings, watch, numbers)
             self.table.play(self.threads)
         except Needless:
             pass

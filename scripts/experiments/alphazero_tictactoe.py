@@ -18,7 +18,7 @@ from azero.cli.hydra_program import one_sentence
 from azero.config.schema import Config
 from azero.games import make_game
 from azero.players import make_player
-from azero.truth.tictactoe import UCT_RUNS, Questions, full_table
+from azero.truth.tictactoe import UCT_RUNS, TicTacToeQuestions, full_table
 
 GAMES = 500
 PUBLISHED_RUN = "published_tictactoe"
@@ -31,7 +31,7 @@ def fixed_positions(run: str) -> list[list[str]]:
     said = {"alpha-beta": "11", "PV-MCTS": "10 after 10 cycles, 11 after 100", "UCT 100": "5.9 to 6.2"}
     table = full_table(*load_players(Config(), run, game), game)
     rows = [[figures.name, said.get(figures.name, ""), f"{sum(figures.right):.2f}"] for figures in table]
-    questions = Questions(game)
+    questions = TicTacToeQuestions(game)
     for threshold, name in THRESHOLDS:
         right = questions.ask_fixed(
             make_player("uct", game, num_simulations=100, expansion_threshold=threshold), UCT_RUNS

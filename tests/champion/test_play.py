@@ -23,12 +23,13 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.play import Session, choose_opponent, main, run_session, show_line, value_text
+from azero.play import PlaySession, choose_opponent, main, run_session, show_line, value_text
 from azero.players import Advice, Player, make_player
 from azero.players import Adviser as AdviserProtocol
 from azero.players.pv_mcts import PvMcts
+from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.stages import initialize
 
 TICTACTOE = make_game("tictactoe")
@@ -64,10 +65,10 @@ class Adviser:
 
 def sit(
     *words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE
-) -> tuple[Session, str]:
+) -> tuple[PlaySession, str]:
     """A session after these words were typed, and what was shown."""
     shown: list[str] = []
-    session = Session(
+    session = PlaySession(
         game, opponent or make_player("alpha_beta", game), Adviser(), side, person(*words), shown.append
     )
     try:
@@ -122,17 +123,17 @@ def test_no_piece_looks_like_the_number_of_a_cell_and_the_last_move_is_marked() 
     ):
         game = make_game(name)
         begin = [game.parse_action(move) for move in moves.split()]
-        session = Session(game, make_player("random", game), Adviser(), 0, begin=begin)
+        session = PlaySession(game, make_player("random", game), Adviser(), 0, begin=begin)
         picture = session.picture()
         assert marked in map(str.strip, picture.splitlines()) and picture.count("(") == 1, picture
 
 
 def test_a_pass_and_a_board_in_other_words_are_shown_without_a_mark() -> None:
     game = make_game("go", size=5)
-    session = Session(game, make_player("random", game), Adviser(), 0, begin=[25])
+    session = PlaySession(game, make_player("random", game), Adviser(), 0, begin=[25])
     assert session.picture() == game.format_state(session.at.state)
     other = replace(TICTACTOE, format_state=lambda state: "no board")
-    session = Session(other, make_player("random", other), Adviser(), 0, begin=[4])
+    session = PlaySession(other, make_player("random", other), Adviser(), 0, begin=[4])
     assert session.picture() == "no board"
 
 
@@ -205,7 +206,7 @@ def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> No
     state = after(TICTACTOE, 6, 3, 7, 4)
     advice = player.advise(state)
     assert advice.best == 8 and advice.visits[8] == 1 <= advice.visits[0]
-    session = Session(TICTACTOE, player, player, 0, person(), print, begin=[6, 3, 7, 4])
+    session = PlaySession(TICTACTOE, player, player, 0, person(), print, begin=[6, 3, 7, 4])
     rows = [line.split() for line in session.hint_text().splitlines()]
     assert ["8", "1", "+1.00"] == next(row for row in rows if row[0].isdecimal())
 
@@ -321,7 +322,7 @@ def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> No
     lines: list[str] = []
     player = make_player("pv_mcts", TICTACTOE, inference=FakeInference(TICTACTOE), num_simulations=50)
     assert isinstance(player, AdviserProtocol)
-    session = Session(TICTACTOE, player, player, 0, person("4", "hint"), shown.append, lines.append)
+    session = PlaySession(TICTACTOE, player, player, 0, person("4", "hint"), shown.append, lines.append)
     with pytest.raises(EOFError):
         session.play()
     answer = next(line for line in shown if line.startswith("pv_mcts plays"))
@@ -335,7 +336,7 @@ def test_the_value_of_the_opponents_move_is_for_the_person_too() -> None:
     search = SearchConfig(num_simulations=60, solver=True, tree_reuse=False)
     player = PvMcts(TICTACTOE, FakeInference(TICTACTOE), search)
     begin = [0, 3, 1, 4]  # X X . / O O . / . . .
-    session = Session(TICTACTOE, player, player, 0, person("8"), shown.append, begin=begin)
+    session = PlaySession(TICTACTOE, player, player, 0, person("8"), shown.append, begin=begin)
     session.play()
     assert any(re.match(r"pv_mcts plays 5 \(.* visits, value -1.00 for you\)", line) for line in shown)
 
@@ -439,7 +440,7 @@ def test_the_board_comes_before_a_long_search() -> None:
         moments.setdefault(text, time.monotonic())
 
     opponent = make_player("uct", TICTACTOE, seconds=0.3)
-    session = Session(TICTACTOE, opponent, Adviser(), 1, person(), note, note)
+    session = PlaySession(TICTACTOE, opponent, Adviser(), 1, person(), note, note)
     with pytest.raises(EOFError):
         session.play()
     board = moments["\n" + TICTACTOE.format_state(TICTACTOE.initial_state())]

@@ -28,8 +28,10 @@ from azero.cluster import head
 from azero.cluster.worker import Greeting, Report, places_of, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.games import make_game
+from azero.process.signals import Stopped
 from azero.replay.shards import dump_games, load_newest
-from azero.run.run import AsideEntry, Run, ShardEntry, State, Stopped
+from azero.run.run import Run
+from azero.run.state import AsideEntry, ShardEntry, State
 from azero.stages import selfplay
 from azero.stages.diagnosis import case_of, examine
 from azero.workers.threads import make_workers
@@ -358,11 +360,11 @@ def test_a_deadline_ends_the_stage_with_the_games_that_are_finished(config: Conf
     report = Told()
     with Run.open(config, NAME, "test") as run:
         from azero.process.signals import StopSignal
-        from azero.stages.registry import record_of
+        from azero.stages.registry import stage_named
 
-        record_of("initialize").run(config, run, report, StopSignal())
+        stage_named("initialize").run(config, run, report, StopSignal())
         crew.on_report = lambda name, each: time.sleep(0.2)
-        record_of("selfplay").run(config, run, report, StopSignal(), time.perf_counter() + 0.3)
+        stage_named("selfplay").run(config, run, report, StopSignal(), time.perf_counter() + 0.3)
         shards: list[ShardEntry] = run.state.shards
         assert run.state.stage == "train" and 0 < shards[0].games < 40
 

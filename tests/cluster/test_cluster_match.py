@@ -28,10 +28,10 @@ from azero.config.schema import ClusterConfig, Config, EvaluateConfig, UserError
 from azero.games import make_game
 from azero.match.lockstep import MatchGame
 from azero.network.inference import InferenceChoice
-from azero.process.signals import StopSignal
+from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Progress
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, Stopped
+from azero.run.run import Run
 from azero.stages import cluster_trial, evaluate, selfplay
 from azero.workers.matches import (
     MatchWorker,

@@ -30,8 +30,9 @@ from azero.cluster.kinds import MATCH
 from azero.cluster.ray_crew import RayCrew, check_reachable, places, reason_of, refusal_of
 from azero.config.schema import ClusterConfig, Config, EvaluateConfig, UserError
 from azero.loop import run_cycles
-from azero.run.run import Run, Stopped, run_digest
-from azero.run.state import StageName, State
+from azero.process.signals import Stopped
+from azero.run.run import Run
+from azero.run.state import StageName, State, run_digest
 from azero.stages import evaluate, selfplay
 
 EXACT = (

@@ -15,7 +15,7 @@ import pytest
 import azero
 from azero.cli import overrides, programs
 from azero.cli.help import EXAMPLES, STAGE_EXAMPLES
-from azero.cli.hydra_program import Asked, compose, program
+from azero.cli.hydra_program import CommandLine, compose, program
 from azero.cli.overrides import as_typed, conf_folder, misfit_text, read_arguments, read_overrides
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError, flatten, settings, value_text
@@ -98,10 +98,10 @@ def test_a_recipe_names_its_run_and_run_names_it_otherwise(start: Start) -> None
     ],
 )
 def test_a_run_of_another_game_has_a_name_of_its_own(start: Start, arguments: list[str], name: str) -> None:
-    def note(config: Config, name: str, asked: Asked) -> None:
+    def note(config: Config, name: str, asked: CommandLine) -> None:
         asked_for.append(asked)
 
-    asked_for: list[Asked] = []
+    asked_for: list[CommandLine] = []
     assert start(*arguments).runs[0][1] == name
     with pytest.raises(SystemExit):
         program("loop", note, pass_arguments=True)
@@ -138,7 +138,7 @@ def test_settings_reach_the_config(start: Start) -> None:
 def test_main_learns_what_was_asked_for(
     start: Start, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked: list[Asked] = []
+    asked: list[CommandLine] = []
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HYDRA_FULL_ERROR", "")
     for arguments in (["experiment=smoke", "+game.options.size=3", "run=mine"], [], ["-m", "seed=4,5"]):
@@ -146,21 +146,21 @@ def test_main_learns_what_was_asked_for(
         with pytest.raises(SystemExit):
             program("loop", lambda config, name, asked_for: asked.append(asked_for), pass_arguments=True)
     assert asked == [
-        Asked(("experiment=smoke", "+game.options.size=3", "run=mine"), "smoke", "smoke"),
-        Asked((), "tictactoe", "tictactoe"),
-        Asked(("seed=4",), "tictactoe", "tictactoe"),
-        Asked(("seed=5",), "tictactoe", "tictactoe"),
+        CommandLine(("experiment=smoke", "+game.options.size=3", "run=mine"), "smoke", "smoke"),
+        CommandLine((), "tictactoe", "tictactoe"),
+        CommandLine(("seed=4",), "tictactoe", "tictactoe"),
+        CommandLine(("seed=5",), "tictactoe", "tictactoe"),
     ]
 
 
 def test_what_was_asked_for_can_be_asked_again_with_changes() -> None:
-    asked = Asked(
+    asked = CommandLine(
         ("experiment=smoke", "++cycles=3", "train.milestones=[0.5, 0.75]", "seed=4", "run=mine"), "smoke"
     )
     assert asked.again("smoke", cycles=9) == "smoke 'train.milestones=[0.5, 0.75]' seed=4 cycles=9"
     assert asked.again("mine", seed=5) == "smoke ++cycles=3 'train.milestones=[0.5, 0.75]' run=mine seed=5"
-    assert Asked().again("tictactoe", cycles=1) == "run=tictactoe cycles=1"
-    assert Asked().again("12") == """"run='12'\""""
+    assert CommandLine().again("tictactoe", cycles=1) == "run=tictactoe cycles=1"
+    assert CommandLine().again("12") == """"run='12'\""""
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ def test_the_printed_command_is_the_typed_one(words: list[str], monkeypatch: pyt
     """Those of hex5 and mine.py imply a recipe, hex5 and plain, which need not be printed."""
     monkeypatch.setattr(overrides, "check_word", lambda word, files: None)
     monkeypatch.setattr(overrides, "is_own_game", lambda name: name.endswith(".py"))
-    assert Asked(tuple(read_arguments(words)), "toy").again("toy") == " ".join(words)
+    assert CommandLine(tuple(read_arguments(words)), "toy").again("toy") == " ".join(words)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_a_path_survives_the_command_line(path: str) -> None:
     "name", ["mine", "smoke-seed=1,search.c_puct=2", "null", "true", "12", "1.50", "a+b", "-x"]
 )
 def test_a_run_s_name_survives_the_command_line(name: str) -> None:
-    (argument,) = shlex.split(Asked().again(name))
+    (argument,) = shlex.split(CommandLine().again(name))
     assert compose(argument).run == name
 
 

@@ -18,7 +18,7 @@ from azero.games.kit.board import letters
 from azero.games.kit.options import number, one_of, whole_number, yes_or_no
 from azero.games.laws.check import check_game
 from azero.studio.game_tree import GameTree
-from azero.studio.safety import Refused
+from azero.studio.safety import Refusal
 
 ALL = np.uint64(2**64 - 1)
 
@@ -80,9 +80,9 @@ def test_the_studio_says_the_truth_where_several_moves_go_to_one_cell() -> None:
     """Pairs of cells as actions: a stone that stands on a cell is not why no move goes there."""
     from_to = (Path(CLOBBER).parent / "from_to.py").resolve()
     tree = GameTree(make_game(str(from_to)))
-    with pytest.raises(Refused, match=r"^No move goes to b1\. Several moves of this game can go to one cell"):
+    with pytest.raises(Refusal, match=r"^No move goes to b1\. Several moves of this game can go to one cell"):
         tree.action_at(1)
-    with pytest.raises(Refused, match=r"^Several moves end there; choose one beside the board\."):
+    with pytest.raises(Refusal, match=r"^Several moves end there; choose one beside the board\."):
         tree.action_at(4)
 
 

@@ -43,7 +43,7 @@ TOY = (
 )  # fmt: skip
 
 
-def engine_of(game: Game) -> openspiel.Engine:
+def engine_of(game: Game) -> openspiel.OpenSpielEngine:
     """The adapter behind a game."""
     return getattr(game.format_state, "__self__")  # noqa: B009  mypy knows no __self__ of a Callable
 

@@ -18,7 +18,8 @@ from azero.match.anchors import LINK_GAMES, LINKS, Anchors, Field, add_up, make_
 from azero.match.elo_table import Result, results_of
 from azero.match.lockstep import MatchGame
 from azero.players import make_player
-from azero.run.run import Run, Stopped
+from azero.process.signals import Stopped
+from azero.run.run import Run
 
 RATED = EvaluateConfig(games=8, anchor_games=4, anchors=[5, 20])
 NAMES = ["random", "uct 5", "uct 20", "perfect"]

@@ -18,10 +18,12 @@ from azero.match.gate import Verdict
 from azero.match.lockstep import MatchGame, MatchResult, summarize
 from azero.match.rating import elo_difference
 from azero.network.inference import InferenceChoice
+from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Progress
 from azero.report.event_files import read_events
 from azero.report.reporter import Reporter
-from azero.run.run import Run, State, Stopped, StopSignal
+from azero.run.run import Run
+from azero.run.state import State
 from azero.stages import evaluate
 from azero.workers import matches, memory
 from azero.workers.memory import cache_bytes, tree_bytes

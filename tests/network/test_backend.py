@@ -18,9 +18,11 @@ from azero.games.game import Game
 from azero.network.backends import obstacle
 from azero.network.choosing import LIMITS
 from azero.network.inference import InferenceChoice
-from azero.run.run import Run, State, StopSignal
+from azero.process.signals import StopSignal
+from azero.run.run import Run
+from azero.run.state import State
 from azero.stages import backend as inference_choice
-from azero.stages.registry import record_of
+from azero.stages.registry import stage_named
 
 STORED = InferenceChoice("torch", "fp32", 16, "cpu", 1000.0)
 
@@ -95,8 +97,8 @@ def test_the_backend_is_chosen_once_and_kept(tmp_path: Path, monkeypatch: pytest
         kept_by(advance(replace(config, cycles=1, inference=InferenceConfig()), until="evaluate")) == chosen
     )
     with Run.open(config, NAME, "test") as run:
-        record_of(run.state.stage).run(config, run, Told(), StopSignal())
-        record_of(run.state.stage).run(config, run, Told(), StopSignal())
+        stage_named(run.state.stage).run(config, run, Told(), StopSignal())
+        stage_named(run.state.stage).run(config, run, Told(), StopSignal())
         assert (run.state.cycle, run.state.stage, kept_by(run.state)) == (1, "train", chosen)
 
 

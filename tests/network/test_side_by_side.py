@@ -7,7 +7,7 @@ import pytest
 from searching import FakeInference
 
 from azero.games import make_game
-from azero.network.side_by_side import SideBySide
+from azero.network.side_by_side import SideBySideInference
 from azero.stages.backend import positions_to_time
 
 
@@ -16,7 +16,7 @@ def test_each_row_gets_its_answer_from_as_few_parts_as_its_rows_need(rows: int |
     game = make_game("connect_four")
     parts = [FakeInference(game, batch_size=4) for _ in range(3)]
     planes = positions_to_time(game, 12, seed=2)
-    together = SideBySide(parts)
+    together = SideBySideInference(parts)
     logits, value = together.infer(planes, rows)
     expected_logits, expected_value = FakeInference(game, batch_size=12).infer(planes)
     asked = rows or 12
@@ -37,4 +37,4 @@ def test_a_mistake_in_one_part_is_told() -> None:
 
     parts = [FakeInference(game, batch_size=4), Broken(game, batch_size=4)]
     with pytest.raises(RuntimeError, match="broken"):
-        SideBySide(parts).infer(positions_to_time(game, 8, seed=2))
+        SideBySideInference(parts).infer(positions_to_time(game, 8, seed=2))

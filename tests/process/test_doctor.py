@@ -16,7 +16,8 @@ from toy import NAME, Told, toy_config
 from azero import doctor, loop
 from azero.config.schema import Config, flatten
 from azero.replay.examples import GameRecord
-from azero.run.run import AsideEntry, Run
+from azero.run.run import Run
+from azero.run.state import AsideEntry
 from azero.stages.diagnosis import CHECKS, Case, case_of, examine
 
 HEALTHY = {

@@ -50,7 +50,8 @@ from azero.report.reporter import (
     is_committed,
     stage_of,
 )
-from azero.run.run import Paths, Run
+from azero.run.folder import Paths
+from azero.run.run import Run
 from azero.run.state import State
 
 

@@ -16,7 +16,7 @@ from azero import trace
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players import make_player
-from azero.tracing.watched_uct import Node, WatchedUct
+from azero.tracing.watched_uct import WatchedNode, WatchedUct
 from azero.tracing.watching import Choice, Simulation
 
 SQRT_2 = math.sqrt(2.0)
@@ -99,7 +99,7 @@ def test_the_published_values_of_ucb1() -> None:
         (0, 1, 47, 2.77494),
         (1, 1, 47, 3.77494),
     ):
-        node = Node(search.root.state, 0, visits, wins=wins)
+        node = WatchedNode(search.root.state, 0, visits, wins=wins)
         score = search.candidate(node, total, 0).score
         assert math.floor(score * 1e5) / 1e5 == published  # published values are cut, not rounded
 

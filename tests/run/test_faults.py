@@ -27,7 +27,8 @@ from azero.replay.examples import GameRecord
 from azero.report.reporter import Reporter
 from azero.run.disk import DamagedFile
 from azero.run.folder import paths_of
-from azero.run.run import Run, run_digest
+from azero.run.run import Run
+from azero.run.state import run_digest
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ from toy import NAME, Told, advance, toy_config
 from azero.config.schema import Config, GameConfig, NetworkConfig, UserError
 from azero.games import make_game
 from azero.network.model import LoadedNetwork, unpack_network
-from azero.run.run import Run, StopSignal
+from azero.process.signals import StopSignal
+from azero.run.run import Run
 from azero.stages import initialize
 
 

@@ -16,7 +16,7 @@ from running import RunProgram
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import loop
-from azero.cli.hydra_program import Asked
+from azero.cli.hydra_program import CommandLine
 from azero.config.schema import (
     Config,
     EvaluateConfig,
@@ -25,9 +25,11 @@ from azero.config.schema import (
     TrainConfig,
     UserError,
 )
+from azero.process.signals import Stopped, StopSignal
 from azero.report.console import format_seconds
 from azero.report.reporter import NullReporter
-from azero.run.run import Run, Stopped, StopSignal, run_digest
+from azero.run.run import Run
+from azero.run.state import run_digest
 from azero.stages import selfplay
 
 STAGES = {
@@ -342,7 +344,7 @@ def printed_commands(output: str) -> list[list[str]]:
 
 def test_the_next_commands_repeat_what_was_asked_for(tmp_path: Path) -> None:
     config = toy_config(tmp_path, minutes=90.0, seed=7)
-    asked = Asked(("experiment=smoke", "minutes=90", "seed=7", "run=toy"), "smoke")
+    asked = CommandLine(("experiment=smoke", "minutes=90", "seed=7", "run=toy"), "smoke")
     run = Run(config, NAME)
     assert loop.next_commands(config, run, asked, all_cycles=False) == (
         "Go on: azero loop smoke seed=7 run=toy minutes=180\n"

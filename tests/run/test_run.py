@@ -21,8 +21,8 @@ from toy import Told
 
 from azero.config.schema import Config, GameConfig, NetworkConfig, TrainConfig, UserError
 from azero.run.disk import DamagedFile, Disk, digest, write_atomically
-from azero.run.run import FileEntry, Run, ShardEntry, State, run_digest
-from azero.run.state import format_state, parse_state
+from azero.run.run import Run
+from azero.run.state import FileEntry, ShardEntry, State, format_state, parse_state, run_digest
 from azero.stages.run_stage import report_damage
 
 CYCLES = 3

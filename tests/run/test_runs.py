@@ -19,10 +19,11 @@ from toy import toy_config
 
 from azero import runs
 from azero.config.schema import Config, GameConfig, UserError
+from azero.process.signals import StopSignal
 from azero.report.listing import age_text, size_of, size_text
 from azero.report.reporter import NullReporter
 from azero.run.folder import newest_run
-from azero.run.run import Run, StopSignal
+from azero.run.run import Run
 from azero.runs import delete_run, list_runs, main
 from azero.stages import initialize
 

@@ -12,10 +12,11 @@ from toy import NAME, Told, advance, toy_config
 
 from azero import loop
 from azero.config.schema import Config, EvaluateConfig
+from azero.process.signals import Stopped, StopSignal
 from azero.report.reporter import NullReporter, Reporter
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import Run
 from azero.stages import initialize, selfplay
-from azero.stages.clock import Clock, start_clock
+from azero.stages.clock import RunClock, start_clock
 from azero.stages.run_stage import complete_report, run_next
 
 
@@ -34,7 +35,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def test_self_play_gets_half_of_what_is_left_while_nothing_is_known(now: list[float]) -> None:
-    clock = Clock(minutes=2.0, elapsed_seconds=30.0, last={"train": 5.0})
+    clock = RunClock(minutes=2.0, elapsed_seconds=30.0, last={"train": 5.0})
     assert clock.elapsed == 30.0 and clock.selfplay_seconds() == 45.0
     now[0] = 1080.0
     assert clock.selfplay_seconds() == 5.0 and clock.has_time_for("selfplay")
@@ -43,7 +44,7 @@ def test_self_play_gets_half_of_what_is_left_while_nothing_is_known(now: list[fl
 
 
 def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
-    clock = Clock(
+    clock = RunClock(
         minutes=2.0,
         elapsed_seconds=0.0,
         last={"initialize": 500.0, "selfplay": 60.0, "train": 30.0, "evaluate": 10.0},
@@ -70,7 +71,7 @@ def test_self_play_gets_what_the_other_stages_leave(now: list[float]) -> None:
 
 def test_a_run_says_whether_its_time_is_used_up_or_too_short_for_what_comes_next(now: list[float]) -> None:
     took = {"selfplay": 40.0, "train": 20.0, "evaluate": 10.0, "correctness": 5.0}
-    clock = Clock(minutes=2.0, elapsed_seconds=78.0, last=took)
+    clock = RunClock(minutes=2.0, elapsed_seconds=78.0, last=took)
     assert clock.shortage("selfplay", 2) == "leaves no time for another cycle (about 1 min 18 s)"
     assert clock.shortage("train", 2) == "leaves no time for the rest of cycle 2 (about 36 s)"
     assert clock.shortage("evaluate", 3) == "leaves no time for the rest of cycle 3 (about 16 s)"
@@ -101,7 +102,7 @@ def test_there_is_always_time_to_promote_without_a_match(
 
 
 def test_without_a_bound_there_is_always_time() -> None:
-    clock = Clock(minutes=0.0, elapsed_seconds=1e12)
+    clock = RunClock(minutes=0.0, elapsed_seconds=1e12)
     assert all(clock.has_time_for(stage) for stage in ("selfplay", "train", "evaluate"))
     assert clock.selfplay_seconds() == float("inf")
 

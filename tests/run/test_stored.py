@@ -20,8 +20,9 @@ from toy import NAME, Told, advance, toy_config
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.network.model import LoadedNetwork, build_network, pack_network, unpack_network
-from azero.run.run import Run, StopSignal
-from azero.stages.registry import record_of
+from azero.process.signals import StopSignal
+from azero.run.run import Run
+from azero.stages.registry import stage_named
 
 GAME = make_game("tictactoe")
 NETWORK = build_network(NetworkConfig(blocks=2, channels=4), GAME, 1)
@@ -204,14 +205,14 @@ def test_training_goes_on_from_the_network_before_a_candidate_with_the_right_dig
     config = toy_config(tmp_path, cycles=3)
     advance(config, until="evaluate")
     with Run.open(config, NAME, "test") as run:
-        record_of("evaluate").run(config, run, Told(), StopSignal())
-        record_of("selfplay").run(config, run, Told(), StopSignal())
+        stage_named("evaluate").run(config, run, Told(), StopSignal())
+        stage_named("selfplay").run(config, run, Told(), StopSignal())
         assert run.state.candidate is not None
         before = run.state.candidate
         bad = run.write_network("candidate", 9, changed(OTHERS[name], run.read_file(before)))
         run.commit(replace(run.state, candidate=bad))
         told = Told()
-        record_of("train").run(config, run, told, StopSignal())
+        stage_named("train").run(config, run, told, StopSignal())
         assert [entry.file for entry in run.state.quarantine] == [bad.file]
         assert run.state.candidate not in (bad, before) and run.state.stage == "evaluate"
         (said,) = [text for text in told.messages if "damaged" in text]
@@ -227,6 +228,6 @@ def test_a_match_does_not_begin_with_a_candidate_that_is_no_network(tmp_path: Pa
         bad = run.write_network("candidate", 9, data)
         run.commit(replace(run.state, candidate=bad))
         told = Told()
-        record_of("evaluate").run(config, run, told, StopSignal())
+        stage_named("evaluate").run(config, run, told, StopSignal())
         assert run.state.stage == "train" and [entry.file for entry in run.state.quarantine] == [bad.file]
         assert "Training makes it again" in told.messages[0] and "not finite" in told.messages[0]

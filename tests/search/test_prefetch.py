@@ -16,7 +16,7 @@ from searching import FakeInference, after, hashed, random_game, searched
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.network.side_by_side import SideBySide
+from azero.network.side_by_side import SideBySideInference
 from azero.players import Advice, make_player
 from azero.players.pv_mcts import PvMcts, is_decided
 from azero.search.prefetch import gather, receive_prefetched
@@ -209,7 +209,7 @@ def test_batches_computed_side_by_side_change_nothing() -> None:
             return super().infer(planes, rows)
 
     alone = PvMcts(game, FakeInference(game, batch_size=12), config)
-    parted = PvMcts(game, SideBySide([Told(game, batch_size=4) for _ in range(3)]), config)
+    parted = PvMcts(game, SideBySideInference([Told(game, batch_size=4) for _ in range(3)]), config)
     for player in (alone, parted):
         player.think(game.initial_state()[None], ONLY)
     assert_same_root(alone, parted)

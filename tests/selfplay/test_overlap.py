@@ -30,7 +30,7 @@ from azero.report.console import Console
 from azero.run.run import Run
 from azero.run.state import State
 from azero.stages import selfplay
-from azero.stages.clock import Clock
+from azero.stages.clock import RunClock
 
 OVERLAP = ClusterConfig(address="near", tokens=False, overlap=True)
 WAIT_SECONDS = 60.0
@@ -142,7 +142,9 @@ def test_games_of_a_cycle_that_the_minutes_leave_no_time_for_are_kept(
 ) -> None:
     report = Waiting(crew, lambda: is_over(crew))
     with monkeypatch.context() as patch, Run.open(config, NAME, "test") as run:
-        patch.setattr(Clock, "has_time_for", lambda clock, stage: stage != "selfplay" or not run.state.cycle)
+        patch.setattr(
+            RunClock, "has_time_for", lambda clock, stage: stage != "selfplay" or not run.state.cycle
+        )
         assert not loop.run_cycles(config, run, report, StopSignal())
         assert sum(part.games for part in run.state.partial) == 40 and run.state.cycle == 1
     assert any("leaves no time for another cycle" in line for line in report.messages)

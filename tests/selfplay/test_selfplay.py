@@ -19,9 +19,11 @@ from azero.games.game import Game
 from azero.match.text import game_text
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
+from azero.process.signals import Stopped, StopSignal
 from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
-from azero.run.run import Run, ShardEntry, Stopped, StopSignal
+from azero.run.run import Run
+from azero.run.state import ShardEntry
 from azero.search.counters import StageStats, WorkerStats
 from azero.stages import selfplay
 from azero.workers.report import report_games

@@ -18,9 +18,11 @@ from azero.config.schema import (
     SelfplayConfig,
     TrainConfig,
 )
+from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
-from azero.run.run import Run, State, StopSignal, run_digest
-from azero.stages.registry import record_of
+from azero.run.run import Run
+from azero.run.state import State, run_digest
+from azero.stages.registry import stage_named
 
 NAME = "toy"
 
@@ -106,7 +108,7 @@ def advance(config: Config, until: str | None = None, report: NullReporter | Non
         if until is None:
             loop.run_cycles(config, run, report, StopSignal())
         while until is not None and run.state.stage != until:
-            record_of(run.state.stage).run(config, run, report, StopSignal())
+            stage_named(run.state.stage).run(config, run, report, StopSignal())
         return run.state
 
 

@@ -30,7 +30,8 @@ from azero.replay.shards import (
     write_partial,
 )
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, ShardEntry
+from azero.run.run import Run
+from azero.run.state import ShardEntry
 from azero.training.sampler import Sampler
 
 GAME = make_game("tictactoe")

@@ -18,10 +18,11 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
+from azero.process.signals import Stopped, StopSignal
 from azero.replay.examples import GameRecord, examples_of, merge_equal
 from azero.replay.shards import write_games
 from azero.report.reporter import NullReporter
-from azero.run.run import Run, Stopped, StopSignal
+from azero.run.run import Run
 from azero.run.state import format_state, parse_state
 from azero.stages import initialize, train
 from azero.training.fit import fit

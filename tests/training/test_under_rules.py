@@ -21,7 +21,8 @@ from azero.records.selfplay import read_selfplay
 from azero.replay.examples import GameRecord
 from azero.replay.shards import OtherRules, dump_games, load_games, load_partial, load_window
 from azero.run.disk import DamagedFile
-from azero.run.run import Run, ShardEntry
+from azero.run.run import Run
+from azero.run.state import ShardEntry
 
 GAMES: dict[str, dict[str, Any]] = {
     "tictactoe": {},

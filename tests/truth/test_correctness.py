@@ -24,7 +24,7 @@ from azero.players import make_player
 from azero.players.pv_mcts import PvMcts
 from azero.truth.tictactoe import (
     FIXED_POSITIONS,
-    Questions,
+    TicTacToeQuestions,
     alpha_beta_stats,
     check_champion,
     exhaustive_play,
@@ -43,11 +43,11 @@ def game() -> Game:
 
 
 @pytest.fixture(scope="module")
-def questions(game: Game) -> Questions:
-    return Questions(game)
+def questions(game: Game) -> TicTacToeQuestions:
+    return TicTacToeQuestions(game)
 
 
-def test_the_right_replies_are_those_that_keep_the_draw(questions: Questions) -> None:
+def test_the_right_replies_are_those_that_keep_the_draw(questions: TicTacToeQuestions) -> None:
     solution = questions.solution
     for row, right in zip(questions.fixed, FIXED_POSITIONS.values(), strict=True):
         assert solution.value[row] == 0.0
@@ -55,7 +55,7 @@ def test_the_right_replies_are_those_that_keep_the_draw(questions: Questions) ->
 
 
 def test_the_fixed_positions_are_eleven_and_map_onto_each_other_by_symmetry(
-    game: Game, questions: Questions
+    game: Game, questions: TicTacToeQuestions
 ) -> None:
     assert len(FIXED_POSITIONS) == 11
     for row, moves in zip(questions.fixed, FIXED_POSITIONS, strict=True):
@@ -67,7 +67,7 @@ def test_the_fixed_positions_are_eleven_and_map_onto_each_other_by_symmetry(
         assert {int(symmetry[action]) for action in right} == same
 
 
-def test_alpha_beta_is_perfect(questions: Questions) -> None:
+def test_alpha_beta_is_perfect(questions: TicTacToeQuestions) -> None:
     stats = alpha_beta_stats(questions)
     assert stats.perfect and stats.fixed == 11
     assert stats.keeps_value == 1.0
@@ -86,7 +86,7 @@ def every_line(game: Game, state: np.ndarray, moves: dict[bytes, int], side: int
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_exhaustive_play_counts_what_plain_recursion_counts(
-    side: int, game: Game, questions: Questions
+    side: int, game: Game, questions: TicTacToeQuestions
 ) -> None:
     moves = questions.ask(make_player("random", game), seed=3)
     by_state = {
@@ -98,7 +98,9 @@ def test_exhaustive_play_counts_what_plain_recursion_counts(
     assert lost > 0
 
 
-def test_a_player_s_answers_do_not_depend_on_when_it_is_asked(questions: Questions, game: Game) -> None:
+def test_a_player_s_answers_do_not_depend_on_when_it_is_asked(
+    questions: TicTacToeQuestions, game: Game
+) -> None:
     player = make_player("uct", game, num_simulations=20)
     first = questions.ask(player, seed=1)
     np.testing.assert_array_equal(questions.ask(player, seed=1), first)
@@ -106,7 +108,7 @@ def test_a_player_s_answers_do_not_depend_on_when_it_is_asked(questions: Questio
     assert (first[questions.solution.terminal] == -1).all()
 
 
-def test_uct_is_good_but_not_perfect_and_better_with_more_simulations(questions: Questions) -> None:
+def test_uct_is_good_but_not_perfect_and_better_with_more_simulations(questions: TicTacToeQuestions) -> None:
     few, many = (
         uct_stats(questions, runs=4, num_simulations=10),
         uct_stats(questions, runs=4, num_simulations=100),
@@ -116,7 +118,7 @@ def test_uct_is_good_but_not_perfect_and_better_with_more_simulations(questions:
     assert few.losses_second > many.losses_second > 0
 
 
-def test_a_mean_is_taken_of_every_figure(questions: Questions, game: Game) -> None:
+def test_a_mean_is_taken_of_every_figure(questions: TicTacToeQuestions, game: Game) -> None:
     one = questions.judge("one", questions.ask(make_player("random", game), seed=1))
     two = questions.judge("two", questions.ask(make_player("random", game), seed=2))
     mean = mean_stats("mean", [one, two])
@@ -127,7 +129,7 @@ def test_a_mean_is_taken_of_every_figure(questions: Questions, game: Game) -> No
 
 
 def test_the_table_has_a_column_for_each_position_and_a_row_for_each_player(
-    questions: Questions, game: Game
+    questions: TicTacToeQuestions, game: Game
 ) -> None:
     random = questions.judge("random", questions.ask(make_player("random", game)))
     stream = io.StringIO()
@@ -147,7 +149,7 @@ def test_the_table_has_a_column_for_each_position_and_a_row_for_each_player(
 
 
 def test_the_table_is_plain_where_the_output_is_no_terminal_and_coloured_on_one(
-    questions: Questions, monkeypatch: pytest.MonkeyPatch
+    questions: TicTacToeQuestions, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
@@ -169,11 +171,11 @@ def test_another_game_has_no_table() -> None:
 
     other = make_game(DOUBLE_MOVE)
     with pytest.raises(UserError, match="there is no table for double_move"):
-        Questions(other)
+        TicTacToeQuestions(other)
 
 
 def test_the_search_of_an_untrained_network_is_judged_and_its_scalars_are_named(
-    game: Game, questions: Questions
+    game: Game, questions: TicTacToeQuestions
 ) -> None:
     class Uniform:
         batch_size = 256

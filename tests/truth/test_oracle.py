@@ -52,7 +52,7 @@ from azero.truth.positions import (
     read_text,
     worth,
 )
-from azero.truth.sampling import CONNECT_FOUR, Kind, draw_set, key_of, kinds_of
+from azero.truth.sampling import CONNECT_FOUR, SetKind, draw_set, key_of, kinds_of
 from azero.truth.solvers import SearchOracle, load_bitbully, make_oracle
 
 needs_bitbully = pytest.mark.skipif(
@@ -220,7 +220,7 @@ def test_mirror_images_have_one_key(data: st.DataObject) -> None:
 
 def test_drawn_positions_are_of_the_kind_and_no_two_are_mirror_images() -> None:
     game = make_game("connect_four", rows=4, columns=4)
-    kind, taken, oracle = Kind("some", range(8, 11), range(3, 7)), set[bytes](), SearchOracle(game)
+    kind, taken, oracle = SetKind("some", range(8, 11), range(3, 7)), set[bytes](), SearchOracle(game)
     first, second = (draw_set(game, oracle, kind, 12, np.random.SeedSequence(seed), taken) for seed in (1, 2))
     keys = {key_of(game, moves) for each in (first, second) for moves in each.moves}
     assert len(keys) == len(taken) == 24

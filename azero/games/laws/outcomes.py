@@ -15,7 +15,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from azero.games.laws.views import ENOUGH, SAMPLES, Fault, Look, Turn, sampled, shows_role
+from azero.games.laws.views import ENOUGH, SAMPLES, Fault, Look, PlaneTurn, sampled, shows_role
 
 CERTAIN = 2.5  # standard errors
 OFTEN = 0.2  # share of games
@@ -64,7 +64,7 @@ def exchanges(states: np.ndarray) -> Iterator[Exchange]:
             yield swapped(first, second)
 
 
-def exchanges_view(ask: Ask, exchange: Exchange, look: Look, turn: Turn) -> bool:
+def exchanges_view(ask: Ask, exchange: Exchange, look: Look, turn: PlaneTurn) -> bool:
     """Return whether an exchange turns planes of a state into the opponent's view and keeps to_play."""
     other = ask(exchange(look.state))
     return (
@@ -74,7 +74,9 @@ def exchanges_view(ask: Ask, exchange: Exchange, look: Look, turn: Turn) -> bool
     )
 
 
-def find_exchange(ask: Ask, looks: Sequence[Look], terminals: Sequence[Look], turn: Turn) -> Exchange | None:
+def find_exchange(
+    ask: Ask, looks: Sequence[Look], terminals: Sequence[Look], turn: PlaneTurn
+) -> Exchange | None:
     """Return a way to exchange the sides in a state's words, or None."""
     shown = [*looks, *terminals[:SAMPLES]]
     for exchange in exchanges(np.stack([look.state for look in shown])):
@@ -90,7 +92,7 @@ def same_mask(ask: Ask, exchange: Exchange, look: Look) -> bool:
 
 
 def outcome_faults(
-    ask: Ask, steps: Sequence[tuple[Look, Look]], terminals: Sequence[Look], turn: Turn
+    ask: Ask, steps: Sequence[tuple[Look, Look]], terminals: Sequence[Look], turn: PlaneTurn
 ) -> Iterator[Fault]:
     """Yield the faults of outcomes; ``ask`` says what the rules say of any state, None if one raises."""
     looks = sampled(steps)
@@ -158,7 +160,7 @@ def goals_may_differ(terminals: Sequence[Look]) -> bool:
     return len({look.to_play for look in early}) == 1 and winners == {-1.0, 1.0}
 
 
-def starts_alike(first: Look, turn: Turn) -> bool:
+def starts_alike(first: Look, turn: PlaneTurn) -> bool:
     """Return whether both sides begin with the same number of stones."""
     return np.array_equal(first.planes.sum(axis=(1, 2)), turn.apply(first.planes).sum(axis=(1, 2)))
 
@@ -193,7 +195,7 @@ def one_winner(sides: Sequence[Sequence[Look]], certain: bool, share: float) -> 
         yield Fault(text, (sides[0][0].state, sides[1][0].state), certain)
 
 
-def stones_lose(sides: Sequence[Sequence[Look]], turn: Turn) -> Iterator[Fault]:
+def stones_lose(sides: Sequence[Sequence[Look]], turn: PlaneTurn) -> Iterator[Fault]:
     """Yield a fault if more stones of its own win for one player and lose for the other.
 
     sides: final positions in which the first, and the second player is to play.

@@ -35,7 +35,7 @@ class Look(NamedTuple):
     plies_left: int = UNBOUNDED
 
 
-class Turn(NamedTuple):
+class PlaneTurn(NamedTuple):
     """How planes change with the player to move: plane c becomes `sign[c]` times plane `becomes[c]`."""
 
     becomes: np.ndarray  # [C] int64
@@ -86,7 +86,7 @@ def sampled(steps: Sequence[tuple[Look, Look]]) -> list[Look]:
     return chosen
 
 
-def find_turn(steps: Sequence[tuple[Look, Look]]) -> Turn | None:
+def find_turn(steps: Sequence[tuple[Look, Look]]) -> PlaneTurn | None:
     """Return how planes change with the player to move; None if no permutation explains most steps."""
     chosen = spread(steps, changes=True)
     if not chosen:
@@ -110,7 +110,7 @@ def find_turn(steps: Sequence[tuple[Look, Look]]) -> Turn | None:
     if len(set(becomes.tolist())) < channels:
         return None
     sign = np.where(cost[0, np.arange(channels), becomes] <= cost[1, np.arange(channels), becomes], 1, -1)
-    return Turn(becomes, sign.astype(np.float32))
+    return PlaneTurn(becomes, sign.astype(np.float32))
 
 
 def is_uniform(planes: np.ndarray) -> np.ndarray:
@@ -119,7 +119,7 @@ def is_uniform(planes: np.ndarray) -> np.ndarray:
     return np.asarray((flat == flat[:, :, :1]).all(axis=(0, 2)))
 
 
-def turn_fault(steps: Sequence[tuple[Look, Look]], turn: Turn | None) -> Fault | None:
+def turn_fault(steps: Sequence[tuple[Look, Look]], turn: PlaneTurn | None) -> Fault | None:
     """Return a fault in how planes change with the player to move, or None."""
     if turn is None:
         return None
