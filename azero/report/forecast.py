@@ -6,7 +6,6 @@ longer while the replay window grows, because its steps follow from the examples
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,44 +23,28 @@ HALF = "replay/half_trained"  # stat of the first cycle: the examples that mergi
 class Merging:
     """How many examples of a window remain after equal ones are merged; by default all.
 
-    The first examples of a run are mostly new positions, later ones mostly repeats. Doubling the window
-    multiplies what remains by 2 ** growth; each further doubling has `fall` times the growth of the one
-    before.
-
     Attributes:
         window, kept: the size of an observed window, and what remained of it.
-        growth: of the doubling that ends with that window.
-        fall: from each doubling to the next.
+        growth: doubling the window multiplies what remains by 2 ** growth.
     """
 
     window: float = 1.0
     kept: float = 1.0
     growth: float = 1.0
-    fall: float = 1.0
 
     def left(self, window: float) -> float:
         """Return how many examples of a window remain."""
-        if window <= 0:
-            return 0.0
-        doublings = math.log2(window / self.window)
-        if doublings > 0 and self.fall < 1:
-            # doublings of constant growth that add up to the same
-            doublings = self.fall * (1 - self.fall**doublings) / (1 - self.fall)
-        return min(window, self.kept * 2 ** (self.growth * doublings))
+        return min(window, self.kept * (window / self.window) ** self.growth)
 
 
-def merging_of(*seen: tuple[float, float]) -> Merging:
-    """Return the merging that fits windows of rising size, each as (its examples, those that remained).
+def merging_of(few: float, few_left: float, many: float, many_left: float) -> Merging:
+    """Return the merging that fits two windows, each as its examples and those that remained.
 
-    The share that remains is taken as constant if all windows have one size.
+    The share that remains is taken as constant if both have one size.
     """
-    growths = []
-    for (few, few_left), (many, many_left) in itertools.pairwise(seen):
-        grew = many > few > 0 and many_left > 0 and few_left > 0
-        growth = math.log(many_left / few_left) / math.log(many / few) if grew else 1.0
-        growths.append(min(1.0, max(0.0, growth)))
-    fall = min(1.0, growths[-1] / growths[-2]) if len(growths) > 1 and growths[-2] > 0 else 1.0
-    return Merging(*seen[-1], growths[-1] if growths else 1.0, fall)
+    grew = many > few > 0 and many_left > 0 and few_left > 0
+    growth = math.log(many_left / few_left) / math.log(many / few) if grew else 1.0
+    return Merging(many, many_left, min(1.0, max(0.0, growth)))
 
 
 @dataclass(frozen=True)
@@ -74,7 +57,6 @@ class Pace:
         merging: how many examples of a window remain.
         step: seconds of one training step, with its share of reading and encoding the window.
         evaluate, correctness: seconds of the match, and of measuring the champion.
-        other: all other seconds of a cycle.
     """
 
     selfplay: float
@@ -83,7 +65,6 @@ class Pace:
     step: float
     evaluate: float
     correctness: float = 0.0
-    other: float = 0.0
 
 
 def window_examples(cycle: int, examples: float, train: TrainConfig) -> float:
@@ -100,7 +81,6 @@ def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float
         StageName.TRAIN: steps * pace.step,
         StageName.EVALUATE: pace.evaluate,
         "correctness": pace.correctness,
-        "other": pace.other,
     }
 
 
@@ -125,8 +105,7 @@ def cycles_in(pace: Pace, train: TrainConfig, seconds: float, most: int) -> int:
 def seconds_of(stats: Mapping[str, float], what: str) -> float | None:
     """Return the seconds of a stage or of "correctness", without compiling and first use; None if unknown."""
     seconds = stats.get(f"time/{what}")
-    earlier = stats.get(f"compile/{what}", 0.0)  # the earlier name of that stat
-    return None if seconds is None else max(0.0, seconds - stats.get(f"time/compile_{what}", earlier))
+    return None if seconds is None else max(0.0, seconds - stats.get(f"time/compile_{what}", 0.0))
 
 
 def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | None:
@@ -151,7 +130,7 @@ def pace_of(cycles: Sequence[Mapping[str, float]], config: Config) -> Pace | Non
     return Pace(
         selfplay=mean(StageName.SELFPLAY),
         examples=sum(new) / len(recent),
-        merging=merging_of(smaller, windows[-1]),
+        merging=merging_of(*smaller, *windows[-1]),
         step=mean(StageName.TRAIN) * len(recent) / steps,
         evaluate=mean(StageName.EVALUATE),
         correctness=mean("correctness"),

@@ -1,211 +1,287 @@
-"""Short trials of a recipe on this machine: what `azero.estimate` multiplies.
+"""Short trials of a recipe: what `azero estimate` multiplies.
 
-A trial is the first cycle of a temporary run, with the run's own stages. One that takes too long is stopped.
+A trial is a stage of a temporary run's first cycle. One that takes too long is stopped.
 """
 
 from __future__ import annotations
 
 import contextlib
-import operator
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
-from azero.config.schema import ClusterConfig, Config
+from azero.config.schema import ClusterConfig, Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.kernels.compiling import CompileTimer
-from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
-from azero.network.model import Network, unpack_network
-from azero.network.torch_inference import one_thread_per_worker
-from azero.process import seeds
+from azero.network.model import unpack_network
 from azero.process.signals import Stopped, StopSignal
-from azero.replay.examples import GameRecord, examples_of, merge_equal
-from azero.replay.shards import write_games
 from azero.report.console import Progress
-from azero.report.forecast import Merging, merging_of
+from azero.report.forecast import HALF, Merging, Pace, cycle_seconds, merging_of
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
 from azero.run.state import StageName
 from azero.stages import initialize
-from azero.stages.backend import ensure_choice
+from azero.stages.backend import batch_rows, ensure_choice
+from azero.stages.evaluate import worth_sending
 from azero.stages.registry import stage_named
+from azero.stages.selfplay import worker_count
 from azero.truth.known import last_metric
-from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
+from azero.workers.matches import match_search
+from azero.workers.memory import memory_in_use
 
-FIRST_TICKS = 4  # updates of a stage that do not count, because libraries load
+SELFPLAY_SECONDS, CLUSTER_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 20.0, 10.0, 6.0, 6.0
+LENGTH_SECONDS, LENGTH_GAMES, LENGTH_ROWS = 30.0, 32, 16  # of games that show how long games are
+FEW_SIMULATIONS = 8  # a move of these; with one, the games of Connect Four are twice as long as with 24
 FEW_STEPS = 60  # of training, where the games are not a whole cycle's
 MOMENTS = {"sgd": 1, "adam": 2, "adamw": 2}  # numbers that the optimizer keeps for each weight
-
-
-def is_over(passed: float, seconds: float, measured: bool) -> bool:
-    """Return whether a trial ends after `passed` seconds: it has ten times as long to measure anything."""
-    return passed > seconds * (1 if measured else 10)
-
-
-@dataclass(frozen=True)
-class Speed:
-    """The speed of self-play: over the whole stage if it ended in time, else while all places have games.
-
-    Attributes:
-        simulations, evaluations, plies: per second, in all workers; plies of openings do not count.
-        finished: games that ended, by number.
-        seconds: since the workers began.
-        whole: whether all games were played.
-    """
-
-    simulations: float
-    evaluations: float
-    plies: float
-    finished: list[GameRecord]
-    seconds: float
-    whole: bool
+FIRST_TICKS = 4  # updates of a stage that do not count, because libraries load
 
 
 class Timer(NullReporter):
-    """Watches one stage, and stops it after some seconds beside compiling.
+    """Watches one stage, and stops it after some seconds of work.
 
     Attributes:
-        ticks: the times of its updates.
+        progress: of the stage; its work began at `started`, after compiling and first use.
         total: steps or games that are to be done.
         seconds: that the whole stage took, without compiling and first use; None if it was stopped.
+        scalars: what it reported of the cycle, by tag.
+        said: its messages.
     """
 
     def __init__(self, most: float) -> None:
         super().__init__()
         self.most, self.stopping, self.compiling = most, StopSignal(), CompileTimer()
-        self.ticks: list[float] = []
-        self.total, self.began = 1.0, 0.0
+        self.began, self.ticks = time.monotonic(), list[float]()
+        self.progress, self.total = Progress(), 1.0
         self.seconds: float | None = None
+        self.scalars: dict[str, float] = {}
+        self.said: list[str] = []
 
     @contextlib.contextmanager
     def stage(self, name: str, cycle: int, cycles: int, total: float, unit: str) -> Iterator[Progress]:
         """Watch the progress of a stage."""
-        progress, self.total, self.began = Progress(), total, time.perf_counter()
+        with super().stage(name, cycle, cycles, total, unit) as self.progress:
+            self.total, self.progress.observe = total, self.look
+            yield self.progress
 
-        def look() -> None:
-            self.ticks.append(time.perf_counter())
-            passed = self.ticks[-1] - self.began - self.compiling.seconds
-            self.stopping.requested |= passed > self.most and len(self.ticks) > FIRST_TICKS
+    def look(self) -> None:
+        """Note the time of an update, and stop the stage if its time is over."""
+        self.ticks.append(time.monotonic())
+        passed = self.ticks[-1] - self.progress.started - self.compiling.seconds
+        self.stopping.requested |= passed > self.most and len(self.ticks) > FIRST_TICKS
 
-        progress.observe = look
-        yield progress
+    def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
+        """Keep stats of the cycle."""
+        self.scalars |= scalars
+
+    def message(self, text: str) -> None:
+        """Keep a message."""
+        self.said.append(text)
+
+    @property
+    def start(self) -> float:
+        """Seconds until the work began."""
+        return self.progress.started - self.began
 
     def each(self) -> float:
-        """Return the median seconds between two updates, or of a stage with few of them its share of each."""
-        if self.seconds is not None and len(self.ticks) <= FIRST_TICKS:
+        """Return the seconds of one step: of a whole stage its share, else the median between updates."""
+        if self.seconds is not None:
             return self.seconds / self.total
         return float(np.median(np.diff(self.ticks[FIRST_TICKS - 1 :])))
 
+    def simulations(self) -> float:
+        """Return the simulations of self-play per second."""
+        return max(1e-9, float(self.progress.stats["simulations_per_second"]))
+
+
+@dataclass(frozen=True)
+class ClusterSpeed:
+    """What a cluster does with a recipe.
+
+    Attributes:
+        machines, workers: that play.
+        simulations: per second, of all workers together.
+        selfplay: seconds of a cycle's games.
+        prepare: seconds from the beginning of a stage until a worker searches.
+        match: whether the workers play the match too.
+        said: sentences about workers that were lost or refused.
+    """
+
+    machines: int
+    workers: int
+    simulations: float
+    selfplay: float
+    prepare: float
+    match: bool
+    said: list[str]
+
 
 class Trial:
-    """A run in a folder of its own, and its timings."""
+    """The first cycle of a recipe, stage by stage.
 
-    def __init__(self, config: Config, folder: Path) -> None:
-        """Begin the run: make the first network and choose how it is computed.
+    Attributes:
+        config, game, choice: the settings, the rules, and how the network is computed.
+        start: seconds until a run can play: the first network, the choice of a backend, and compiling.
+        shards: the games to measure with, from `source`; `whole` if they are a cycle's.
+        plies: searched plies of a game.
+        workers, simulations: threads that play here, and their simulations per second.
+        cluster: what the workers of a cluster do; None without one.
+        pace: of the run.
+        game_bytes, network_bytes: of a game and of a network on the disk.
+        memory: bytes that the trials had in use.
+    """
+
+    def __init__(self, config: Config, run: Run) -> None:
+        """Make the first network, choose how it is computed, and see how long games are.
+
+        Args:
+            config: the recipe's settings, with the folders of the run.
+            run: opened for work, and empty.
 
         Raises:
-            UserError: the recipe cannot run here.
+            UserError: the recipe cannot run here, or no game ended in time.
         """
-        config = replace(config, checkpoints=str(folder), data=str(folder / "data"))
-        self.config = config = replace(config, run="estimate", init_from=None)
+        begin = time.monotonic()
+        self.config, self.run = config, run
         self.alone = replace(config, cluster=ClusterConfig())
         self.game: Game = make_game(config.game.name, **config.game.options)
-        with self.open() as run:
-            initialize.run_stage(config, run, NullReporter(), StopSignal())
-            self.first = run.read_champion()
-            self.network: Network = unpack_network(self.first, "first network").network
-            self.choice: InferenceChoice = ensure_choice(run, config, self.game, self.network, NullReporter())
+        initialize.run_stage(config, run, NullReporter(), StopSignal())
+        first = run.read_champion()
+        network = unpack_network(first, "first network").network
+        self.choice: InferenceChoice = ensure_choice(run, config, self.game, network, NullReporter())
+        self.workers = worker_count(config, config.selfplay.games, self.choice)
+        moments = MOMENTS[config.train.optimizer] if config.train.keep_optimizer else 0
+        self.network_bytes = len(first) * (1 + moments + bool(config.train.ema_decay))
+        self.cluster: ClusterSpeed | None = None
+        self.start = self.play_quickly() - begin
 
-    def open(self) -> contextlib.AbstractContextManager[Run]:
-        """Open the run for work."""
-        return Run.open(self.alone, "estimate", "azero.estimate")
+    def play_quickly(self) -> float:
+        """Play games with few simulations a move, in small batches. Return when the first search began.
 
-    def play(
-        self, workers: int, rows: int, seconds: float, games: int, config: Config | None = None
-    ) -> Speed:
-        """Play games of the first cycle within some seconds; speeds are those of the second half.
-
-        Where a search takes longer than that, it has ten times as long.
+        Raises:
+            UserError: none ended in time.
         """
-        config, choice = config or self.config, self.choice
-        if rows != choice.batch_size:
-            choice = replace(choice, batch_size=rows, batches=())
-        queue, stop = GameQueue(iter(range(games))), StopSignal()
-        game_seeds = seeds.game_seeds(config.seed, 1, seeds.SELFPLAY, games)
-        with one_thread_per_worker():
-            inferences = make_inferences(self.network, self.game, choice, workers)
-            playing = make_workers(self.game, inferences, config)
-            begin = time.perf_counter()
-            counts = [self.counts(playing)]
-            with WorkerThreads(playing, queue, game_seeds, stop) as threads:
-                for _ in threads.looks(min(0.02, seconds / 50)):
-                    if all(worker.ended > counts[-1][0] for worker in playing):
-                        counts.append(self.counts(playing))
-                    stop.requested = is_over(time.perf_counter() - begin, seconds, len(counts) > 1)
-            end = time.perf_counter()
-        whole = len(queue.records) == games
-        half = next(count for count in counts if count[0] >= (counts[0][0] + counts[-1][0]) / 2)
-        since = counts[0] if whole or half is counts[-1] else half
-        took, *made = np.subtract(counts[-1], since).tolist()
-        simulations, evaluations, plies = (each / max(took, 1e-9) for each in made)
-        return Speed(simulations, evaluations, plies, queue.in_order(), end - begin, whole)
+        run, config = self.run, self.config
+        few = min(FEW_SIMULATIONS, config.search.num_simulations)
+        selfplay = replace(config.selfplay, games=LENGTH_GAMES, concurrent_games=LENGTH_ROWS)
+        quick = replace(self.alone, search=replace(config.search, num_simulations=few), selfplay=selfplay)
+        small = replace(self.choice, batch_size=LENGTH_ROWS, batches=())
+        run.commit(replace(run.state, inference=asdict(small)))
+        timer = self.timed(StageName.SELFPLAY, quick, LENGTH_SECONDS)
+        run.commit(replace(run.state, inference=asdict(self.choice)))
+        self.shards, self.whole = run.state.shards or run.state.partial, False
+        self.source = f"of the first network's games with at most {few} simulations a move"
+        if not self.shards:
+            what = f"No game of {self.game.name} ended within {LENGTH_SECONDS:g} s"
+            raise UserError(f"{what}; choose a smaller network.")
+        return timer.progress.started
 
-    def counts(self, workers: Sequence[SelfplayWorker]) -> tuple[float, float, float, float]:
-        """Return the time, simulations, evaluations and plies so far; a search under way counts in part."""
-        simulations = sum(worker.simulations_made() for worker in workers)
-        evaluations = sum(worker.stats.evaluations for worker in workers)
-        searches = sum(worker.searches_made() for worker in workers)
-        return time.perf_counter(), simulations, evaluations, searches
+    def measure(self, plies: float | None, progress: Progress) -> None:
+        """Time all parts of a cycle.
 
-    def train(self, records: Sequence[GameRecord], seconds: float, whole: bool) -> Timer:
-        """Train the first candidate on a cycle's games, or on some of them, for at most some seconds."""
-        if not whole:  # too few for the steps of a cycle
-            train = self.config.train
-            epochs = FEW_STEPS * train.batch_size / sum(len(record.actions) for record in records)
-            self.alone = replace(self.alone, train=replace(train, epochs=epochs, max_uses=0))
-        with self.open() as run:
-            shards = write_games(run, 1, records, self.game.name)
-            run.commit(replace(run.state, shards=shards, stage=StageName.TRAIN))
-            return self.timed(run, StageName.TRAIN, seconds)
+        Args:
+            plies: searched plies of a game where they are known.
+            progress: of 10 steps.
+        """
+        progress.update(2, now="self-play")
+        played = self.play(self.alone, SELFPLAY_SECONDS)
+        self.plies, self.simulations = plies or self.examples / self.games, played.simulations()
+        selfplay = self.selfplay_seconds(played, self.workers)
+        if self.config.cluster.address:
+            progress.update(4, now="the workers of the cluster")
+            self.cluster = self.play_on_cluster()
+            selfplay = self.cluster.selfplay
+        size = sum(self.run.paths.of(shard.file).stat().st_size for shard in self.shards)
+        self.game_bytes = self.plies * size / self.examples
+        progress.update(5, now="training")
+        step, merging = self.train()
+        progress.update(7, now="the match")
+        match = self.match_seconds()
+        progress.update(9, now="measuring the champion")
+        examples, correctness = self.config.selfplay.games * self.plies, self.correctness()
+        self.pace = Pace(selfplay, examples, merging, step, match, correctness)
+        if self.config.cluster.overlap:  # a cycle waits only for games that the one before did not hide
+            rest = sum(cycle_seconds(self.pace, self.config.train, 1).values()) - selfplay
+            self.pace = replace(self.pace, selfplay=max(0.0, selfplay - rest))
+        self.memory = memory_in_use()
+        progress.update(10, now="done")
 
-    def merging(self, records: Sequence[GameRecord]) -> Merging:
-        """Return how many examples merging leaves of a quarter of them, of half, and of all."""
-        if not self.config.train.merge_equal:
-            return Merging()
-        examples, points = examples_of(records), list[tuple[float, float]]()
-        for end in (len(examples.states) // 4, len(examples.states) // 2, len(examples.states)):
-            if end:
-                part = examples.each(operator.itemgetter(slice(end)))
-                points.append((float(end), float(len(merge_equal(part).states))))
-        return merging_of(*points)
-
-    def match(self, seconds: float) -> Timer:
-        """Hold the matches of the first cycle, for at most some seconds."""
-        with self.open() as run:
-            if run.state.candidate is None or run.state.stage == StageName.TRAIN:
-                candidate = run.write_network("candidate", 1, self.first)
-                run.commit(replace(run.state, candidate=candidate, stage=StageName.EVALUATE))
-            return self.timed(run, StageName.EVALUATE, seconds)
-
-    def timed(self, run: Run, stage: StageName, seconds: float) -> Timer:
-        """Run a stage for at most some seconds."""
-        timer, begin = Timer(seconds), time.perf_counter()
+    def timed(self, stage: StageName, config: Config, seconds: float) -> Timer:
+        """Run a stage from its beginning, for at most some seconds of work."""
+        run, timer = self.run, Timer(seconds)
+        run.commit(replace(run.state, cycle=0, stage=stage, partial=[]))
         with timer.compiling, contextlib.suppress(Stopped):
-            stage_named(stage).run(self.alone, run, timer, timer.stopping)
-            first = timer.ticks[0] - timer.began if stage == StageName.TRAIN else 0.0
-            timer.seconds = time.perf_counter() - begin - max(first, timer.compiling.seconds)
+            stage_named(stage).run(config, run, timer, timer.stopping)
+            first_use = timer.work_began(stage, timer.began) - timer.began
+            lost = max(first_use, timer.compiling.seconds)
+            timer.seconds = max(0.0, time.monotonic() - timer.began - lost)
         return timer
 
-    def network_bytes(self) -> int:
-        """Return the bytes of a network's file, with its average and the moments that are kept."""
+    def play(self, config: Config, seconds: float) -> Timer:
+        """Play the games of the first cycle; if all end in time, they are measured with."""
+        self.run.commit(replace(self.run.state, shards=[]))
+        timer = self.timed(StageName.SELFPLAY, config, seconds)
+        if timer.seconds is not None:
+            self.shards, self.whole, self.source = self.run.state.shards, True, "of the first network's games"
+        return timer
+
+    def selfplay_seconds(self, played: Timer, workers: int) -> float:
+        """Return the seconds of a self-play stage, going by a trial of it with these workers."""
+        games, simulations = self.config.selfplay.games, self.config.search.num_simulations
+        if played.seconds is not None:
+            return played.seconds * self.plies * self.games / self.examples
+        places = min(games, workers * batch_rows(self.config))
+        tail = places / 4  # as games end at the end of the stage, batches are smaller and less efficient
+        return (games + tail) * self.plies * simulations / played.simulations()
+
+    def play_on_cluster(self) -> ClusterSpeed:
+        """Let the workers of the cluster play, once to start them and once to time them.
+
+        Raises:
+            UserError: no worker is there, or all were refused.
+        """
+        first, played = (self.play(self.config, CLUSTER_SECONDS) for _ in range(2))
+        self.start, stats = first.start, played.progress.stats
+        machines, workers = int(stats["nodes"]), int(stats["workers"])
+        return ClusterSpeed(
+            machines=machines,
+            workers=workers,
+            simulations=played.simulations(),
+            selfplay=played.start + self.selfplay_seconds(played, workers),
+            prepare=played.start,
+            match=worth_sending(self.config, self.game),
+            said=[text for text in first.said + played.said if text.startswith("Worker ")],
+        )
+
+    def train(self) -> tuple[float, Merging]:
+        """Train the first candidate. Return the seconds of a step, and how many examples merging leaves."""
         train = self.config.train
-        moments = MOMENTS[train.optimizer] if train.keep_optimizer else 0
-        return len(self.first) * (1 + moments + bool(train.ema_decay))
+        if not self.whole:  # too few games for the steps of a cycle
+            train = replace(train, epochs=FEW_STEPS * train.batch_size / self.examples, max_uses=0)
+        self.run.commit(replace(self.run.state, shards=self.shards))
+        timer = self.timed(StageName.TRAIN, replace(self.alone, train=train), TRAIN_SECONDS)
+        if not train.merge_equal:
+            return timer.each(), Merging()
+        half = self.examples / 2, timer.scalars[HALF]
+        left = timer.scalars.get("replay/trained_examples")  # None if training was stopped
+        return timer.each(), merging_of(*half, *(half if left is None else (float(self.examples), left)))
+
+    def match_seconds(self) -> float:
+        """Return the seconds of the first cycle's matches; of long ones at the speed of self-play."""
+        evaluate, there = self.config.evaluate, self.cluster
+        if not evaluate.games and not evaluate.anchor_games:
+            return 0.0
+        timer = self.timed(StageName.EVALUATE, self.config, MATCH_SECONDS)
+        prepare, speed = 0.0, self.simulations
+        if there and there.match:
+            prepare, speed = there.prepare, there.simulations
+        if timer.seconds is not None:
+            return prepare + timer.seconds
+        return prepare + timer.total * self.plies * match_search(self.config).num_simulations / speed
 
     def correctness(self) -> float:
         """Return the seconds to measure a champion, the game being solved; 0 where nothing is measured."""
@@ -214,6 +290,16 @@ class Trial:
         from azero.stages.measure import report_cycle
 
         for _ in range(2):
-            begin = time.perf_counter()
-            report_cycle(self.config, "estimate", 1, NullReporter())
-        return time.perf_counter() - begin
+            begin = time.monotonic()
+            report_cycle(self.config, self.run.name, 1, NullReporter())
+        return time.monotonic() - begin
+
+    @property
+    def examples(self) -> int:
+        """The examples that the games of the trial give."""
+        return sum(shard.examples for shard in self.shards)
+
+    @property
+    def games(self) -> int:
+        """The games of the trial."""
+        return sum(shard.games for shard in self.shards)

@@ -107,6 +107,18 @@ def test_the_map_in_the_documents_is_the_code_s() -> None:
     assert architecture.PAGE.read_text() == architecture.page(), "run python scripts/architecture.py"
 
 
+OF_MANY = {"Options"}  # what each player and game calls its own
+
+
+def test_a_public_class_has_a_name_of_its_own() -> None:
+    homes: dict[str, list[str]] = {}
+    for name, tree in TREES.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(name)
+    assert not {word: names for word, names in homes.items() if len(names) > 1 and word not in OF_MANY}
+
+
 DEFINING = (
     *(ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
     *(ast.Assign, ast.AnnAssign, ast.AugAssign),

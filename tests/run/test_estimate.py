@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,9 +9,10 @@ import pytest
 from toy import NAME, toy_config
 
 from azero import estimate
-from azero.config.schema import Config, EvaluateConfig, InferenceConfig, SearchConfig
+from azero.config.schema import Config, EvaluateConfig
 from azero.games import make_game
 from azero.report.console import Progress
+from azero.stages import trials
 from azero.stages.trials import Trial
 from azero.workers.memory import cache_bytes, tree_bytes, worker_bytes
 
@@ -20,11 +20,11 @@ from azero.workers.memory import cache_bytes, tree_bytes, worker_bytes
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("SELFPLAY_SECONDS", "TRAIN_SECONDS", "MATCH_SECONDS"):
-        monkeypatch.setattr(estimate, name, 0.4)
+        monkeypatch.setattr(trials, name, 0.4)
 
 
 @pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, estimate.Measured]:
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Trial]:
     config = toy_config(tmp_path_factory.mktemp("none"))
     return config, estimate.measure(config, NAME, tmp_path_factory.mktemp("trial"), Progress())
 
@@ -67,37 +67,43 @@ def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(
     assert sorted(path for path in tmp_path.rglob("*")) == before
 
 
-def test_memory_counts_the_workers_as_they_are_checked(measured: tuple[Config, estimate.Measured]) -> None:
+def test_memory_counts_the_workers_as_they_are_checked(measured: tuple[Config, Trial]) -> None:
     config, told = measured
     game = make_game("tictactoe")
-    assert (told.workers, told.rows) == (1, 16)
+    assert told.workers == 1
     large = replace(
         config,
         inference=replace(config.inference, cache=2**20),
         evaluate=replace(config.evaluate, games=0, anchor_games=0),  # a match would have two such caches
     )
     workers = worker_bytes(game, 16, large) / 2**20
-    assert f"workers (1) {workers:,.0f}" in estimate.memory_text(large, told, game)
+    assert f"workers (1) {workers:,.0f}" in estimate.memory_text(large, told)
     match = replace(
         config, evaluate=replace(config.evaluate, games=20_000)
     )  # all under way together, a tree for each side
     needed = 2 * 20_000 * tree_bytes(game, config.search) + 2 * cache_bytes(game, match)
-    assert f"match {needed / 2**20:,.0f}" in estimate.memory_text(match, told, game)
+    assert f"match {needed / 2**20:,.0f}" in estimate.memory_text(match, told)
 
 
-def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, estimate.Measured]) -> None:
+def test_a_cycle_s_games_are_those_of_the_recipe(measured: tuple[Config, Trial]) -> None:
     _, told = measured
-    assert 5 <= told.plies <= 9 and told.speed.whole and len(told.speed.finished) == 40
-    pace = told.pace
-    assert pace.examples == pytest.approx(40 * told.plies) and pace.selfplay == told.speed.seconds
-    assert pace.evaluate > 0 and pace.step > 0
-    speed = replace(told.speed, plies=100.0, whole=False)
-    assert estimate.selfplay_seconds(40, 5.0, speed, 16) == (40 + 4) * 5 / 100
+    assert 5 <= told.plies <= 9 and told.whole and told.games == 40
+    assert told.pace.examples == pytest.approx(40 * told.plies) and told.pace.selfplay > 0
+    assert told.pace.evaluate > 0 and told.pace.step > 0
 
 
-def test_the_range_is_as_wide_in_cycles_as_in_seconds(measured: tuple[Config, estimate.Measured]) -> None:
+def test_games_that_did_not_end_are_multiplied(measured: tuple[Config, Trial]) -> None:
+    """40 games and a quarter of the 16 in flight, of 25 simulations a ply, at 100 a second."""
     config, told = measured
-    low, high = estimate.estimate_seconds(config, told)
+    played = trials.Timer(1.0)
+    played.progress.update(0, simulations_per_second=100.0)
+    each = told.plies * config.search.num_simulations / 100
+    assert told.selfplay_seconds(played, 1) == pytest.approx((40 + 4) * each)
+
+
+def test_the_range_is_as_wide_in_cycles_as_in_seconds(measured: tuple[Config, Trial]) -> None:
+    config, told = measured
+    _, low, high = estimate.estimate_seconds(config, told)
     assert high / low == pytest.approx(estimate.SPREAD**2)
     bounded = replace(config, minutes=5.0, cycles=1_000_000)
     held = estimate.cycles_held(bounded, told)
@@ -106,33 +112,25 @@ def test_the_range_is_as_wide_in_cycles_as_in_seconds(measured: tuple[Config, es
     text = estimate.time_text(bounded, told)
     assert f"cycle {held}" in text and f"for about {held} cycles, {few} to {many}" in text
     assert estimate.cycles_held(config, told) == config.cycles
-    counted, game = replace(config, cycles=held), make_game("tictactoe")
+    counted = replace(config, cycles=held)
     assert estimate.disk_text(bounded, told) == estimate.disk_text(counted, told)
-    assert estimate.memory_text(bounded, told, game) == estimate.memory_text(counted, told, game)
+    assert estimate.memory_text(bounded, told) == estimate.memory_text(counted, told)
 
 
-def test_a_trial_ends_with_its_time_also_where_a_worker_has_nothing_to_do(tmp_path: Path) -> None:
-    """Two workers take all 32 games, of half a million simulations each; the third ends at once."""
-    search = SearchConfig(num_simulations=100_000, tree_reuse=False)
-    config = toy_config(
-        tmp_path, search=search, inference=InferenceConfig(backend="torch", precision="fp32", cache=0)
-    )
-    trial, begin = Trial(config, tmp_path / "trial"), time.perf_counter()
-    speed = trial.play(3, 16, 0.3, 32)
-    assert not speed.finished and time.perf_counter() - begin < 60
-
-
-def test_a_stage_that_is_stopped_is_multiplied(tmp_path: Path) -> None:
-    """Training is stopped after a few of 2,000 steps, the match long before its 4,000 games have ended."""
+def test_what_takes_too_long_is_stopped_and_multiplied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 4,000 games, 2,000 steps and a match of 4,000 games, only a few are made."""
+    monkeypatch.setattr(trials, "FEW_STEPS", 2000)
     config = toy_config(tmp_path)
-    train = replace(config.train, epochs=2000 * config.train.batch_size / 250)
-    evaluate = replace(config.evaluate, games=4000)
-    trial = Trial(replace(config, train=train, evaluate=evaluate), tmp_path / "trial")
-    games = trial.play(1, 16, 60.0, 40).finished
-    training = trial.train(games, 0.2, whole=True)
-    assert training.seconds is None and 0 < training.each() < 0.2 and training.total > 100
-    match = trial.match(0.2)
-    assert match.seconds is None and match.total == 4000
+    many = replace(
+        config,
+        selfplay=replace(config.selfplay, games=4000),
+        evaluate=replace(config.evaluate, games=4000),
+    )
+    told = estimate.measure(many, NAME, tmp_path / "trial", Progress())
+    assert not told.whole and told.source.endswith("simulations a move")
+    assert 0 < told.pace.step < 0.2 and told.pace.selfplay > 1 and told.pace.evaluate > 1
 
 
 def test_games_against_fixed_opponents_take_time_where_there_is_no_match(tmp_path: Path) -> None:
