@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from azero.cli.player_spec import PlayerSpec, make_from_spec
 from azero.config.schema import UserError, setting
@@ -61,12 +61,7 @@ def serve(game: Game, spec: PlayerSpec, asked: AnalysisSettings) -> None:
     answer_lines(analysis, lines, lambda: is_closed(client), asked.wait)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_engine(
-        "analysis", serve, AnalysisSettings, EXAMPLES, arguments, labels=LABELS, players=["pv_mcts"]
-    )
-
+main = partial(run_engine, "analysis", serve, AnalysisSettings, EXAMPLES, labels=LABELS, players=["pv_mcts"])
 
 if __name__ == "__main__":
     sys.exit(main())

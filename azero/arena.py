@@ -351,10 +351,7 @@ def play_asked(words: Sequence[str]) -> int:
         return run_arena(arena, record or record_path(arena), console)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("arena", play_asked, ArenaSettings, EXAMPLES, arguments, LABELS)
-
+main = partial(run_program, "arena", play_asked, ArenaSettings, EXAMPLES, labels=LABELS)
 
 if __name__ == "__main__":
     sys.exit(main())

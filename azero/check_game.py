@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -109,10 +110,7 @@ def check_asked(words: Sequence[str]) -> int:
     return 1 if check.findings else 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("check_game", check_asked, CheckSettings, EXAMPLES, arguments)
-
+main = partial(run_program, "check_game", check_asked, CheckSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

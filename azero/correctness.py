@@ -8,7 +8,12 @@ positions, else 1. For other games this program runs `azero strength`.
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 from azero.champion.load import load_players
+from azero.cli.hydra_program import program
+from azero.cli.programs import start
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.kernels.compiling import CompileNotice
@@ -29,11 +34,9 @@ def asked_search() -> dict[str, str]:
     return {key.removeprefix("search."): value for key, _, value in words if key.startswith("search.")}
 
 
-def main(config: Config, name: str) -> int:
+def run_asked(config: Config, name: str) -> int:
     """Print the table of a run's champion; return 0 if its search is right in all fixed positions, else 1."""
     if not has_table(config.game.name):
-        from azero.cli.programs import start
-
         search = [f"{key}={value}" for key, value in asked_search().items()]
         sentence = f"The fixed positions are those of tic-tac-toe; this is azero strength run={name}."
         print(sentence, end="\n\n", flush=True)
@@ -46,7 +49,7 @@ def main(config: Config, name: str) -> int:
     return 0 if table[1].perfect else 1
 
 
-if __name__ == "__main__":
-    from azero.cli.hydra_program import program
+main = partial(program, "correctness", run_asked)
 
-    program("correctness", main)
+if __name__ == "__main__":
+    sys.exit(main())

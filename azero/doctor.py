@@ -9,6 +9,9 @@ Letters: T searched plies of all games together.
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 from azero.cli.hydra_program import program
 from azero.config.schema import Config
 from azero.report.console import format_count
@@ -16,7 +19,7 @@ from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 
 
-def main(config: Config, name: str) -> int:
+def run_asked(config: Config, name: str) -> int:
     """Print what is in the way of a run; 0 when nothing is, else 1."""
     run = Run.read(config, name)
     found = examine(case_of(run))
@@ -27,5 +30,7 @@ def main(config: Config, name: str) -> int:
     return 1 if found else 0
 
 
+main = partial(program, "doctor", run_asked)
+
 if __name__ == "__main__":
-    program("doctor", main)
+    sys.exit(main())

@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -178,7 +179,7 @@ training {training:,.0f} examples/s
 {disk_text(config, trial)}{cluster}"""
 
 
-def main(config: Config, name: str) -> int:
+def run_asked(config: Config, name: str) -> int:
     """Make the trials in a temporary folder and print the estimate. Return the exit status."""
     console, begin = Console(sys.stdout), time.perf_counter()
     with (
@@ -196,5 +197,7 @@ def main(config: Config, name: str) -> int:
     return 0
 
 
+main = partial(program, "estimate", run_asked)
+
 if __name__ == "__main__":
-    program("estimate", main)
+    sys.exit(main())

@@ -6,8 +6,8 @@ It speaks their protocol on the standard input and output, see `docs/protocols.m
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from azero.cli.player_spec import PlayerSpec, needs_network
 from azero.config.schema import UserError, setting
@@ -53,10 +53,7 @@ def serve(game: Game, spec: PlayerSpec, asked: GomocupSettings) -> None:
     Gomocup(make_thinker, Lines(sys.stdin.buffer), write).serve()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_engine("gomocup", serve, GomocupSettings, EXAMPLES, arguments, default="gomoku")
-
+main = partial(run_engine, "gomocup", serve, GomocupSettings, EXAMPLES, default="gomoku")
 
 if __name__ == "__main__":
     sys.exit(main())

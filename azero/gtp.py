@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 
 from azero.cli.player_spec import PlayerSpec
 from azero.cli.programs import refuse
@@ -54,10 +54,7 @@ def end_if_refused(making: Future[Thinker]) -> None:
         end_now(refuse(failure))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_engine("gtp", serve, GtpSettings, EXAMPLES, arguments)
-
+main = partial(run_engine, "gtp", serve, GtpSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

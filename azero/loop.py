@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 import shlex
+import sys
+from functools import partial
 from textwrap import indent
 
 from azero.cli.hydra_program import CommandLine, program
@@ -115,7 +117,7 @@ def next_commands(config: Config, run: Run, asked: CommandLine, all_cycles: bool
     return f"Go on: {loop} {onward}\nStart anew: {loop} {anew}"
 
 
-def main(config: Config, name: str, asked: CommandLine | None = None) -> int:
+def run_asked(config: Config, name: str, asked: CommandLine | None = None) -> int:
     """Run or resume the run of that name. Return the exit status.
 
     asked: the command line, for the recipe and the commands that the report ends with.
@@ -152,5 +154,7 @@ def main(config: Config, name: str, asked: CommandLine | None = None) -> int:
     return 0
 
 
+main = partial(program, "loop", run_asked, pass_arguments=True)
+
 if __name__ == "__main__":
-    program("loop", main, pass_arguments=True)
+    sys.exit(main())

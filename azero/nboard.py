@@ -6,8 +6,8 @@ It speaks NBoard's protocol on the standard input and output, see `docs/protocol
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import setting
@@ -40,10 +40,7 @@ def serve(game: Game, spec: PlayerSpec, asked: NBoardSettings) -> None:
     NBoard(thinker, Lines(sys.stdin.buffer), write).serve()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_engine("nboard", serve, NBoardSettings, EXAMPLES, arguments, default="othello")
-
+main = partial(run_engine, "nboard", serve, NBoardSettings, EXAMPLES, default="othello")
 
 if __name__ == "__main__":
     sys.exit(main())

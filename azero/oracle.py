@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -93,10 +94,7 @@ def read_plies(text: str, game: Game) -> range | None:
     return range(int(first), int(last) + 1)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("oracle", make_file, OracleSettings, EXAMPLES, arguments)
-
+main = partial(run_program, "oracle", make_file, OracleSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -165,10 +166,7 @@ def runs_asked(words: Sequence[str]) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("runs", runs_asked, RunsSettings, EXAMPLES, arguments)
-
+main = partial(run_program, "runs", runs_asked, RunsSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -17,6 +17,7 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -339,10 +340,7 @@ def openings_text(judged: judging.OpeningStats, size: int) -> str:
     return "\n".join(3 * row * " " + " ".join(cells[row * size : (row + 1) * size]) for row in range(size))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("strength", measure_asked, StrengthSettings, EXAMPLES, arguments)
-
+main = partial(run_program, "strength", measure_asked, StrengthSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -11,6 +11,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -188,10 +189,7 @@ def trace_asked(words: Sequence[str]) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("trace", trace_asked, TraceSettings, EXAMPLES, arguments, HELP)
-
+main = partial(run_program, "trace", trace_asked, TraceSettings, EXAMPLES, labels=HELP)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from functools import partial
+
 from azero.cli.hydra_program import program
 from azero.run.state import StageName
-from azero.stages.run_stage import program_of
+from azero.stages.run_stage import run_alone
 
-main = program_of(StageName.TRAIN)
+run_asked = partial(run_alone, StageName.TRAIN)
+main = partial(program, StageName.TRAIN, run_asked, pass_arguments=True)
 
 if __name__ == "__main__":
-    program(StageName.TRAIN, main, pass_arguments=True)
+    sys.exit(main())

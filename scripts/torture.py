@@ -54,7 +54,7 @@ import numpy as np  # noqa: E402
 import torch  # noqa: E402
 
 from azero import loop  # noqa: E402
-from azero.cli.hydra_program import compose, program  # noqa: E402
+from azero.cli.hydra_program import compose  # noqa: E402
 from azero.cli.programs import refuse  # noqa: E402
 from azero.config.schema import Config, UserError  # noqa: E402
 from azero.network.model import unpack_network  # noqa: E402
@@ -65,7 +65,7 @@ from azero.report.metrics_csv import read_rows  # noqa: E402
 from azero.run.disk import DamagedFile, Disk, digest, read_checked  # noqa: E402
 from azero.run.run import Run  # noqa: E402
 from azero.run.state import State, format_state, parse_state, run_digest  # noqa: E402
-from azero.stages.run_stage import program_of  # noqa: E402
+from azero.stages.run_stage import run_alone  # noqa: E402
 
 NAME = "toy"
 # Computed everywhere in fp32, because 'auto' times what is fastest, and two runs may find different answers.
@@ -148,7 +148,9 @@ class Process:
         with self.output.open("a") as output:
             if forked is not None:
                 config = config_in(folder, *overrides)
-                self.child: Any = Forked(lambda: forked(lambda: loop.main(config, NAME)), output.fileno())
+                self.child: Any = Forked(
+                    lambda: forked(lambda: loop.run_asked(config, NAME)), output.fileno()
+                )
                 return
             command = [sys.executable, "-m", "azero.loop", *TOY, *overrides]
             command += [f"checkpoints={folder / 'checkpoints'}", f"data={folder / 'data'}"]
@@ -618,7 +620,7 @@ def standing_runs(folder: Path, calm: Calm) -> list[Path]:
 
     def advance() -> int:
         for number, stage in enumerate(stages):
-            program_of(stage)(config_in(folder / "run", *calm.overrides), NAME)
+            run_alone(stage, config_in(folder / "run", *calm.overrides), NAME)
             shutil.copytree(folder / "run", folder / str(number))
         return 0
 
@@ -773,8 +775,7 @@ def run_recipe(place: Path, text: str, choice: random.Random) -> str | None:
     def act() -> int:
         os.chdir(place)
         sys.argv = ["azero loop", *words]
-        program("loop", loop.main, pass_arguments=True)
-        return 0
+        return loop.main()
 
     output = place / "output.txt"
     with output.open("w") as file:
@@ -970,7 +971,7 @@ def torture(folder: Path, given: argparse.Namespace, overrides: Sequence[str] = 
     tempfile.tempdir = os.environ["TMPDIR"] = str(folder / "temporary")  # of tracebacks
     finish(folder / "warm-up", [*overrides, "cycles=1"])  # compiles
     with contextlib.redirect_stdout(io.StringIO()):  # imports and loads all that forked runs need
-        loop.main(config_in(folder / "loaded", *overrides), NAME)
+        loop.run_asked(config_in(folder / "loaded", *overrides), NAME)
     assert len(os.listdir("/proc/self/task")) == 1, "a process with several threads must not be forked"
     end, _ = finish(folder / "undisturbed", overrides)
     same, seconds = finish(folder / "forked", overrides, plainly)

@@ -255,20 +255,27 @@ def name_run(config: Config, words: Sequence[str]) -> tuple[str, CommandLine]:
     return name, asked
 
 
-def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool = False) -> None:
-    """Run `main(config, run name)` with the command line's config and exit with its status (None is 0).
+def program(
+    name: str,
+    act: Callable[..., int | None],
+    arguments: Sequence[str] | None = None,
+    *,
+    pass_arguments: bool = False,
+) -> int:
+    """Run `act(config, run name)` with the config that the arguments ask for; return its status (None is 0).
 
     A UserError, or a config that Hydra refuses, is printed as one sentence and exits with WRONG_INPUT.
 
     Args:
         name: the program's, such as "loop".
-        main: what it does.
-        pass_arguments: whether `main` takes a third argument, an `CommandLine`.
+        act: what it does.
+        arguments: None for those of this process.
+        pass_arguments: whether `act` takes a third argument, a `CommandLine`.
     """
-    statuses, inside = list[int](), False
+    given, statuses, inside = sys.argv[1:] if arguments is None else arguments, list[int](), False
     with one_sentence():
-        if answers_flag(sys.argv[1:], lambda: help_of(name, sys.argv[1:])):
-            sys.exit(0)
+        if answers_flag(given, lambda: help_of(name, given)):
+            return 0
 
     def task(composed: Any) -> None:
         nonlocal inside
@@ -280,7 +287,7 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
             else:
                 config = to_config(composed)
                 run, asked = name_run(config, list(takewhile(lambda word: word[0] != "-", words)))
-                statuses.append(main(config, run, *([asked] if pass_arguments else [])) or 0)
+                statuses.append(act(config, run, *([asked] if pass_arguments else [])) or 0)
         except UserError as mistake:  # here, because Hydra would print lines of its own about it
             statuses.append(refuse(mistake))
         except Exception as failure:
@@ -292,7 +299,7 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
 
     os.environ["HYDRA_FULL_ERROR"] = "1"  # Hydra raises instead of printing several lines
     with one_sentence():
-        words = read_arguments(sys.argv[1:])
+        words = read_arguments(given)
         at = next((place for place, word in enumerate(words) if word in ("--cfg", "-c")), len(words))
         shows_config = words[at + 1 : at + 2] == ["job"] and not {"--package", "-p"} & set(words)
         if shows_config:  # Hydra would not print what `settle` does
@@ -304,7 +311,7 @@ def program(name: str, main: Callable[..., int | None], *, pass_arguments: bool 
         with one_sentence_of_hydra(lambda: not inside):
             store_schema()
             start()
-    sys.exit(max(statuses, default=0))
+    return max(statuses, default=0)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import runpy
+import importlib
 import shutil
 import sys
 import textwrap
@@ -35,6 +35,7 @@ PROGRAMS = {
     "nboard": "Play and analyse Othello under NBoard.",
     "oracle": "Make positions with exact scores, to measure champions.",
 }
+ROOMS = ("export", "records", "studio")  # programs that are a room's `__main__`
 ANSWERED = ("--help", "--version")  # by every program
 WRONG_INPUT = 2  # exit status after a mistake of the user
 
@@ -78,6 +79,6 @@ def start(words: Sequence[str]) -> int:
         hint = did_you_mean(words[0], [*PROGRAMS, *ANSWERED], "; azero lists the programs.")
         hint = hint.replace("mean ", "mean azero ")
         return refuse(f"unknown program {words[0]!r}{hint}")
-    sys.argv[1:] = words[1:]
-    runpy.run_module(f"azero.{name}", run_name="__main__", alter_sys=True)
-    return 0
+    module = importlib.import_module(f"azero.{name}{'.__main__' if name in ROOMS else ''}")
+    status: int = module.main(words[1:])
+    return status

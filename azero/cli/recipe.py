@@ -83,7 +83,7 @@ def run_recipe(
     if not resume and paths.state.exists():
         raise UserError(f"There is a run {name} already; go on with resume=True, or choose another run=NAME.")
     words = [word for word in words if not word.startswith("run=")]
-    follow(["azero.loop", *words, f"run={hydra_text(name)}"], report or (lambda line: None))
+    follow(["loop", *words, f"run={hydra_text(name)}"], report or (lambda line: None))
     return RecipeRun(name, config.checkpoints, config.data, config.device)
 
 
@@ -129,8 +129,8 @@ def follow(words: list[str], report: Callable[[str], object]) -> None:
     path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
     last, interrupt = deque[str](maxlen=LINES_KEPT), None
     with subprocess.Popen(
-        [sys.executable, "-m", "azero.process.beside", *words],
-        stdin=subprocess.PIPE,  # its end stops the program; see `process.beside`
+        [sys.executable, "-m", "azero.cli.beside", *words],
+        stdin=subprocess.PIPE,  # its end stops the program; see `cli.beside`
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, "PYTHONPATH": path, "PYTHONIOENCODING": "utf-8"},
@@ -154,4 +154,6 @@ def follow(words: list[str], report: Callable[[str], object]) -> None:
     if status == WRONG_INPUT:
         raise UserError(last[-1].removeprefix("azero: "))
     if status:
-        raise RuntimeError("\n".join([f"{words[0]} ended with status {status}; its last lines:", *last]))
+        raise RuntimeError(
+            "\n".join([f"azero {words[0]} ended with status {status}; its last lines:", *last])
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
@@ -95,10 +96,7 @@ def export_asked(words: Sequence[str]) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("export", export_asked, ExportSettings, EXAMPLES, arguments)
-
+main = partial(run_program, "export", export_asked, ExportSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -152,10 +153,7 @@ def records_asked(words: Sequence[str]) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("records", records_asked, RecordsSettings, EXAMPLES, arguments, HELP)
-
+main = partial(run_program, "records", records_asked, RecordsSettings, EXAMPLES, labels=HELP)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from shlex import quote
 
@@ -125,39 +124,35 @@ def report_damage(run: Run, report: Reporter) -> None:
         report.message(run.went_back.pop(0))
 
 
-def program_of(name: str) -> Callable[..., int]:
-    """Return a stage program's main function of (config, run name, asked), which returns the exit status.
+def run_alone(name: str, config: Config, run_name: str, asked: CommandLine | None = None) -> int:
+    """Run a stage once, without `minutes`, as its program does; return the exit status.
 
-    It runs the stage once, without `minutes`. It raises UserError, before it writes anything, if another
-    stage comes next or `check_run` refuses.
+    Raises:
+        UserError: before anything is written, if another stage comes next or `check_run` refuses.
     """
+    from azero.games import held_rules  # here, because the room imports Numba
 
-    def main(config: Config, run_name: str, asked: CommandLine | None = None) -> int:
-        from azero.games import held_rules  # here, because the room imports Numba
-
-        warnings = check_run(config, run_name)
-        with (
-            held_rules(config.game.name) as rules,
-            StopSignal() as stop,
-            Run.open(
-                *(config, run_name, f"azero.{name}"),
-                stage=name,
-                recipe=asked.recipe if asked else "",
-                rules=rules,
-            ) as run,
-            Reporter.open(run) as report,
-        ):
-            report_changes(run, report)
-            for warning in warnings:
-                report.message(warning)
-            clock = start_clock(0.0, run, report)
-            complete_report(config, run, report, clock)
-            try:
-                run_next(config, run, report, stop, clock)
-            except Stopped:
-                report.message(STOPPED)
-                return stop.exit_code
-            report.message(f"{name} is done; {run.state.stage} comes next in {quote(str(run.paths.folder))}.")
-        return 0
-
-    return main
+    warnings = check_run(config, run_name)
+    with (
+        held_rules(config.game.name) as rules,
+        StopSignal() as stop,
+        Run.open(
+            *(config, run_name, f"azero.{name}"),
+            stage=name,
+            recipe=asked.recipe if asked else "",
+            rules=rules,
+        ) as run,
+        Reporter.open(run) as report,
+    ):
+        report_changes(run, report)
+        for warning in warnings:
+            report.message(warning)
+        clock = start_clock(0.0, run, report)
+        complete_report(config, run, report, clock)
+        try:
+            run_next(config, run, report, stop, clock)
+        except Stopped:
+            report.message(STOPPED)
+            return stop.exit_code
+        report.message(f"{name} is done; {run.state.stage} comes next in {quote(str(run.paths.folder))}.")
+    return 0

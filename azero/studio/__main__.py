@@ -10,6 +10,7 @@ import sys
 import webbrowser
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -164,10 +165,7 @@ def studio_asked(words: Sequence[str]) -> int:
     return serve(asked)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the program; return the exit status."""
-    return run_program("studio", studio_asked, StudioSettings, EXAMPLES, arguments)
-
+main = partial(run_program, "studio", studio_asked, StudioSettings, EXAMPLES)
 
 if __name__ == "__main__":
     sys.exit(main())

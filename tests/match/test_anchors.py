@@ -104,7 +104,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_quick")
 def test_each_cycle_rates_its_champion_and_the_table_follows_what_is_committed(tmp_path: Path) -> None:
     config = toy_config(tmp_path, evaluate=RATED)
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     run = Run.read(config, NAME)
     first, second = run.state.history
     assert [result[:2] for result in results_of([first])[:3]] == list(pairwise(NAMES))
@@ -118,7 +118,7 @@ def test_each_cycle_rates_its_champion_and_the_table_follows_what_is_committed(t
     assert "\nrandom,,0,0," in table and f"\nchampion {champion},{champion}," in f"\n{table}"
     assert "rating/elo_low" in run.paths.metrics_csv.read_text()
     run.paths.ratings_csv.write_text("told, but not committed")
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     assert run.paths.ratings_csv.read_text() == table
 
 

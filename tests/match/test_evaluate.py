@@ -372,7 +372,7 @@ def test_a_candidate_made_again_in_the_same_process_tells_its_figures_once(
     config: Config, tmp_path: Path
 ) -> None:
     expected = toy_config(tmp_path / "undisturbed", cycles=1)
-    loop.main(expected, NAME)
+    loop.run_asked(expected, NAME)
     run = Run.read(config, NAME)
     assert run.state.candidate is not None
     run.paths.of(run.state.candidate.file).write_bytes(b"something else")
@@ -382,7 +382,7 @@ def test_a_candidate_made_again_in_the_same_process_tells_its_figures_once(
     ):  # what was told of the damaged one
         report.train_scalars(1, {"loss/total": 99.0})
         report.cycle_scalars(1, {"replay/new_share": 99.0})
-    loop.main(replace(config, cycles=1), NAME)
+    loop.run_asked(replace(config, cycles=1), NAME)
     for folder, tag in (("train", "loss/total"), ("cycle", "replay/new_share")):
         told = [
             scalars_of(paths.tensorboard / folder, tag)

@@ -93,7 +93,7 @@ def test_each_program_that_searches_says_that_it_compiles(
     assert strength.main(["run=none"]) == 2
     assert capsys.readouterr().out == "Compiling\nLoading the champion of run none.\n"
     with pytest.raises(UserError, match="holds no run none"):
-        correctness.main(Config(), "none")
+        correctness.run_asked(Config(), "none")
     assert capsys.readouterr().out == "Compiling\n"
 
 

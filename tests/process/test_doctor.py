@@ -261,9 +261,9 @@ def test_rules_that_are_gone_leave_the_entropy_of_all_moves() -> None:
 
 def test_a_learning_rate_of_100_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = toy_config(tmp_path, cycles=1)
-    loop.main(replace(config, train=replace(config.train, lr=100.0)), NAME)
+    loop.run_asked(replace(config, train=replace(config.train, lr=100.0)), NAME)
     assert "doctor: Training has diverged" in capsys.readouterr().out
-    assert doctor.main(config, NAME) == 1
+    assert doctor.run_asked(config, NAME) == 1
     said = capsys.readouterr().out
     assert said.startswith("loss: Training has diverged") and "lower train.lr, or set train.clip_norm" in said
 
@@ -317,7 +317,7 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
 ) -> None:
     monkeypatch.setattr("azero.stages.diagnosis.SLOW", 0.0)  # other tests use the cores meanwhile
     toy = toy_config(tmp_path)
-    loop.main(toy, NAME)
+    loop.run_asked(toy, NAME)
     assert "doctor" not in capsys.readouterr().out and examine(case_of(Run.read(toy, NAME))) == {}
     assert (
         HEALTHY.keys() <= case_of(Run.read(toy, NAME)).cycles[-1].keys()
@@ -327,7 +327,7 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     with_files = case_of(Run.read(config, trained_run.name))
     assert len(with_files.cycles) == 5 and len(with_files.games) == 3000 and with_files.trained
-    assert doctor.main(config, trained_run.name) == 0
+    assert doctor.run_asked(config, trained_run.name) == 0
     assert capsys.readouterr().out == f"No problems found in 5 cycles of run {trained_run.name}.\n"
 
 
@@ -336,7 +336,7 @@ def test_a_run_without_chance_is_told_that_all_its_games_are_one(
 ) -> None:
     toy = toy_config(tmp_path, cycles=2)
     greedy = replace(toy.selfplay, temperature=0.0)
-    loop.main(replace(toy, selfplay=greedy, search=replace(toy.search, dirichlet_fraction=0.0)), NAME)
+    loop.run_asked(replace(toy, selfplay=greedy, search=replace(toy.search, dirichlet_fraction=0.0)), NAME)
     assert capsys.readouterr().out.count("doctor: Only 1 of the newest 40 games of self-play differ") == 1
 
 
@@ -345,7 +345,7 @@ def test_the_program_tells_what_it_found_and_its_status_says_so(
 ) -> None:
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
     monkeypatch.setattr("azero.doctor.case_of", lambda run: case(selfplay__draws=1.0))
-    assert doctor.main(config, trained_run.name) == 1
+    assert doctor.run_asked(config, trained_run.name) == 1
     assert capsys.readouterr().out.startswith("draws: All games of self-play are drawn, so")
 
 
@@ -353,7 +353,7 @@ def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch
     """Of many games the last file may hold a few only; and stats of the cycle before say nothing of them."""
     monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 25)
     toy = toy_config(tmp_path, cycles=1)
-    loop.main(toy, NAME)
+    loop.run_asked(toy, NAME)
     run = Run.read(toy, NAME)
     assert [shard.games for shard in run.state.shards] == [25, 15] and len(case_of(run).games) == 40
     assert (
@@ -363,7 +363,7 @@ def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch
 
 def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:
     config = toy_config(tmp_path, cycles=1)
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     run = Run.read(config, NAME)
     run.paths.of(run.state.shards[-1].file).write_bytes(b"something else")
     assert case_of(run).games == [] and case_of(run).cycles

@@ -127,7 +127,7 @@ def config_of(path: Path, cycles: int) -> Config:
 @pytest.mark.parametrize("name", EDITS)
 def test_a_run_whose_rules_were_changed_is_refused_and_keeps_its_games(path: Path, name: str) -> None:
     config = config_of(path, 1)
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     before, files = Run.read(config, NAME).state, sorted(path.parent.parent.rglob("*"))
     rewrite(path, edited(name))
     with pytest.raises(UserError) as refused:
@@ -135,50 +135,50 @@ def test_a_run_whose_rules_were_changed_is_refused_and_keeps_its_games(path: Pat
     said = str(refused.value)
     assert str(path) in said and "put the old rules back" in said and len(said.splitlines()) == 1
     with pytest.raises(UserError):  # of these rules, or of a law that they break
-        loop.main(config_of(path, 2), NAME)
+        loop.run_asked(config_of(path, 2), NAME)
     assert Run.read(config, NAME).state == before and not before.quarantine
     assert sorted(path.parent.parent.rglob("*")) == files
     rewrite(path, RULES)
-    assert loop.main(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(path, 2), NAME) == 0
 
 
 def test_a_comment_may_change_and_the_run_says_so_once(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = f"The text of the rules of {path} has changed since the run played last"
-    assert loop.main(config_of(path, 1), NAME) == 0
-    assert loop.main(config_of(path, 1), NAME) == 0
+    assert loop.run_asked(config_of(path, 1), NAME) == 0
+    assert loop.run_asked(config_of(path, 1), NAME) == 0
     assert said not in capsys.readouterr().out
     rewrite(path, RULES + "# Nothing new.\n")
-    assert loop.main(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(path, 2), NAME) == 0
     assert capsys.readouterr().out.count(said) == 1
-    assert loop.main(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(path, 2), NAME) == 0
     assert said not in capsys.readouterr().out
 
 
 def test_a_run_of_before_is_asked_too(path: Path) -> None:
     """Its state does not say what the rules were."""
     config = config_of(path, 1)
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     with Run.open(config, NAME, "test") as run:
         run.commit(replace(run.state, rules=""))
     rewrite(path, edited("outcome"))
     with pytest.raises(UserError, match=r"The rules in .*stones\.py have changed"):
-        loop.main(config_of(path, 2), NAME)
+        loop.run_asked(config_of(path, 2), NAME)
     rewrite(path, RULES)
-    assert loop.main(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(path, 2), NAME) == 0
 
 
 def test_games_are_damaged_where_the_rules_have_stayed(path: Path) -> None:
     """A shard of other games with the right digest takes no other shard with it."""
     config = config_of(path, 1)
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     with Run.open(config, NAME, "test") as run:
         entry = run.state.shards[0]
         records = load_games(run.read_file(entry), "shard")
         wrong = [record._replace(states=record.states + 7) for record in records]
         run.commit(replace(run.state, shards=[entry, *write_games(run, 2, wrong, "stones")]))
-    assert loop.main(config_of(path, 2), NAME) == 0
+    assert loop.run_asked(config_of(path, 2), NAME) == 0
     assert len(Run.read(config, NAME).state.quarantine) == 1
 
 
@@ -190,7 +190,7 @@ def test_a_loop_keeps_the_rules_that_it_began_with(path: Path, monkeypatch: pyte
         real(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(train, "run_stage", edit_and_train)
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     path.write_text(RULES)
     run, game = Run.read(config, NAME), make_game(str(path))
     assert len(run.state.shards) == 3 and not run.state.quarantine

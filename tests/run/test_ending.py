@@ -184,5 +184,5 @@ def test_an_error_in_a_stage_is_one_sentence_too(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr(sys, "argv", ["azero", f"checkpoints={tmp_path}"])
     with pytest.raises(SystemExit) as ended:
-        program("loop", fail)
+        sys.exit(program("loop", fail))
     assert ended.value.code == 70

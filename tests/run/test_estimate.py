@@ -31,7 +31,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Config, Trial]:
 
 def test_an_estimate_touches_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = toy_config(tmp_path)
-    assert estimate.main(config, NAME) == 0
+    assert estimate.run_asked(config, NAME) == 0
     assert list(tmp_path.iterdir()) == []
     told = capsys.readouterr().out
     for word in (
@@ -57,13 +57,13 @@ def test_a_run_s_own_games_are_taken_where_it_has_finished_a_cycle(
     assert estimate.known_plies(config, NAME) is None
     from azero import loop
 
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     known = estimate.known_plies(config, NAME)
     assert known is not None and 5 <= known <= 9
     asked = replace(config, selfplay=replace(config.selfplay, games=400))
     assert estimate.known_plies(asked, NAME) == known  # of a game, however many a cycle is to have
     before = sorted(path for path in tmp_path.rglob("*"))
-    estimate.main(config, NAME)
+    estimate.run_asked(config, NAME)
     assert sorted(path for path in tmp_path.rglob("*")) == before
 
 

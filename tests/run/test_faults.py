@@ -45,7 +45,7 @@ def test_a_clock_that_is_set_back_changes_nothing(
     monkeypatch.setattr(time, "time", lambda: now - 86_400 * next(days))
     config = toy_config(tmp_path)
     advance(config, until="evaluate")
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     assert next(days) > 1
     assert digest_of(config) == undisturbed
 
@@ -141,9 +141,9 @@ def test_a_file_that_cannot_be_read_once_is_neither_lost_nor_moved(
     with monkeypatch.context() as broken:
         broken.setattr(io, "open", fail_once)
         with pytest.raises(UserError, match=r"cannot be read \(.*same command"):
-            loop.main(config, NAME)
+            loop.run_asked(config, NAME)
     assert failed and not paths_of(config, NAME).quarantine.exists()
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     assert digest_of(config) == undisturbed
     assert Run.read(config, NAME).state.quarantine == []
 

@@ -57,7 +57,7 @@ def test_a_run_leaves_its_state_networks_games_and_figures(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = toy_config(tmp_path)
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     run = Run.read(config, NAME)
     state = run.state
     assert (state.cycle, state.stage, state.seed, state.name) == (2, "selfplay", 3, NAME)
@@ -82,10 +82,10 @@ def test_a_finished_run_says_so_and_changes_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = toy_config(tmp_path, cycles=1)
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     before = Run.read(config, NAME).state
     capsys.readouterr()
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     assert "Run toy has finished its 1 cycle already." in capsys.readouterr().out
     assert Run.read(config, NAME).state == before
 
@@ -94,11 +94,11 @@ def test_a_run_between_stages_with_no_cycles_left_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = toy_config(tmp_path)
-    loop.main(replace(config, cycles=1), NAME)
+    loop.run_asked(replace(config, cycles=1), NAME)
     with Run.open(config, NAME, "test") as run:
         selfplay.run_stage(config, run, NullReporter(), StopSignal())
     capsys.readouterr()
-    loop.main(replace(config, cycles=1), NAME)
+    loop.run_asked(replace(config, cycles=1), NAME)
     said = capsys.readouterr().out
     assert "Run toy has finished its 1 cycle already." in said and "goes on" not in said
 
@@ -111,7 +111,7 @@ def test_more_cycles_continue_a_finished_run_to_the_same_end(tmp_path: Path, und
 
 def test_a_run_that_goes_on_says_where(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     advance(toy_config(tmp_path), until="train")
-    loop.main(toy_config(tmp_path, cycles=1), NAME)
+    loop.run_asked(toy_config(tmp_path, cycles=1), NAME)
     said = capsys.readouterr().out
     assert "Run toy goes on with train of cycle 1." in said
     assert "Settings have changed: cycles 2 → 1." in said
@@ -121,14 +121,14 @@ def test_a_setting_that_is_left_out_when_a_run_goes_on_is_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = toy_config(tmp_path, cycles=1)
-    loop.main(replace(config, keep=9, train=replace(config.train, lr=0.5)), NAME)
+    loop.run_asked(replace(config, keep=9, train=replace(config.train, lr=0.5)), NAME)
     assert "Settings" not in capsys.readouterr().out
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     assert (
         f"Settings have changed: train.lr 0.5 → {config.train.lr}, keep 9 → {config.keep}.\n"
         in capsys.readouterr().out
     )
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     assert "Settings" not in capsys.readouterr().out
 
 
@@ -181,7 +181,7 @@ def test_a_run_stopped_between_stages_goes_on_to_the_same_end(tmp_path: Path, un
 def test_stages_run_alone_in_order_give_the_same_run_as_the_loop(tmp_path: Path, undisturbed: str) -> None:
     config = toy_config(tmp_path)
     for stage in ("initialize", *("selfplay", "train", "evaluate") * 2):
-        assert STAGES[stage].main(config, NAME) == 0
+        assert STAGES[stage].run_asked(config, NAME) == 0
     assert digest_of(config) == undisturbed
 
 
@@ -189,15 +189,15 @@ def test_a_stage_that_does_not_come_next_is_refused_and_the_next_one_named(tmp_p
     config = toy_config(tmp_path)
     for stage in ("selfplay", "train", "evaluate"):
         with pytest.raises(UserError, match=rf"initialize comes next, not {stage}; run azero initialize"):
-            STAGES[stage].main(config, NAME)
-    STAGES["initialize"].main(config, NAME)
+            STAGES[stage].run_asked(config, NAME)
+    STAGES["initialize"].run_asked(config, NAME)
     with pytest.raises(UserError, match="selfplay comes next, not initialize"):
-        STAGES["initialize"].main(config, NAME)
+        STAGES["initialize"].run_asked(config, NAME)
 
 
 def test_minutes_end_a_run_that_can_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = toy_config(tmp_path, minutes=1e-6, cycles=1000)
-    assert loop.main(config, NAME) == 0
+    assert loop.run_asked(config, NAME) == 0
     state = Run.read(config, NAME).state
     assert state.champion is not None and state.cycle == 0  # a first network is made in any case
     assert (
@@ -274,7 +274,7 @@ def test_a_killed_process_s_correctness_figures_are_told_by_the_next(
     with monkeypatch.context() as patch:
         patch.setattr("azero.stages.measure.report_cycle", kill)
         with pytest.raises(Killed):
-            loop.main(config, NAME)
+            loop.run_asked(config, NAME)
     run = Run.read(config, NAME)
     assert run.state.cycle == 1 and "correctness/fixed_search" not in stats_of(run)[0]
     calls = []
@@ -284,7 +284,7 @@ def test_a_killed_process_s_correctness_figures_are_told_by_the_next(
         report.cycle_scalars(1, {"correctness/fixed_search": 7.0})
 
     for _ in range(2):
-        assert loop.main(config, NAME) == 0
+        assert loop.run_asked(config, NAME) == 0
     assert stats_of(run)[0]["correctness/fixed_search"] == "7" and len(calls) == 1
 
 
@@ -297,9 +297,9 @@ def stats_of(run: Run) -> list[dict[str, str]]:
 def test_evaluate_alone_tells_what_the_loop_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     together, alone = toy_config(tmp_path / "loop", cycles=1), toy_config(tmp_path / "alone", cycles=1)
-    loop.main(together, NAME)
+    loop.run_asked(together, NAME)
     for stage in STAGES.values():
-        assert stage.main(alone, NAME) == 0
+        assert stage.run_asked(alone, NAME) == 0
     rows = [stats_of(Run.read(config, NAME))[0] for config in (together, alone)]
     told = [
         {tag for tag in row if not tag.startswith("time/compile_")} for row in rows
@@ -403,7 +403,7 @@ def test_a_signal_s_status_is_the_loop_s(tmp_path: Path, monkeypatch: pytest.Mon
         raise Stopped
 
     monkeypatch.setattr("azero.loop.run_cycles", stopped)
-    assert loop.main(toy_config(tmp_path), NAME) == 143
+    assert loop.run_asked(toy_config(tmp_path), NAME) == 143
 
 
 @pytest.mark.parametrize(

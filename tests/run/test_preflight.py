@@ -26,8 +26,8 @@ from azero.run.folder import paths_of
 from azero.run.run import Run
 from azero.run.state import STAGES
 
-STAGE_PROGRAMS = {str(name): importlib.import_module(f"azero.{name}").main for name in STAGES}
-PROGRAMS = {"loop": loop.main, "initialize": STAGE_PROGRAMS["initialize"]}
+STAGE_PROGRAMS = {str(name): importlib.import_module(f"azero.{name}").run_asked for name in STAGES}
+PROGRAMS = {"loop": loop.run_asked, "initialize": STAGE_PROGRAMS["initialize"]}
 WRONG = {
     "game": ({"game": GameConfig("missing.py")}, "missing.py"),
     "options": ({"game": GameConfig(options={"size": 5})}, r"game\.options\.size"),
@@ -100,7 +100,7 @@ def test_a_source_that_does_not_fit_is_refused_before_anything_is_written(tmp_pa
     before = files_in(tmp_path)
     for changes in ({"network": NetworkConfig(blocks=2, channels=8)}, {"game": GameConfig("connect_four")}):
         with pytest.raises(UserError, match="network"):
-            loop.main(replace(second, **changes), "second")
+            loop.run_asked(replace(second, **changes), "second")
         assert files_in(tmp_path) == before
 
 
@@ -123,9 +123,9 @@ def test_a_run_that_has_begun_no_longer_needs_its_source(tmp_path: Path) -> None
     config = toy_config(tmp_path, cycles=0)
     advance(config, until="selfplay")
     second = replace(config, init_from=NAME, run="second")
-    assert loop.main(second, "second") == 0
+    assert loop.run_asked(second, "second") == 0
     paths_of(config, NAME).state.rename(tmp_path / "gone.json")
-    assert loop.main(second, "second") == 0
+    assert loop.run_asked(second, "second") == 0
 
 
 @pytest.mark.parametrize("place", ["checkpoints", "data"])
@@ -135,7 +135,7 @@ def test_a_folder_of_something_else_gets_no_lock_and_no_folder_beside_it(tmp_pat
     thesis.write_text("all of it")
     before = files_in(tmp_path)
     with pytest.raises(UserError, match="thesis"):
-        loop.main(toy_config(tmp_path), NAME)
+        loop.run_asked(toy_config(tmp_path), NAME)
     assert files_in(tmp_path) == before
 
 
@@ -144,5 +144,5 @@ def test_data_that_another_run_works_on_is_refused_and_its_lock_stays(tmp_path: 
     with Run.open(config, NAME, "the other one"):
         before = files_in(tmp_path)
         with pytest.raises(UserError, match=r"is in use by .*the other one"):
-            loop.main(replace(config, checkpoints=str(tmp_path / "elsewhere")), NAME)
+            loop.run_asked(replace(config, checkpoints=str(tmp_path / "elsewhere")), NAME)
         assert files_in(tmp_path) == before

@@ -109,7 +109,7 @@ def test_without_a_bound_there_is_always_time() -> None:
 
 def test_what_stages_took_is_known_after_a_resume(tmp_path: Path) -> None:
     config = toy_config(tmp_path, cycles=1)
-    loop.main(config, NAME)
+    loop.run_asked(config, NAME)
     with Run.open(config, NAME, "test") as run, Reporter.open(run) as report:
         clock = start_clock(1.0, run, report)
         game = clock.last.pop("game")

@@ -511,8 +511,8 @@ def test_a_position_that_will_be_asked_about_is_checked_before_the_first_cycle(t
     path.write_bytes(gzip.compress("\n".join(lines).encode()))
     config = toy_config(tmp_path, oracle=OracleConfig(file=str(path), positions=2))
     for start in (
-        lambda: loop.main(config, NAME),
-        lambda: initialize.main(config, NAME),
+        lambda: loop.run_asked(config, NAME),
+        lambda: initialize.run_asked(config, NAME),
     ):
         with pytest.raises(UserError, match=r"positions\.gz, line 3: "):
             start()
@@ -545,9 +545,9 @@ def test_positions_of_one_s_own_are_asked_about_in_any_game(tmp_path: Path) -> N
     )
     other = replace(config, game=GameConfig("othello", options={"size": 6}))
     with pytest.raises(UserError, match="holds positions of othello"):
-        loop.main(other, NAME)
+        loop.run_asked(other, NAME)
     with pytest.raises(UserError, match=r"missing\.gz cannot be read: No such file"):
-        loop.main(replace(config, oracle=OracleConfig(file="missing.gz")), NAME)
+        loop.run_asked(replace(config, oracle=OracleConfig(file="missing.gz")), NAME)
 
 
 def test_tic_tac_toe_is_measured_by_its_table_and_by_positions_hex_by_openings_and_by_positions() -> None:

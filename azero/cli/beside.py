@@ -1,4 +1,4 @@
-"""Run a program of azero beside another process: `python -m azero.process.beside azero.loop ARGUMENTS`.
+"""Run a program of azero beside another process: `python -m azero.cli.beside loop ARGUMENTS`.
 
 The other process holds the writing end of the standard input. When it ends, however it does, the input ends,
 and the program is asked to save and stop, as Ctrl-C does.
@@ -7,10 +7,11 @@ and the program is asked to save and stop, as Ctrl-C does.
 from __future__ import annotations
 
 import os
-import runpy
 import signal
 import sys
 import threading
+
+from azero.cli.programs import start
 
 
 def stop_with_other() -> None:
@@ -20,12 +21,6 @@ def stop_with_other() -> None:
     os.kill(os.getpid(), signal.SIGINT)
 
 
-def main() -> None:
-    """Run the program that the arguments name."""
-    threading.Thread(target=stop_with_other, daemon=True).start()
-    del sys.argv[0]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
-
-
 if __name__ == "__main__":
-    main()
+    threading.Thread(target=stop_with_other, daemon=True).start()
+    sys.exit(start(sys.argv[1:]))
