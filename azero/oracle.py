@@ -20,6 +20,7 @@ import numpy as np
 from azero.cli.arguments import (
     GAME_HELP,
     GameSettings,
+    read_range,
     refuse_rest,
     run_program,
     split_words,
@@ -27,7 +28,6 @@ from azero.cli.arguments import (
     take_settings,
 )  # fmt: skip
 from azero.config.schema import UserError, setting
-from azero.games.game import Game
 from azero.truth.positions import Origin, read_positions, refuse_place, write_positions
 from azero.truth.sampling import draw_set, key_of, kinds_of
 from azero.truth.solvers import make_oracle
@@ -61,7 +61,9 @@ def make_file(words: Sequence[str]) -> int:
     refuse_rest(texts, OracleSettings)
     if not asked.out:
         raise UserError("out= is missing; name a file, such as out=positions.gz.")
-    out, kinds = Path(asked.out), kinds_of(game, read_plies(asked.plies, game))
+    last = game.max_plies - 1
+    plies = read_range(asked.plies, "plies", 0, last, f"a range within 0-{last}, such as 4-8")
+    out, kinds = Path(asked.out), kinds_of(game, plies)
     others = read_positions(Path(asked.without), game)[1] if asked.without else []
     taken = {key_of(game, moves) for each in others for moves in each.moves}
     oracle = make_oracle(game, asked.seconds)
@@ -78,20 +80,6 @@ def make_file(words: Sequence[str]) -> int:
     print(f"{out}: {out.stat().st_size:,} bytes, scores by {oracle.name}")
     print(f"positions={asked.positions * len(kinds)}\nsha256={sha256}")
     return 0
-
-
-def read_plies(text: str, game: Game) -> range | None:
-    """Return the plies that a text such as "20-31" names; None for no text.
-
-    Raises:
-        UserError: the text is no range within a game.
-    """
-    if not text:
-        return None
-    first, dash, last = text.partition("-")
-    if not (dash and first.isdecimal() and last.isdecimal() and int(first) <= int(last) < game.max_plies):
-        raise UserError(f"plies={text} must be a range within 0-{game.max_plies - 1}, such as 4-8.")
-    return range(int(first), int(last) + 1)
 
 
 main = partial(run_program, "oracle", make_file, OracleSettings, EXAMPLES)

@@ -7,7 +7,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -159,7 +159,7 @@ def runs_asked(words: Sequence[str]) -> int:
     texts = split_words(words)
     asked = take_settings(texts, RunsSettings)
     refuse_rest(texts, RunsSettings)
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data)
+    config = asked.config
     if asked.delete:
         return delete_run(config, asked.delete)
     print(json_text(rows_of(config)) if asked.format == "json" else list_runs(config))

@@ -25,7 +25,7 @@ from azero.cli.arguments import (
 )
 from azero.cli.help import options_text
 from azero.config.reading import AUTO, read_options
-from azero.config.schema import SEARCH_ALGORITHMS, Config, Options, UserError, setting
+from azero.config.schema import SEARCH_ALGORITHMS, Options, UserError, setting
 
 if TYPE_CHECKING:
     from azero.games.game import Game
@@ -133,7 +133,7 @@ def network_search(game: Game, options: MctsOptions, asked: TraceSettings) -> Mc
     from azero.cli.player_spec import watched_search
     from azero.tracing.record import MctsSettings
 
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device="cpu")
+    config = replace(asked.config, device="cpu")
     search, inference = watched_search(game, config, options.run, options.kind, options.solver)
     return MctsSettings(search, inference, float(options.temperature))
 

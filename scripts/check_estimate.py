@@ -23,7 +23,7 @@ from pathlib import Path
 from azero.cli.hydra_program import compose, one_sentence
 from azero.report.console import format_seconds
 from azero.report.forecast import seconds_left
-from azero.report.metrics_csv import read_rows
+from azero.report.metrics_csv import read_stats
 
 AFTER = 3  # cycles
 PARTS = ("selfplay", "train", "evaluate", "correctness")
@@ -61,8 +61,7 @@ def main() -> int:
         begin = time.perf_counter()
         told_by("loop", words)
         actual = time.perf_counter() - begin
-        rows = read_rows(Path(folder) / "checked" / "metrics.csv")
-    cycles = [{tag: float(text) for tag, text in row.items() if text} for _, row in sorted(rows)]
+        cycles = [*read_stats(Path(folder) / "checked" / "metrics.csv", config.cycles).values()]
     left = seconds_left(cycles[:AFTER], config)
     took = sum(stats.get(f"time/{part}", 0.0) for stats in cycles[AFTER:] for part in PARTS)
     assert left is not None

@@ -45,17 +45,18 @@ class FolderSettings:
     checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
     data: str = setting("data", "Folder of self-play games of all runs.")
 
+    @property
+    def config(self) -> Config:
+        """Default settings of a run, with these folders, and this device if there is one."""
+        device = getattr(self, "device", AUTO)
+        return replace(Config(), checkpoints=self.checkpoints, data=self.data, device=device)
+
 
 @dataclass(frozen=True)
 class RunSettings(FolderSettings, GameSettings):
     """Settings of every program that may play with a run's champion."""
 
     device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
-
-    @property
-    def config(self) -> Config:
-        """Default settings of a run, with these folders and this device."""
-        return replace(Config(), checkpoints=self.checkpoints, data=self.data, device=self.device)
 
 
 def parse_value(text: str) -> Any:
@@ -74,6 +75,21 @@ def whole_numbers(text: str, name: str, example: str) -> list[int]:
     if not all(word.isdecimal() for word in words):
         raise UserError(f"{name}={text} must be whole numbers with commas between, such as {example}.")
     return [int(word) for word in words]
+
+
+def read_range(text: str, name: str, low: int, high: float, wanted: str) -> range | None:
+    """Return the whole numbers of a text such as "12" or "10-20"; None for no text.
+
+    Raises:
+        UserError: it is something else, or beyond `low` to `high`; `wanted` says what `name=` must be.
+    """
+    if not text:
+        return None
+    first, dash, last = text.partition("-")
+    last = last if dash else first
+    if not (first.isdecimal() and last.isdecimal() and low <= int(first) <= int(last) <= high):
+        raise UserError(f"{name}={text} must be {wanted}.")
+    return range(int(first), int(last) + 1)
 
 
 def split_words(words: Sequence[str]) -> dict[str, str]:

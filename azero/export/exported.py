@@ -16,7 +16,7 @@ from azero.export.weights import checked_weights
 from azero.games.game import Game
 from azero.network.model import Network
 from azero.page.board import board_json
-from azero.report.metrics_csv import read_rows
+from azero.report.metrics_csv import read_stats
 from azero.run.disk import write_for_user
 from azero.run.run import Run, search_of
 from azero.truth.summary import game_title, strength_text
@@ -97,8 +97,8 @@ def strength(run: Run, cycle: int) -> str:
     """Return what the run measured last of its champions up to a cycle, "" if it measured nothing."""
     known = run.state.config
     config = Config(game=GameConfig(name=known["game.name"], options=known["game.options"]))
-    for measured, row in reversed(read_rows(run.paths.metrics_csv)):
-        stats = {tag: float(text) for tag, text in row.items() if tag.startswith(MEASURED)}
-        if measured <= cycle and (text := strength_text(config, stats)):
+    for measured, stats in reversed(read_stats(run.paths.metrics_csv, cycle).items()):
+        known_stats = {tag: value for tag, value in stats.items() if tag.startswith(MEASURED)}
+        if text := strength_text(config, known_stats):
             return text if measured == cycle else f"{text}, in cycle {measured}"
     return ""

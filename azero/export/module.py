@@ -83,13 +83,7 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
         "simulations": search.num_simulations,
         "mostSimulations": searches[0].num_simulations,
         "actions": [game.action_name(action) for action in range(game.num_actions)],
-        "board": {
-            "kind": game.board.kind,
-            "columns": list(game.board.columns),
-            "rows": list(game.board.rows),
-            "symbols": list(game.board.symbols),
-            "goals": list(game.board.goals),
-        },
+        "board": game.board.described(),
         **memory,
     }
     return Module(wasm, layout)

@@ -37,7 +37,7 @@ from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from azero.games.kit.board import Board
+from azero.games.kit.board import NO_CELL, Board
 from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
 
 WORDS = types.Array(types.uint64, 1, "C")
@@ -239,6 +239,11 @@ class Game:
     def to_play(self, state: np.ndarray) -> int:
         """Return who is to play: 0 for the player who made the first move of the game, else 1."""
         return int(self.rules.to_play(state))
+
+    def cell_of(self, state: np.ndarray, action: int) -> int | None:
+        """Return the cell where an action puts its piece; None: there is none, or no board."""
+        cell = NO_CELL if self.board is None else self.board.cell_of(state, action)
+        return None if cell == NO_CELL else int(cell)
 
     def planes(self, state: np.ndarray) -> np.ndarray:
         """Return the network's input for a state, [C, H, W] float32."""

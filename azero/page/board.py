@@ -18,11 +18,5 @@ def board_json(game: Game) -> dict[str, Any]:
         return {"kind": "text", **nothing, "by_column": False}
     width, start = len(board.columns), game.initial_state()
     cells = [board.cell_of(start, action) for action in range(game.num_actions)]
-    return {
-        "kind": board.kind,
-        "columns": list(board.columns),
-        "rows": list(board.rows),
-        "symbols": list(board.symbols),
-        "goals": list(board.goals),
-        "by_column": len(board.rows) > 1 and [cell % width for cell in cells] == list(range(width)),
-    }
+    by_column = len(board.rows) > 1 and [cell % width for cell in cells] == list(range(width))
+    return {**board.described(), "by_column": by_column}

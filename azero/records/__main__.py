@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,13 +14,14 @@ from typing import TYPE_CHECKING
 from azero.cli.arguments import (
     FolderSettings,
     load_game,
+    read_range,
     refuse_rest,
     run_program,
     split_words,
     take_group,
     take_settings,
 )
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import UserError, setting
 
 if TYPE_CHECKING:
     from azero.records.record import Record
@@ -47,21 +49,6 @@ class RecordsSettings(FolderSettings):
     game: str = setting("", "With from=: the Python file of your own game, if the games are of it.")
 
 
-def read_cycles(text: str) -> range | None:
-    """Return the cycles of a text such as "12" or "10-20"; None for no text.
-
-    Raises:
-        UserError: it is something else.
-    """
-    if not text:
-        return None
-    first, dash, last = text.partition("-")
-    last = last if dash else first
-    if not (first.isdecimal() and last.isdecimal() and 1 <= int(first) <= int(last)):
-        raise UserError(f"cycles={text} must be a cycle or a range, such as 12 or 10-20.")
-    return range(int(first), int(last) + 1)
-
-
 def games_of_run(asked: RecordsSettings, console: Console) -> tuple[Iterator[Record], int]:
     """Return the games of the run asked for, and their number.
 
@@ -72,8 +59,9 @@ def games_of_run(asked: RecordsSettings, console: Console) -> tuple[Iterator[Rec
     from azero.records.selfplay import read_selfplay, shards_of
     from azero.run.run import Run
 
-    run = Run.read(replace(Config(), checkpoints=asked.checkpoints, data=asked.data), asked.run)
-    shards = shards_of(run, read_cycles(asked.cycles))
+    run = Run.read(asked.config, asked.run)
+    wanted = "a cycle or a range, such as 12 or 10-20"
+    shards = shards_of(run, read_range(asked.cycles, "cycles", 1, math.inf, wanted))
     game = make_game(run.state.config["game.name"], **run.state.config["game.options"])
     return read_selfplay(run, game, shards, console.message), sum(shard.games for shard in shards)
 

@@ -16,7 +16,6 @@ from typing import Any
 
 from azero.run.disk import Disk, reading, write_atomically
 
-CHECK = "check"  # last column of files of earlier versions, a checksum of the row
 MOST = 1e100
 
 
@@ -119,10 +118,20 @@ def read_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
         return []
 
 
+def read_stats(path: Path, cycles: int) -> dict[int, dict[str, float]]:
+    """Return the stats of the first `cycles` cycles as far as their rows parse, oldest first."""
+    rows = sorted(read_rows(path), key=lambda row: row[0])
+    return {
+        cycle: {tag: float(text) for tag, text in stats.items()}
+        for cycle, stats in rows
+        if 1 <= cycle <= cycles
+    }
+
+
 def rows_of(lines: list[dict[str, str]]) -> list[tuple[int, dict[str, str]]]:
     """Return the lines that parse by cycle, without empty fields and what is no number, as nan."""
     rows = [row for row in lines if is_row(row)]
-    fields = [{tag: text for tag, text in row.items() if text and tag != CHECK} for row in rows]
+    fields = [{tag: text for tag, text in row.items() if text} for row in rows]
     return [
         (int(row.pop("cycle")), {tag: text for tag, text in row.items() if is_number(float(text))})
         for row in fields
@@ -143,7 +152,7 @@ def read_lines(path: Path) -> list[dict[str, str]]:
 
 def is_row(row: Mapping[Any, Any]) -> bool:
     """Check that a row has as many fields as the header, a cycle, and numbers or nothing else."""
-    stats = {tag: text for tag, text in row.items() if tag not in ("cycle", CHECK)}
+    stats = {tag: text for tag, text in row.items() if tag != "cycle"}
     if None in stats or None in row.values() or not all("/" in str(tag) for tag in stats):
         return False
     try:

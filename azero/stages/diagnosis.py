@@ -15,7 +15,7 @@ import numpy as np
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.report.console import format_number
-from azero.report.metrics_csv import read_rows
+from azero.report.metrics_csv import read_stats
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
 from azero.run.state import AsideEntry
@@ -337,9 +337,7 @@ def examine(case: Case) -> dict[str, str]:
 
 def case_of(run: Run) -> Case:
     """Read what the run's files hold."""
-    rows = sorted(read_rows(run.paths.metrics_csv), key=lambda row: row[0])
-    finished = [stats for cycle, stats in rows if 1 <= cycle <= run.state.cycle]
-    cycles = [{tag: float(text) for tag, text in stats.items() if text} for stats in finished]
+    cycles = [*read_stats(run.paths.metrics_csv, run.state.cycle).values()]
     return Case(run.state.config, cycles, newest_games(run), run.state.aside)
 
 

@@ -9,14 +9,14 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
-from azero.config.schema import Config, UserError, setting
+from azero.config.schema import UserError, setting
 
 if TYPE_CHECKING:
     import uvicorn
@@ -118,8 +118,7 @@ def serve(asked: StudioSettings) -> int:
             f'The studio needs {missing.name}; install it with: pip install "azero[studio]"'
         ) from missing
     games = own_games(asked)
-    config = replace(Config(), checkpoints=asked.checkpoints, data=asked.data, device=asked.device)
-    studio = Studio(config, games)
+    studio = Studio(asked.config, games)
     for name in games:
         studio.make_game(name)  # a broken file is refused before the page opens
     listening = listen(asked.host, asked.port)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from azero.games.game import Game
-from azero.games.kit.board import EMPTY, NO_CELL
+from azero.games.kit.board import EMPTY
 from azero.games.playing import GameInProgress
 from azero.page.board import board_json
 from azero.studio.safety import Refusal
@@ -58,8 +58,7 @@ class GameTree:
 
     def find(self, number: object) -> Node:
         """Return a node by its number; Refusal: there is none."""
-        is_number = isinstance(number, int) and not isinstance(number, bool) and 0 <= number < len(self.nodes)
-        node = self.nodes[int(str(number))] if is_number else None
+        node = self.nodes[number] if type(number) is int and 0 <= number < len(self.nodes) else None
         if node is None:
             raise Refusal(400, f"This game has no position {str(number)[:20]!r}.")
         return node
@@ -211,13 +210,13 @@ class GameTree:
 
     def cell(self, node: Node, action: int) -> int | None:
         """Return the cell where an action at a node puts its piece; None: there is none, or no board."""
-        return cell_of(self.game, node.state, action)
+        return self.game.cell_of(node.state, action)
 
     def line_cells(self, node: Node, actions: tuple[int, ...]) -> list[int | None]:
         """Return the cells of a line of actions that begins at a node."""
         state, cells = node.state, list[int | None]()
         for action in actions:
-            cells.append(cell_of(self.game, state, action))
+            cells.append(self.game.cell_of(state, action))
             state = self.game.step(state, action)
         return cells
 
@@ -252,17 +251,11 @@ class GameTree:
         return {**shown, "over": over, "outcome": outcome, "moves": moves}
 
 
-def cell_of(game: Game, state: np.ndarray, action: int) -> int | None:
-    """Return the cell where an action puts its piece; None: there is none, or no board."""
-    cell = NO_CELL if game.board is None else game.board.cell_of(state, action)
-    return None if cell == NO_CELL else int(cell)
-
-
 def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:
     """Return what the page draws of a position; `action` led to it from `before`, None at the start."""
     board, last = game.board, None
     marks = board.marks(state).ravel().tolist() if board else []
-    if before is not None and (cell := cell_of(game, before, action)) is not None:
+    if before is not None and (cell := game.cell_of(before, action)) is not None:
         last = None if marks[cell] == EMPTY else cell  # a piece that was taken is not marked
     text = "" if board else game.format_state(state)
     return {"marks": marks, "last": last, "to_play": game.to_play(state), "text": text}

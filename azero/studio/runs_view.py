@@ -23,7 +23,7 @@ from azero.replay.examples import GameRecord
 from azero.replay.shards import load_games
 from azero.report.console import format_seconds
 from azero.report.listing import age_text, folders_of, game_of, size_of, size_text, strength_of
-from azero.report.metrics_csv import is_row, read_lines, read_rows
+from azero.report.metrics_csv import is_row, read_lines, read_stats
 from azero.run.folder import (
     LOCK,
     last_holder,
@@ -87,21 +87,14 @@ COLUMNS = (  # of the table of cycles: title, tag, how it is shown
     ("Elo", "rating/elo", "{:.0f}"),
 )
 SECONDS = ("time/selfplay", "time/train", "time/evaluate", "time/correctness")
-Rows = list[tuple[int, dict[str, float]]]
-
-
-def stats_of(run: Run) -> Rows:
-    """Return the stats of the finished cycles by tag, oldest first."""
-    rows = sorted(read_rows(run.paths.metrics_csv), key=lambda row: row[0])
-    finished = [row for row in rows if 1 <= row[0] <= run.state.cycle]
-    return [(cycle, {tag: float(text) for tag, text in stats.items()}) for cycle, stats in finished]
+Rows = Mapping[int, Mapping[str, float]]  # the stats of cycles by tag
 
 
 def curves_of(rows: Rows) -> list[dict[str, Any]]:
     """Return the charts that a run has values for."""
     charts: dict[str, dict[str, Any]] = {}
     for curve in CURVES:
-        points = [[cycle, value_of(curve, stats)] for cycle, stats in rows if curve.tag in stats]
+        points = [[cycle, value_of(curve, stats)] for cycle, stats in rows.items() if curve.tag in stats]
         chart = charts.get(curve.chart, {"title": curve.chart, "unit": curve.unit, "series": []})
         if any(value for _, value in points) and curve.name not in (line["name"] for line in chart["series"]):
             chart["series"].append({"name": curve.name, "points": points})
@@ -116,14 +109,16 @@ def value_of(curve: Curve, stats: Mapping[str, float]) -> float:
 
 def table_of(rows: Rows) -> dict[str, Any]:
     """Return a run's cycles as a table of texts, without columns that are empty."""
-    head = [(title, tag, form) for title, tag, form in COLUMNS if any(tag in stats for _, stats in rows)]
+    head = [
+        (title, tag, form) for title, tag, form in COLUMNS if any(tag in stats for stats in rows.values())
+    ]
     lines = [
         [
             str(cycle),
             *(form.format(stats[tag]).replace("%", " %") if tag in stats else "" for _, tag, form in head),
             format_seconds(sum(stats.get(tag, 0.0) for tag in SECONDS)),
         ]
-        for cycle, stats in rows
+        for cycle, stats in rows.items()
     ]
     return {"head": ["cycle", *(title for title, _, _ in head), "time"], "rows": lines}
 
@@ -148,7 +143,7 @@ def row_of(studio: Studio, name: str) -> dict[str, Any]:
 def describe(studio: Studio, run: Run) -> dict[str, Any]:
     """Return what the list says of a run whose state is whole."""
     name = run.name
-    charts = curves_of(stats_of(run))
+    charts = curves_of(read_stats(run.paths.metrics_csv, run.state.cycle))
     title, points = (charts[0]["title"], charts[0]["series"][0]["points"]) if charts else ("", [])
     return {
         "name": name,
@@ -201,7 +196,7 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
     """Return a run's cycles and curves."""
     studio.jobs.paths(name)
     run = Run.read(studio.config, name)
-    rows, state = stats_of(run), run.state
+    rows, state = read_stats(run.paths.metrics_csv, run.state.cycle), run.state
     _, game = studio.jobs.game_of(run)
     return {
         **row_of(studio, name),

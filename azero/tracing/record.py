@@ -14,7 +14,6 @@ import numpy as np
 
 from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game
-from azero.games.kit.board import NO_CELL
 from azero.games.playing import GameInProgress
 from azero.network.inference import Inference
 from azero.tracing.rules import RULES
@@ -86,7 +85,7 @@ def record(
         "format": FORMAT,
         "game": game.name,
         **described(game, settings),
-        "board": board(game),
+        "board": game.board.described() if game.board else None,  # None: positions are text
         "sides": [side(game, 0), side(game, 1)],
         "moves": [game.action_name(action) for action in actions],
         "rules": {key: rule(game, key) for key in builder.rules},
@@ -139,20 +138,6 @@ def described(game: Game, settings: UctSettings | MctsSettings) -> dict[str, Any
     }
 
 
-def board(game: Game) -> dict[str, Any] | None:
-    """Return how to draw the game's positions; None: they are text."""
-    if game.board is None:
-        return None
-    shape = game.board
-    return {
-        "kind": shape.kind,
-        "columns": list(shape.columns),
-        "rows": list(shape.rows),
-        "symbols": list(shape.symbols),
-        "goals": list(shape.goals),
-    }
-
-
 def position(game: Game, state: np.ndarray) -> dict[str, Any]:
     """Return a position: the marks of its cells, row by row, or its text."""
     if game.board is None:
@@ -195,17 +180,12 @@ class TraceBuilder:
                 "to_play": game.to_play(state),
                 "result": result(game, state),
                 "position": position(game, state),
-                "cell": self.cell(self.states[self.ids[path[:-1]]], path[-1]) if path else None,
+                "cell": game.cell_of(self.states[self.ids[path[:-1]]], path[-1]) if path else None,
                 "added": number,
                 "expanded": None,
                 "moves": [],
             }
         )
-
-    def cell(self, state: np.ndarray, action: int) -> int | None:
-        """Return the cell of an action, None if it has none."""
-        cell = self.game.board.cell_of(state, action) if self.game.board else NO_CELL
-        return None if cell == NO_CELL else int(cell)
 
     def add(self, number: int, simulation: Simulation) -> None:
         """Add a simulation."""
@@ -243,7 +223,7 @@ class TraceBuilder:
             legal &= ~self.banned
         self.nodes[node]["expanded"] = number
         self.nodes[node]["moves"] = [
-            {"action": move, "name": self.game.action_name(move), "cell": self.cell(state, move)}
+            {"action": move, "name": self.game.action_name(move), "cell": self.game.cell_of(state, move)}
             for move in np.flatnonzero(legal).tolist()
         ]
 

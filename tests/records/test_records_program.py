@@ -15,9 +15,10 @@ import pytest
 from places import DOUBLE_MOVE
 from running import RunProgram, TrainedRun
 
+from azero.cli.arguments import read_range
 from azero.config.schema import Config, UserError
 from azero.games import make_game
-from azero.records.__main__ import main, read_cycles
+from azero.records.__main__ import main
 from azero.records.files import open_records, read_file
 from azero.records.record import Record
 from azero.records.selfplay import read_selfplay, record_of, shards_of
@@ -186,7 +187,7 @@ def test_without_out_a_summary_is_printed(
 
 @pytest.mark.parametrize(("text", "cycles"), [("", None), ("12", range(12, 13)), ("10-20", range(10, 21))])
 def test_cycles_are_a_number_or_a_range(text: str, cycles: range | None) -> None:
-    assert read_cycles(text) == cycles
+    assert read_range(text, "cycles", 1, 99, "a range") == cycles
 
 
 @pytest.mark.parametrize(

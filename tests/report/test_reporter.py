@@ -340,18 +340,6 @@ def test_no_damage_of_the_csv_stops_a_run(paths: Paths, data: st.DataObject) -> 
         kept.unlink()
 
 
-def test_a_file_with_the_checksums_of_earlier_versions_is_read_and_goes_on(paths: Paths) -> None:
-    lines = play_cycles(paths, 2).splitlines()
-    sums = ("check", "x57286460", "0a286460")
-    paths.metrics_csv.write_text("".join(f"{line},{sum}\n" for line, sum in zip(lines, sums, strict=True)))
-    stream = io.StringIO()
-    with Reporter.open(make_run(paths, 2, train_steps=20), stream=stream) as reporter:
-        play_cycle(reporter, 3)
-    assert "damaged" not in stream.getvalue()
-    rows = read_csv(paths.metrics_csv)
-    assert [row["evaluate/score"] for row in rows] == ["0.51", "0.52", "0.53"] and "check" not in rows[0]
-
-
 def test_a_quote_that_a_flipped_bit_made_swallows_no_other_row(paths: Paths) -> None:
     table = MetricsTable(paths.metrics_csv, lambda cycle, tag: True)
     for cycle in range(1, 601):

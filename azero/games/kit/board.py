@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -43,6 +43,11 @@ class Board:
     cell_of: Callable[[np.ndarray, int], int]
     symbols: tuple[str, str, str] = (".", "X", "O")
     goals: tuple[str, str] = ("", "")
+
+    def described(self) -> dict[str, Any]:
+        """Return kind, columns, rows, symbols and goals for JSON."""
+        kept = {name: list(getattr(self, name)) for name in ("columns", "rows", "symbols", "goals")}
+        return {"kind": self.kind, **kept}
 
     def cell_name(self, cell: int) -> str:
         """Return the column and the row of a cell."""
