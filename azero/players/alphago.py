@@ -27,7 +27,7 @@ class Options(PlayerOptions):
         "Weight of prior / (1 + visits). PUCT's is c sqrt(visits), which is 20 at 256 visits and c = 1.25.",
         between=(0.0, 1000.0),
     )
-    lambda_: float = setting(
+    rollout_share: float = setting(
         0.5, "The rollout's share of a leaf's value; 0: no rollouts.", between=(0.0, 1.0)
     )
     rollout_policy: str = setting(
@@ -82,5 +82,7 @@ class AlphaGoPlayer(MostVisited):
 def make(game: Game, options: Options, inference: Inference) -> AlphaGoPlayer:
     """Return the player."""
     is_sampled, by_policy = options.tree == "sampled", options.rollout_policy == "policy"
-    alphago = AlphaGo(float(options.eta), float(options.lambda_), is_sampled, by_policy, make_judge(game))
+    alphago = AlphaGo(
+        float(options.eta), float(options.rollout_share), is_sampled, by_policy, make_judge(game)
+    )
     return AlphaGoPlayer(game, inference, alphago, options.num_simulations)

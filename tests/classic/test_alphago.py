@@ -39,7 +39,7 @@ class PlainAlphaGo(PlainSearch):
     def __init__(self, game: Game, inference: FakeInference, seed: int, options: dict[str, Any]) -> None:
         super().__init__(game, lambda state: inference.answer(game.planes(state)), SearchConfig())
         self.stream = new_stream(seed)
-        self.eta, self.mixing = options.get("eta", 20.0), options.get("lambda_", 0.5)
+        self.eta, self.mixing = options.get("eta", 20.0), options.get("rollout_share", 0.5)
         self.policy_rollouts = options.get("rollout_policy", "policy") == "policy"
         self.sampled = options.get("tree", "sampled") == "sampled"
 
@@ -105,9 +105,9 @@ class PlainAlphaGo(PlainSearch):
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"tree": "two_sided"},
-    {"lambda_": 0.0},
-    {"lambda_": 1.0, "rollout_policy": "random"},
-    {"lambda_": 0.25, "rollout_policy": "random", "tree": "two_sided", "eta": 1.5},
+    {"rollout_share": 0.0},
+    {"rollout_share": 1.0, "rollout_policy": "random"},
+    {"rollout_share": 0.25, "rollout_policy": "random", "tree": "two_sided", "eta": 1.5},
 ]
 
 
@@ -150,14 +150,14 @@ def test_the_first_simulations_by_hand() -> None:
     game = make_game("tictactoe")
     start = [game.initial_state()]
     good, counts = searched(
-        game, start, favours(game, [0.0] * 9, 0.2), num_simulations=12, eta=0.9, lambda_=0.0
+        game, start, favours(game, [0.0] * 9, 0.2), num_simulations=12, eta=0.9, rollout_share=0.0
     )
     assert counts[0].tolist() == [12, 0, 0, 0, 0, 0, 0, 0, 0]  # 0.2 + 0.05 is more than 0.1
     assert good.tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(
         12 * 0.2
     )  # leaves lie behind a reply, so are X's own
     _, counts = searched(
-        game, start, favours(game, [0.0] * 9, -0.2), num_simulations=12, eta=0.9, lambda_=0.0
+        game, start, favours(game, [0.0] * 9, -0.2), num_simulations=12, eta=0.9, rollout_share=0.0
     )
     assert counts[0].tolist() == [
         2,
@@ -181,14 +181,16 @@ def test_a_leaf_is_worth_its_value_and_its_rollout_by_lambda() -> None:
     only_five = np.ones((1, 9), np.bool_)
     only_five[0, 5] = False
     network = favours(game, [0, 0, 0, 0, 0, 0, -40, 0, 0], 0.4)
-    player, _ = searched(game, [state], network, only_five, num_simulations=1, lambda_=0.25)
+    player, _ = searched(game, [state], network, only_five, num_simulations=1, rollout_share=0.25)
     value = player.tree.edges["child_value_sum"][0, ROOT, 5]  # the leaf is X's, after the reply
     assert value == pytest.approx(0.75 * 0.4 + 0.25 * 0.0)
 
 
 def test_one_move_has_several_successors_whose_records_are_averaged() -> None:
     game = make_game("tictactoe")
-    player, _ = searched(game, [game.initial_state()], FakeInference(game), num_simulations=300, lambda_=0.0)
+    player, _ = searched(
+        game, [game.initial_state()], FakeInference(game), num_simulations=300, rollout_share=0.0
+    )
     tree = player.tree
     root, action = tree.edges[0, ROOT], int(tree.edges["child_visits"][0, ROOT].argmax())
     replies = tree.edges[0, root[action]["child"]]
@@ -212,12 +214,12 @@ def test_a_reply_that_the_policy_hardly_plays_is_not_feared_unless_the_tree_has_
 
     banned = np.eye(9, dtype=np.bool_)[[8]]
     sampled, counts = searched(
-        game, [state], FakeInference(game, blind), banned, num_simulations=400, lambda_=0.0
+        game, [state], FakeInference(game, blind), banned, num_simulations=400, rollout_share=0.0
     )
     assert (
         counts[0, 8] == 0 and -0.1 * counts[0, 2] < sampled.tree.edges["child_value_sum"][0, ROOT, 2] <= 0.0
     )
-    options = {"lambda_": 0.0, "tree": "two_sided"}
+    options = {"rollout_share": 0.0, "tree": "two_sided"}
     two_sided, counts = searched(
         game, [state], FakeInference(game, blind), banned, num_simulations=400, **options
     )
@@ -227,7 +229,7 @@ def test_a_reply_that_the_policy_hardly_plays_is_not_feared_unless_the_tree_has_
 def test_rollouts_of_the_policy_cost_evaluations_and_random_ones_none() -> None:
     game = make_game("tictactoe")
     calls = {}
-    for options in ({"lambda_": 0.0}, {"rollout_policy": "random"}, {"rollout_policy": "policy"}):
+    for options in ({"rollout_share": 0.0}, {"rollout_policy": "random"}, {"rollout_policy": "policy"}):
         inference = FakeInference(game, batch_size=1)
         searched(game, [game.initial_state()], inference, num_simulations=20, **options)
         calls[options.get("rollout_policy", "none")] = inference.calls

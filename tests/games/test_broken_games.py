@@ -280,7 +280,7 @@ def test_a_search_that_meets_a_dead_end_counts_it_as_a_draw(name: str) -> None:
     inference = FakeInference(game, lambda planes: (np.zeros(9, np.float32), np.float32(0.0)))
     options: dict[str, Any] = {"rollouts": 20} if name == "flat_monte_carlo" else {"num_simulations": 300}
     if name == "alphago":
-        options |= {"lambda_": 1.0}
+        options |= {"rollout_share": 1.0}
     player: Any = make_player(name, game, inference=inference, **options)
     player.new_games(np.zeros(1, np.uint64))
     one = np.zeros(1, np.int64)
@@ -315,8 +315,8 @@ def roller(name: str, game: Game, **options: Any) -> Any:
     ("name", "options"),
     [
         ("pure_mcts", {"priors": "uniform"}),
-        ("alphago", {"lambda_": 1.0, "eta": 0.1}),
-        ("alphago", {"lambda_": 1.0, "eta": 0.1, "rollout_policy": "random"}),
+        ("alphago", {"rollout_share": 1.0, "eta": 0.1}),
+        ("alphago", {"rollout_share": 1.0, "eta": 0.1, "rollout_policy": "random"}),
     ],
 )
 def test_a_rollout_of_a_game_that_never_ends_is_cut_and_a_draw(name: str, options: dict[str, Any]) -> None:

@@ -24,7 +24,7 @@ from azero.players import make_player
 from azero.stages.warm_up import Blank
 
 GAMES = 60
-ROLLOUTS = {"lambda_": 1.0, "rollout_policy": "random"}  # the network knows nothing here
+ROLLOUTS = {"rollout_share": 1.0, "rollout_policy": "random"}  # the network knows nothing here
 BUDGETS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [  # player, its budget, a tenth of it
     ("flat_monte_carlo", {"num_simulations": 700}, {"num_simulations": 70}),
     ("uct", {"num_simulations": 500}, {"num_simulations": 50}),
