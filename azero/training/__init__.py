@@ -1,5 +1,5 @@
 """Training: examples in, trained network out.
 
-For others: `fit.fit`, `sampler.Sampler`, `trainer.Trainer`.
+For others: `fit.fit`, `trainer.Trainer`.
 Imports: config, process, games, network, replay.
 """

@@ -21,7 +21,6 @@ from azero.network.torch_inference import torch_threads
 from azero.replay.examples import Examples
 from azero.training.average import WeightAverage
 from azero.training.batches import Batch, TrainingData, draw_batch, load_data, to_device
-from azero.training.sampler import Sampler
 from azero.training.trainer import Ledger, Trainer
 
 # Batches that the batch norms of averaged weights get their statistics from, one forward pass each.
@@ -111,8 +110,8 @@ def fit(
     begin = time.perf_counter()
     rng = np.random.default_rng(seed)
     count = len(examples.states)
-    sampler = Sampler(count, config.batch_size, steps or train_steps(config, count, count), rng)
-    ledger = Ledger(sampler.steps, device)
+    steps = steps or train_steps(config, count, count)
+    ledger = Ledger(steps, device)
     with (
         deterministic(device),
         torch_threads(1),
@@ -125,7 +124,8 @@ def fit(
             averaged = WeightAverage(first, trainer.network, config.ema_decay, earlier.steps)
         turn = rng if config.symmetries else None
         warmed = earlier.steps if trainer.went_on else 0
-        make_steps(trainer, averaged, draw(data, game, sampler, turn), ledger, warmed, progress)
+        numbers = shuffled(count, config.batch_size, steps, rng)
+        make_steps(trainer, averaged, draw(data, game, numbers, turn), ledger, warmed, progress)
         if averaged:
             samples = (rng.integers(count, size=config.batch_size) for _ in range(STATISTICS_BATCHES))
             with trainer.autocast():
@@ -137,12 +137,27 @@ def fit(
         network=plain_copy(averaged.network, network) if averaged else trained,
         training=trained if averaged else None,
         optimizer_state=trainer.moments(),
-        steps=sampler.steps,
+        steps=steps,
         skipped=int(ledger.skipped),
         scalars=ledger.latest,
         precision=trainer.precision,
         seconds=time.perf_counter() - begin,
     )
+
+
+def shuffled(
+    examples: int, batch_size: int, steps: int, generator: np.random.Generator
+) -> Iterator[np.ndarray]:
+    """Yield batches of example numbers, [batch_size] int64: all in random order, then in another order.
+
+    All batches are full: one that the end of an order leaves short is filled from the next order.
+    """
+    left = np.empty(0, np.int64)
+    for _ in range(steps):
+        while len(left) < batch_size:
+            left = np.concatenate([left, generator.permutation(examples)])
+        yield left[:batch_size]
+        left = left[batch_size:]
 
 
 def draw(

@@ -32,7 +32,7 @@ from azero.replay.shards import (
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
 from azero.run.state import ShardEntry
-from azero.training.sampler import Sampler
+from azero.training.fit import shuffled
 
 GAME = make_game("tictactoe")
 
@@ -428,9 +428,8 @@ def test_a_shard_entry_counts_games_and_examples(run: Run) -> None:
 def test_batches_are_full_and_every_example_comes_once_before_any_comes_twice(
     examples: int, batch_size: int, steps: int, seed: int
 ) -> None:
-    sampler = Sampler(examples, batch_size, steps, np.random.default_rng(seed))
-    batches = list(sampler)
-    assert len(batches) == len(sampler) == sampler.steps == steps
+    batches = list(shuffled(examples, batch_size, steps, np.random.default_rng(seed)))
+    assert len(batches) == steps
     assert all(len(batch) == batch_size for batch in batches)
     drawn = np.concatenate(batches)
     for start in range(0, len(drawn) - examples + 1, examples):
@@ -440,9 +439,9 @@ def test_batches_are_full_and_every_example_comes_once_before_any_comes_twice(
 
 
 def test_the_same_generator_gives_the_same_batches() -> None:
-    once, twice = (np.concatenate(list(Sampler(50, 8, 3, np.random.default_rng(5)))) for _ in range(2))
+    once, twice = (np.concatenate(list(shuffled(50, 8, 3, np.random.default_rng(5)))) for _ in range(2))
     np.testing.assert_array_equal(once, twice)
-    assert not np.array_equal(once, np.concatenate(list(Sampler(50, 8, 3, np.random.default_rng(6)))))
+    assert not np.array_equal(once, np.concatenate(list(shuffled(50, 8, 3, np.random.default_rng(6)))))
 
 
 def test_every_column_of_a_record_is_written() -> None:
