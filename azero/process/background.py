@@ -15,6 +15,8 @@ def in_background(work: Callable[[], T]) -> Future[T]:
     outcome: Future[T] = Future()
 
     def compute() -> None:
+        if not outcome.set_running_or_notify_cancel():
+            return
         try:
             outcome.set_result(work())
         except BaseException as failure:

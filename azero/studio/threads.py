@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import TypeVar
 
+from azero.process.background import in_background
+
 NICE = 10  # a run that trains goes before the studio's searches
 T = TypeVar("T")
 
@@ -18,33 +20,10 @@ async def in_thread(work: Callable[[], T], low: bool = True) -> T:
 
     low: at low priority, which all threads and processes that `work` starts inherit.
     """
-    loop = asyncio.get_running_loop()
-    outcome: asyncio.Future[T] = loop.create_future()
 
-    def settle(result: T | None, failure: BaseException | None) -> None:
-        if outcome.done():
-            return
-        if failure is not None:
-            outcome.set_exception(failure)
-        else:
-            outcome.set_result(result)  # type: ignore[arg-type]
+    def run() -> T:
+        if low and sys.platform == "linux":  # use what other programs leave of the cores
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+        return work()
 
-    def run() -> None:
-        result, failure = None, None
-        try:
-            if low:
-                lower_priority()
-            result = work()
-        except BaseException as raised:
-            failure = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, result, failure)
-
-    threading.Thread(target=run, daemon=True).start()
-    return await outcome
-
-
-def lower_priority() -> None:
-    """Let this thread and those that it starts use what other programs leave of the cores, on Linux."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+    return await asyncio.wrap_future(in_background(run))
