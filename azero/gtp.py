@@ -33,15 +33,10 @@ class GtpSettings(EngineSettings):
     ponder: bool = setting(False, "Think in the opponent's time. Only a champion can.")
 
 
-def complain(text: str) -> None:
-    """Print something that is not of the protocol."""
-    print(f"azero: {text}", file=sys.stderr, flush=True)
-
-
 def serve(game: Game, spec: PlayerSpec, asked: GtpSettings) -> None:
     """Be the engine of the client at the standard input."""
     client = take_over_output()
-    with CompileNotice(complain):
+    with CompileNotice(lambda text: print(f"azero: {text}", file=sys.stderr, flush=True)):
         engine = Engine(game, spec, asked.config, asked.seed, asked.ponder)
         engine.making.add_done_callback(end_if_refused)
         Session(engine, Lines(sys.stdin.buffer, client=client), client).serve()

@@ -273,7 +273,8 @@ def measure(
     mean = judging.mean_of(judged)
     rows = [["", "mistakes", "95 % interval", "random", "best", "value error"]]
     for each, stats, chance in zip(sets, judged, chances, strict=True):
-        rows.append(row(each.name, stats, mistakes_interval(stats), chance))
+        interval = score_interval(stats.mistakes, 0, stats.positions - stats.mistakes)  # Wilson's
+        rows.append(row(each.name, stats, interval, chance))
     if len(sets) > 1:
         rows.append(row("mean", mean, mean_interval(judged), float(np.mean(chances))))
     console.message(table_text(rows))
@@ -299,11 +300,6 @@ def row(name: str, stats: judging.Stats, interval: tuple[float, float], chance: 
         f"{100 * stats.best_move:.1f} %",
         f"{stats.value_error:.3f}",
     ]
-
-
-def mistakes_interval(stats: judging.Stats) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of the share of mistakes."""
-    return score_interval(stats.mistakes, 0, stats.positions - stats.mistakes)
 
 
 def mean_interval(stats: Sequence[judging.Stats]) -> tuple[float, float]:

@@ -146,14 +146,16 @@ def print_record(record: dict[str, Any]) -> None:
 
     from azero.tracing import text
 
-    console, simulations, head = Console(highlight=False), record["simulations"], text.statistic_head(record)
+    console, simulations = Console(highlight=False), record["simulations"]
+    head = "w/n" if record["statistic"] == "wins" else "q (n)"
     console.print(text.title(record), markup=False)
     console.print(text.board_text(record), markup=False)
     console.print(record["about"], markup=False)
     for simulation in simulations:
         number = simulation["number"]
         console.rule(f"simulation {number} of {simulations[-1]['number']}" if number else "the root")
-        console.print(f"path: {text.path_text(record, simulation)}", markup=False)
+        path = " → ".join(text.node_name(record, node) for node in simulation["path"])
+        console.print(f"path: {path}", markup=False)
         for place, choice in enumerate(simulation["choices"]):
             console.print(text.choice_title(record, simulation, place), markup=False)
             table = Table(*text.heads(record, choice), box=SIMPLE_HEAD)

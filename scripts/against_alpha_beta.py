@@ -24,12 +24,12 @@ from azero.champion.load import FEW_ROWS
 from azero.cli.hydra_program import one_sentence
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.match.played import Played, count, results_text
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players import Player
 from azero.players.iterative_deepening import IterativeDeepening, Options, make
 from azero.players.pv_mcts import PvMcts
 from azero.report.console import Console
+from azero.truth.perfect_play import Played, count, results_text
 
 SHORTEST = 0.001  # seconds that alpha-beta gets at least
 

@@ -24,11 +24,11 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.match.openings import draw_openings
-from azero.match.played import Played, count, results_text
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players import Player, move_of
 from azero.players.pv_mcts import PvMcts
 from azero.report.console import Console
+from azero.truth.perfect_play import Played, count, results_text
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 

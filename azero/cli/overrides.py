@@ -281,6 +281,15 @@ def is_own_game(name: str) -> bool:
     return name in installed_games()
 
 
+def hydra_value(value: Any) -> str:
+    """Return a number, a text, true or false, or a list of them, as Hydra reads it."""
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(hydra_value, value))}]"
+    if isinstance(value, str):
+        return hydra_text(value)
+    return repr(value) if isinstance(value, float) else value_text(value)
+
+
 def hydra_text(text: str) -> str:
     """Return a value as Hydra reads it: in quotes if it could be taken for something else than the text."""
     plain = re.fullmatch(r"([a-z_]|\.{0,2}/)[\w.+:/-]*", text, re.ASCII | re.IGNORECASE)

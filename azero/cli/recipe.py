@@ -21,7 +21,7 @@ from omegaconf import OmegaConf
 import azero
 from azero.champion.champion import Champion
 from azero.cli.hydra_program import compose_raw, default_name, to_config
-from azero.cli.overrides import conf_folder, hydra_text
+from azero.cli.overrides import conf_folder, hydra_text, hydra_value
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError
 from azero.run.folder import paths_of
@@ -104,16 +104,12 @@ def words_of(settings: Mapping[str, Any], group: str = "") -> list[str]:
 
 def value_of(key: str, value: object) -> str:
     """Return a value as Hydra reads it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return repr(value)
-    if isinstance(value, list | tuple):
-        return f"[{','.join(value_of(key, each) for each in value)}]"
-    if not isinstance(value, str | os.PathLike):
+    value = os.fspath(value) if isinstance(value, os.PathLike) else value
+    parts = value if isinstance(value, list | tuple) else [value]
+    if not all(isinstance(part, str | int | float) for part in parts):
         raise UserError(f"{key}={value!r} must be a text, a number, True or False, a list or a dict.")
     is_group = (conf_folder() / key).is_dir()  # of files, such as game=mine.py, which are read as typed
-    return os.fspath(value) if is_group else hydra_text(os.fspath(value))
+    return value if is_group and isinstance(value, str) else hydra_value(value)
 
 
 def follow(words: list[str], report: Callable[[str], object]) -> None:

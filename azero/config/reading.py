@@ -71,7 +71,9 @@ def check_value(key: str, value: Any, known: Setting) -> None:
 def refusal(key: str, value: Any, known: Setting, typed: str | None = None) -> UserError:
     """Return the error for a value that a setting does not allow; arguments as for `read_value`."""
     is_fraction = known.kind.startswith("int") and isinstance(value, float)
-    text = typed if typed is not None else repr(value) if is_fraction else plain_text(value)
+    text = typed
+    if text is None:
+        text = value if isinstance(value, str) else repr(value) if is_fraction else value_text(value)
     shown = text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}…"
     return UserError(f"{key}={shown} must be {wanted(known)}.")
 
@@ -107,11 +109,6 @@ def converted(kind: str, value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise TypeError
     return dict(value)
-
-
-def plain_text(value: Any) -> str:
-    """Return a value as a person types it; a text as it is."""
-    return value if isinstance(value, str) else value_text(value)
 
 
 def wanted(known: Setting) -> str:

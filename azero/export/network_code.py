@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from llvmlite import ir
 
-from azero.export.network_kernels import GROUP, PIXELS, POINTER, Builder, Kernels, Value, as_value, number
+from azero.export.network_kernels import GROUP, PIXELS, POINTER, Builder, Kernels, Value, as_value, float_of
 from azero.network.folded import FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
 from azero.network.model import Network
 
@@ -240,7 +240,7 @@ class Writer:
 
     def call(self, kernel: str, *arguments: Value | int | float) -> None:
         """Call a kernel; numbers become constants."""
-        values = [number(each) if isinstance(each, float) else as_value(each) for each in arguments]
+        values = [float_of(each) if isinstance(each, float) else as_value(each) for each in arguments]
         self.b.call(self.kernels[kernel], values)
 
 

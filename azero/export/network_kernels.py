@@ -83,7 +83,7 @@ def integer(number: int) -> Value:
     return ir.Constant(INTEGER, number)
 
 
-def number(value: float) -> Value:
+def float_of(value: float) -> Value:
     """Return a float constant."""
     return ir.Constant(FLOAT, value)
 
@@ -193,8 +193,8 @@ def pool(
     """Write the means and the maxima of x over the cells, each [channels]."""
     total, largest = b.alloca(VECTOR), b.alloca(VECTOR)
     with b.loop(channels, LANES) as channel:
-        b.store(ir.Constant(VECTOR, [number(0.0)] * LANES), total)
-        b.store(ir.Constant(VECTOR, [number(float("-inf"))] * LANES), largest)
+        b.store(ir.Constant(VECTOR, [float_of(0.0)] * LANES), total)
+        b.store(ir.Constant(VECTOR, [float_of(float("-inf"))] * LANES), largest)
         with b.loop(cells) as cell:
             pixel = b.read(table, cell, INTEGER)
             found = b.read(b.at(x, b.mul(pixel, channels)), channel, VECTOR)
@@ -246,7 +246,7 @@ def copy(b: Builder, x: Value, y: Value, count: Value) -> None:
 def log_of(b: Builder, x: Value, y: Value, count: Value) -> None:
     """Write the logarithms of a linear policy head's outputs; see `policy_logits`."""
     with b.loop(count) as index:
-        found = b.larger(b.read(x, index), number(SMALLEST_OUTPUT))
+        found = b.larger(b.read(x, index), float_of(SMALLEST_OUTPUT))
         b.write(in_double(b, "log", found), y, index)
 
 

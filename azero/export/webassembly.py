@@ -215,7 +215,8 @@ def loadable(code: bytes) -> bytes:
     while at < len(code):
         size, body = number_at(code, at + 1)
         if code[at] == 2:
-            missing = [name for name in functions_imported(code, body) if not in_math(name)]
+            imported = functions_imported(code, body)
+            missing = [name for name in imported if not {name, name.removesuffix("f")} & {*MATH.split()}]
             if missing:
                 raise UserError(
                     f"the rules or the search call {', '.join(missing)}, which a page does not have; "
@@ -225,11 +226,6 @@ def loadable(code: bytes) -> bytes:
             kept.append(code[at : body + size])
         at = body + size
     return b"".join(kept)
-
-
-def in_math(name: str) -> bool:
-    """Return whether engine.js finds a function of C."""
-    return name in MATH.split() or name.removesuffix("f") in MATH.split()
 
 
 def number_at(code: bytes, at: int) -> tuple[int, int]:

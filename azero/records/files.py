@@ -130,18 +130,8 @@ def writer_of(path: Path, format_record: Callable[[Record], bytes]) -> Iterator[
         os.fsync(file.fileno())
 
 
-def json_writer(path: Path) -> AbstractContextManager[Write]:
-    """Open a file of JSON lines."""
-    return writer_of(path, lambda record: write_json(record).encode() + b"\n")
-
-
-def sgf_writer(path: Path) -> AbstractContextManager[Write]:
-    """Open an SGF file; several games are a collection."""
-    return writer_of(path, write_sgf)
-
-
 WRITERS: dict[str, Callable[[Path], AbstractContextManager[Write]]] = {
-    ".sgf": sgf_writer,
-    ".jsonl": json_writer,
+    ".sgf": lambda path: writer_of(path, write_sgf),  # several games are a collection
+    ".jsonl": lambda path: writer_of(path, lambda record: write_json(record).encode() + b"\n"),
     ".parquet": parquet.writer,
 }

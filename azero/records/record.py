@@ -209,7 +209,7 @@ def read_object(text: str | bytes, what: str) -> dict[str, Any]:
         UserError: it is not JSON, or not an object.
     """
     try:
-        content = json.loads(text, parse_constant=no_constant)
+        content = json.loads(text, parse_constant=refuse_constant)
     except (ValueError, RecursionError) as error:
         raise UserError(f"{what} is not JSON: {short(text[:50])}.") from error
     if not isinstance(content, dict):
@@ -217,7 +217,7 @@ def read_object(text: str | bytes, what: str) -> dict[str, Any]:
     return content
 
 
-def no_constant(name: str) -> float:
+def refuse_constant(name: str) -> float:
     """Refuse NaN and Infinity, which JSON does not have."""
     raise ValueError(name)
 

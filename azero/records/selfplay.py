@@ -64,10 +64,10 @@ def read_selfplay(
             report(f"The games of cycle {shard.cycle} are left out: the run has just removed them.")
             continue
         for played in load_games(data, str(run.paths.of(shard.file)), game):
-            yield record_of(game, played, run.name, shard.cycle)
+            yield selfplay_record(game, played, run.name, shard.cycle)
 
 
-def record_of(game: Game, played: GameRecord, run: str, cycle: int) -> Record:
+def selfplay_record(game: Game, played: GameRecord, run: str, cycle: int) -> Record:
     """Return a game of self-play as a record, with the values and policies of its searches.
 
     Plies of an opening have neither.

@@ -209,11 +209,6 @@ class Folder:
                     foreign = f"{folder / name} belongs to no run, for there is no {self.paths.state}"
                     raise UserError(f"{foreign}; move it away or choose another run=NAME.")
 
-    def make_inner(self) -> None:
-        """Create the folders in it."""
-        for folder in self.paths.folders():
-            make_folders(self._disk, folder)
-
     def replace(self, path: Path, data: bytes) -> None:
         """Replace a file atomically."""
         write_atomically(self._disk, path, data)

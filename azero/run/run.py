@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from azero.config.schema import Config, SearchConfig, UserError, flatten
-from azero.run.disk import DamagedFile, Disk, is_there, read_checked, reading
+from azero.run.disk import DamagedFile, Disk, is_there, make_folders, read_checked, reading
 from azero.run.folder import Folder, names_of_runs, names_without_state, paths_of
 from azero.run.state import (
     FileEntry,
@@ -364,7 +364,8 @@ class Run:
 
     def _recover(self) -> None:
         """Finish what a crash interrupted."""
-        self._folder.make_inner()
+        for folder in self.paths.folders():
+            make_folders(self._disk, folder)
         self._folder.remove_temporary()
         if self.state.retired:
             self.clean()

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from azero.cli.hydra_program import clean_name, compose, game_title
-from azero.cli.overrides import conf_files, hydra_text, recipe_of
-from azero.config.schema import GameConfig, UserError, value_text
+from azero.cli.overrides import conf_files, hydra_text, hydra_value, recipe_of
+from azero.config.schema import GameConfig, UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.page.board import board_json
@@ -412,13 +412,6 @@ def is_description(read: Any) -> bool:
 def are_numbers(moves: Any) -> bool:
     """Return whether that is a list of whole numbers."""
     return isinstance(moves, list) and all(isinstance(move, int) for move in moves)
-
-
-def hydra_value(value: Any) -> str:
-    """Return a value of a setting as Hydra reads it."""
-    if isinstance(value, list):
-        return f"[{','.join(map(hydra_value, value))}]"
-    return hydra_text(value) if isinstance(value, str) else value_text(value)
 
 
 def words_of(recipe: str, had: dict[str, Any]) -> list[str]:

@@ -65,11 +65,11 @@ def writer(table: GameTable, kind: str) -> Callable[[], str | bytes]:
     if kind in ("svg", "png"):
         before = node.parent.state if node.parent else None
         return lambda: (png_of if kind == "png" else str)(svg_of(game, node.state, before, node.action))
-    record = record_of(table)
+    record = table_record(table)
     return lambda: write_sgf(record) if kind == "sgf" else write_json(record) + "\n"
 
 
-def record_of(table: GameTable) -> Record:
+def table_record(table: GameTable) -> Record:
     """Return a table's game; the line on the board is its main line, everything else are variations."""
     tree, line = table.tree, table.tree.line()
     first, second = ("human" if side.spec is None else side.title for side in table.sides)

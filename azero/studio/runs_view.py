@@ -94,17 +94,13 @@ def curves_of(rows: Rows) -> list[dict[str, Any]]:
     """Return the charts that a run has values for."""
     charts: dict[str, dict[str, Any]] = {}
     for curve in CURVES:
-        points = [[cycle, value_of(curve, stats)] for cycle, stats in rows.items() if curve.tag in stats]
+        shown = {cycle: stats[curve.tag] for cycle, stats in rows.items() if curve.tag in stats}
+        points = [[cycle, 1 - value if curve.mistakes else value] for cycle, value in shown.items()]
         chart = charts.get(curve.chart, {"title": curve.chart, "unit": curve.unit, "series": []})
         if any(value for _, value in points) and curve.name not in (line["name"] for line in chart["series"]):
             chart["series"].append({"name": curve.name, "points": points})
             charts[curve.chart] = chart
     return list(charts.values())
-
-
-def value_of(curve: Curve, stats: Mapping[str, float]) -> float:
-    """Return the value of a curve in a cycle."""
-    return 1 - stats[curve.tag] if curve.mistakes else stats[curve.tag]
 
 
 def table_of(rows: Rows) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from azero.records.record import refuse_constant
+
 MOST_BODY = 64_000  # bytes of a request
 MOST_RECORD = 1_000_000  # bytes of a game record
 HEADERS = {
@@ -72,11 +74,6 @@ async def read_json(request: Request) -> dict[str, Any]:
     if not isinstance(read, dict):
         raise Refusal(400, "The body of the request must be a JSON object.")
     return read
-
-
-def refuse_constant(name: str) -> float:
-    """Refuse NaN and Infinity, which Python reads and JSON does not have."""
-    raise ValueError(name)
 
 
 def can_be_sent(value: object) -> bool:

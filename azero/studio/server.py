@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from azero import tracing
 from azero.cli.help import description
-from azero.cli.overrides import conf_files
+from azero.cli.overrides import conf_files, game_of
 from azero.config.schema import Config, Setting, UserError, settings
 from azero.games import SHIPPED, options_of
 from azero.games.game import Game
@@ -56,7 +56,7 @@ async def list_games(studio: Studio, request: Request) -> Response:
             "recipes": [
                 {
                     "name": name,
-                    "game": recipe_game(path),
+                    "game": game_of(name) or "tictactoe",
                     "about": description(path),
                     "minutes": recipe_minutes(path),
                 }
@@ -94,12 +94,6 @@ def game_options(studio: Studio, name: str) -> dict[str, Setting]:
     if name in SHIPPED:
         return settings(options_of(name))
     return declared_options(studio.own_games[name]) if name in studio.own_games else {}
-
-
-def recipe_game(path: Path) -> str:
-    """Return the file of conf/game that a recipe names; tictactoe is the default."""
-    found = re.search(r"override /game: *([\w.-]+)", path.read_text(encoding="utf-8", errors="replace"))
-    return found[1] if found else "tictactoe"
 
 
 def recipe_minutes(path: Path) -> float | None:

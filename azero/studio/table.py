@@ -330,11 +330,12 @@ class GameTable:
         """Return what `work` returns, computed in a thread; a note says when it has to compile."""
         loop = asyncio.get_running_loop()
 
-        def say(_: str) -> None:
-            loop.call_soon_threadsafe(self.say_compiling)
+        def note() -> None:
+            self.notice = COMPILING
+            self.send_table()
 
         def run() -> T:
-            with CompileNotice(say):
+            with CompileNotice(lambda _: loop.call_soon_threadsafe(note)):
                 return work()
 
         try:
@@ -343,11 +344,6 @@ class GameTable:
             if self.notice == COMPILING:
                 self.notice = ""
                 self.send_table()
-
-    def say_compiling(self) -> None:
-        """Tell the pages that the first search compiles."""
-        self.notice = COMPILING
-        self.send_table()
 
     # --- what the pages see -------------------------------------------------------------------------------
 
@@ -382,7 +378,7 @@ class GameTable:
             "by": by,
             "simulations": insight.visits,
             "per_second": round(per_second),
-            "value": number(best.value if best and best.visits else insight.value),
+            "value": json_number(best.value if best and best.visits else insight.value),
             "best": insight.best,
             "moves": [self.move_json(node, move) for move in insight.moves],
             "busy": self.searches.busy(),
@@ -396,8 +392,8 @@ class GameTable:
             "move": self.game.action_name(move.action),
             "cell": cells[0],
             "visits": move.visits,
-            "value": number(move.value),
-            "prior": number(move.prior),
+            "value": json_number(move.value),
+            "prior": json_number(move.prior),
             "line": [self.game.action_name(action) for action in move.line],
             "line_cells": cells,
             "lower": move.lower,
@@ -511,6 +507,6 @@ class GameTable:
             self.work.cancel()
 
 
-def number(value: float) -> float | None:
+def json_number(value: float) -> float | None:
     """Return a value for JSON, None for nan."""
     return None if math.isnan(value) else round(float(value), 4)

@@ -33,11 +33,6 @@ def board_text(record: Record) -> str:
     )
 
 
-def path_text(record: Record, simulation: Record) -> str:
-    """Return the chosen path."""
-    return " → ".join(node_name(record, node) for node in simulation["path"])
-
-
 def node_name(record: Record, node: int) -> str:
     """Return the move that leads to a node."""
     return str(record["nodes"][node]["name"]) if node else "the root"
@@ -50,7 +45,7 @@ def choice_title(record: Record, simulation: Record, place: int) -> str:
     before = " ".join(node_name(record, each) for each in simulation["path"][1 : place + 1])
     where = f"after {before}" if place else "at the root"
     shared = ", ".join(
-        f"moves with n = {value} are in this round" if key == "wanted" else f"{key} = {number(value)}"
+        f"moves with n = {value} are in this round" if key == "wanted" else f"{key} = {short_number(value)}"
         for key, value in choice["shared"].items()
     )
     expanded = ", expanded now" if simulation["expanded"] == choice["node"] else ""
@@ -69,12 +64,12 @@ def rows(record: Record, choice: Record) -> Iterator[tuple[list[str], bool]]:
     for child in choice["children"]:
         terms = {**child["terms"], "w": child["sum"]}
         score = rule["untried"] if child["score"] is None else f"{child['score']:.4f}"
-        cells = [number(terms[key]) if key in terms else "" for key, _ in rule["columns"]]
+        cells = [short_number(terms[key]) if key in terms else "" for key, _ in rule["columns"]]
         note = f" ({child['note']})" if child["note"] else ""
         yield [child["name"], str(child["visits"]), *cells, score + note], child["action"] == choice["chosen"]
 
 
-def number(value: float) -> str:
+def short_number(value: float) -> str:
     """Return a number with at most three decimals."""
     return f"{value:.3f}".rstrip("0").rstrip(".") if value % 1 else f"{value:.0f}"
 
@@ -93,7 +88,7 @@ def statistic(record: Record, total: float, visits: int) -> str:
     """Return the statistic of a node."""
     if record["statistic"] == "wins":
         return f"{total:g}/{visits}"
-    return f"{number(total / visits) if visits else '–'} ({visits})"
+    return f"{short_number(total / visits) if visits else '–'} ({visits})"
 
 
 def update_text(record: Record, simulation: Record) -> str:
@@ -102,11 +97,6 @@ def update_text(record: Record, simulation: Record) -> str:
         f"{node_name(record, each['node'])} {statistic(record, each['sum'][1], each['visits'][1])}"
         for each in simulation["backup"]
     )
-
-
-def statistic_head(record: Record) -> str:
-    """Return what stands behind a node."""
-    return "w/n" if record["statistic"] == "wins" else "q (n)"
 
 
 def tree_text(record: Record) -> str:

@@ -11,9 +11,9 @@ from searching import FakeInference
 
 from azero.config.schema import SearchConfig
 from azero.games import make_game
-from azero.match.played import Played, count, results_text
 from azero.players.iterative_deepening import Options, make
 from azero.players.pv_mcts import PvMcts
+from azero.truth.perfect_play import Played, count, results_text
 
 
 @pytest.mark.long

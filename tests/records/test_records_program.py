@@ -21,7 +21,7 @@ from azero.games import make_game
 from azero.records.__main__ import main
 from azero.records.files import open_records, read_file
 from azero.records.record import Record
-from azero.records.selfplay import read_selfplay, record_of, shards_of
+from azero.records.selfplay import read_selfplay, selfplay_record, shards_of
 from azero.records.summary import Summary
 from azero.records.walk import positions
 from azero.replay.examples import GameRecord
@@ -90,7 +90,7 @@ def game_record(actions: list[int], outcome: float) -> GameRecord:
 
 
 def test_a_game_that_was_cut_is_a_draw_with_all_its_moves() -> None:
-    record = record_of(GAME, game_record([0, 4, 1, 5], 0.0), "mine", 3)
+    record = selfplay_record(GAME, game_record([0, 4, 1, 5], 0.0), "mine", 3)
     assert record.path(record.main_line()[-1]) == [0, 4, 1, 5]
     assert (record.outcome, record.result, record.cycle) == (0.0, "", 3)
     assert [node.value for node in record.nodes] == [-0.5, 0.5, -0.5, 0.5, None]  # for the first player

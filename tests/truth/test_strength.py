@@ -18,6 +18,7 @@ from azero.champion.load import change_search, load_for_workers
 from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.match.rating import score_interval
 from azero.players.pv_mcts import PvMcts
 from azero.report.console import Console
 from azero.truth import perfect_play
@@ -39,7 +40,7 @@ def test_the_interval_of_the_mean_adds_the_variances_of_the_sets() -> None:
     assert strength.mean_interval([Stats(1000, 1.0, 1.0, 0.0)]) == pytest.approx(
         (0.0, 1.96 * 0.001407), abs=1e-6
     )
-    low, high = strength.mistakes_interval(Stats(1000, 1.0, 1.0, 0.0))
+    low, high = score_interval(0, 0, 1000)
     assert low == 0.0 and high == pytest.approx(
         0.0038, abs=1e-4
     )  # no mistake in 1,000 is no proof that there is none
