@@ -56,6 +56,7 @@ class Timer(NullReporter):
         super().__init__()
         self.most, self.stopping, self.compiling = most, StopSignal(), CompileTimer()
         self.began, self.ticks = time.monotonic(), list[float]()
+        self.made: list[tuple[float, float]] = []  # the time and the simulations so far
         self.progress, self.total = Progress(), 1.0
         self.seconds: float | None = None
         self.scalars: dict[str, float] = {}
@@ -71,7 +72,10 @@ class Timer(NullReporter):
     def look(self) -> None:
         """Note the time of an update, and stop the stage if its time is over."""
         self.ticks.append(time.monotonic())
-        passed = self.ticks[-1] - self.progress.started - self.compiling.seconds
+        worked = self.ticks[-1] - self.progress.started
+        if rate := float(self.progress.stats.get("simulations_per_second", 0.0)):
+            self.made.append((self.ticks[-1], rate * worked))
+        passed = worked - self.compiling.seconds
         self.stopping.requested |= passed > self.most and len(self.ticks) > FIRST_TICKS
 
     def cycle_scalars(self, cycle: int, scalars: Mapping[str, float]) -> None:
@@ -94,8 +98,10 @@ class Timer(NullReporter):
         return float(np.median(np.diff(self.ticks[FIRST_TICKS - 1 :])))
 
     def simulations(self) -> float:
-        """Return the simulations of self-play per second."""
-        return max(1e-9, float(self.progress.stats["simulations_per_second"]))
+        """Return the simulations per second in the second half of the work: the cache fills in the first."""
+        times, made = np.array([(self.progress.started, 0.0), *self.made]).T
+        half = min(int(np.searchsorted(times, (times[0] + times[-1]) / 2)), len(times) - 2)
+        return max(1e-9, float((made[-1] - made[half]) / (times[-1] - times[half])))
 
 
 @dataclass(frozen=True)

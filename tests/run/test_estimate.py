@@ -96,7 +96,8 @@ def test_games_that_did_not_end_are_multiplied(measured: tuple[Config, Trial]) -
     """40 games and a quarter of the 16 in flight, of 25 simulations a ply, at 100 a second."""
     config, told = measured
     played = trials.Timer(1.0)
-    played.progress.update(0, simulations_per_second=100.0)
+    began = played.progress.started
+    played.made = [(began + 1, 50.0), (began + 2, 150.0)]  # the first second fills the cache
     each = told.plies * config.search.num_simulations / 100
     assert told.selfplay_seconds(played, 1) == pytest.approx((40 + 4) * each)
 
