@@ -36,7 +36,7 @@ from azero.run.run import Run
 from azero.stages.diagnosis import case_of, examine
 from azero.studio.processes import last_lines, start
 from azero.studio.replay import replay_json
-from azero.studio.safety import Refusal, api, can_be_sent
+from azero.studio.safety import Refusal, api, can_be_sent, read_json
 from azero.studio.state import Studio
 from azero.truth.summary import game_title
 
@@ -342,9 +342,9 @@ def whole(text: str, what: str) -> int:
 
 
 def routes(studio: Studio) -> list[Route]:
-    """Return the routes of runs."""
-    in_thread, shards, board = studio.run_in_thread, Shards(), TensorBoard(studio)
-    studio.closing += [studio.jobs.close, board.close]
+    """Return the routes of runs and of training."""
+    in_thread, shards, board, jobs = studio.run_in_thread, Shards(), TensorBoard(studio), studio.jobs
+    studio.closing += [jobs.close, board.close]
 
     def of_run(act: Callable[[Studio, str], dict[str, Any]]) -> Callable[[Request], Any]:
         async def answer(request: Request) -> dict[str, Any]:
@@ -358,6 +358,25 @@ def routes(studio: Studio) -> list[Route]:
                 return act(*arguments)
 
         return await in_thread(read)
+
+    def with_body(act: Callable[[dict[str, Any]], dict[str, Any]]) -> Callable[[Request], Any]:
+        async def answer(request: Request) -> dict[str, Any]:
+            return await in_thread(act, await read_json(request))
+
+        return answer
+
+    async def change(request: Request) -> dict[str, Any]:
+        name, asked = request.path_params["name"], await read_json(request)
+        paths_of(jobs.config, name)  # 400 for what can be no name
+        match request.path_params["verb"]:
+            case "stop":
+                return await in_thread(jobs.stop, name)
+            case "go_on":
+                return await in_thread(jobs.go_on, name, asked)
+            case "delete":
+                return await in_thread(jobs.delete, name, asked.get("confirm") is True)
+            case other:
+                raise Refusal(404, f"A run cannot {other[:40]!r}.")
 
     async def runs(request: Request) -> dict[str, Any]:
         return await in_thread(list_runs, studio)
@@ -381,4 +400,8 @@ def routes(studio: Studio) -> list[Route]:
         api("GET", "/runs/{name}/games", games),
         api("GET", "/runs/{name}/games/{cycle}/{number}", game),
         api("POST", "/tensorboard", tensorboard),
+        api("POST", "/train", with_body(jobs.train)),
+        api("POST", "/estimate", with_body(jobs.estimate)),
+        api("GET", "/runs/{name}/live", of_run(lambda studio, name: studio.jobs.live(name))),
+        api("POST", "/runs/{name}/{verb}", change),
     ]

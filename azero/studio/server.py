@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ from azero.players import MODULES
 from azero.players import options_of as options_of_player
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
-from azero.studio import jobs_routes, learn, matches, records_routes, runs_view
+from azero.studio import learn, matches, records_routes, runs_view
 from azero.studio.pool import options_here
 from azero.studio.safety import Guard, Refusal, answer_to, read_json
 from azero.studio.state import Studio, read_options, route, table_of
@@ -328,7 +329,7 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
         route(studio, "/tables/{id}/exact", "GET", read_exact),
         *(each for module in MORE_ROUTES for each in module(studio)),
         route(studio, "/tables/{id}/{verb}", "POST", change_table),
-        WebSocketRoute("/api/tables/{id}/stream", socket_endpoint(studio)),
+        WebSocketRoute("/api/tables/{id}/stream", partial(stream_table, studio)),
         Mount("/static/page", StaticFiles(directory=board.STATIC)),
         Mount("/static/trace", StaticFiles(directory=TRACE)),
         Mount("/static", StaticFiles(directory=STATIC), name="static"),
@@ -351,15 +352,4 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
 
 
-MORE_ROUTES: list[Callable[[Studio], list[Route]]] = [
-    *(jobs_routes.routes, runs_view.routes, matches.routes, records_routes.routes, learn.routes),
-]
-
-
-def socket_endpoint(studio: Studio) -> Callable[[WebSocket], Awaitable[None]]:
-    """Return the endpoint of a table's stream."""
-
-    async def endpoint(socket: WebSocket) -> None:
-        await stream_table(studio, socket)
-
-    return endpoint
+MORE_ROUTES = (runs_view.routes, matches.routes, records_routes.routes, learn.routes)
