@@ -38,6 +38,7 @@ from azero.cli.hydra_program import compose, one_sentence
 from azero.cluster.chunks import CHUNK_GAMES, Book, Chunk, answer_of, chunks_of
 from azero.cluster.guardian import MARK
 from azero.cluster.head import Event, Head, Joined, Reported
+from azero.cluster.kinds import dump_selfplay
 from azero.cluster.ray_crew import Actor, RayCrew, import_ray
 from azero.cluster.stage import make_head, play_on_cluster
 from azero.cluster.worker import Greeting, Order, Report, Terms, own_version
@@ -51,7 +52,7 @@ from azero.process.machine import cores
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
-from azero.replay.shards import dump_games, write_games
+from azero.replay.shards import write_games
 from azero.report.console import Progress
 from azero.run.run import Run
 from azero.run.state import run_digest
@@ -499,7 +500,7 @@ def overhead(rounds: int, games: int) -> tuple[float, float]:
             with one_thread_per_worker():
                 played[play] = play()
             took[play] = time.perf_counter() - begin[0], ray_seconds() - begin[1]
-        if dump_games(played[by_threads], game.name) != dump_games(played[by_ray], game.name):
+        if dump_selfplay(played[by_threads], game.name) != dump_selfplay(played[by_ray], game.name):
             raise SystemExit("DIFFERENT")
         wall, processor = (a / b for a, b in zip(took[by_threads], took[by_ray], strict=True))
         print(

@@ -63,7 +63,7 @@ def read_selfplay(
                 raise
             report(f"The games of cycle {shard.cycle} are left out: the run has just removed them.")
             continue
-        for played in load_games(data, str(run.paths.of(shard.file)), game):
+        for played in load_games(data, str(run.paths.of(shard.file)), game).games():
             yield selfplay_record(game, played, run.name, shard.cycle)
 
 

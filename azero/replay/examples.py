@@ -16,7 +16,7 @@ from azero.games.kit.board import FIRST, SECOND
 
 
 class GameRecord(NamedTuple):
-    """One finished game of T plies.
+    """One finished game of T plies, a row of `Plies`.
 
     Attributes:
         number: the game's number within its cycle.
@@ -41,33 +41,66 @@ class GameRecord(NamedTuple):
     proven: np.ndarray | None = None
 
     @property
-    def num_examples(self) -> int:
-        """N, the number of examples."""
-        return int(np.count_nonzero(self.searched))
-
-    @property
     def opening_plies(self) -> int:
         """The number of plies that were not searched at all."""
         return int((~self.policy_target.any(axis=1)).sum())
 
 
 class Plies(NamedTuple):
-    """All T plies of some games, one game after the other: columns of `GameRecord`, and of a ply's game:
+    """G games and their T plies, one game after the other: the columns of a shard.
 
     Attributes:
-        first_outcome: [T] float32.
-        last: [T] int64, the place of its last ply.
-        proven: [T] bool, False where searches prove nothing.
+        number, first_outcome: [G] int64 and float32, see `GameRecord`.
+        plies: [G] int64, the number of each game's.
+
+    The others are those of `GameRecord`, all games together; `proven` is None if some game has none.
     """
 
+    number: np.ndarray
+    plies: np.ndarray
+    first_outcome: np.ndarray
     states: np.ndarray
     to_play: np.ndarray
+    actions: np.ndarray
     policy_target: np.ndarray
     root_value: np.ndarray
     searched: np.ndarray
-    first_outcome: np.ndarray
-    last: np.ndarray
-    proven: np.ndarray
+    proven: np.ndarray | None = None
+
+    def of_game(self, values: np.ndarray) -> np.ndarray:
+        """Return the value of each ply's game, [T] or [T, …], from those of the games."""
+        return np.repeat(values, self.plies, axis=0)
+
+    @property
+    def last(self) -> np.ndarray:
+        """The place of each game's last ply, [G] int64."""
+        return np.cumsum(self.plies) - 1
+
+    @property
+    def num_examples(self) -> int:
+        """N, the number of examples."""
+        return int(np.count_nonzero(self.searched))
+
+    def games(self) -> list[GameRecord]:
+        """Return the games, views of these columns."""
+        ends = np.cumsum(self.plies).tolist()
+        spans = [slice(end - plies, end) for end, plies in zip(ends, self.plies.tolist(), strict=True)]
+        return [
+            GameRecord(
+                number,
+                self.states[span],
+                self.to_play[span],
+                self.actions[span],
+                self.policy_target[span],
+                self.root_value[span],
+                self.searched[span],
+                first_outcome,
+                None if self.proven is None else self.proven[span],
+            )
+            for number, first_outcome, span in zip(
+                self.number.tolist(), self.first_outcome.tolist(), spans, strict=True
+            )
+        ]
 
 
 class Examples(NamedTuple):
@@ -100,51 +133,45 @@ def join(parts: Sequence[Examples]) -> Examples:
     return Examples(*map(np.concatenate, zip(*parts, strict=True)))
 
 
-def examples_of(
-    records: Sequence[GameRecord], mix: float = 0.0, decay: float = 1.0, ends_of: Game | None = None
-) -> Examples:
+def examples_of(plies: Plies, mix: float = 0.0, decay: float = 1.0, ends_of: Game | None = None) -> Examples:
     """Return the searched plies of some games as training rows, in the order of games and plies.
 
     Args:
-        records: the games.
+        plies: of the games.
         mix, decay: what the search's own values count in the value target; see `value_targets`.
         ends_of: the game, for the occupation of its last positions; None leaves that out.
-
-    Raises:
-        ValueError: there are no records, so the shapes are unknown.
     """
-    if not records:
-        raise ValueError("examples_of needs at least one game")
-    plies = plies_of(records)
     occupation = np.empty((len(plies.states), 0), np.float32)
     if ends_of:
-        occupation = np.concatenate([occupation_targets(record, ends_of) for record in records])
+        occupation = occupation_targets(plies, ends_of)
     value, draw = value_targets(plies, mix, decay)
     rows = Examples(plies.states, plies.policy_target, value, draw, occupation)
     return rows.each(itemgetter(plies.searched))
 
 
-def plies_of(records: Sequence[GameRecord]) -> Plies:
-    """Return the plies of one or more games together: a thousand games take one pass, not a thousand."""
-    lengths = [len(record.actions) for record in records]
+def plies_of(games: Sequence[GameRecord]) -> Plies:
+    """Return the plies of one or more games together.
+
+    Raises:
+        ValueError: there are no games, so the shapes are unknown.
+    """
+    if not games:
+        raise ValueError("plies_of needs at least one game")
 
     def column(name: str) -> np.ndarray:
-        return np.concatenate([getattr(record, name) for record in records])
+        return np.concatenate([getattr(game, name) for game in games])
 
-    proofs = (
-        np.zeros(length, np.bool_) if record.proven is None else record.proven
-        for record, length in zip(records, lengths, strict=True)
-    )
-    outcomes = np.array([record.first_outcome for record in records], np.float32)
     return Plies(
-        column("states"),
-        column("to_play"),
-        column("policy_target"),
-        column("root_value"),
-        column("searched"),
-        first_outcome=np.repeat(outcomes, lengths),
-        last=np.repeat(np.cumsum(lengths) - 1, lengths),
-        proven=np.concatenate([*proofs]),
+        number=np.array([game.number for game in games], np.int64),
+        plies=np.array([len(game.actions) for game in games], np.int64),
+        first_outcome=np.array([game.first_outcome for game in games], np.float32),
+        states=column("states"),
+        to_play=column("to_play"),
+        actions=column("actions"),
+        policy_target=column("policy_target"),
+        root_value=column("root_value"),
+        searched=column("searched"),
+        proven=None if any(game.proven is None for game in games) else column("proven"),
     )
 
 
@@ -198,13 +225,17 @@ def returns(plies: Plies, end: np.ndarray, guess: np.ndarray, decay: float) -> n
 
     end: [2, T], the outcome or the next proof. guess: [2, T], the search's. Values are the mover's.
     """
-    side = np.stack([turned(plies.to_play, np.float32(1)), np.ones(len(plies.to_play))])
+    count = len(plies.to_play)
+    side = np.stack([turned(plies.to_play, np.float32(1)), np.ones(count)])
     searched = np.any(plies.policy_target, axis=1)
+    proven = np.zeros(count, np.bool_) if plies.proven is None else plies.proven
+    ends = proven.copy()
+    ends[plies.last] = True
     found = side * end
-    for ply in range(len(plies.to_play) - 1, -1, -1):
-        if plies.proven[ply] or ply == plies.last[ply]:
+    for ply in range(count - 1, -1, -1):
+        if ends[ply]:
             later = found[:, ply]
-        if searched[ply] and not plies.proven[ply]:
+        if searched[ply] and not proven[ply]:
             later = decay * later + (1 - decay) * side[:, ply] * guess[:, ply]
         found[:, ply] = later
     return side * found + 0.0  # + 0: a draw is 0.0, never -0.0
@@ -212,7 +243,7 @@ def returns(plies: Plies, end: np.ndarray, guess: np.ndarray, decay: float) -> n
 
 def outcome_for_mover(plies: Plies) -> np.ndarray:
     """Return the outcome of each ply's game for the player to move, [T] float32."""
-    return turned(plies.to_play, plies.first_outcome)
+    return turned(plies.to_play, plies.of_game(plies.first_outcome))
 
 
 def turned(to_play: np.ndarray, values: np.ndarray | np.float32) -> np.ndarray:
@@ -227,23 +258,26 @@ def outcome_or_proof(plies: Plies) -> np.ndarray:
     After a proven ply only mistakes can change the outcome, and they say nothing about the plies before it.
     The proof is the search's (MCTS-solver), and exact.
     """
+    if plies.proven is None:
+        return outcome_for_mover(plies)
     count = len(plies.to_play)
     nearest = np.where(plies.proven, np.arange(count), count)
     nearest = np.minimum.accumulate(nearest[::-1])[::-1]  # the next proven ply of any game
-    ahead = nearest <= plies.last
+    ahead = nearest <= plies.of_game(plies.last)
     proofs = turned(plies.to_play, plies.root_value)[np.where(ahead, nearest, 0)]
-    return turned(plies.to_play, np.where(ahead, proofs, plies.first_outcome))
+    return turned(plies.to_play, np.where(ahead, proofs, plies.of_game(plies.first_outcome)))
 
 
-def occupation_targets(record: GameRecord, game: Game) -> np.ndarray:
-    """Return whose pieces stand on each cell after the game's last ply, [T, H * W] float32, for the mover.
+def occupation_targets(plies: Plies, game: Game) -> np.ndarray:
+    """Return whose pieces stand on each cell after a game's last ply, [T, H * W] float32, for the mover.
 
     See `Examples.occupation`. The game has a board.
     """
     assert game.board is not None
-    marks = game.board.marks(game.step(record.states[-1], int(record.actions[-1]))).ravel()
+    ends = [game.step(plies.states[last], int(plies.actions[last])) for last in plies.last.tolist()]
+    marks = np.array([game.board.marks(end).ravel() for end in ends])
     pieces = (marks == FIRST).astype(np.float32) - (marks == SECOND)
-    return turned(record.to_play, np.float32(1))[:, None] * pieces + np.float32(0)
+    return turned(plies.to_play, np.float32(1))[:, None] * plies.of_game(pieces) + np.float32(0)
 
 
 def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:

@@ -1,9 +1,9 @@
 """Self-play games on disk, and the replay window.
 
-A shard is a pickle of builtins only: a dict of column name → (dtype, shape, bytes). Reading one cannot run
-code: only the few opcodes that such a pickle needs are allowed, and the unpickler refuses to look up any
-class or function. Where the games meet the rules they are played again first, so that compiled rules get only
-states that rules have made.
+A shard holds the columns of `Plies` as a pickle of builtins only: a dict of column name → (dtype, shape,
+bytes). Reading one cannot run code: only the few opcodes that such a pickle needs are allowed, and the
+unpickler refuses to look up any class or function. Where the games meet the rules they are played again
+first, so that compiled rules get only states that rules have made.
 
 Letters: G games, T plies of all games together.
 """
@@ -21,7 +21,7 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.replay.examples import Examples, GameRecord, examples_of, join
+from azero.replay.examples import Examples, GameRecord, Plies, examples_of, join, plies_of
 from azero.replay.under_rules import fault_under
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
@@ -30,7 +30,7 @@ from azero.run.state import ShardEntry
 FORMAT = 1
 SHARD_GAMES = 8192  # the most games of one shard: keeps files small, so a damaged one costs little
 
-# Column: (dtype, dimensions). The first dimension is G for the columns of PER_GAME and T for the others.
+# Field of `Plies`: (dtype, dimensions). The first dimension is G for those of PER_GAME and T for the others.
 COLUMNS = {
     "number": ("<i8", 1),
     "plies": ("<i8", 1),
@@ -43,7 +43,7 @@ COLUMNS = {
     "searched": ("|b1", 1),
     "proven": ("|b1", 1),
 }
-OPTIONAL = {"proven"}  # written only if all games of the shard have them
+OPTIONAL = {"proven"}  # not written where it is None
 PER_GAME = ("number", "plies", "first_outcome")
 
 OPCODES = {
@@ -72,10 +72,13 @@ class _BuiltinsOnly(pickle.Unpickler):
         raise pickle.UnpicklingError(f"it asks for {module_name}.{global_name}")
 
 
-def dump_games(records: Sequence[GameRecord], game_name: str) -> bytes:
+def dump_games(plies: Plies, game_name: str) -> bytes:
     """Return some games as the content of a shard. Equal games give equal bytes."""
-    left_out = missing(records)
-    columns = {name: _packed_column(records, name) for name in COLUMNS if name not in left_out}
+    columns = {
+        name: (COLUMNS[name][0], column.shape, np.ascontiguousarray(column, COLUMNS[name][0]).tobytes())
+        for name, column in plies._asdict().items()
+        if column is not None
+    }
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=4)
     pickler.fast = True  # no memo: the bytes depend on values only, not on which objects are the same
@@ -83,12 +86,7 @@ def dump_games(records: Sequence[GameRecord], game_name: str) -> bytes:
     return buffer.getvalue()
 
 
-def missing(records: Sequence[GameRecord]) -> set[str]:
-    """Return the optional columns that some game lacks, as after changed settings. They are not written."""
-    return {name for name in OPTIONAL if not records or any(getattr(game, name) is None for game in records)}
-
-
-def load_games(data: bytes, name: str, game: Game | None = None) -> list[GameRecord]:
+def load_games(data: bytes, name: str, game: Game | None = None) -> Plies:
     """Return the games of a shard's content.
 
     Args:
@@ -101,31 +99,16 @@ def load_games(data: bytes, name: str, game: Game | None = None) -> list[GameRec
         OtherRules: the rules did not play the games.
     """
     try:
-        game_name, columns = _unpack_all(data)
-        _check_columns(columns)
-        if game and (fault := fault_under(game, game_name, columns)):
+        game_name, plies = _unpack_all(data)
+        _check_columns(plies)
+        if game and (fault := fault_under(game, game_name, plies)):
             raise OtherRules(name, fault)
     except OtherRules:
         raise
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
         reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
         raise DamagedFile(name, f"it is not a shard of games ({reason})") from error
-    ends = np.cumsum(columns["plies"])
-    spans = [slice(end - plies, end) for end, plies in zip(ends, columns["plies"], strict=True)]
-    return [
-        GameRecord(
-            number=int(number),
-            states=columns["states"][span],
-            to_play=columns["to_play"][span],
-            actions=columns["actions"][span],
-            policy_target=columns["policy_target"][span],
-            root_value=columns["root_value"][span],
-            searched=columns["searched"][span],
-            first_outcome=float(outcome),
-            **{name: columns[name][span] for name in OPTIONAL & columns.keys()},
-        )
-        for number, outcome, span in zip(columns["number"], columns["first_outcome"], spans, strict=True)
-    ]
+    return plies
 
 
 def write_games(run: Run, cycle: int, records: Sequence[GameRecord], game_name: str) -> list[ShardEntry]:
@@ -155,7 +138,8 @@ def load_partial(run: Run, game: Game, report: Report = ignore) -> list[GameReco
         game: the run's.
         report: receives one sentence for each damaged file.
     """
-    return [record for shard in list(run.state.partial) for record in _read_shard(run, shard, game, report)]
+    parts = (_read_shard(run, shard, game, report) for shard in list(run.state.partial))
+    return [record for part in parts if part for record in part.games()]
 
 
 def load_newest(run: Run, game: Game, report: Report = ignore) -> list[GameRecord]:
@@ -164,7 +148,7 @@ def load_newest(run: Run, game: Game, report: Report = ignore) -> list[GameRecor
     for cycle in sorted({shard.cycle for shard in shards}, reverse=True):
         parts = [_read_shard(run, shard, game, report) for shard in shards if shard.cycle == cycle]
         if any(parts):
-            return [record for part in parts for record in part]
+            return [record for part in parts if part for record in part.games()]
     return []
 
 
@@ -198,9 +182,9 @@ def load_window(
     for shard in reversed(list(run.state.shards)):
         if count >= window:
             break
-        records = _read_shard(run, shard, game, report)
-        if records:
-            newest_first.append(examples_of(records, mix, decay, game if occupation else None))
+        plies = _read_shard(run, shard, game, report)
+        if plies and plies.num_examples:
+            newest_first.append(examples_of(plies, mix, decay, game if occupation else None))
             count += len(newest_first[-1].states)
     if count == 0:
         if run.state.shards:
@@ -217,14 +201,13 @@ def load_window(
 def _write_part(
     run: Run, cycle: int, part: int, records: Sequence[GameRecord], game_name: str, *, partial: bool
 ) -> ShardEntry:
-    examples = sum(record.num_examples for record in records)
-    return run.write_shard(
-        cycle, part, dump_games(records, game_name), len(records), examples, partial=partial
-    )
+    plies = plies_of(records)
+    data = dump_games(plies, game_name)
+    return run.write_shard(cycle, part, data, len(records), plies.num_examples, partial=partial)
 
 
-def _read_shard(run: Run, shard: ShardEntry, game: Game, report: Report) -> list[GameRecord]:
-    """Return the games of a shard; none if it is damaged."""
+def _read_shard(run: Run, shard: ShardEntry, game: Game, report: Report) -> Plies | None:
+    """Return the games of a shard; None if it is damaged."""
     try:
         return load_games(run.read_file(shard), str(run.paths.of(shard.file)), game)
     except DamagedFile as damage:
@@ -233,21 +216,11 @@ def _read_shard(run: Run, shard: ShardEntry, game: Game, report: Report) -> list
             f"{damage} It is kept aside in {run.paths.quarantine}, "
             f"and the run goes on without its {shard.games} games."
         )
-        return []
+        return None
 
 
-def _packed_column(records: Sequence[GameRecord], name: str) -> tuple[str, tuple[int, ...], bytes]:
-    dtype, dimensions = COLUMNS[name]
-    values = [len(record.actions) if name == "plies" else getattr(record, name) for record in records]
-    if name in PER_GAME:
-        column = np.array(values)
-    else:
-        column = np.concatenate(values) if values else np.empty((0,) * dimensions)
-    return dtype, column.shape, np.ascontiguousarray(column, dtype).tobytes()
-
-
-def _unpack_all(data: bytes) -> tuple[str, dict[str, np.ndarray]]:
-    """Return the name of the game and the columns."""
+def _unpack_all(data: bytes) -> tuple[str, Plies]:
+    """Return the name of the game and the games."""
     for count, (opcode, _, _) in enumerate(pickletools.genops(data)):
         if opcode.name not in OPCODES or count > MOST_OPCODES:
             raise pickle.UnpicklingError(f"it uses {opcode.name}")
@@ -257,7 +230,7 @@ def _unpack_all(data: bytes) -> tuple[str, dict[str, np.ndarray]]:
     columns = content["columns"]
     if type(columns) is not dict or columns.keys() | OPTIONAL != COLUMNS.keys():
         raise ValueError("it has other columns")
-    return content["game"], {name: _unpack(name, *columns[name]) for name in columns}
+    return content["game"], Plies(**{name: _unpack(name, *columns[name]) for name in columns})
 
 
 def _unpack(name: str, dtype: Any, shape: Any, data: Any) -> np.ndarray:
@@ -273,23 +246,22 @@ def _unpack(name: str, dtype: Any, shape: Any, data: Any) -> np.ndarray:
     return np.frombuffer(data, expected).reshape(shape).copy()
 
 
-def _check_columns(columns: dict[str, np.ndarray]) -> None:
+def _check_columns(games: Plies) -> None:
     """Refuse columns of different lengths, and values that no game has."""
-    games, plies = len(columns["plies"]), columns["plies"]
-    total = len(columns["actions"])
+    plies, total = games.plies, len(games.actions)
     if (plies < 1).any() or (plies > total).any() or plies.sum() != total:
         raise ValueError("its games and its plies do not match")
-    for name, column in columns.items():
-        if len(column) != (games if name in PER_GAME else total):
+    for name, column in games._asdict().items():
+        if column is not None and len(column) != (len(plies) if name in PER_GAME else total):
             raise ValueError(f"column {name} has {len(column)} rows")
-    policy, actions = columns["policy_target"], columns["actions"]
-    values = np.concatenate([columns["root_value"], columns["first_outcome"]])
+    policy, actions = games.policy_target, games.actions
+    values = np.concatenate([games.root_value, games.first_outcome])
     if not (np.isfinite(policy).all() and (policy >= 0).all() and (np.abs(values) <= 1.001).all()):
         raise ValueError("a target is not finite, or not between -1 and 1")
     sums = policy.sum(axis=1)
     if (np.abs(sums - 1) > 0.001)[sums > 0].any():  # zeros: nothing was searched
         raise ValueError("a policy target does not sum to 1")
-    if not np.isin(columns["to_play"], (0, 1)).all():
+    if not np.isin(games.to_play, (0, 1)).all():
         raise ValueError("a player is neither 0 nor 1")
     if ((actions < 0) | (actions >= policy.shape[1])).any():
         raise ValueError("an action is not one of the game's")

@@ -8,14 +8,13 @@ Letters: G games, T plies of all games together, A actions, S state words, R rep
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from azero.games.checked import ILLEGAL, OVER, REPEATS, TURN, play_checked
 from azero.games.game import Game, rules_at
 from azero.kernels.compiled import borrowed, kernel
 from azero.kernels.words import same_words
+from azero.replay.examples import Plies
 
 CLOSE = 1e-6  # outcomes are stored as float32
 STATE, TARGET, LONG, UNFINISHED, OUTCOME = range(5, 10)  # what is wrong, besides a move
@@ -67,7 +66,7 @@ def replay(addresses, plies, outcomes, states, to_play, actions, targets, parent
     return 0, 0, 0
 
 
-def fault_under(game: Game, game_name: str, columns: Mapping[str, np.ndarray]) -> str:
+def fault_under(game: Game, game_name: str, games: Plies) -> str:
     """Return in a few words why the rules cannot have made some games; "" if they can.
 
     A game that is not over counts as cut at `max_plies`, a draw.
@@ -75,20 +74,19 @@ def fault_under(game: Game, game_name: str, columns: Mapping[str, np.ndarray]) -
     Args:
         game: the rules.
         game_name: whose games they are, as the file says.
-        columns: of a shard; lengths, actions and players are checked already.
+        games: of a shard; lengths, actions and players are checked already.
     """
-    states, targets = columns["states"], columns["policy_target"]
+    states, targets, plies = games.states, games.policy_target, games.plies
     if game_name != game.name:
         return f"its games are of {game_name}, not of {game.name}"
     if (states.shape[1], targets.shape[1]) != (game.state_words, game.num_actions):
         widths = f"{states.shape[1]} words of state and {targets.shape[1]} actions"
         return f"its games have {widths}, and {game.name} has {game.state_words} and {game.num_actions}"
-    plies = columns["plies"]
     kept = min(int(plies.max(initial=0)), game.max_plies) + 1
     number, ply, wrong = replay(
         game.rule_addresses,
-        *(plies, columns["first_outcome"].astype(np.float64), states),
-        *(columns["to_play"].astype(np.int64), columns["actions"].astype(np.int64), targets),
+        *(plies, games.first_outcome.astype(np.float64), states),
+        *(games.to_play.astype(np.int64), games.actions.astype(np.int64), targets),
         *(np.arange(-1, kept - 1), np.zeros((kept, game.state_words), np.uint64)),
         np.zeros((kept, game.repetition_words), np.uint64),
         np.zeros(game.num_actions, np.bool_),
@@ -96,6 +94,6 @@ def fault_under(game: Game, game_name: str, columns: Mapping[str, np.ndarray]) -
     if not wrong:
         return ""
     return (
-        f"the rules of {game.name} do not play its game {columns['number'][number]} so: at ply {ply} "
+        f"the rules of {game.name} do not play its game {games.number[number]} so: at ply {ply} "
         f"{WRONG[wrong]}"
     )

@@ -348,6 +348,6 @@ def newest_games(run: Run) -> list[GameRecord]:
     newest = max((shard.cycle for shard in run.state.shards), default=0)
     shards = [shard for shard in run.state.shards if shard.cycle == newest]
     try:
-        return [game for shard in shards for game in load_games(run.read_file(shard), shard.file)]
+        return [game for shard in shards for game in load_games(run.read_file(shard), shard.file).games()]
     except DamagedFile:
         return []

@@ -243,7 +243,7 @@ class Shards:
         with self.lock:
             for shard in shards:
                 if shard.sha256 not in self.kept:
-                    self.kept[shard.sha256] = load_games(run.read_file(shard), shard.file)
+                    self.kept[shard.sha256] = load_games(run.read_file(shard), shard.file).games()
                 self.kept.move_to_end(shard.sha256)
             games = [game for shard in shards for game in self.kept[shard.sha256]]
             while len(self.kept) > SHARDS_KEPT:

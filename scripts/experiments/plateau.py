@@ -35,7 +35,7 @@ from azero.network.inference import InferenceChoice
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players.policy import PolicyPlayer
-from azero.replay.examples import GameRecord, examples_of, merge_equal
+from azero.replay.examples import GameRecord, examples_of, merge_equal, plies_of
 from azero.replay.shards import load_newest, load_window
 from azero.run.run import search_of
 from azero.training.fit import fit
@@ -66,7 +66,8 @@ def sample_of(
     Returns:
         The positions, the value targets [P] by name, for the player to move, and the policy target [P, A].
     """
-    examples = {name: examples_of(records, mix, decay=decay) for name, (mix, decay) in TARGETS.items()}
+    games = plies_of(records)
+    examples = {name: examples_of(games, mix, decay=decay) for name, (mix, decay) in TARGETS.items()}
     some = next(iter(examples.values()))
     plies = np.concatenate([np.flatnonzero(each.searched) for each in records])
     chosen = np.random.default_rng(1).choice(len(plies), min(count, len(plies)), replace=False)

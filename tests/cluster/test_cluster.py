@@ -25,11 +25,12 @@ from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import loop
 from azero.cluster import head
+from azero.cluster.kinds import dump_selfplay
 from azero.cluster.worker import Greeting, Report, places_of, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.games import make_game
 from azero.process.signals import Stopped
-from azero.replay.shards import dump_games, load_newest
+from azero.replay.shards import load_newest
 from azero.run.run import Run
 from azero.run.state import AsideEntry, ShardEntry, State
 from azero.stages import selfplay
@@ -227,7 +228,7 @@ def test_a_game_that_was_left_out_can_be_played_again_here(config: Config, undis
     run = Run.read(config, NAME)
     (recorded,) = [game for game in load_newest(run, make_game("tictactoe"), print) if game.number == 13]
     again = play_again(run, cycle=2, number=13)
-    assert dump_games([again], "tictactoe") == dump_games([recorded], "tictactoe")
+    assert dump_selfplay([again], "tictactoe") == dump_selfplay([recorded], "tictactoe")
     with pytest.raises(UserError, match="has no network of cycle 0"):
         play_again(run, cycle=0, number=13)
 

@@ -17,7 +17,7 @@ from crews import NearCrew
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import estimate, loop
-from azero.cluster.chunks import Book, Differing, answer_of, chunks_of
+from azero.cluster.chunks import Answer, Book, Differing, answer_of, chunks_of
 from azero.cluster.chunks import digest_of as sha256
 from azero.cluster.kinds import MATCH, dump_match, load_match
 from azero.cluster.match import PAIR
@@ -223,12 +223,12 @@ class TestBook:
     def test_games_of_another_kind_are_refused(self) -> None:
         book = Book(chunks_of(range(2), size=PAIR), kind=MATCH)
         (chunk,) = book.take("a", room=9)
-        pickled = answer_of(chunk, [], "toy")
+        pickled = Answer(chunk.number, b"junk", sha256(b"junk"), whole=True)
         with pytest.raises(UserError, match="Worker a has sent no games"):
             book.finish("a", pickled)
         wrong = dump_match(self.games(2, 3), "toy")
         with pytest.raises(UserError, match="was asked for games 0 to 1 and sent others"):
-            book.finish("a", pickled._replace(data=wrong, digest=sha256(wrong), whole=True))
+            book.finish("a", pickled._replace(data=wrong, digest=sha256(wrong)))
 
     def test_a_further_round_gets_numbers_above_all_others(self) -> None:
         book = Book([], kind=MATCH)

@@ -50,7 +50,7 @@ def test_records_of_self_play_say_what_the_shards_hold(trained_run: TrainedRun) 
     run = opened(trained_run)
     shards = shards_of(run, None)
     records = list(read_selfplay(run, GAME, shards, print))
-    played = [game for shard in shards for game in load_games(run.read_file(shard), shard.file)]
+    played = [game for shard in shards for game in load_games(run.read_file(shard), shard.file).games()]
     assert len(records) == len(played) == sum(shard.games for shard in shards)
     for record, game in zip(records, played, strict=True):
         assert record.path(record.main_line()[-1]) == game.actions.tolist()  # nobody resigns here

@@ -175,7 +175,7 @@ def test_games_are_damaged_where_the_rules_have_stayed(path: Path) -> None:
     assert loop.run_asked(config, NAME) == 0
     with Run.open(config, NAME, "test") as run:
         entry = run.state.shards[0]
-        records = load_games(run.read_file(entry), "shard")
+        records = load_games(run.read_file(entry), "shard").games()
         wrong = [record._replace(states=record.states + 7) for record in records]
         run.commit(replace(run.state, shards=[entry, *write_games(run, 2, wrong, "stones")]))
     assert loop.run_asked(config_of(path, 2), NAME) == 0

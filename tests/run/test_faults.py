@@ -23,7 +23,7 @@ from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.process.signals import StopSignal
 from azero.replay import shards
-from azero.replay.examples import GameRecord
+from azero.replay.examples import Plies
 from azero.report.reporter import Reporter
 from azero.run.disk import DamagedFile
 from azero.run.folder import paths_of
@@ -164,7 +164,7 @@ def test_games_that_are_damaged_again_and_again_are_not_played_for_ever(
 ) -> None:
     """As by rules that play the same game in two ways."""
 
-    def never(data: bytes, name: str, game: Game) -> list[GameRecord]:
+    def never(data: bytes, name: str, game: Game) -> Plies:
         raise DamagedFile(name, "its games differ")
 
     config, report = toy_config(tmp_path), Told()

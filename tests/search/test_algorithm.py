@@ -18,7 +18,7 @@ from azero.players import make_player
 from azero.players.pv_mcts import PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
-from azero.replay.examples import GameRecord, examples_of
+from azero.replay.examples import GameRecord, examples_of, plies_of
 from azero.report.console import Progress
 from azero.search.algorithm import check, find_kind, with_kind
 from azero.search.tree import ROOT
@@ -110,7 +110,7 @@ def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(game: Game) -
         for ply, state in enumerate(record.states):
             counts = np.array(ucb_search(game, state, 20, 1.4))
             assert record.policy_target[ply] == pytest.approx(counts / counts.sum())
-    assert len(examples_of(records).states) == sum(len(record.actions) for record in records)
+    assert len(examples_of(plies_of(records)).states) == sum(len(record.actions) for record in records)
 
 
 @pytest.mark.long

@@ -126,7 +126,7 @@ def test_the_length_of_random_openings_changes_after_some_cycles(tmp_path: Path)
     )
     advance(replace(config, selfplay=rising))
     run = Run.read(config, NAME)
-    games = {shard.cycle: load_games(run.read_file(shard), shard.file) for shard in run.state.shards}
+    games = {shard.cycle: load_games(run.read_file(shard), shard.file).games() for shard in run.state.shards}
     assert [{game.opening_plies for game in games[cycle]} for cycle in (1, 2)] == [{1}, {1, 2, 3}]
 
 
@@ -136,7 +136,7 @@ def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Pat
     state = advance(config, until="train", report=report)
     assert (state.cycle, state.stage, state.partial) == (0, "train", [])
     run = Run.read(config, NAME)
-    records = load_games(run.read_file(state.shards[0]), "shard")
+    records = load_games(run.read_file(state.shards[0]), "shard").games()
     assert [record.number for record in records] == list(range(40))
     assert state.shards[0].examples == sum(int(record.searched.sum()) for record in records)
     told = report.scalars[1]
@@ -183,7 +183,7 @@ def test_fewer_games_after_an_interruption_leave_out_the_others(tmp_path: Path) 
     fewer = replace(config, selfplay=SelfplayConfig(games=4, concurrent_games=16))
     state = advance(fewer, until="train")
     assert kept > 0 and [shard.games for shard in state.shards] == [4]
-    records = load_games(Run.read(fewer, NAME).read_file(state.shards[0]), "shard")
+    records = load_games(Run.read(fewer, NAME).read_file(state.shards[0]), "shard").games()
     assert [record.number for record in records] == [0, 1, 2, 3]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -50,20 +52,25 @@ def play(game: Game, actions: list[int], searched: list[bool] | None = None, num
     )
 
 
+def examples_from(games: list[GameRecord], mix: float = 0.0, **more: Any) -> Examples:
+    """The examples of some games."""
+    return examples_of(plies_of(games), mix, **more)
+
+
 def test_the_winner_learns_one_and_the_loser_minus_one(game: Game) -> None:
     first_wins = play(game, [0, 3, 1, 4, 2])  # X X X / O O
     second_wins = play(game, [0, 3, 1, 4, 8, 5])  # O completes 3 4 5
     draw = play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])
     assert [record.first_outcome for record in (first_wins, second_wins, draw)] == [1.0, -1.0, 0.0]
-    assert examples_of([first_wins]).value_target.tolist() == [1, -1, 1, -1, 1]
-    assert examples_of([second_wins]).value_target.tolist() == [-1, 1, -1, 1, -1, 1]
-    assert examples_of([draw]).value_target.tolist() == [0.0] * 9
-    assert not np.signbit(examples_of([draw]).value_target).any()
+    assert examples_from([first_wins]).value_target.tolist() == [1, -1, 1, -1, 1]
+    assert examples_from([second_wins]).value_target.tolist() == [-1, 1, -1, 1, -1, 1]
+    assert examples_from([draw]).value_target.tolist() == [0.0] * 9
+    assert not np.signbit(examples_from([draw]).value_target).any()
 
 
 def test_a_drawn_game_is_all_draw_and_another_none(game: Game) -> None:
-    assert examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])]).draw_target.tolist() == [1.0] * 9
-    assert examples_of([play(game, [0, 3, 1, 4, 2])]).draw_target.tolist() == [0.0] * 5
+    assert examples_from([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])]).draw_target.tolist() == [1.0] * 9
+    assert examples_from([play(game, [0, 3, 1, 4, 2])]).draw_target.tolist() == [0.0] * 5
 
 
 def test_outcomes_are_mixed_with_the_root_values_of_the_same_player(game: Game) -> None:
@@ -71,17 +78,17 @@ def test_outcomes_are_mixed_with_the_root_values_of_the_same_player(game: Game) 
     record = play(game, [0, 3, 1, 4, 2])._replace(
         root_value=np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32)
     )
-    mixed = examples_of([record], 0.25)
+    mixed = examples_from([record], 0.25)
     assert mixed.value_target.tolist() == pytest.approx([0.8, -0.9, 0.75, -0.5, 0.5])
     assert mixed.draw_target.tolist() == [0.0] * 5  # no draw was seen and none is made up
-    assert examples_of([record], 1.0).value_target.tolist() == record.root_value.tolist()
-    assert examples_of([record], 0.0).value_target.tolist() == [1, -1, 1, -1, 1]
+    assert examples_from([record], 1.0).value_target.tolist() == record.root_value.tolist()
+    assert examples_from([record], 0.0).value_target.tolist() == [1, -1, 1, -1, 1]
 
 
 def test_a_drawn_game_s_root_values_take_their_sure_part_from_the_draw(game: Game) -> None:
     """Half of the target is the root value: 0.8 of it is win, so 0.4 of the target is and 0.6 is draw."""
     value = np.array([0.8, -0.8, 0.0, 1.0, -1.0, 0.5, 0, 0, 0], np.float32)
-    mixed = examples_of([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=value)], 0.5)
+    mixed = examples_from([play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=value)], 0.5)
     assert mixed.value_target.tolist() == pytest.approx([0.4, -0.4, 0, 0.5, -0.5, 0.25, 0, 0, 0])
     assert mixed.draw_target.tolist() == pytest.approx([0.6, 0.6, 1, 0.5, 0.5, 0.75, 1, 1, 1])
 
@@ -96,14 +103,14 @@ def test_a_return_forgets_the_outcome_ply_by_ply(game: Game) -> None:
     """
     root = np.array([0.2, -0.6, 0.0, 1.0, -1.0], np.float32)
     record = play(game, [0, 3, 1, 4, 2])._replace(root_value=root)
-    assert examples_of([record], decay=0.5).value_target.tolist() == pytest.approx(
+    assert examples_from([record], decay=0.5).value_target.tolist() == pytest.approx(
         [0.1875, -0.175, -0.25, 0.5, 0.0]
     )
-    assert examples_of([record], decay=0.0).value_target.tolist() == root.tolist()
-    assert examples_of([record], decay=1.0).value_target.tolist() == [1, -1, 1, -1, 1]
-    both = examples_of([record], mix=0.25, decay=0.5).value_target  # 0.75 * 0.1875 + 0.25 * 0.2 …
+    assert examples_from([record], decay=0.0).value_target.tolist() == root.tolist()
+    assert examples_from([record], decay=1.0).value_target.tolist() == [1, -1, 1, -1, 1]
+    both = examples_from([record], mix=0.25, decay=0.5).value_target  # 0.75 * 0.1875 + 0.25 * 0.2 …
     assert both.tolist() == pytest.approx([0.190625, -0.28125, -0.1875, 0.625, -0.25])
-    assert examples_of([record], decay=0.5).draw_target.tolist() == [0.0] * 5
+    assert examples_from([record], decay=0.5).draw_target.tolist() == [0.0] * 5
 
 
 def test_a_return_takes_a_proof_as_it_is_and_passes_over_plies_without_a_search(game: Game) -> None:
@@ -118,7 +125,7 @@ def test_a_return_takes_a_proof_as_it_is_and_passes_over_plies_without_a_search(
     record = play(game, [0, 4, 1, 3, 8, 7, 2], [False] + [True] * 6)._replace(
         first_outcome=1.0, root_value=root, proven=np.arange(7) == 3
     )
-    found = examples_of([record], decay=0.5).value_target
+    found = examples_from([record], decay=0.5).value_target
     assert found.tolist() == pytest.approx([0.0, -0.2, 1.0, 0.3875, -0.375, 0.75], abs=1e-6)
     assert value_targets(plies_of([record]), 0.0, 0.5)[0, 0] == pytest.approx(0.0, abs=1e-6)
 
@@ -127,7 +134,7 @@ def test_a_return_of_a_drawn_game_is_less_draw_where_a_search_was_sure(game: Gam
     """Lambda is 0.5: the last draw is 0.5 * 1 + 0.5 * (1 - 0.4), the one before half of that and 0.5."""
     root = np.array([0] * 7 + [0.0, 0.4], np.float32)
     record = play(game, [0, 1, 2, 4, 3, 5, 7, 6, 8])._replace(root_value=root)
-    found = examples_of([record], decay=0.5)
+    found = examples_from([record], decay=0.5)
     assert found.draw_target[-3:].tolist() == pytest.approx([0.95, 0.9, 0.8])
     assert found.value_target[-3:].tolist() == pytest.approx([0.05, -0.1, 0.2])
 
@@ -144,8 +151,8 @@ def test_a_proof_decides_the_plies_before_it_and_its_own(game: Game) -> None:
     value = np.array([0.5, 0.5, 0.5, 1, 0.5, 0.5, 1], np.float32)
     proven = record._replace(root_value=value, proven=np.array([0, 0, 0, 1, 0, 0, 1], bool))
     assert outcome_or_proof(plies_of([proven])).tolist() == [-1, 1, -1, 1, 1, -1, 1]
-    assert examples_of([proven]).value_target.tolist() == [-1, 1, -1, 1, 1, -1, 1]
-    assert examples_of([proven], 0.5).value_target.tolist() == [-0.25, 0.75, -0.25, 1, 0.75, -0.25, 1]
+    assert examples_from([proven]).value_target.tolist() == [-1, 1, -1, 1, 1, -1, 1]
+    assert examples_from([proven], 0.5).value_target.tolist() == [-0.25, 0.75, -0.25, 1, 0.75, -0.25, 1]
     assert (
         outcome_or_proof(plies_of([proven._replace(proven=np.zeros(7, bool))])).tolist()
         == outcome_for_mover(plies_of([record])).tolist()
@@ -155,7 +162,7 @@ def test_a_proof_decides_the_plies_before_it_and_its_own(game: Game) -> None:
 def test_a_proven_draw_is_one_whoever_wins_later(game: Game) -> None:
     record = play(game, [0, 4, 1, 3, 8, 7, 2])._replace(first_outcome=1.0)
     drawn = record._replace(root_value=np.array([0, 0, 0, 0, 1, 0, 1], np.float32), proven=np.arange(7) == 2)
-    examples = examples_of([drawn])
+    examples = examples_from([drawn])
     assert examples.value_target.tolist() == [0, 0, 0, -1, 1, -1, 1] and examples.draw_target.tolist() == [
         1,
         1,
@@ -204,9 +211,10 @@ def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int,
         max_size=4,
     ),
     decay=st.sampled_from([0.0, 0.5, 1.0]),
+    proves=st.booleans(),
 )
 def test_a_game_s_targets_do_not_depend_on_the_games_beside_it(
-    games: list[list[tuple[int, float, bool, bool]]], decay: float
+    games: list[list[tuple[int, float, bool, bool]]], decay: float, proves: bool
 ) -> None:
     records = []
     for number, plies in enumerate(games):
@@ -220,7 +228,7 @@ def test_a_game_s_targets_do_not_depend_on_the_games_beside_it(
             root_value=values.astype(np.float32),
             searched=searched.astype(bool),
             first_outcome=float(number % 3 - 1),
-            proven=proven.astype(bool) if number % 2 else None,
+            proven=proven.astype(bool) if proves else None,
         )
         records.append(record)
     alone = [value_targets(plies_of([record]), 0.3, decay) for record in records]
@@ -246,7 +254,7 @@ def test_mixed_targets_are_shares_of_outcomes(
         searched=np.ones(5, bool),
         first_outcome=0.0 if drawn else 1.0,
     )
-    mixed = examples_of([record], mix, decay=decay)
+    mixed = examples_from([record], mix, decay=decay)
     assert (np.abs(mixed.value_target) + mixed.draw_target <= 1 + 1e-6).all() and (
         mixed.draw_target >= 0
     ).all()
@@ -255,7 +263,7 @@ def test_mixed_targets_are_shares_of_outcomes(
 def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) -> None:
     """The empty board is in all four games: two won, one drawn, one lost; two began with 0, two with 4."""
     games = [[0, 3, 1, 4, 2], [4, 0, 3, 1, 5], [0, 1, 2, 4, 3, 5, 7, 6, 8], [4, 0, 8, 1, 5, 2]]
-    merged = merge_equal(examples_of([play(game, moves) for moves in games]))
+    merged = merge_equal(examples_from([play(game, moves) for moves in games]))
     assert len(np.unique(merged.states, axis=0)) == len(merged.states) == 1 + 2 + 3 + 4 + 4 + 2 + 1 + 1 + 1
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
     assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
@@ -274,12 +282,12 @@ def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
         searched=np.ones(4, bool),
         first_outcome=1.0,
     )
-    assert examples_of([record]).value_target.tolist() == [1, 1, -1, 1]
+    assert examples_from([record]).value_target.tolist() == [1, 1, -1, 1]
 
 
 def test_plies_of_an_opening_are_no_examples_but_count_for_the_outcome(game: Game) -> None:
     record = play(game, [0, 3, 1, 4, 2], searched=[False, False, True, True, True])
-    examples = examples_of([record])
+    examples = examples_from([record])
     assert examples.value_target.tolist() == [1, -1, 1]
     assert examples.policy_target.argmax(axis=1).tolist() == [1, 4, 2]
     assert np.array_equal(examples.states, record.states[2:])
@@ -290,11 +298,11 @@ def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> No
     record.policy_target[0] = 0.0  # a random ply; then one searched fast
     record = record._replace(searched=np.array([False, False, True, True, True]))
     assert record.opening_plies == 1
-    assert examples_of([record]).value_target.tolist() == [1, -1, 1]
+    assert examples_from([record]).value_target.tolist() == [1, -1, 1]
 
 
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
-    examples = examples_of([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
+    examples = examples_from([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
     assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,), (14, 0)]
     assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 4]
@@ -304,13 +312,13 @@ def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> N
 def test_occupation_is_the_last_position_for_the_mover(game: Game) -> None:
     """X X X / O O . / . . .: one and minus one for X, the other way round for O; then a longer game."""
     short, long = play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)
-    found = examples_of([short, long], ends_of=game).occupation
+    found = examples_from([short, long], ends_of=game).occupation
     first = [1, 1, 1, -1, -1, 0, 0, 0, 0]
     assert found[:2].tolist() == [first, [-sign for sign in first]]
     assert found[4].tolist() == first and not np.signbit(found[found == 0]).any()
     assert found[5].tolist() == [-1, 1, 1, 1, 1, -1, -1, -1, 1] and found.dtype == np.float32
     opening = play(game, [0, 3, 1, 4, 2], searched=[False, True, True, True, True])
-    assert examples_of([opening], ends_of=game).occupation.tolist() == found[1:5].tolist()
+    assert examples_from([opening], ends_of=game).occupation.tolist() == found[1:5].tolist()
 
 
 @pytest.mark.parametrize(
@@ -326,7 +334,7 @@ def test_occupation_belongs_to_the_mover_in_every_game(name: str, options: dict[
     record = play(game, moves)
     own, other = game.planes(state)[:2]
     of_first = (own - other).ravel() * (1 if game.to_play(state) == 0 else -1)
-    found = occupation_targets(record, game)
+    found = occupation_targets(plies_of([record]), game)
     assert all(
         (row == (of_first if mover == 0 else -of_first)).all()
         for row, mover in zip(found, record.to_play, strict=True)
@@ -335,7 +343,7 @@ def test_occupation_belongs_to_the_mover_in_every_game(name: str, options: dict[
 
 def test_no_games_are_refused() -> None:
     with pytest.raises(ValueError):
-        examples_of([])
+        plies_of([])
 
 
 def test_planes_and_masks_are_the_rules_own(game: Game) -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from azero.config.schema import Config, TrainConfig, UserError
 from azero.games import make_game
-from azero.replay.examples import GameRecord, examples_of
+from azero.replay.examples import GameRecord, Plies, examples_of, plies_of
 from azero.replay.shards import (
     COLUMNS,
     dump_games,
@@ -66,7 +66,7 @@ def make_record(number: int, plies: int, opening: int = 0) -> GameRecord:
 
 
 RECORDS = [make_record(number, plies=3 + number % 5, opening=number % 2) for number in range(6)]
-SHARD = dump_games(RECORDS, GAME.name)
+SHARD = dump_games(plies_of(RECORDS), GAME.name)
 
 
 def same(left: list[GameRecord], right: list[GameRecord]) -> bool:
@@ -97,15 +97,19 @@ def add_cycle(run: Run, cycle: int, records: list[GameRecord]) -> None:
 
 
 def test_games_read_back_as_they_were() -> None:
-    assert same(load_games(SHARD, "shard"), RECORDS)
+    assert same(load_games(SHARD, "shard").games(), RECORDS)
 
 
 def test_games_with_proofs_read_back_so() -> None:
     proven = [record._replace(proven=np.arange(len(record.actions)) % 3 == 0) for record in RECORDS]
-    assert same(load_games(dump_games(proven, GAME.name), "shard"), proven) and "proven" not in GOOD
+    assert (
+        same(load_games(dump_games(plies_of(proven), GAME.name), "shard").games(), proven)
+        and "proven" not in GOOD
+    )
     some = [proven[0], *RECORDS[1:]]  # those of an older version among them
     assert same(
-        load_games(dump_games(some, GAME.name), "shard"), [record._replace(proven=None) for record in some]
+        load_games(dump_games(plies_of(some), GAME.name), "shard").games(),
+        [record._replace(proven=None) for record in some],
     )
 
 
@@ -113,21 +117,24 @@ def test_equal_games_give_equal_bytes_whoever_made_them() -> None:
     copies = [
         record._replace(states=record.states.copy(), actions=record.actions.copy()) for record in RECORDS
     ]
-    assert dump_games(copies, "".join(["tic", "tactoe"])) == SHARD
+    assert dump_games(plies_of(copies), "".join(["tic", "tactoe"])) == SHARD
 
 
 def test_no_games_are_a_shard_too() -> None:
-    assert load_games(dump_games([], GAME.name), "shard") == []
+    empty = Plies(
+        **{name: np.empty((0,) * dimensions, dtype) for name, (dtype, dimensions) in COLUMNS.items()}
+    )
+    assert load_games(dump_games(empty, GAME.name), "shard").games() == []
 
 
 def test_arrays_that_come_out_may_be_written_to() -> None:
-    load_games(SHARD, "shard")[0].states[0] = 0
+    load_games(SHARD, "shard").games()[0].states[0] = 0
 
 
 def is_refused_or_sound(data: bytes) -> None:
     """A damaged shard raises DamagedFile. A change of numbers alone may pass; the digest finds it."""
     try:
-        records = load_games(data, "shard")
+        records = load_games(data, "shard").games()
     except DamagedFile:
         return
     for record in records:
@@ -226,7 +233,7 @@ def test_columns_that_do_not_fit_are_refused(name: str, value: Any) -> None:
 @pytest.mark.parametrize("key, value", [("format", 2), ("game", 3), ("columns", []), ("columns", {})])
 def test_other_content_is_refused(key: str, value: Any) -> None:
     assert same(
-        load_games(pickled_plainly(pickle.loads(SHARD)), "shard"), RECORDS
+        load_games(pickled_plainly(pickle.loads(SHARD)), "shard").games(), RECORDS
     )  # the ground the cases stand on
     with pytest.raises(DamagedFile):
         load_games(pickled_plainly({**pickle.loads(SHARD), key: value}), "shard")
@@ -342,9 +349,8 @@ def test_partial_games_come_back_and_damaged_ones_are_missing(run: Run) -> None:
 def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
     for cycle in (1, 2, 3):
         add_cycle(run, cycle, [make_record(10 * cycle + number, plies=4) for number in range(5)])
-    everything = examples_of(
-        [make_record(10 * cycle + number, plies=4) for cycle in (1, 2, 3) for number in range(5)]
-    )
+    numbers = [10 * cycle + number for cycle in (1, 2, 3) for number in range(5)]
+    everything = examples_of(plies_of([make_record(number, plies=4) for number in numbers]))
     for window in (60, 100, 1, 20, 33):
         examples = load_window(run, GAME, window)
         for part, whole in zip(examples, everything, strict=True):
@@ -354,7 +360,7 @@ def test_the_window_holds_the_newest_examples_in_order(run: Run) -> None:
 def test_the_window_mixes_root_values_as_it_is_asked(run: Run) -> None:
     add_cycle(run, 1, RECORDS)
     mixed = load_window(run, GAME, 1000, mix=0.5)
-    for part, whole in zip(mixed, examples_of(RECORDS, 0.5), strict=True):
+    for part, whole in zip(mixed, examples_of(plies_of(RECORDS), 0.5), strict=True):
         np.testing.assert_array_equal(part, whole)
     assert not np.array_equal(mixed.value_target, load_window(run, GAME, 1000).value_target)
 
@@ -377,7 +383,9 @@ def test_a_damaged_shard_goes_to_quarantine_and_is_counted(run: Run, how: bytes 
         path.write_bytes(how)
     told: list[str] = []
     examples = load_window(run, GAME, 16, told.append)
-    np.testing.assert_array_equal(examples.states, examples_of([make_record(1, 8), make_record(3, 8)]).states)
+    np.testing.assert_array_equal(
+        examples.states, examples_of(plies_of([make_record(1, 8), make_record(3, 8)])).states
+    )
     assert len(told) == 1 and "000002-000.pickle is damaged" in told[0]
     assert [entry.file for entry in run.state.shards] == ["000001-000.pickle", "000003-000.pickle"]
     assert [entry.file for entry in run.state.quarantine] == ["000002-000.pickle"]
@@ -415,7 +423,9 @@ def test_games_without_a_searched_ply_are_not_called_damaged(run: Run) -> None:
 
 def test_a_shard_entry_counts_games_and_examples(run: Run) -> None:
     entry = write_games(run, 7, RECORDS, GAME.name)[0]
-    assert entry == ShardEntry("000007-000.pickle", entry.sha256, 7, 6, len(examples_of(RECORDS).states))
+    assert entry == ShardEntry(
+        "000007-000.pickle", entry.sha256, 7, 6, len(examples_of(plies_of(RECORDS)).states)
+    )
 
 
 @settings(max_examples=200)
@@ -445,4 +455,4 @@ def test_the_same_generator_gives_the_same_batches() -> None:
 
 
 def test_every_column_of_a_record_is_written() -> None:
-    assert set(GameRecord._fields) <= COLUMNS.keys()
+    assert set(GameRecord._fields) < COLUMNS.keys() and Plies._fields == tuple(COLUMNS)

@@ -19,7 +19,7 @@ from azero.games.game import Game
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
 from azero.process.signals import Stopped, StopSignal
-from azero.replay.examples import GameRecord, examples_of, merge_equal
+from azero.replay.examples import GameRecord, examples_of, merge_equal, plies_of
 from azero.replay.shards import write_games
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
@@ -259,7 +259,7 @@ def test_the_stage_fits_mixed_and_merged_targets_and_goes_on_with_the_average(
             steps_before = run.state.train_steps
             before = unpack_network(run.read_candidate(), "candidate").network
             train.run_stage(config, run, NullReporter(), StopSignal())
-    (examples, named), expected = fitted[1], merge_equal(examples_of(records, 0.2))
+    (examples, named), expected = fitted[1], merge_equal(examples_of(plies_of(records), 0.2))
     assert len(examples.states) < sum(len(each.actions) for each in records)
     for found, wanted in zip(examples, expected, strict=True):
         np.testing.assert_allclose(found, wanted, atol=1e-6)

@@ -18,7 +18,7 @@ from azero.config.schema import GameConfig, SearchConfig, SelfplayConfig, UserEr
 from azero.games import make_game
 from azero.games.game import Game
 from azero.records.selfplay import read_selfplay
-from azero.replay.examples import GameRecord
+from azero.replay.examples import GameRecord, plies_of
 from azero.replay.shards import OtherRules, dump_games, load_games, load_partial, load_window
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
@@ -81,14 +81,14 @@ def with_columns(record: GameRecord, change: Callable[[np.ndarray], np.ndarray])
 
 
 def shard_of(game: Game, records: list[GameRecord]) -> bytes:
-    return dump_games(records, game.name)
+    return dump_games(plies_of(records), game.name)
 
 
 @pytest.mark.parametrize("name", GAMES)
 def test_games_that_the_rules_played_are_read(name: str) -> None:
     game = make_game(name, **GAMES[name])
     records = [random_game(game, seed) for seed in range(20)]
-    read = load_games(shard_of(game, records), "shard", game)
+    read = load_games(shard_of(game, records), "shard", game).games()
     assert [each.actions.tolist() for each in read] == [each.actions.tolist() for each in records]
     assert {each.first_outcome for each in read} > {1.0}
 
@@ -228,7 +228,7 @@ def run(tmp_path: Path) -> Any:
 
 
 def add(run: Run, cycle: int, records: list[GameRecord]) -> ShardEntry:
-    entry = run.write_shard(cycle, 0, dump_games(records, "go"), len(records), 99)
+    entry = run.write_shard(cycle, 0, dump_games(plies_of(records), "go"), len(records), 99)
     run.commit(replace(run.state, shards=[*run.state.shards, entry]))
     return entry
 
@@ -254,6 +254,6 @@ def test_random_words_alone_are_a_sentence(run: Run) -> None:
         list(read_selfplay(run, game, [entry], print))
     with pytest.raises(UserError, match="no whole shard"):
         load_window(run, game, 400)
-    part = run.write_shard(1, 0, dump_games([random_words(game, random_game(game, 1))], "go"), 1, 9)
+    part = run.write_shard(1, 0, shard_of(game, [random_words(game, random_game(game, 1))]), 1, 9)
     run.commit(replace(run.state, partial=[part]))
     assert load_partial(run, game) == [] and not run.state.partial
