@@ -38,9 +38,9 @@ from azero.cli.hydra_program import compose, one_sentence
 from azero.cluster.chunks import CHUNK_GAMES, Book, Chunk, answer_of, chunks_of
 from azero.cluster.guardian import MARK
 from azero.cluster.head import Event, Head, Joined, Reported
-from azero.cluster.kinds import dump_selfplay
+from azero.cluster.kinds import SELFPLAY as SELFPLAY_KIND
 from azero.cluster.ray_crew import Actor, RayCrew, import_ray
-from azero.cluster.stage import make_head, play_on_cluster
+from azero.cluster.selfplay import SelfPlayOnCluster
 from azero.cluster.worker import Greeting, Order, Report, Terms, own_version
 from azero.config.schema import Config
 from azero.games import make_game
@@ -58,6 +58,7 @@ from azero.run.run import Run
 from azero.run.state import run_digest
 from azero.search.counters import WorkerStats
 from azero.stages.backend import batch_rows, positions_to_time
+from azero.workers.selfplay import Plan, Watch
 from azero.workers.threads import GameQueue, WorkerThreads, make_workers, play_games
 
 CHOICE = InferenceChoice("torch", "fp32", 32, "cpu", 0.0)
@@ -488,8 +489,8 @@ def overhead(rounds: int, games: int) -> tuple[float, float]:
         return play_games(game, inferences, config, queue, seeds, Progress(), StopSignal())[0]
 
     def by_ray() -> list[GameRecord]:
-        cycle: Any = (config, 1, range(games), Progress(), StopSignal(), print)
-        return play_on_cluster(make_head(crew, game, network, CHOICE, planes, *cycle), print)[0]
+        plan = Plan(config, 1, game, network, CHOICE, range(games))
+        return SelfPlayOnCluster(plan, crew, planes, print).play(Watch(Progress(), StopSignal())).games
 
     ratios = list[tuple[float, float]]()
     for number in range(-1, rounds):
@@ -500,7 +501,7 @@ def overhead(rounds: int, games: int) -> tuple[float, float]:
             with one_thread_per_worker():
                 played[play] = play()
             took[play] = time.perf_counter() - begin[0], ray_seconds() - begin[1]
-        if dump_selfplay(played[by_threads], game.name) != dump_selfplay(played[by_ray], game.name):
+        if len({SELFPLAY_KIND.dump(each, game.name) for each in played.values()}) > 1:
             raise SystemExit("DIFFERENT")
         wall, processor = (a / b for a, b in zip(took[by_threads], took[by_ray], strict=True))
         print(

@@ -43,6 +43,7 @@ from azero.search.counters import WorkerStats
 from azero.stages import initialize, selfplay
 from azero.stages import warm_up as compile_ahead
 from azero.stages.backend import positions_to_time
+from azero.workers import selfplay as playing
 from azero.workers.threads import play_games
 
 PURE_SECONDS = 2.0
@@ -139,7 +140,7 @@ def play_round(config: Config) -> Round:
             Reporter.open(run) as report,
         ):
             initialize.run_stage(config, run, report, stop)
-            with mock.patch.object(selfplay, "play_games", watched):
+            with mock.patch.object(playing, "play_games", watched):
                 begin = time.perf_counter()
                 selfplay.run_stage(config, run, report, stop)
                 end = time.perf_counter()

@@ -18,6 +18,7 @@ from azero.games import rules_digest
 from azero.process.signals import StopSignal
 from azero.report.console import Progress, format_count
 from azero.search.counters import StageStats, WorkerStats
+from azero.workers.selfplay import Account
 
 POLL_SECONDS = 0.2
 HEARTBEAT_SECONDS = 2.0  # a worker reports at least so often
@@ -131,8 +132,9 @@ class Totals:
     busy_seconds: float = 0.0  # in which the head did not wait
     mixed: bool = False
 
-    def scalars(self, seconds: float, of: str = "") -> dict[str, float]:
-        """Return them by tag; `of` comes before each name, such as "match_"."""
+    def account(self, seconds: float, what: str = "") -> Account:
+        """Return them for a report; `what` was played, such as "match", if that is not self-play."""
+        of = f"{what}_" if what else ""
         rates = {f"games_per_second_{node}": games / seconds for node, games in self.nodes.items()}
         named = {
             "nodes": float(len(self.nodes)),
@@ -147,7 +149,22 @@ class Totals:
             "head_busy": self.busy_seconds / seconds,
             **rates,
         }
-        return {f"cluster/{of}{name}": value for name, value in named.items()}
+        scalars = {f"cluster/{of}{name}": value for name, value in named.items()}
+        return Account(scalars, self.line(seconds, what), self.mixed)
+
+    def line(self, seconds: float, what: str) -> str:
+        """Return one sentence about the cluster in a stage; see `account`."""
+        nodes = ", ".join(f"{node} {games / seconds:,.1f}" for node, games in sorted(self.nodes.items())[:8])
+        more = len(self.nodes) - 8
+        listed = nodes + (f" and {more} more" if more > 0 else "")
+        who = format_count(self.workers, "workers")
+        text = f"cluster{what and f', {what}'}: {who}; games/s by machine: {listed}; "
+        text += f"{self.sent / 2**20:,.1f} MiB sent, {self.received / 2**20:,.1f} MiB received"
+        if self.retries or self.repeats or self.lost:
+            text += f"; {self.lost} workers lost, {self.retries} chunks again, {self.repeats} twice"
+        if self.aside:
+            text += f"; {len(self.aside)} games left out"
+        return f"{text}."
 
 
 class Head:
@@ -387,18 +404,3 @@ class Head:
         self.totals.retries, self.totals.repeats = self.book.retries, self.book.repeats
         self.totals.received, self.totals.aside = self.book.received, self.book.aside
         return self.book.in_order(), stats
-
-
-def lines_of(totals: Totals, seconds: float, what: str = "") -> str:
-    """Return one sentence about the cluster in a stage; `what` is played if that is not self-play."""
-    nodes = ", ".join(f"{node} {games / seconds:,.1f}" for node, games in sorted(totals.nodes.items())[:8])
-    more = len(totals.nodes) - 8
-    listed = nodes + (f" and {more} more" if more > 0 else "")
-    who = format_count(totals.workers, "workers")
-    text = f"cluster{what and f', {what}'}: {who}; games/s by machine: {listed}; "
-    text += f"{totals.sent / 2**20:,.1f} MiB sent, {totals.received / 2**20:,.1f} MiB received"
-    if totals.retries or totals.repeats or totals.lost:
-        text += f"; {totals.lost} workers lost, {totals.retries} chunks again, {totals.repeats} twice"
-    if totals.aside:
-        text += f"; {len(totals.aside)} games left out"
-    return f"{text}."

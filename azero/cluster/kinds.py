@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from azero.match.lockstep import MatchGame
-from azero.replay.examples import GameRecord, plies_of
+from azero.replay.examples import plies_of
 from azero.replay.shards import dump_games, load_games
 from azero.run.disk import DamagedFile
 
@@ -22,20 +22,6 @@ class Kind(NamedTuple):
 
     dump: Callable[[Sequence[Any], str], bytes]
     load: Callable[[bytes, str], list[Any]]
-
-
-def dump_selfplay(games: Sequence[GameRecord], game_name: str) -> bytes:
-    """Return one or more games of self-play as the content of a shard."""
-    return dump_games(plies_of(games), game_name)
-
-
-def load_selfplay(data: bytes, name: str) -> list[GameRecord]:
-    """Return the games of self-play; `name` names the data in messages.
-
-    Raises:
-        DamagedFile: `dump_selfplay` did not write it.
-    """
-    return load_games(data, name).games()
 
 
 def dump_match(games: Sequence[MatchGame], game_name: str) -> bytes:
@@ -61,5 +47,8 @@ def load_match(data: bytes, name: str) -> list[MatchGame]:
     return games
 
 
-SELFPLAY = Kind(dump_selfplay, load_selfplay)
+SELFPLAY = Kind(
+    lambda games, game_name: dump_games(plies_of(games), game_name),
+    lambda data, name: load_games(data, name).games(),
+)
 MATCH = Kind(dump_match, load_match)

@@ -22,7 +22,7 @@ from typing import Any
 from azero.cluster.guardian import guarded
 from azero.cluster.head import Event, Joined, Lost, Reported
 from azero.cluster.worker import Greeting, Order, Terms, WorkerProcess
-from azero.config.schema import ClusterConfig, UserError
+from azero.config.schema import ClusterConfig, Config, UserError
 from azero.process.machine import cores
 
 NODES_SECONDS = 1.0  # between two looks at the machines
@@ -313,3 +313,21 @@ def reason_of(failure: Exception) -> str:
     if missing := next((line for line in lines if "No module named" in line), ""):
         return f"{missing}; install azero on its machine"
     return lines[0][:200] if lines else type(failure).__name__
+
+
+CREWS: dict[tuple[object, ...], RayCrew] = {}  # at most one: a run keeps its workers from cycle to cycle
+
+
+def crew_of(config: Config, device: str) -> RayCrew:
+    """Return the workers of the cluster, connected; those of the last call if the settings are the same.
+
+    Raises:
+        UserError: Ray is missing, no cluster is there, or it does not fit this process.
+    """
+    wanted = (config.cluster, config.workers, device)
+    if wanted not in CREWS:
+        for crew in CREWS.values():
+            crew.close()
+        CREWS.clear()
+        CREWS[wanted] = RayCrew(config.cluster, config.workers, device == "cuda")
+    return CREWS[wanted]

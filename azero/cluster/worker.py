@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import itertools
 import os
 import platform
 import socket
@@ -40,6 +41,8 @@ from azero.search.counters import WorkerStats
 from azero.workers.matches import MatchWorker, Sharing, make_players, match_choice, match_seeds
 from azero.workers.threads import GameQueue, SelfplayWorker, WorkerThreads, make_workers
 
+STAGES = itertools.count(1)  # stages of this process, each with a number of its own
+FIXED_POSITIONS = 64  # that every worker must evaluate alike
 GAMES_A_PLACE = 3  # that a worker holds, for each game that its threads play at once
 END_SECONDS = 30.0  # that threads get to end their wave in hand
 

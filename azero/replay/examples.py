@@ -85,21 +85,19 @@ class Plies(NamedTuple):
         """Return the games, views of these columns."""
         ends = np.cumsum(self.plies).tolist()
         spans = [slice(end - plies, end) for end, plies in zip(ends, self.plies.tolist(), strict=True)]
+        columns = (
+            self.states,
+            self.to_play,
+            self.actions,
+            self.policy_target,
+            self.root_value,
+            self.searched,
+        )
+        proven = (None if self.proven is None else self.proven[span] for span in spans)
+        rows = zip(self.number.tolist(), spans, self.first_outcome.tolist(), proven, strict=True)
         return [
-            GameRecord(
-                number,
-                self.states[span],
-                self.to_play[span],
-                self.actions[span],
-                self.policy_target[span],
-                self.root_value[span],
-                self.searched[span],
-                first_outcome,
-                None if self.proven is None else self.proven[span],
-            )
-            for number, first_outcome, span in zip(
-                self.number.tolist(), self.first_outcome.tolist(), spans, strict=True
-            )
+            GameRecord._make((number, *(column[span] for column in columns), first_outcome, proof))
+            for number, span, first_outcome, proof in rows
         ]
 
 
@@ -161,17 +159,15 @@ def plies_of(games: Sequence[GameRecord]) -> Plies:
     def column(name: str) -> np.ndarray:
         return np.concatenate([getattr(game, name) for game in games])
 
-    return Plies(
-        number=np.array([game.number for game in games], np.int64),
-        plies=np.array([len(game.actions) for game in games], np.int64),
-        first_outcome=np.array([game.first_outcome for game in games], np.float32),
-        states=column("states"),
-        to_play=column("to_play"),
-        actions=column("actions"),
-        policy_target=column("policy_target"),
-        root_value=column("root_value"),
-        searched=column("searched"),
-        proven=None if any(game.proven is None for game in games) else column("proven"),
+    columns = map(column, ("states", "to_play", "actions", "policy_target", "root_value", "searched"))
+    return Plies._make(
+        (
+            np.array([game.number for game in games], np.int64),
+            np.array([len(game.actions) for game in games], np.int64),
+            np.array([game.first_outcome for game in games], np.float32),
+            *columns,
+            None if any(game.proven is None for game in games) else column("proven"),
+        )
     )
 
 

@@ -142,16 +142,6 @@ def load_partial(run: Run, game: Game, report: Report = ignore) -> list[GameReco
     return [record for part in parts if part for record in part.games()]
 
 
-def load_newest(run: Run, game: Game, report: Report = ignore) -> list[GameRecord]:
-    """Return the games of the newest cycle that has any. Damaged shards go to quarantine."""
-    shards = list(run.state.shards)
-    for cycle in sorted({shard.cycle for shard in shards}, reverse=True):
-        parts = [_read_shard(run, shard, game, report) for shard in shards if shard.cycle == cycle]
-        if any(parts):
-            return [record for part in parts if part for record in part.games()]
-    return []
-
-
 def load_window(
     run: Run,
     game: Game,

@@ -6,20 +6,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from shlex import quote
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from azero.cluster.head import lines_of
-from azero.cluster.match import OnCluster
-from azero.cluster.stage import crew_of
 from azero.config.schema import Config, EvaluateConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match.anchors import Anchors
 from azero.match.elo_table import Result, champion_name, results_of
 from azero.match.gate import counted_games, games_at_most, judge
-from azero.match.lockstep import MatchGame, MatchResult, Watch, summarize
+from azero.match.lockstep import MatchGame, MatchResult, Watch
 from azero.match.rating import count_results, elo_difference, score, score_interval
 from azero.match.text import game_text
 from azero.network.inference import InferenceChoice
@@ -33,123 +28,46 @@ from azero.run.disk import DamagedFile
 from azero.run.run import Run
 from azero.run.state import StageName
 from azero.search.counters import StageStats
-from azero.stages.backend import choice_for, ensure_choice, positions_to_time
-from azero.stages.selfplay import FIXED_POSITIONS, mark_mixed
+from azero.stages.backend import choice_for, ensure_choice
+from azero.stages.executor import executor_of
+from azero.stages.selfplay import report_account
 from azero.stages.train import unpack_candidate
 from azero.workers.matches import (
-    MatchWorker,
+    MatchPlan,
+    Rounds,
     check_match_memory,
     make_openings,
-    make_players,
     make_searcher,
     match_choice,
-    match_search,
-    match_seeds,
     match_workers,
-    play_here,
 )
 from azero.workers.threads import workers_wanted
 
-# Simulations of a round if all games were as long as can be. Two cores play that many in about two seconds;
-# to send the networks and compare the fixed positions takes one.
-WORTH_SENDING = 20_000
 
-
-def worth_sending(config: Config, game: Game) -> bool:
-    """Return whether the workers of a cluster play the match: it is long, and they do not play ahead."""
-    simulations = config.evaluate.games * match_search(config).num_simulations * game.max_plies
-    return bool(config.cluster.address) and not config.cluster.overlap and simulations >= WORTH_SENDING
-
-
-class Rounds(Protocol):
-    """Who plays the games of a match: this process (`Here`) or a cluster (`cluster.match.OnCluster`)."""
-
-    def play(self, numbers: range, openings: dict[int, np.ndarray]) -> list[MatchGame]:
-        """Play games of the match, whole pairs. Return them by number; not all if a stop is requested."""
-        ...
-
-    def summary(self, games: list[MatchGame]) -> MatchResult:
-        """Return the match of these games, with the stats of who played them."""
-        ...
-
-    def end(self) -> None:
-        """End what is still under way."""
-        ...
-
-
-class Here:
-    """Plays a match in this process."""
-
-    def __init__(
-        self,
-        config: Config,
-        networks: tuple[bytes, bytes],
-        game: Game,
-        cycle: int,
-        choice: InferenceChoice,
-        progress: Progress,
-        stop: StopSignal,
-    ) -> None:
-        """Make the players; the arguments are those of `play_gate`."""
-        players = make_players(config, networks, game, choice)
-        self.worker = MatchWorker(game, players, match_workers(config, choice))
-        self.seeds, self.progress, self.stop = match_seeds(config, cycle), progress, stop
-
-    def play(self, numbers: range, openings: dict[int, np.ndarray]) -> list[MatchGame]:
-        """Play games of the match; see `Rounds`."""
-
-        def show(ended: int) -> None:
-            self.progress.update(numbers.start + ended)
-
-        return play_here(self.worker, numbers, openings, self.seeds, self.stop, show)
-
-    def summary(self, games: list[MatchGame]) -> MatchResult:
-        """Return the match of these games."""
-        return summarize(games, self.worker.parts)
-
-    def end(self) -> None:
-        """Do nothing: all has ended."""
-
-
-def play_gate(
-    config: Config,
-    networks: tuple[bytes, bytes],
-    game: Game,
-    cycle: int,
-    choice: InferenceChoice,
-    progress: Progress,
-    stop: StopSignal,
-    rounds: Rounds | None = None,
-) -> MatchResult:
+def play_gate(plan: MatchPlan, progress: Progress, rounds: Rounds) -> MatchResult:
     """Play the match of (candidate, champion), in rounds until the gate is decided.
 
     Args:
-        config, game: the settings and the rules.
-        networks: as `pack_network` writes them.
-        cycle: under way, counted from 1.
-        choice: how the networks are computed.
-        progress, stop: as for every stage.
-        rounds: who plays; by default this process.
+        plan: the match.
+        progress: as for every stage.
+        rounds: who plays.
 
     Raises:
         Stopped: a stop was requested.
-        UserError: a network does not fit the rules.
     """
-    evaluate, games = config.evaluate, list[MatchGame]()
-    with one_thread_per_worker():
-        rounds = rounds or Here(config, networks, game, cycle, choice, progress, stop)
-        openings = make_openings(config, game, cycle)
-        try:
-            while not games or not judge(games, evaluate).decided:
-                end = min(len(games) + evaluate.games, games_at_most(evaluate))
-                games += rounds.play(range(len(games), end), openings)
-                if len(games) < end:
-                    raise Stopped
-                test = judge(games, evaluate).test
-                live = {"test": f"LLR {test.llr:.2f} of {test.lower:.2f} to {test.upper:.2f}"} if test else {}
-                progress.update(len(games), **live)
-        finally:
-            rounds.end()
+    evaluate, games = plan.config.evaluate, list[MatchGame]()
+    openings = make_openings(plan.config, plan.game, plan.cycle)
+    try:
+        while not games or not judge(games, evaluate).decided:
+            end = min(len(games) + evaluate.games, games_at_most(evaluate))
+            games += rounds.play(range(len(games), end), openings)
+            if len(games) < end:
+                raise Stopped
+            test = judge(games, evaluate).test
+            live = {"test": f"LLR {test.llr:.2f} of {test.lower:.2f} to {test.upper:.2f}"} if test else {}
+            progress.update(len(games), **live)
+    finally:
+        rounds.end()
     return rounds.summary(games)
 
 
@@ -267,17 +185,11 @@ def hold_matches(
     match = rated = None
     with report.stage(StageName.EVALUATE, cycle, config.cycles, most, "games") as progress:
         if evaluate.games:
-            begin, spread = time.perf_counter(), None
-            if worth_sending(config, game):
-                planes = positions_to_time(game, FIXED_POSITIONS, config.seed)
-                crew, say = crew_of(config, choice.device), report.message
-                spread = OnCluster(crew, game, networks, choice, planes, config, cycle, progress, stop, say)
-            result = play_gate(config, networks, game, cycle, choice, progress, stop, spread)
-            if spread:
-                seconds, totals = time.perf_counter() - begin, spread.head.totals
-                report.cycle_scalars(cycle, totals.scalars(seconds, "match_"))
-                report.message(lines_of(totals, seconds, "match"))
-                mark_mixed(run, report, totals)
+            begin, plan = time.perf_counter(), MatchPlan(config, cycle, game, choice, networks)
+            with one_thread_per_worker():
+                rounds = executor_of(config).rounds(plan, progress, stop, report.message)
+                result = play_gate(plan, progress, rounds)
+            report_account(run, report, rounds.account(time.perf_counter() - begin))
             match = match_record(result, evaluate)
             progress.stats.pop("test", None)  # the result sums it up
             progress.update(match.games, result=gate_text(match, evaluate))

@@ -36,17 +36,15 @@ def check_run(config: Config, name: str) -> list[str]:
     if run and not changes_between(run.state.config, asked):
         check_rules(run, game, rules_digest(config.game.name))
 
-    from azero.cluster.stage import crew_of
     from azero.network.backends import candidates
     from azero.network.inference import InferenceChoice
     from azero.network.model import check_heads
     from azero.search.algorithm import check as check_algorithm
     from azero.stages.backend import batch_rows, device_for
+    from azero.stages.executor import executor_of
     from azero.stages.initialize import source_network
-    from azero.stages.selfplay import worker_count
     from azero.truth.known import positions_of
     from azero.workers.matches import check_match_memory
-    from azero.workers.memory import check_worker_memory
 
     check_algorithm(config.search)
     device, inference = device_for(config), config.inference
@@ -55,11 +53,7 @@ def check_run(config: Config, name: str) -> list[str]:
     if config.oracle.file:
         positions_of(config)  # reads and checks it
     likely = InferenceChoice("torch", "fp32", batch_rows(config), device, evaluations_per_second=0.0)
-    if config.cluster.address:
-        crew_of(config, device)  # connects
-    else:
-        workers = worker_count(config, config.selfplay.games, likely)
-        check_worker_memory(game, [likely.batch_size] * workers, config)
+    executor_of(config).check(game, likely)
     check_match_memory(config, game)
     check_heads(config.network, game)
     if not run or run.state.champion is None:

@@ -15,7 +15,7 @@ from azero.run.run import Run
 from azero.run.state import StageName
 
 if TYPE_CHECKING:
-    from azero.stages.selfplay import Begun
+    from azero.workers.selfplay import SelfPlay
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Stage:
         report: Reporter,
         stop: StopSignal,
         deadline: float = math.inf,
-        begun: Begun | None = None,
+        ahead: SelfPlay | None = None,
     ) -> None:
         """Run the stage on a run's folder; it commits what it has made.
 
@@ -48,7 +48,7 @@ class Stage:
             run: opened for work; this stage comes next.
             stop: looked at often; when requested, the stage saves what is safe.
             deadline: `time.perf_counter()` at which a stage that `ends_early` should end.
-            begun: its work, if it has begun already.
+            ahead: its games, if they have begun already.
 
         Raises:
             Stopped: a stop was requested.
@@ -56,7 +56,7 @@ class Stage:
         """
         function = importlib.import_module(f"azero.stages.{self.name}").run_stage
         more: dict[str, Any] = {"deadline": deadline} if self.ends_early else {}
-        function(config, run, report, stop, **more, **({"begun": begun} if begun else {}))
+        function(config, run, report, stop, **more, **({"ahead": ahead} if ahead else {}))
 
 
 RECORDS = (

@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from azero.cluster.match import worth_sending
 from azero.config.schema import ClusterConfig, Config, UserError
 from azero.games import make_game
 from azero.games.game import Game
@@ -26,12 +27,11 @@ from azero.run.run import Run
 from azero.run.state import StageName
 from azero.stages import initialize
 from azero.stages.backend import batch_rows, ensure_choice
-from azero.stages.evaluate import worth_sending
 from azero.stages.registry import stage_named
-from azero.stages.selfplay import worker_count
 from azero.truth.known import last_metric
 from azero.workers.matches import match_search
 from azero.workers.memory import memory_in_use
+from azero.workers.selfplay import worker_count
 
 SELFPLAY_SECONDS, CLUSTER_SECONDS, TRAIN_SECONDS, MATCH_SECONDS = 20.0, 10.0, 6.0, 6.0
 LENGTH_SECONDS, LENGTH_GAMES, LENGTH_ROWS = 30.0, 32, 16  # of games that show how long games are

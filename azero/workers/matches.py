@@ -9,14 +9,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from azero.config.schema import Config, SearchConfig
 from azero.games.game import Game
 from azero.match.gate import counts_distinct, games_at_most
-from azero.match.lockstep import MatchGame, MatchResult, MatchTable
+from azero.match.lockstep import MatchGame, MatchResult, MatchTable, summarize
 from azero.match.openings import draw_openings, random_openings
 from azero.network.backends import make_inference
 from azero.network.inference import InferenceChoice
@@ -25,8 +25,10 @@ from azero.players import pv_mcts
 from azero.players.pv_mcts import PvMcts
 from azero.process import seeds
 from azero.process.signals import StopSignal
+from azero.report.console import Progress
 from azero.search.counters import WorkerStats
 from azero.workers.memory import cache_bytes, check_memory, tree_bytes
+from azero.workers.selfplay import Account
 from azero.workers.threads import GameQueue, workers_wanted
 
 NO_OPENING = np.zeros(0, np.int32)
@@ -242,3 +244,75 @@ def play_here(
     finally:
         worker.look = nothing  # `progress` may lead back to the worker, whose trees would stay in memory
     return queue.in_order()
+
+
+@dataclass(frozen=True)
+class MatchPlan:
+    """The match of a cycle.
+
+    Attributes:
+        config: the run's.
+        cycle: under way, counted from 1.
+        game, choice: the rules, and how the networks are computed.
+        networks: candidate and champion, as `pack_network` writes them.
+    """
+
+    config: Config
+    cycle: int
+    game: Game
+    choice: InferenceChoice
+    networks: tuple[bytes, bytes]
+
+
+class Rounds(Protocol):
+    """Who plays the games of a match: this process (`RoundsHere`) or a cluster (`cluster.match`)."""
+
+    def play(self, numbers: range, openings: dict[int, np.ndarray]) -> list[MatchGame]:
+        """Play games of the match, whole pairs. Return them by number; not all if a stop is requested."""
+        ...
+
+    def summary(self, games: list[MatchGame]) -> MatchResult:
+        """Return the match of these games, with the stats of who played them."""
+        ...
+
+    def account(self, seconds: float) -> Account:
+        """Return what others did in the match, which took that long."""
+        ...
+
+    def end(self) -> None:
+        """End what is still under way."""
+        ...
+
+
+class RoundsHere:
+    """Plays a match in this process."""
+
+    def __init__(self, plan: MatchPlan, progress: Progress, stop: StopSignal) -> None:
+        """Make the players.
+
+        Raises:
+            UserError: a network does not fit the rules, or the games of a round do not fit into memory.
+        """
+        config = plan.config
+        players = make_players(config, plan.networks, plan.game, plan.choice)
+        self.worker = MatchWorker(plan.game, players, match_workers(config, plan.choice))
+        self.seeds, self.progress, self.stop = match_seeds(config, plan.cycle), progress, stop
+
+    def play(self, numbers: range, openings: dict[int, np.ndarray]) -> list[MatchGame]:
+        """Play games of the match; see `Rounds`."""
+
+        def show(ended: int) -> None:
+            self.progress.update(numbers.start + ended)
+
+        return play_here(self.worker, numbers, openings, self.seeds, self.stop, show)
+
+    def summary(self, games: list[MatchGame]) -> MatchResult:
+        """Return the match of these games."""
+        return summarize(games, self.worker.parts)
+
+    def account(self, seconds: float) -> Account:
+        """Return an empty account: this process worked alone."""
+        return Account()
+
+    def end(self) -> None:
+        """Do nothing: all has ended."""

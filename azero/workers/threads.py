@@ -372,7 +372,7 @@ def play_games(
     seeds: np.ndarray,
     progress: Progress,
     stop: StopSignal,
-    keep: Callable[[list[GameRecord]], None] = lambda records: None,
+    keep: Callable[[list[GameRecord]], object] = list,
 ) -> tuple[list[GameRecord], StageStats]:
     """Play the games of a queue, one worker for each inference. Return finished games by number, and stats.
 

@@ -36,8 +36,9 @@ from azero.network.model import Network, build_network
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players.policy import PolicyPlayer
 from azero.replay.examples import GameRecord, examples_of, merge_equal, plies_of
-from azero.replay.shards import load_newest, load_window
+from azero.replay.shards import load_window
 from azero.run.run import search_of
+from azero.stages.diagnosis import newest_games
 from azero.training.fit import fit
 from azero.truth import judging
 from azero.truth.known import shipped_file
@@ -101,7 +102,7 @@ def report_moves(name: str, asked: PositionSet, moves: np.ndarray) -> None:
 def report_targets(config: Config, name: str, count: int) -> None:
     """Compare the newest games' targets, and searches of the champion, with exact values."""
     run, game, _ = read_trained(config, name)
-    asked, targets, policy = sample_of(game, load_newest(run, game), count)
+    asked, targets, policy = sample_of(game, newest_games(run), count)
     _, inferences, _, _ = load_for_workers(config, name, 1)
     search = replace(search_of(run), kind="gumbel", solver=True)
     head = "  ".join(f"{low:2d}-{high:2d}" for low, high in PLIES)

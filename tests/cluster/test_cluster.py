@@ -25,16 +25,14 @@ from toy import NAME, StopInside, Told, advance, digest_of, toy_config
 
 from azero import loop
 from azero.cluster import head
-from azero.cluster.kinds import dump_selfplay
+from azero.cluster.kinds import SELFPLAY
 from azero.cluster.worker import Greeting, Report, places_of, room_for
 from azero.config.schema import ClusterConfig, Config, UserError
-from azero.games import make_game
 from azero.process.signals import Stopped
-from azero.replay.shards import load_newest
 from azero.run.run import Run
 from azero.run.state import AsideEntry, ShardEntry, State
-from azero.stages import selfplay
-from azero.stages.diagnosis import case_of, examine
+from azero.stages import executor
+from azero.stages.diagnosis import case_of, examine, newest_games
 from azero.workers.threads import make_workers
 
 NEAR = ClusterConfig(address="near", tokens=False)
@@ -60,7 +58,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     def use_crew(crew: NearCrew | FarCrew) -> NearCrew | FarCrew:
         used.append(crew)
-        monkeypatch.setattr(selfplay, "crew_of", lambda config, device: crew)
+        monkeypatch.setattr(executor, "crew_of", lambda config, device: crew)
         return crew
 
     yield use_crew
@@ -193,7 +191,7 @@ def without_13(tmp_path_factory: pytest.TempPathFactory) -> str:
     with pytest.MonkeyPatch.context() as patch:
         crew = NearCrew(1)
         crew.deadly = {13}
-        patch.setattr(selfplay, "crew_of", lambda config, device: crew)
+        patch.setattr(executor, "crew_of", lambda config, device: crew)
         advance(config)
         crew.close()
     return digest_of(config)
@@ -226,9 +224,9 @@ def test_a_game_that_was_left_out_can_be_played_again_here(config: Config, undis
     advance(config)
     assert digest_of(config) == undisturbed
     run = Run.read(config, NAME)
-    (recorded,) = [game for game in load_newest(run, make_game("tictactoe"), print) if game.number == 13]
+    (recorded,) = [game for game in newest_games(run) if game.number == 13]
     again = play_again(run, cycle=2, number=13)
-    assert dump_selfplay([again], "tictactoe") == dump_selfplay([recorded], "tictactoe")
+    assert SELFPLAY.dump([again], "tictactoe") == SELFPLAY.dump([recorded], "tictactoe")
     with pytest.raises(UserError, match="has no network of cycle 0"):
         play_again(run, cycle=0, number=13)
 
@@ -331,7 +329,7 @@ def test_games_of_unfinished_chunks_are_kept_at_a_stop(
     config: Config, use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One chunk of all games: without partial answers nothing would be kept."""
-    monkeypatch.setattr("azero.cluster.stage.chunks_of", whole)
+    monkeypatch.setattr("azero.cluster.selfplay.chunks_of", whole)
     crew, stop = use(NearCrew(1)), list[State]()
     with Run.open(config, NAME, "test") as run:
         signal = StopInside(run, 1, "selfplay", 10**9)

@@ -31,7 +31,7 @@ from azero.report.console import Progress
 from azero.report.forecast import cycle_seconds
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
-from azero.stages import evaluate, selfplay, trials
+from azero.stages import executor, trials
 from azero.workers.matches import (
     MatchWorker,
     Sharing,
@@ -79,12 +79,11 @@ def config(trained: Path, tmp_path: Path) -> Config:
 def use(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     """Let both stages use a crew; it is closed after the test. Every match is worth sending."""
     used: list[NearCrew] = []
-    monkeypatch.setattr(evaluate, "WORTH_SENDING", 0)
+    monkeypatch.setattr("azero.cluster.match.WORTH_SENDING", 0)
 
     def use_crew(crew: NearCrew) -> NearCrew:
         used.append(crew)
-        for stage in (selfplay, evaluate):
-            monkeypatch.setattr(stage, "crew_of", lambda config, device: crew)
+        monkeypatch.setattr(executor, "crew_of", lambda config, device: crew)
         return crew
 
     yield use_crew
@@ -346,7 +345,7 @@ def test_a_short_match_stays_on_the_head(
 ) -> None:
     crew = use(NearCrew(1))
     longest = GAMES * config.search.num_simulations * 9  # plies
-    monkeypatch.setattr(evaluate, "WORTH_SENDING", longest + 1)
+    monkeypatch.setattr("azero.cluster.match.WORTH_SENDING", longest + 1)
     report = Told()
     advance(config, report=report)
     assert outcome_of(config) == undisturbed and not in_matches(crew)
@@ -365,7 +364,7 @@ class TestEstimate:
         for name in ("SELFPLAY", "TRAIN", "MATCH", "CLUSTER"):
             monkeypatch.setattr(trials, f"{name}_SECONDS", 0.4)
         use(NearCrew(2))
-        monkeypatch.setattr(evaluate, "WORTH_SENDING", least)
+        monkeypatch.setattr("azero.cluster.match.WORTH_SENDING", least)
         config = gated(tmp_path, cluster=NEAR)
         measured = estimate.measure(config, NAME, tmp_path / "trial", Progress())
         found = measured.cluster

@@ -33,7 +33,7 @@ from azero.loop import run_cycles
 from azero.process.signals import Stopped
 from azero.run.run import Run
 from azero.run.state import StageName, State, run_digest
-from azero.stages import evaluate, selfplay
+from azero.stages import executor
 
 EXACT = (
     *("device=cpu", "workers=1", "inference.backend=torch", "inference.precision=fp32"),
@@ -159,7 +159,7 @@ def crew(machines: tuple[Any, Any]) -> Iterator[RayCrew]:
 @pytest.fixture
 def config(crew: RayCrew, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
     """A toy run that plays with the crew."""
-    monkeypatch.setattr(selfplay, "crew_of", lambda config, device: crew)
+    monkeypatch.setattr(executor, "crew_of", lambda config, device: crew)
     return replace(toy_config(tmp_path), cluster=crew.config)
 
 
@@ -259,8 +259,7 @@ def test_tic_tac_toe_with_a_gate_is_the_same_on_two_workers_of_which_one_dies_in
         return events
 
     monkeypatch.setattr(crew, "poll", kill_one_in_each_match)
-    for stage in (selfplay, evaluate):
-        monkeypatch.setattr(stage, "crew_of", lambda config, device: crew)
+    monkeypatch.setattr(executor, "crew_of", lambda config, device: crew)
     spread = replace(toy_config(tmp_path / "spread", evaluate=GATE), cluster=crew.config)
     report = Told()
     advance(spread, report=report)
@@ -319,7 +318,7 @@ def test_each_gpu_has_a_worker_that_sees_no_other(
     node = machines[0].add_node(num_cpus=2, num_gpus=2)
     gpus = RayCrew(crew.config, threads=0, cuda=True)
     try:
-        monkeypatch.setattr(selfplay, "crew_of", lambda config, device: gpus)
+        monkeypatch.setattr(executor, "crew_of", lambda config, device: gpus)
         advance(config)
         seen = {
             gpus.ray.get(actor.handle.__ray_call__.remote(lambda worker: os.environ["CUDA_VISIBLE_DEVICES"]))

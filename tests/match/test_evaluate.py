@@ -14,6 +14,7 @@ from toy import NAME, StopInside, Told, advance, toy_config
 from azero import loop
 from azero.config.schema import Config, EvaluateConfig, GameConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
+from azero.games.game import Game
 from azero.match.gate import Verdict
 from azero.match.lockstep import MatchGame, MatchResult, summarize
 from azero.match.rating import elo_difference
@@ -26,6 +27,7 @@ from azero.run.run import Run
 from azero.run.state import State
 from azero.stages import evaluate
 from azero.workers import matches, memory
+from azero.workers.matches import MatchPlan, RoundsHere
 from azero.workers.memory import cache_bytes, tree_bytes
 
 
@@ -53,6 +55,20 @@ def match_of(wins: int, draws: int, losses: int) -> MatchResult:
     """A match in which no two games are equal."""
     outcomes = [1.0] * wins + [0.0] * draws + [-1.0] * losses
     return summarize([MatchGame(g, g % 2, 0, [g], outcome) for g, outcome in enumerate(outcomes)])
+
+
+def gate(
+    config: Config,
+    networks: tuple[bytes, bytes],
+    game: Game,
+    cycle: int,
+    choice: InferenceChoice,
+    progress: Progress,
+    stop: StopSignal,
+) -> MatchResult:
+    """Play a match in this process."""
+    plan = MatchPlan(config, cycle, game, choice, networks)
+    return evaluate.play_gate(plan, progress, RoundsHere(plan, progress, stop))
 
 
 def evaluated(config: Config, report: Told | None = None) -> State:
@@ -214,14 +230,10 @@ def test_a_real_match_is_counted_reported_and_the_same_again(config: Config) -> 
         assert run.state.inference is not None
         choice = InferenceChoice(**run.state.inference)
         game = make_game("tictactoe")
-        results = [
-            evaluate.play_gate(config, networks, game, 1, choice, Progress(), StopSignal()) for _ in range(2)
-        ]
-        in_two_workers = evaluate.play_gate(
-            replace(config, workers=2), networks, game, 1, choice, Progress(), StopSignal()
-        )
-        swapped = evaluate.play_gate(config, networks[::-1], game, 1, choice, Progress(), StopSignal())
-        next_cycle = evaluate.play_gate(config, networks, game, 2, choice, Progress(), StopSignal())
+        results = [gate(config, networks, game, 1, choice, Progress(), StopSignal()) for _ in range(2)]
+        in_two_workers = gate(replace(config, workers=2), networks, game, 1, choice, Progress(), StopSignal())
+        swapped = gate(config, networks[::-1], game, 1, choice, Progress(), StopSignal())
+        next_cycle = gate(config, networks, game, 2, choice, Progress(), StopSignal())
     assert results[0] == results[1] == in_two_workers
     assert results[0].games not in (swapped.games, next_cycle.games)
     assert results[0].wins + results[0].draws + results[0].losses == 8
@@ -254,8 +266,8 @@ def test_a_sequential_match_is_played_in_rounds_and_the_same_in_any_workers(conf
             Progress(),
             StopSignal(),
         )
-        results = [evaluate.play_gate(replace(sequential, workers=workers), *of) for workers in (1, 2)]
-        one_round = evaluate.play_gate(config, *of)
+        results = [gate(replace(sequential, workers=workers), *of) for workers in (1, 2)]
+        one_round = gate(config, *of)
     assert results[0] == results[1] and results[0].games[:8] == one_round.games
     assert [game.number for game in results[0].games] == list(range(20))  # rounds of 8, 8 and 4
     assert results[0].moves[0] + results[0].moves[1] == sum(len(game.actions) for game in results[0].games)
@@ -277,7 +289,7 @@ def test_a_sequential_match_ends_with_the_round_that_decides_it(
             Progress(),
             StopSignal(),
         )
-        assert len(evaluate.play_gate(sequential, *of).games) == 16
+        assert len(gate(sequential, *of).games) == 16
 
 
 def test_a_sequential_match_stopped_in_its_second_round_ends_like_an_undisturbed_one(
@@ -328,9 +340,7 @@ def test_noise_of_self_play_does_not_change_a_match(config: Config) -> None:
             assert run.state.inference is not None
             networks = (run.read_candidate(), run.read_champion())
             choice = InferenceChoice(**run.state.inference)
-            return evaluate.play_gate(
-                noisy, networks, make_game("tictactoe"), 1, choice, Progress(), StopSignal()
-            ).games
+            return gate(noisy, networks, make_game("tictactoe"), 1, choice, Progress(), StopSignal()).games
 
     assert games(0.0) == games(1.0)
 
@@ -342,9 +352,7 @@ def test_a_network_scores_half_against_itself(config: Config) -> None:
         assert run.state.inference is not None
         networks = (run.read_champion(), run.read_champion())
         choice = InferenceChoice(**run.state.inference)
-        result = evaluate.play_gate(
-            greedy, networks, make_game("tictactoe"), 1, choice, Progress(), StopSignal()
-        )
+        result = gate(greedy, networks, make_game("tictactoe"), 1, choice, Progress(), StopSignal())
     assert result.wins == result.losses
     for even, odd in zip(result.games[0::2], result.games[1::2], strict=True):
         assert even.actions == odd.actions and even.outcome == -odd.outcome

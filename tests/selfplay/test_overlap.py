@@ -29,7 +29,7 @@ from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Console
 from azero.run.run import Run
 from azero.run.state import State
-from azero.stages import selfplay
+from azero.stages import executor
 from azero.stages.clock import RunClock
 
 OVERLAP = ClusterConfig(address="near", tokens=False, overlap=True)
@@ -59,7 +59,7 @@ def config(tmp_path: Path) -> Config:
 def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[NearCrew]:
     """Two workers in this process."""
     crew = NearCrew(2)
-    monkeypatch.setattr(selfplay, "crew_of", lambda config, device: crew)
+    monkeypatch.setattr(executor, "crew_of", lambda config, device: crew)
     yield crew
     crew.close()
 

@@ -27,6 +27,7 @@ from azero.run.state import ShardEntry
 from azero.search.counters import StageStats, WorkerStats
 from azero.stages import selfplay
 from azero.workers.report import report_games
+from azero.workers.selfplay import Account, Played, SelfPlayHere, Watch, worker_count
 
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 
@@ -68,12 +69,31 @@ def test_games_that_ended_before_a_worker_failed_are_kept(
         monkeypatch.setattr(inference, "infer", fail_later)
         return [inference]
 
-    monkeypatch.setattr(selfplay, "make_inferences", make_failing)
+    monkeypatch.setattr("azero.workers.selfplay.make_inferences", make_failing)
     with pytest.raises(MemoryError, match="no memory for the batch"):
         advance(config, until="train")
     assert 0 < sum(part.games for part in Run.read(config, NAME).state.partial) < 40
-    monkeypatch.setattr(selfplay, "make_inferences", make)
+    monkeypatch.setattr("azero.workers.selfplay.make_inferences", make)
     assert advance(config, until="train").shards == undisturbed
+
+
+class Backwards(SelfPlayHere):
+    """Another way to play: the last game first, with an account of it."""
+
+    def play(self, watch: Watch) -> Played:
+        plan = replace(self.plan, numbers=self.plan.numbers[::-1])
+        account = Account({"cluster/workers": 7.0}, "seven workers played", mixed=True)
+        return replace(SelfPlayHere(plan).play(watch), account=account)
+
+
+def test_the_stage_takes_another_way_to_play_and_reports_its_account(
+    tmp_path: Path, undisturbed: list[ShardEntry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("azero.stages.executor.SelfPlayHere", Backwards)
+    report = Told()
+    state = advance(toy_config(tmp_path), until="train", report=report)
+    assert state.shards == undisturbed and state.mixed
+    assert report.scalars[1]["cluster/workers"] == 7.0 and "seven workers played" in report.messages
 
 
 def test_a_report_that_fails_loses_no_games(
@@ -99,11 +119,11 @@ def test_a_text_that_the_rules_cannot_make_ends_no_stage(game: Game) -> None:
 
 def test_workers_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("azero.process.machine.os.sched_getaffinity", lambda process: {0, 1, 2, 3, 4, 5})
-    assert selfplay.worker_count(Config(workers=4), 1000, CHOICE) == 4
-    assert selfplay.worker_count(Config(workers=4), 40, CHOICE) == 3  # 16 + 16 + 8
-    assert selfplay.worker_count(Config(workers=4), 0, CHOICE) == 1
-    assert selfplay.worker_count(Config(workers=0), 1000, CHOICE) == 6  # one a core
-    assert selfplay.worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 3
+    assert worker_count(Config(workers=4), 1000, CHOICE) == 4
+    assert worker_count(Config(workers=4), 40, CHOICE) == 3  # 16 + 16 + 8
+    assert worker_count(Config(workers=4), 0, CHOICE) == 1
+    assert worker_count(Config(workers=0), 1000, CHOICE) == 6  # one a core
+    assert worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 3
 
 
 def test_the_length_of_random_openings_changes_after_some_cycles(tmp_path: Path) -> None:

@@ -23,7 +23,6 @@ from azero.replay.shards import (
     COLUMNS,
     dump_games,
     load_games,
-    load_newest,
     load_partial,
     load_window,
     write_games,
@@ -312,20 +311,6 @@ def test_a_large_cycle_is_cut_into_shards(run: Run, monkeypatch: pytest.MonkeyPa
         ("000001-000.pickle", 4),
         ("000001-001.pickle", 2),
     ]
-
-
-def test_the_newest_games_are_all_of_the_newest_cycle_that_is_whole(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("azero.replay.shards.SHARD_GAMES", 4)
-    assert load_newest(run, GAME) == []
-    add_cycle(run, 1, RECORDS[:3])
-    add_cycle(run, 2, RECORDS)
-    assert same(load_newest(run, GAME), RECORDS)
-    run.paths.of(run.state.shards[1].file).write_bytes(b"")
-    assert same(load_newest(run, GAME), RECORDS[4:])
-    run.paths.of(run.state.shards[1].file).write_bytes(b"")
-    assert same(load_newest(run, GAME), RECORDS[:3])
 
 
 def test_partial_games_come_back_and_damaged_ones_are_missing(run: Run) -> None:
