@@ -39,14 +39,13 @@ def serve(game: Game, spec: PlayerSpec, asked: AnalysisSettings) -> None:
             f"player {spec.name} cannot analyse {game.name}; name a run with a champion: run=NAME."
         )
 
-    from azero.players.pv_mcts import PvMcts, chosen_kind
+    from azero.players.pv_mcts import for_analysis
     from azero.protocols.analysis import Analysis, answer_lines
     from azero.protocols.lines import Lines, is_closed, line_writer, take_over_output
 
     player = make_from_spec(spec, game, asked.config, one_game=True)
-    assert isinstance(player, PvMcts)
-    if "kind" not in spec.options:  # reports, maxTime and terminate need a search that may end early
-        player = PvMcts(game, player.inference, chosen_kind(player.search, None, ends_early=True))
+    # Reports, maxTime and terminate need a search that may end early
+    player = for_analysis(player, keeps_kind="kind" in spec.options)
     client = take_over_output()
 
     write = line_writer(client)

@@ -10,6 +10,7 @@ import math
 import shlex
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,8 @@ from azero.games.kit.board import NO_CELL
 from azero.games.playing import GameInProgress
 from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
-from azero.players import Advice, Adviser, Player, Prover, Watched, move_of
+from azero.players import Player, Prover, ThinkingPlayer, Thought
+from azero.players.growing import Analyst
 from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
 from azero.process.typed import azero_command
@@ -87,8 +89,8 @@ class PlaySession:
     """
 
     game: Game
-    opponent: Player
-    adviser: Adviser
+    opponent: ThinkingPlayer
+    adviser: ThinkingPlayer
     side: int
     ask: Callable[[str], str] = input
     say: Callable[[str], None] = print
@@ -100,25 +102,28 @@ class PlaySession:
     def __post_init__(self) -> None:
         self.name = self.name or self.opponent.name
         self.at = GameInProgress(self.game, self.begin)
-        # Of the latest search that could be watched, values for the person
-        self.thought: Advice | None = None
-        self.persons_turn = False
-        for player in (self.opponent, self.adviser):
-            if isinstance(player, Watched):
-                player.watch = self.see
 
-    def see(self, advice: Advice) -> bool:
-        """Keep and show what a search thinks so far; return False, which lets it go on."""
-        self.thought = advice if self.persons_turn else advice._replace(values=-advice.values)
-        if advice.visits.any():
-            self.show(f"thinking … {self.game.action_name(advice.best)}: {self.visits_text(advice.best)}")
-        return False
+    def think(self, player: ThinkingPlayer) -> Thought:
+        """Let a player think about the position, and show what it thinks so far; Ctrl-C stops it."""
+        stop = threading.Event()
+        self.show("thinking …")
 
-    def visits_text(self, action: int) -> str:
-        """Return how the latest search sees an action, with the value for the person."""
-        assert self.thought is not None
-        visits, values = self.thought.visits, self.thought.values
-        return f"{visits[action]:,} of {visits.sum():,} visits, value {value_text(values[action])} for you"
+        def see(thought: Thought) -> None:
+            if thought.visits and not stop.is_set():
+                name = self.game.action_name(thought.best)
+                self.show(f"thinking … {name}: {self.visits_text(thought)}")
+
+        try:
+            return in_background(lambda: player.think(self.at, 0.0, stop.is_set, see)).result()
+        finally:
+            stop.set()
+            self.show("")
+
+    def visits_text(self, thought: Thought) -> str:
+        """Return how a search sees its best move, with the value for the person."""
+        move = next(move for move in thought.moves if move.action == thought.best)
+        value = move.value if self.at.to_play == self.side else -move.value
+        return f"{move.visits:,} of {thought.visits:,} visits, value {value_text(value)} for you"
 
     def picture(self) -> str:
         """Return the position as text, with the cell of the last move in brackets."""
@@ -153,20 +158,16 @@ class PlaySession:
 
     def opponents_move(self) -> None:
         """Let the opponent move, and show what it thought where that is known."""
-        self.thought, self.persons_turn = None, False
         if len(self.at.actions) == len(self.begin):
             self.say(f"\n{self.picture()}")
-        self.show("thinking …")
-        action = in_background(lambda: move_of(self.opponent, self.at)).result()
-        self.at.play(action)
+        thought = self.think(self.opponent)
+        seen = f" ({self.visits_text(thought)})" if thought.visits else ""
+        self.at.play(thought.best)
         doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
-        seen = "" if self.thought is None else f" ({self.visits_text(action)})"
-        self.show("")
-        self.say(f"{self.subject} plays {self.game.action_name(action)}{doubt}{seen}")
+        self.say(f"{self.subject} plays {self.game.action_name(thought.best)}{doubt}{seen}")
 
     def persons_move(self) -> None:
         """Ask until there is a move or one is taken back."""
-        self.persons_turn = True
         self.say(f"\n{self.picture()}")
         while True:
             text = self.ask("your move: ").strip().lower()
@@ -219,15 +220,11 @@ class PlaySession:
 
     def hint_text(self) -> str:
         """Return the adviser's move and the most visited others, with visits and values for the person."""
-        self.show("thinking …")
-        state, banned = self.at.state, self.at.banned()
-        visits, values, best = in_background(lambda: self.adviser.advise(state, banned)).result()
-        self.show("")
-        visited = [action for action in np.argsort(-visits, kind="stable").tolist() if visits[action]]
-        shown = [best, *(action for action in visited if action != best)][:HINTS]
+        self.adviser.new_games(np.zeros(1, np.uint64))  # a hint depends on the position only
+        shown = [move for move in self.think(self.adviser).best_first() if move.visits][:HINTS]
         rows = [["move", "visits", "value"]]
-        for action in shown:
-            rows.append([self.game.action_name(action), f"{visits[action]:,}", value_text(values[action])])
+        for move in shown:
+            rows.append([self.game.action_name(move.action), f"{move.visits:,}", value_text(move.value)])
         legal = len(self.at.legal_actions())
         count = "" if len(shown) == legal else f"best {len(shown)} of {legal} moves\n"
         legend = "Best move first, then by visits. value: +1 you win, 0 draw, -1 you lose"
@@ -287,7 +284,7 @@ def no_champion_text(game: Game, name: str, words: Sequence[str]) -> str:
     return f".\nThere is no champion of this game yet; {command} trains one"
 
 
-def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: Config) -> Adviser:
+def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: Config) -> ThinkingPlayer:
     """Return the adviser asked for; for `auto` one like the opponent if that has a network, else uct.
 
     Raises:
@@ -295,13 +292,13 @@ def choose_adviser(asked: PlayerSpec, opponent: PlayerSpec, game: Game, config: 
     """
     if asked.name == "auto":
         if opponent.name == "pv_mcts":
-            asked = replace(opponent, options={**opponent.options, **asked.options})
+            cold = {key: value for key, value in opponent.options.items() if "temperature" not in key}
+            asked = replace(opponent, options={**cold, **asked.options})
         else:
             asked = replace(asked, name="uct", options=with_limit(asked.options, HINT_SIMULATIONS))
     player = make_from_spec(asked, game, config, one_game=True)
-    if not isinstance(player, Adviser):
+    if not isinstance(player, Analyst):
         raise UserError(f"adviser={asked.name} gives no hints; choose uct or pv_mcts.")
-    player.new_games(np.zeros(1, np.uint64))
     return player
 
 

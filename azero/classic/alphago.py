@@ -29,6 +29,8 @@ from azero.search.mcts import backup, descend, expand, softmax_over_legal
 from azero.search.puct import best_action
 from azero.search.tree import NO_LEAF, ROOT, reset
 
+MOST_AT_ONCE = 1024  # simulations that end with the game, before the caller may stop the search
+
 
 class AlphaGo(NamedTuple):
     """The settings of one search."""
@@ -124,16 +126,19 @@ def begin_searches(addresses, tree, questions, states, num_simulations):
 
 @kernel
 def ask(addresses, tree, alphago, questions, streams, planes, games):
-    """Advance every game to its next position for the network.
+    """Advance every game to its next position for the network, or by MOST_AT_ONCE simulations without one.
 
-    Write its planes, one row each, and the game into games [R]; return the number of rows.
+    Write its planes, one row each, and the game into games [R]; return the number of rows. Searches go on
+    until no game has simulations left.
     """
     rules = rules_at(addresses)
     tree, questions = borrowed(tree), borrowed(questions)
     streams, planes = borrowed(streams), borrowed(planes)
     rows = 0
     for b in range(streams.shape[0]):
-        while tree.searches[b].leaf == NO_LEAF and tree.searches[b].simulations_left > 0:
+        for _ in range(MOST_AT_ONCE):
+            if tree.searches[b].leaf != NO_LEAF or tree.searches[b].simulations_left == 0:
+                break
             leaf = descend(rules, tree, b, questions.start[b], next_action, (alphago, streams[b]))
             questions.start[b] = ROOT
             if tree.nodes[b, leaf].terminal:

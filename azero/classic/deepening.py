@@ -19,6 +19,7 @@ from azero.heuristics import Heuristic
 
 SLICE_SECONDS = 0.001  # time between looks at the clock; a slice costs about 10 microseconds of overhead
 LOST = -1.0
+Pause = Callable[[], bool] | None  # asked each SLICE_SECONDS whether to end with what was found so far
 
 
 class Found(NamedTuple):
@@ -69,25 +70,30 @@ class Searcher:
         self.settings = Settings(*addresses, prune, ordered, prune and final is None)
         self.none_banned = np.zeros(game.num_actions, np.bool_)
         self.number = 0
-        self.stopped: Callable[[], bool] | None = None  # asked each SLICE_SECONDS whether to end early
+        self.pause: Pause = None
         self.slice_nodes = 8  # few at first, because a heuristic may be slow
 
-    def search(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
+    def search(self, state: np.ndarray, banned: np.ndarray | None = None, pause: Pause = None) -> Found:
         """Search `state` [S] to the full depth, without its banned moves [A]."""
-        begin = time.perf_counter()
+        begin, self.pause = time.perf_counter(), pause
         self.number += 1
         found = self.search_to(self.depth, state, banned, NO_ACTION, math.inf)
         return (found or self.found_so_far(state, banned))._replace(seconds=time.perf_counter() - begin)
 
     def deepen(
-        self, state: np.ndarray, seconds: float, banned: np.ndarray | None = None, value_wanted: bool = False
+        self,
+        state: np.ndarray,
+        seconds: float,
+        banned: np.ndarray | None = None,
+        pause: Pause = None,
+        value_wanted: bool = False,
     ) -> Found:
         """Search `state` [S] to depth 1, 2, 3, … and return the result of the last finished search.
 
         It ends when the time is up, when the result is exact, and, without `value_wanted`, after one ply if
         there is only one move. In a lost position it returns the move that was found losing last.
         """
-        begin = time.perf_counter()
+        begin, self.pause = time.perf_counter(), pause
         self.number += 1
         nodes, result = 0, None
         is_forced = not value_wanted and self.moves(state, banned).sum() == 1
@@ -111,7 +117,7 @@ class Searcher:
         addresses, line = self.game.rule_addresses, self.line
         begin_search(addresses, line, state, forbidden, depth, self.number, first_action, self.settings)
         while not self.search_slice():
-            if time.perf_counter() >= deadline or (self.stopped and self.stopped()):
+            if time.perf_counter() >= deadline or (self.pause and self.pause()):
                 return None
         root = self.line.rows[ROOT]
         value = float(root["best"]) + 0.0  # + 0.0 turns -0.0 into 0.0

@@ -20,14 +20,16 @@ def share_rollouts(
     state: np.ndarray,
     banned: np.ndarray,
     total: int,
+    most: int,
     stream: np.ndarray,
     reward_sums: np.ndarray,
     rollout_counts: np.ndarray,
 ) -> None:
     """Roll out the moves of a state [S], not terminal, until they share `total` rollouts equally.
 
-    The first moves get the remainder, one each. Call it again with a larger total to go on. It leaves out
-    banned moves [A] and adds to reward_sums [A], for the player to move, and to rollout_counts [A].
+    The first moves get the remainder, one each. It ends after `most` rollouts: call it again to go on, also
+    with a larger total. It leaves out banned moves [A] and adds to reward_sums [A], for the player to move,
+    and to rollout_counts [A].
     """
     rules = rules_at(addresses)
     room, state, stream = borrowed(room), borrowed(state), borrowed(stream)
@@ -40,11 +42,12 @@ def share_rollouts(
     first_moves = rules.to_play(state) == 0
     for place in range(count):
         action = moves[place]
-        share = total // count + (place < total % count)
+        share = min(total // count + (place < total % count), rollout_counts[action] + most)
         rules.step(state, action, room.start)
         for _ in range(rollout_counts[action], share):
             reward = rollout(rules, room.start, judge, room, stream)
             reward_sums[action] += reward if first_moves else 1.0 - reward
+        most -= share - rollout_counts[action]
         rollout_counts[action] = share
 
 

@@ -1,6 +1,6 @@
 """UCT in which a player first chooses a group of moves and then a move of that group.
 
-Letters: B positions, N nodes, A actions, K the most choices at one node, S state words.
+Letters: N nodes, A actions, K the most choices at one node, S state words.
 
 Saito, Winands, Uiterwijk & van den Herik, "Grouping nodes for Monte-Carlo tree search" (2007). A group is an
 ordinary node in which the same player moves again: it has its own visits and rewards, and UCB1 chooses it
@@ -31,7 +31,6 @@ ROOT: Any = np.int64(0)
 class GroupedSettings(NamedTuple):
     """The settings of a search."""
 
-    num_simulations: int  # for each position, at least 1
     exploration: float  # constant of UCB1; sqrt(2) for rewards in [0, 1]
     # visits, each with a rollout, before a leaf is expanded, at least 1; the root is expanded at once
     threshold: int
@@ -57,6 +56,7 @@ class GroupedTree(NamedTuple):
     reward_sum: np.ndarray  # [N] float64: rewards for player 0
     to_play: np.ndarray  # [N] int64
     terminal: np.ndarray  # [N] bool
+    num_nodes: np.ndarray  # [1] int64: rows in use
     path: np.ndarray  # [2 * max_plies + 2] int64: the nodes of the current simulation
     scratch: np.ndarray  # [2, S] uint64: the current and the next state of a rollout
     present: np.ndarray  # [groups] bool: the groups that have a move at the current node
@@ -64,30 +64,30 @@ class GroupedTree(NamedTuple):
     legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
 
 
-@kernel
-def new_tree(settings, groups, state_words):
-    """Return an empty tree; a simulation adds at most one node. groups: [A]."""
-    nodes, num_groups = settings.num_simulations + 1, groups.max() + 1
-    most = max(num_groups, np.bincount(groups).max())
-    legal_words = mask_words(groups.shape[0])
+def new_tree(num_simulations: int, max_plies: int, groups: np.ndarray, state_words: int) -> GroupedTree:
+    """Return an empty tree; a simulation adds at most one node. groups: [A], see `begin_search`."""
+    nodes, num_groups = num_simulations + 1, int(groups.max()) + 1
+    most = max(num_groups, int(np.bincount(groups).max()))
+    legal_words = mask_words(len(groups))
     return GroupedTree(
-        np.zeros((nodes, state_words), np.uint64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.bool_),
-        np.zeros((nodes, most), np.int64),
-        np.zeros((nodes, most), np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes),
-        np.zeros(nodes, np.int64),
-        np.zeros(nodes, np.bool_),
-        np.zeros(2 * settings.max_plies + 2, np.int64),
-        np.zeros((2, state_words), np.uint64),
-        np.zeros(num_groups, np.bool_),
-        legal_words.view(np.bool_)[: groups.shape[0]],
-        legal_words,
+        states=np.zeros((nodes, state_words), np.uint64),
+        group=np.zeros(nodes, np.int64),
+        below_root=np.zeros(nodes, np.bool_),
+        choices=np.zeros((nodes, most), np.int64),
+        children=np.zeros((nodes, most), np.int64),
+        tried=np.zeros(nodes, np.int64),
+        num_choices=np.zeros(nodes, np.int64),
+        visits=np.zeros(nodes, np.int64),
+        own_visits=np.zeros(nodes, np.int64),
+        reward_sum=np.zeros(nodes),
+        to_play=np.zeros(nodes, np.int64),
+        terminal=np.zeros(nodes, np.bool_),
+        num_nodes=np.zeros(1, np.int64),
+        path=np.zeros(2 * max_plies + 2, np.int64),
+        scratch=np.zeros((2, state_words), np.uint64),
+        present=np.zeros(num_groups, np.bool_),
+        legal=legal_words.view(np.bool_)[: len(groups)],
+        legal_words=legal_words,
     )
 
 
@@ -235,41 +235,43 @@ def most_visited(tree, node):
 
 
 @kernel
-def choose(rules, tree, groups, banned, stream):
-    """Return the most visited move of the most visited group; a random move of it if none was tried."""
+def begin_search(addresses, tree, state):
+    """Begin a new tree with `state` [S], not terminal, at the root."""
+    rules = rules_at(addresses)
+    copy_words(state, tree.states[ROOT])
+    add_node(rules, tree, ROOT, NO_GROUP, True)
+    tree.num_nodes[0] = 1
+
+
+@kernel
+def continue_search(addresses, tree, settings, groups, banned, stream, num_simulations):
+    """Run `num_simulations` more simulations without the root's banned moves [A]; stream [2] advances.
+
+    groups: [A] int64, the group of each action, numbered from 0.
+    """
+    rules = rules_at(addresses)
+    tree, groups, stream, banned = borrowed(tree), borrowed(groups), borrowed(stream), borrowed(banned)
+    nodes = tree.num_nodes[0]
+    for _ in range(num_simulations):
+        nodes = simulate(rules, tree, settings, groups, nodes, banned, stream)
+    tree.num_nodes[0] = nodes
+
+
+@kernel
+def choose(addresses, tree, groups, banned, stream, visit_counts):
+    """Return the most visited move of the most visited group; a random move of it if none was tried.
+
+    Write the visits of each move of the root into visit_counts [A]. A simulation that ended in a group,
+    before one of its moves was tried, counts for none.
+    """
+    rules, tree = rules_at(addresses), borrowed(tree)
+    visit_counts[:] = 0
+    for slot in range(tree.tried[ROOT]):
+        group = tree.children[ROOT, slot]
+        for place in range(tree.tried[group]):
+            visit_counts[tree.choices[group, place]] = tree.visits[tree.children[group, place]]
     group = tree.children[ROOT, most_visited(tree, ROOT)]
     if tree.tried[group] > 0:
         return tree.choices[group, most_visited(tree, group)]
     find_moves(rules, tree, groups, group, banned)
     return np.int64(pick_legal(tree.legal_words, stream))
-
-
-@kernel
-def search_positions(addresses, settings, groups, states, banned, streams, actions, visit_counts):
-    """Search states [B, S], none terminal, one after another without their banned [B, A] moves.
-
-    Write into actions [B] the most visited move of the most visited group, and into visit_counts [B, A] the
-    visits of each move of the root. A simulation that ended in a group, before one of its moves was tried,
-    counts for none. groups: [A] int64, the group of each action, numbered from 0. Advance streams [B, 2].
-    """
-    rules = rules_at(addresses)
-    tree = new_tree(settings, groups, states.shape[1])
-    for row in range(states.shape[0]):
-        search_position(rules, tree, settings, groups, states[row], banned[row], streams[row])
-        actions[row] = choose(rules, borrowed(tree), groups, banned[row], streams[row])
-        visit_counts[row, :] = 0
-        for slot in range(tree.tried[ROOT]):
-            group = tree.children[ROOT, slot]
-            for place in range(tree.tried[group]):
-                visit_counts[row, tree.choices[group, place]] = tree.visits[tree.children[group, place]]
-
-
-@kernel
-def search_position(rules, tree, settings, groups, state, banned, stream):
-    """Grow the tree of one position; arguments as in `search_positions`."""
-    tree, groups, stream, banned = borrowed(tree), borrowed(groups), borrowed(stream), borrowed(banned)
-    copy_words(state, tree.states[ROOT])
-    add_node(rules, tree, ROOT, NO_GROUP, True)
-    nodes = ROOT + 1
-    for _ in range(settings.num_simulations):
-        nodes = simulate(rules, tree, settings, groups, nodes, banned, stream)

@@ -30,7 +30,6 @@ class PureSettings(NamedTuple):
     root_puct: Puct  # the constants at the root
     judge: Judge
     uniform: bool  # whether all legal moves have the same prior, else random ones
-    num_simulations: int
 
 
 @part
@@ -55,7 +54,7 @@ def draw_priors(legal: np.ndarray, uniform: bool, stream: np.ndarray, prior: np.
 
 
 @kernel
-def search_position(
+def search_on(
     addresses: np.ndarray,
     tree: Tree,
     settings: PureSettings,
@@ -63,15 +62,19 @@ def search_position(
     banned: np.ndarray,
     room: Room,
     stream: np.ndarray,
+    begin: int,
+    end: int,
 ) -> None:
-    """Search a state [S], not terminal, without its banned moves [A]; stream [2] advances.
+    """Run simulations begin .. end - 1 for a state [S], not terminal, without its banned moves [A].
 
-    The visit counts are at the root of `tree`, which has one row.
+    Simulation 0 makes the root and does not count. The visit counts are at the root of `tree`, which has one
+    row. stream [2] advances.
     """
     rules = rules_at(addresses)
     tree, room, stream = borrowed(tree), borrowed(room), borrowed(stream)
-    reset(rules, tree, ONLY, state)
-    for simulation in range(settings.num_simulations + 1):  # the first expands the root and does not count
+    if begin == 0:
+        reset(rules, tree, ONLY, state)
+    for simulation in range(begin, end):
         leaf = descend(rules, tree, ONLY, ROOT, next_action, settings)
         if not tree.nodes[ONLY, leaf].terminal:
             rules.legal_mask(tree.states[ONLY, leaf], room.legal)

@@ -16,7 +16,7 @@ from azero.config.reading import read_options, read_value
 from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError, settings
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
-from azero.players import Player, make_player, options_of
+from azero.players import ThinkingPlayer, make_player, options_of
 from azero.players.options import MAY, MUST, PlayerOptions
 from azero.run.folder import last_used, names_of_runs
 from azero.run.run import Run
@@ -120,7 +120,7 @@ def has_learned(run: str, game: Game, config: Config) -> bool:
         return False
 
 
-def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool = False) -> Player:
+def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool = False) -> ThinkingPlayer:
     """Return the player. With a network it uses the champion and search of `run`, else of `run_of`.
 
     Args:

@@ -1,6 +1,6 @@
 """Players by name: a batch of states in, a batch of actions out.
 
-For others: `make_player`, the protocol `Player`, `options_of`.
+For others: `make_player`, the protocols `Player` and `ThinkingPlayer`, `options_of`.
 Imports: config, games.kit, games, kernels, network, heuristics, search, classic.
 
 Letters: B positions, G games, A actions, S state words.
@@ -11,7 +11,8 @@ Players read no files: a program loads a network and passes its inference to `ma
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -61,20 +62,66 @@ class Player(Protocol):
         """
 
 
-class Advice(NamedTuple):
-    """The result of a search for the moves of one position."""
+class Move(NamedTuple):
+    """What a search knows of one move."""
 
-    visits: np.ndarray  # [A] int64, simulations of each move
-    values: np.ndarray  # [A] float64 in [-1, 1], mean value for the player to move; nan without simulations
-    best: int  # the best move; not always the most visited one, because a proof counts more than visits
+    action: int
+    visits: int
+    value: float  # for the player to move, in [-1, 1]; nan before its first visit
+    prior: float  # of the network; nan in a search without one
+    line: tuple[int, ...]  # the principal variation, which begins with the move itself
+    lower: float  # proven bounds of its value
+    upper: float
 
 
-@runtime_checkable
-class Adviser(Protocol):
-    """A player that can explain its choice."""
+class Thought(NamedTuple):
+    """What a player thinks of one position, or a search of one node of its tree."""
 
-    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
-        """Search one state [S], without the banned moves [A]."""
+    best: int  # the move that it plays; not always the most visited one, as a proof counts more than visits
+    visits: int = 0  # simulations through the node's moves; 0 for a player without such a search
+    value: float = math.nan  # for the player to move, in [-1, 1]; nan if it is not known
+    moves: Sequence[Move] = ()  # all legal ones, the most visited first; none if nothing is known of them
+
+    def best_first(self) -> list[Move]:
+        """Return the moves, the best one first and then by visits."""
+        return sorted(self.moves, key=lambda move: move.action != self.best)
+
+
+Report = Callable[[Thought], None]  # receives what a search has found so far
+
+
+def never() -> bool:
+    """Return False: nothing stops the search."""
+    return False
+
+
+class ThinkingPlayer(Player, Protocol):
+    """A player that thinks about one game until it is told to stop. All players of `MODULES` are such."""
+
+    def think(
+        self,
+        at: GameInProgress,
+        seconds: float = 0.0,
+        stopping: Callable[[], bool] = never,
+        report: Report | None = None,
+    ) -> Thought:
+        """Return its move in a game that is not over, and what it thinks of the others if it searches them.
+
+        Args:
+            at: the game; `new_games` was called for it alone.
+            seconds: time for the move, instead of the player's own; 0: its own. Some players keep no time.
+            stopping: asked many times a second whether to move at once, with what was found so far.
+            report: receives what a search has found, some ten times a second and at its end. Searches that
+                can be shown do (`growing.Analyst`).
+        """
+
+    def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:
+        """Think in the opponent's time until `stopping` or all is done; most players have no use for it."""
+        return
+
+    def keep_trees(self) -> None:
+        """From the next `new_games` on, let a search begin with what the ones before it know, if possible."""
+        return
 
 
 @runtime_checkable
@@ -94,18 +141,6 @@ class Ponderer(Protocol):
 
     def think_on(self) -> tuple[np.ndarray, np.ndarray]:
         """Search for one batch of the network; return (games decided [any], their actions)."""
-
-
-@runtime_checkable
-class Watched(Protocol):
-    """A player whose search can be watched.
-
-    Attributes:
-        watch: receives the state of a search of one position ten times a second and at its end; the search
-            stops if it returns True. None for no watcher.
-    """
-
-    watch: Callable[[Advice], bool] | None
 
 
 @runtime_checkable
@@ -163,7 +198,7 @@ def make_player(
     search: SearchConfig | None = None,
     prefix: str = "",
     **options: Any,
-) -> Player:
+) -> ThinkingPlayer:
     """Return the player of that name.
 
     Args:

@@ -53,7 +53,7 @@ class AlphaBetaPlayer(Deterministic):
 
     def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
         """Return move, value and effort for one state [S] without its banned moves [A]."""
-        return self.searcher.search(state, banned)
+        return self.searcher.search(state, banned, self.pause)
 
 
 def default_depth(game: Game) -> int:

@@ -61,22 +61,28 @@ class AlphaGoPlayer(MostVisited):
         counts = np.zeros(banned.shape, np.int64)
         for start in range(0, len(states), self.inference.batch_size):
             rows = slice(start, start + self.inference.batch_size)
-            self.think(states[rows], banned[rows], streams[rows])
-            counts[rows] = self.tree.edges["child_visits"][: len(states[rows]), ROOT]
+            self.search_batch(states[rows], banned[rows], streams[rows])
+            for row, root in enumerate(self.tree.edges[: len(states[rows]), ROOT], start):
+                counts[row] = root["child_visits"]
+                if not counts[row].any():  # stopped before the first simulation ended
+                    counts[row, root["prior"].argmax()] = 1
         return counts
 
-    def think(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> None:
+    def search_batch(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> None:
         """Search at most one batch of states in the first rows of `self.tree`."""
         addresses, tree, games = self.game.rule_addresses, self.tree, self.row_games
         alphago, questions = self.alphago, self.questions
         begin_searches(addresses, tree, questions, states, self.num_simulations)
-        while rows := ask(addresses, tree, alphago, questions, streams, self.planes, games):
-            logits, values = self.inference.infer(self.planes, rows)
-            logits, values = logits[:rows], values[:rows]
-            check_answers(self.inference, logits, values)
-            receive_evaluations(
-                addresses, tree, alphago, questions, streams, banned, games, logits, values, self.room
-            )
+        while tree.searches["simulations_left"].any():
+            if rows := ask(addresses, tree, alphago, questions, streams, self.planes, games):
+                logits, values = self.inference.infer(self.planes, rows)
+                logits, values = logits[:rows], values[:rows]
+                check_answers(self.inference, logits, values)
+                receive_evaluations(
+                    addresses, tree, alphago, questions, streams, banned, games, logits, values, self.room
+                )
+            if self.pause is not None and self.pause():
+                break
 
 
 def make(game: Game, options: Options, inference: Inference) -> AlphaGoPlayer:

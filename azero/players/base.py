@@ -1,20 +1,74 @@
-"""The bases of players: without random numbers, or with one random stream for each game.
+"""The bases of players: how they think about one game, and where their random numbers come from.
 
 Letters: B positions, G games, A actions, S state words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
 
 from azero.games.game import Game
-from azero.players import ban_table
+from azero.games.playing import GameInProgress
+from azero.players import Report, ThinkingPlayer, Thought, ban_table, move_of, never
+
+LOOK_SECONDS = 0.02  # between two looks at whether to stop
+REPORT_SECONDS = 0.1  # between two reports of a search under way
 
 
-class Deterministic:
+class Thinking(ThinkingPlayer):
+    """The base of all players, which makes a `ThinkingPlayer` of what `choose` does.
+
+    Attributes:
+        seconds: for each move; 0: no limit.
+        pause: `choose` calls it between two pieces of work and, if it returns True, ends with what was found
+            so far; None: there is nothing to ask.
+    """
+
+    seconds = 0.0
+    pause: Callable[[], bool] | None = None
+
+    def think(
+        self,
+        at: GameInProgress,
+        seconds: float = 0.0,
+        stopping: Callable[[], bool] = never,
+        report: Report | None = None,
+    ) -> Thought:
+        """Return the move in a game that is not over; see `ThinkingPlayer`."""
+        own_seconds, now = self.seconds, time.perf_counter()
+        look, due = now + LOOK_SECONDS, now + REPORT_SECONDS
+
+        def pause() -> bool:
+            nonlocal look, due
+            now = time.perf_counter()
+            if now < look:
+                return False
+            look = now + LOOK_SECONDS
+            if report and now >= due and (found := self.read()):
+                report(found)
+                due = time.perf_counter() + REPORT_SECONDS
+            return stopping()
+
+        self.seconds, self.pause = seconds or own_seconds, pause
+        try:
+            action = move_of(self, at)
+        finally:
+            self.seconds, self.pause = own_seconds, None
+        found = self.read() or Thought(action)
+        if report and found.moves:
+            report(found)
+        return found._replace(best=action)
+
+    def read(self) -> Thought | None:
+        """Return what the latest search has found; None: nothing yet, or nothing that can be shown."""
+        return None
+
+
+class Deterministic(Thinking):
     """The base of all players that draw no random numbers."""
 
     deterministic = True
@@ -23,7 +77,7 @@ class Deterministic:
         """Begin games; nothing is random."""
 
 
-class Drawing:
+class Drawing(Thinking):
     """The base of all players that draw random numbers; a game's moves depend only on its own seed."""
 
     deterministic = False

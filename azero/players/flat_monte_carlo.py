@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,15 +54,17 @@ class FlatMonteCarloPlayer(Drawing):
     def move(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray) -> int:
         """Return the move for one state [S]; stream [2] advances."""
         sums, counts = np.zeros(self.game.num_actions), np.zeros(self.game.num_actions, np.int64)
-        limit = self.limit(state, banned)
-        total = 0
-        for units in slices(self.seconds) if self.seconds else (limit,):
-            total = min(total + units, limit)
-            share_rollouts(
-                self.game.rule_addresses, self.room, self.judge, state, banned, total, stream, sums, counts
-            )
-            if total == limit:
-                break
+        addresses, room, judge, limit = (
+            self.game.rule_addresses,
+            self.room,
+            self.judge,
+            self.limit(state, banned),
+        )
+        done = 0
+        for units in slices(limit, self.seconds or math.inf, self.pause):
+            done += units
+            total = done if self.seconds else limit  # nobody knows how far a time goes
+            share_rollouts(addresses, room, judge, state, banned, total, units, stream, sums, counts)
         return best_mean(sums, counts)
 
     def limit(self, state: np.ndarray, banned: np.ndarray) -> int:

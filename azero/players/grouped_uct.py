@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from azero.classic.grouped_uct import GroupedSettings, search_positions
+from azero.classic.grouped_uct import GroupedSettings, begin_search, choose, continue_search, new_tree
 from azero.config.schema import UserError, setting
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.players.base import Drawing
+from azero.players.clock import slices
 from azero.players.options import PlayerOptions, exploration_setting, simulations_setting
 
 
@@ -33,7 +34,9 @@ class GroupedUctPlayer(Drawing):
     ) -> None:
         super().__init__(f"grouped_uct {grouping} {num_simulations}", game)
         self.groups = groups_of_actions(game, grouping)
-        self.settings = GroupedSettings(num_simulations, exploration, expansion_threshold, game.max_plies)
+        self.settings = GroupedSettings(exploration, expansion_threshold, game.max_plies)
+        self.num_simulations = num_simulations
+        self.tree = new_tree(num_simulations, game.max_plies, self.groups, game.state_words)
 
     def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Return a move for each of states [B, S]."""
@@ -44,8 +47,13 @@ class GroupedUctPlayer(Drawing):
     ) -> tuple[np.ndarray, np.ndarray]:
         """Search each of states [B, S]; return (moves [B] int64, visits of each action [B, A] int64)."""
         actions, counts = np.zeros(len(states), np.int64), np.zeros(banned.shape, np.int64)
-        addresses, settings, groups = self.game.rule_addresses, self.settings, self.groups
-        search_positions(addresses, settings, groups, states, banned, streams, actions, counts)
+        addresses, tree, groups = self.game.rule_addresses, self.tree, self.groups
+        for row, state in enumerate(states):
+            ban, stream = banned[row], streams[row]
+            begin_search(addresses, tree, state)
+            for units in slices(self.num_simulations, pause=self.pause):
+                continue_search(addresses, tree, self.settings, groups, ban, stream, units)
+            actions[row] = choose(addresses, tree, groups, ban, stream, counts[row])
         return actions, counts
 
 

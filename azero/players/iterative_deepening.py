@@ -46,7 +46,7 @@ class IterativeDeepening(AlphaBetaPlayer):
 
     def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
         """Return move, value and effort for one state [S] without its banned moves [A]."""
-        return self.searcher.deepen(state, self.seconds, banned)
+        return self.searcher.deepen(state, self.seconds, banned, self.pause)
 
 
 def make(game: Game, options: Options, inference: Inference | None = None) -> IterativeDeepening:

@@ -68,7 +68,7 @@ class PerfectPlayer(Deterministic):
         Without `value_wanted`, a forced move is returned at once.
         """
         if not self.solved:
-            return self.searcher.deepen(state, self.seconds, value_wanted=value_wanted)
+            return self.searcher.deepen(state, self.seconds, None, self.pause, value_wanted)
         begin = time.perf_counter()
         action, value = self.solved[state.tobytes()]
         return Found(action, value, 0, self.game.max_plies, True, time.perf_counter() - begin)

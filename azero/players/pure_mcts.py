@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from azero.classic.pure_mcts import PureSettings, search_position
+from azero.classic.pure_mcts import PureSettings, search_on
 from azero.classic.rollouts import new_room
 from azero.config.schema import setting
 from azero.games.game import Game
 from azero.players.base import MostVisited
+from azero.players.clock import slices
 from azero.players.options import PlayerOptions, make_judge, simulations_setting
 from azero.search.puct import Puct
 from azero.search.tree import ROOT, make_tree
@@ -43,18 +44,30 @@ class PureMctsPlayer(MostVisited):
         super().__init__(f"pure_mcts {num_simulations}", game)
         puct = Puct(c_puct=c_puct, c_puct_base=0.0, extra_visits=1, fpu_from_parent=False, fpu=0.0)
         root_puct = puct if update_root else puct._replace(c_puct=0.0)
-        judge = make_judge(game)
-        self.settings = PureSettings(puct, root_puct, judge, uniform_priors, num_simulations)
+        self.settings = PureSettings(puct, root_puct, make_judge(game), uniform_priors)
+        self.num_simulations = num_simulations
         self.tree = make_tree(1, num_simulations + 1, game.num_actions, game.state_words)
         self.room = new_room(game.num_actions, game.state_words)
 
     def search(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Search each of states [B, S] in turn; return the visits of each action, [B, A] int64."""
         counts = np.zeros(banned.shape, np.int64)
-        addresses, tree, settings = self.game.rule_addresses, self.tree, self.settings
         for row, state in enumerate(states):
-            search_position(addresses, tree, settings, state, banned[row], self.room, streams[row])
-            counts[row] = tree.edges["child_visits"][0, ROOT]
+            what = (
+                self.game.rule_addresses,
+                self.tree,
+                self.settings,
+                state,
+                banned[row],
+                self.room,
+                streams[row],
+            )
+            search_on(*what, 0, 1)
+            done = 1
+            for units in slices(self.num_simulations, pause=self.pause):
+                search_on(*what, done, done + units)
+                done += units
+            counts[row] = self.tree.edges["child_visits"][0, ROOT]
         return counts
 
 

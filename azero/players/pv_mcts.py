@@ -9,7 +9,7 @@ prefetch (`azero/search/prefetch.py`), which finds the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,9 +17,11 @@ import numpy as np
 from azero.config.reading import whole_number
 from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, is_cold, setting
 from azero.games.game import Game
-from azero.games.playing import ONLY_GAME
+from azero.games.playing import ONLY_GAME, GameInProgress
 from azero.network.inference import Inference
-from azero.players import Advice
+from azero.players import Move, Player, Thought
+from azero.players.base import Thinking
+from azero.players.growing import LONGEST_LINE
 from azero.players.options import MUST, PlayerOptions, seconds_setting
 from azero.search.algorithm import check as check_algorithm
 from azero.search.algorithm import find_kind, sound_for, with_kind
@@ -28,10 +30,9 @@ from azero.search.counters import WorkerStats
 from azero.search.prefetch import Prefetch
 from azero.search.root import Temperature
 from azero.search.searches import LockStep, Searches
-from azero.search.tree import NO_LEAF, ROOT, Tree, node_bytes, nodes_needed
+from azero.search.tree import LOSS, NO_LEAF, ROOT, UNVISITED, WIN, Tree, node_bytes, nodes_needed
 
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
-SNAPSHOT_SECONDS = 0.1  # between two reports of a search under way
 GREEDY = Temperature(0.0, 0, 0, 0.0)
 
 
@@ -72,11 +73,8 @@ class Options(PlayerOptions):
     )
 
 
-class PvMcts:
-    """A player that searches with a network, without the noise of self-play.
-
-    It can be `Watched` while it plays one game.
-    """
+class PvMcts(Thinking):
+    """A player that searches with a network, without the noise of self-play."""
 
     name = "pv_mcts"
 
@@ -95,7 +93,6 @@ class PvMcts:
         self.game, self.inference, self.temperature = game, inference, temperature
         self.search = as_played(search, game)
         self.deterministic = is_cold(*temperature)
-        self.watch: Callable[[Advice], bool] | None = None
         self.cache = make_cache(cache, game.key_words, game.num_actions)
         leaves = leaves or (inference.batch_size if cache else 1)
         self.together = LockStep(game, inference, self.cache)
@@ -156,7 +153,7 @@ class PvMcts:
             self.together.infer(self.searches)
         return decided, actions
 
-    def think(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> None:
+    def search_states(self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None) -> None:
         """Search states [B, S], one of each of `games` [B]; the results stand at the roots of `tree`.
 
         banned: [B, A] bool, moves left out at the roots; None for none.
@@ -170,19 +167,10 @@ class PvMcts:
                 self.together.infer(self.searches)
 
     def think_alone(self, game: int) -> None:
-        """Search the position that a game has begun with, until it has its simulations or may end early.
-
-        `watch` sees it ten times a second and at the end, and may end it.
-        """
-        begin = shown = last = time.perf_counter()
+        """Search the position that a game has begun with, until it has its simulations or may end early."""
+        begin = last = time.perf_counter()
         while self.wave(game) and not self.is_over(game, begin, last):
             last = time.perf_counter()
-            if self.watch is not None and last - shown >= SNAPSHOT_SECONDS:
-                if self.watch(self.advice(game)):
-                    return
-                shown = last = time.perf_counter()
-        if self.watch is not None:
-            self.watch(self.advice(game))
 
     def wave(self, game: int) -> bool:
         """Search a game on by one batch of the network. Return whether simulations are left to do."""
@@ -192,12 +180,13 @@ class PvMcts:
         return len(self.searches.ban(np.array([game]))) > 0 or goes_on
 
     def is_over(self, game: int, begin: float, last: float) -> bool:
-        """Return whether a search ends early, because its time is up or its move is decided.
+        """Return whether a search ends early: it is stopped, its time is up or its move is decided.
 
         Its time is up if another wave like the one since `last` would take too long.
         """
         edges, now = self.tree.edges[game, ROOT], time.perf_counter()
-        if self.seconds and 2 * now - last > begin + self.seconds:
+        is_late = self.seconds > 0.0 and 2 * now - last > begin + self.seconds
+        if is_late or (self.pause is not None and self.pause()):
             return bool(edges["child_visits"].any())  # else there is no move yet
         if not self.until_decided or self.search.solver:
             return False
@@ -208,22 +197,27 @@ class PvMcts:
     ) -> np.ndarray:
         """Return a move for each of states [B, S], which belong to `games` [B] at `plies` [B], [B] int64."""
         self.searches.draw_noise(games, plies, self.temperature)
-        self.think(states, games, banned)
+        self.search_states(states, games, banned)
         return self.searches.choose(games, plies, self.temperature)
 
-    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
-        """Return the search's advice on one state [S]; it begins with an empty tree and forgets all games."""
-        self.new_games(np.zeros(1, np.uint64))
-        self.think(state[None], ONLY_GAME, None if banned is None else banned[None])
-        return self.advice(0)
+    def read(self) -> Thought | None:
+        """Return what the latest search of a lone game has found; None: nothing yet."""
+        return read_search(self.searches, 0)
 
-    def advice(self, game: int) -> Advice:
-        """Return what a game's search has found so far."""
-        edges = self.tree.edges[game, ROOT]
-        visits = edges["child_visits"].astype(np.int64)
-        values = np.full(len(visits), np.nan)
-        np.divide(edges["child_value_sum"], visits, out=values, where=visits > 0)
-        return Advice(visits, values, int(self.searches.choose(np.array([game]), ONLY_GAME, GREEDY)[0]))
+    def growing(self) -> NetworkSearch:
+        """Return the search as one that grows; see `Analyst`."""
+        return NetworkSearch(self)
+
+    def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:
+        """Search a position in the opponent's time; see `ThinkingPlayer`."""
+        banned = at.banned()
+        self.searches.begin(at.state[None], ONLY_GAME, None if banned is None else banned[None])
+        while self.wave(0) and not stopping():  # at least one wave, which removes the banned moves
+            pass
+
+    def keep_trees(self) -> None:
+        """Let searches begin with what is known already; see `ThinkingPlayer`."""
+        self.search = replace(self.search, tree_reuse=find_kind(self.search.kind).reuses_tree)
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
         """Return the visit counts of the roots of `games` [B] after `think`, [B, A] int32."""
@@ -232,6 +226,74 @@ class PvMcts:
     def root_values(self, games: np.ndarray) -> np.ndarray:
         """Return the search's value of the roots of `games` [B] for the player to move, [B] float32."""
         return self.searches.values(games)
+
+
+class NetworkSearch:
+    """PV-MCTS that grows."""
+
+    def __init__(self, player: PvMcts) -> None:
+        self.player = player
+
+    def begin(self, state: np.ndarray, banned: np.ndarray | None = None) -> None:
+        """Start anew; see `GrowingSearch`."""
+        self.player.new_games(np.zeros(1, np.uint64))
+        self.player.searches.begin(state[None], ONLY_GAME, None if banned is None else banned[None])
+
+    def grow(self, seconds: float) -> bool:
+        """Search on; see `GrowingSearch`. One batch of the network is the least."""
+        end = time.perf_counter() + seconds
+        while self.player.wave(0):
+            if time.perf_counter() >= end:
+                return True
+        return False
+
+    def read(self, path: Sequence[int] = ()) -> Thought | None:
+        """Return what is known of a node; see `GrowingSearch`."""
+        return read_search(self.player.searches, 0, path)
+
+
+def read_search(searches: Searches, b: int, path: Sequence[int] = ()) -> Thought | None:
+    """Return what game b's search knows of the node that `path` leads to; None: it is not in the tree."""
+    nodes, edges, node = searches.tree.nodes[b], searches.tree.edges[b], ROOT
+    for action in path:
+        node = int(edges["child"][node, action])
+        if node == UNVISITED:
+            return None
+    if not nodes["expanded"][node]:
+        return None
+    visits, priors = edges["child_visits"][node], edges["prior"][node]
+    legal = np.flatnonzero(priors >= 0.0)
+    ordered = legal[np.argsort(-visits[legal], kind="stable")]
+    moves = [read_move(searches.tree, b, node, int(action)) for action in ordered]
+    best = moves[0].action
+    if node == ROOT and visits.any():
+        best = int(searches.choose(np.array([b]), ONLY_GAME, GREEDY)[0])
+    value = float(nodes["value_sum"][node] / max(1, nodes["node_visits"][node]))
+    return Thought(best, int(visits.sum()), value, moves)
+
+
+def read_move(tree: Tree, b: int, node: int, action: int) -> Move:
+    """Return what game b's search knows of a legal move at an expanded node."""
+    nodes, edge = tree.nodes[b], tree.edges[b, node, action]
+    visits, child = int(edge["child_visits"]), int(edge["child"])
+    value = float(edge["child_value_sum"] / visits) if visits else np.nan
+    lower, upper = LOSS, WIN
+    if child != UNVISITED:
+        lower, upper = float(nodes["lower"][child]), float(nodes["upper"][child])
+        if nodes["to_play"][child] != nodes["to_play"][node]:
+            lower, upper = -upper, -lower
+    return Move(action, visits, value, float(edge["prior"]), read_line(tree, b, node, action), lower, upper)
+
+
+def read_line(tree: Tree, b: int, node: int, action: int) -> tuple[int, ...]:
+    """Return the most visited moves that follow a move at a node of game b, from that move on."""
+    edges, line = tree.edges[b], [action]
+    while len(line) < LONGEST_LINE:
+        node = int(edges["child"][node, line[-1]])
+        if node == UNVISITED or not edges["child_visits"][node].any():
+            break
+        line.append(int(edges["child_visits"][node].argmax()))
+    return tuple(line)
 
 
 def as_played(search: SearchConfig, game: Game) -> SearchConfig:
@@ -312,3 +374,11 @@ def chosen_kind(search: SearchConfig, kind: str | None, ends_early: bool, prefix
     search = with_kind(search, kind)
     check_algorithm(search)
     return search
+
+
+def for_analysis(player: Player, keeps_kind: bool) -> PvMcts:
+    """Return the player, or unless `keeps_kind` one of its network whose searches may end early."""
+    assert isinstance(player, PvMcts)
+    if keeps_kind:
+        return player
+    return PvMcts(player.game, player.inference, chosen_kind(player.search, None, ends_early=True))

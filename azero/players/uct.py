@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from azero.classic.uct import (
+    NOT_EXPANDED,
     ROOT,
     Uct,
     begin_search,
@@ -17,10 +20,11 @@ from azero.classic.uct import (
 )
 from azero.config.schema import setting
 from azero.games.game import Game
-from azero.games.playing import ONLY_GAME
-from azero.players import Advice
+from azero.games.playing import ONLY_GAME, GameInProgress
+from azero.players import Move, Report, Thought, ban_table, never
 from azero.players.base import MostVisited
 from azero.players.clock import slices
+from azero.players.growing import LONGEST_LINE
 from azero.players.options import (
     PlayerOptions,
     cut_setting,
@@ -29,8 +33,10 @@ from azero.players.options import (
     make_judge,
     seconds_setting,
 )
+from azero.search.tree import LOSS, WIN
 
 LONGEST_SEARCH = 100_000_000
+MOST_AT_ONCE = 1000  # rollouts of a leaf that a stop waits for
 
 
 @dataclass(frozen=True)
@@ -88,38 +94,106 @@ class UctPlayer(MostVisited):
     def search(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Search each of states [B, S] in turn; return the visits of each action, [B, A] int64."""
         counts = np.zeros(banned.shape, np.int64)
-        if self.seconds:
+        if self.seconds or self.pause:
             for row, state in enumerate(states):
-                self.search_in_time(state, banned[row], streams[row], counts[row])
+                begin_search(self.game.rule_addresses, self.tree, state, banned[row])
+                self.search_on(self.num_simulations, self.seconds or math.inf, streams[row])
+                read_visit_counts(self.tree, counts[row])
         else:
             addresses, simulations = self.game.rule_addresses, self.num_simulations
             search_positions(addresses, self.tree, self.uct, states, banned, simulations, streams, counts)
         return counts
 
-    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
-        """Search one state [S] with the random stream of game 0."""
-        visits = self.visit_counts(state[None], ONLY_GAME, None if banned is None else banned[None])[0]
-        values = np.full(self.game.num_actions, np.nan)
-        first, tried = (int(self.tree.nodes[name][ROOT]) for name in ("first_child", "tried"))
-        values[self.tree.nodes["action"][first : first + tried]] = 2 * self.tree.q[first : first + tried] - 1
-        return Advice(visits, values, int(visits.argmax()))
-
-    def search_in_time(
-        self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray, counts: np.ndarray
-    ) -> None:
-        """Search one state [S] until the time or the simulations are over; write counts [A]."""
-        begin_search(self.game.rule_addresses, self.tree, state, banned)
-        self.search_on(self.seconds, self.num_simulations, stream)
-        read_visit_counts(self.tree, counts)
-
-    def search_on(self, seconds: float, left: int, stream: np.ndarray) -> int:
-        """Continue the search for about so many seconds; return how many of `left` simulations are left."""
-        for units in slices(seconds):
-            continue_search(self.game.rule_addresses, self.tree, self.uct, min(units, left), stream)
-            left -= min(units, left)
-            if left == 0:
-                break
+    def search_on(self, left: int, seconds: float, stream: np.ndarray) -> int:
+        """Continue the search for at most so many seconds; return how many of `left` simulations are left."""
+        each = min(self.uct.rollouts, MOST_AT_ONCE)  # a slice ends where a leaf has all its rollouts
+        for units in slices(-(-left // each), seconds, self.pause):
+            some = min(units * each, left)
+            continue_search(self.game.rule_addresses, self.tree, self.uct, some, stream)
+            left -= some
         return left
+
+    def think(
+        self,
+        at: GameInProgress,
+        seconds: float = 0.0,
+        stopping: Callable[[], bool] = never,
+        report: Report | None = None,
+    ) -> Thought:
+        """Return the move in a game, which depends on its seed and the position, not on searches before."""
+        self.words[:1, 1] = len(at.actions) << 32
+        return super().think(at, seconds, stopping, report)
+
+    def read(self) -> Thought | None:
+        """Return what the latest search has found."""
+        return self.growing().read()
+
+    def growing(self) -> RolloutSearch:
+        """Return the search as one that grows; see `Analyst`."""
+        return RolloutSearch(self)
+
+
+class RolloutSearch:
+    """UCT that grows."""
+
+    def __init__(self, player: UctPlayer) -> None:
+        self.player, self.left = player, 0
+        self.stream = np.zeros(2, np.uint64)
+
+    def begin(self, state: np.ndarray, banned: np.ndarray | None = None) -> None:
+        """Start anew; see `GrowingSearch`."""
+        game, self.left = self.player.game, self.player.num_simulations
+        table = ban_table(game, state[None], None if banned is None else banned[None])
+        self.stream[:] = 0
+        begin_search(game.rule_addresses, self.player.tree, np.ascontiguousarray(state), table[0])
+
+    def grow(self, seconds: float) -> bool:
+        """Search on; see `GrowingSearch`."""
+        self.left = self.player.search_on(self.left, seconds, self.stream)
+        return self.left > 0
+
+    def read(self, path: Sequence[int] = ()) -> Thought | None:
+        """Return what is known of a node; see `GrowingSearch`."""
+        node = int(ROOT)
+        for action in path:
+            found = [child for child in self.children(node) if self.action(child) == action]
+            if not found:
+                return None
+            node = found[0]
+        nodes = self.player.tree.nodes
+        if nodes["first_child"][node] == NOT_EXPANDED:
+            return None
+        tried = sorted(self.children(node), key=lambda child: (-nodes["visits"][child], self.action(child)))
+        moves = [self.move(child) for child in tried]
+        first, legal = int(nodes["first_child"][node]), int(nodes["num_children"][node])
+        for child in range(first + len(tried), first + legal):
+            moves.append(Move(self.action(child), 0, np.nan, np.nan, (self.action(child),), LOSS, WIN))
+        visits = sum(move.visits for move in moves)
+        value = sum(move.visits * move.value for move in moves if move.visits) / visits if visits else np.nan
+        return Thought(moves[0].action if moves else -1, visits, value, moves)
+
+    def children(self, node: int) -> range:
+        """Return the tried children of a node."""
+        of = self.player.tree.nodes[node]
+        expanded = of["first_child"] != NOT_EXPANDED
+        return range(of["first_child"], of["first_child"] + of["tried"]) if expanded else range(0)
+
+    def action(self, child: int) -> int:
+        """Return the move that leads to a node."""
+        return int(self.player.tree.nodes["action"][child])
+
+    def move(self, child: int) -> Move:
+        """Return what is known of a tried move."""
+        value, visits = 2 * float(self.player.tree.q[child]) - 1, int(self.player.tree.nodes["visits"][child])
+        return Move(self.action(child), visits, value, np.nan, self.line(child), LOSS, WIN)
+
+    def line(self, child: int) -> tuple[int, ...]:
+        """Return the most visited moves that follow, from the move to `child` on."""
+        line, visits = [self.action(child)], self.player.tree.nodes["visits"]
+        while len(line) < LONGEST_LINE and (children := self.children(child)):
+            child = max(children, key=lambda each: int(visits[each]))
+            line.append(self.action(child))
+        return tuple(line)
 
 
 def make(game: Game, options: Options) -> UctPlayer:

@@ -44,6 +44,8 @@ class ValuePlayer(NetworkPlayer):
         for start in range(0, count, size):
             rows = slice(start, min(start + size, count))
             values.ravel()[places[rows]] = signs[rows] * self.infer(successors[rows])[1]
+            if self.pause is not None and self.pause():
+                break  # the other moves stay UNKNOWN
         return values
 
 

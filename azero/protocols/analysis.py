@@ -24,7 +24,7 @@ from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games import go
 from azero.games.playing import GameInProgress
-from azero.players.growing import Insight
+from azero.players import Thought
 from azero.players.policy import PolicyPlayer
 from azero.players.pv_mcts import LARGEST_TREE, PvMcts
 from azero.protocols.lines import MOST_BYTES, Lines, TooLong
@@ -245,7 +245,7 @@ class Analysis:
         seen = value if turn.perspective in (None, turn.to_play) else -value
         return {"utility": seen, "winrate": (1.0 + seen) / 2.0}
 
-    def move_infos(self, turn: Turn, insight: Insight) -> list[Json]:
+    def move_infos(self, turn: Turn, insight: Thought) -> list[Json]:
         """Return what is known of the visited moves, the best first."""
         visited = [move for move in insight.best_first() if move.visits]
         infos = []
@@ -272,7 +272,7 @@ class Analysis:
             node = int(edges["child"][node, action])
         return visits
 
-    def policy(self, turn: Turn, insight: Insight) -> list[float]:
+    def policy(self, turn: Turn, insight: Thought) -> list[float]:
         """Return the network's policy by action, -1 for moves that are not legal."""
         policy = np.full(self.game.num_actions, -1.0)
         if turn.avoided is None:

@@ -107,7 +107,7 @@ class Gomocup:
         self.thinker = self.make_thinker(int(size[1]), int(size[2]))
         if self.thinker.keeps_time:  # compile and make everything before a clock runs
             empty = GameInProgress(self.thinker.game)
-            empty.play(self.thinker.choose(empty, AT_ONCE))
+            empty.play(self.thinker.choose(empty, AT_ONCE).best)
         self.restart("")
 
     def restart(self, _: str) -> None:
@@ -200,7 +200,7 @@ class Gomocup:
             raise UserError("the game is over.")
         self.check_rule()
         self.warn_of_memory()
-        action = self.thinker.choose(playing, self.seconds(), self.stopping)
+        action = self.thinker.choose(playing, self.seconds(), self.stopping).best
         playing.play(action)
         columns = playing.game.options["columns"]
         self.write(f"{action % columns},{action // columns}")

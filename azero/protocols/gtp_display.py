@@ -14,7 +14,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.kit.board import NO_CELL
 from azero.games.playing import GameInProgress
-from azero.players.growing import Insight
+from azero.players import Thought
 from azero.protocols.gtp_moves import COLOURS, Moves, parse_colour
 from azero.protocols.words import LARGEST_INTEGER, NUMBER, integer, seconds_of, truth
 
@@ -112,7 +112,7 @@ def win_rate(value: float) -> float:
     return (value + 1) / 2
 
 
-def info_line(insight: Insight, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
+def info_line(insight: Thought, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
     """Return the line of an analysis for the side to move at a state; "" if it has nothing to report."""
     parts = []
     value = 0.0 if math.isnan(insight.value) else insight.value
@@ -146,7 +146,7 @@ gfx/Values of the moves/azero-hex_value
 var/Best line/azero-line"""
 
 
-def board_colours(insight: Insight, moves: Moves, state: np.ndarray, kind: str, hexgui: bool) -> str:
+def board_colours(insight: Thought, moves: Moves, state: np.ndarray, kind: str, hexgui: bool) -> str:
     """Return GoGui's graphics of policy, value or visits on the board.
 
     HexGui reads less: only INFLUENCE with numbers from 0 to 1, and TEXT.

@@ -17,13 +17,13 @@ from azero.games.game import Game
 from azero.games.go import black_lead
 from azero.games.kit.grid import make_grid
 from azero.games.playing import GameInProgress
-from azero.players.growing import Insight
-from azero.players.think import never
+from azero.players import Report, Thought, never
+from azero.players.growing import growing_search
 from azero.process.background import in_background
 from azero.protocols import gtp_display as display
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 from azero.protocols.gtp_moves import COLOURS, PASS, Moves, is_pass, parse_colour
-from azero.protocols.thinking import Thinker, can_ponder, check_can_analyse
+from azero.protocols.thinking import Thinker, can_ponder
 from azero.protocols.turning import turned
 from azero.protocols.words import integer, own_words, real, seconds_of
 from azero.records.files import read_file
@@ -98,7 +98,7 @@ class Engine:
     def clear(self) -> None:
         """Begin a new game."""
         self.at, self.before = GameInProgress(self.game), list[Place]()
-        self.seen: tuple[np.ndarray, Insight] | None = None
+        self.seen: tuple[np.ndarray, Thought] | None = None
         self.pondering = False
         self.reset_clocks()
         if self.making.done() and not self.making.exception():
@@ -182,7 +182,7 @@ class Engine:
         self,
         side: int,
         keeps: bool,
-        report: Callable[[Insight], None] | None = None,
+        report: Report | None = None,
         begin: Callable[[], None] = lambda: None,
     ) -> str:
         """Return the player's move for a side, which is then to move; play it if `keeps`.
@@ -210,16 +210,16 @@ class Engine:
             self.go_back_to(before)
         return text
 
-    def choose(self, seconds: float, report: Callable[[Insight], None] | None) -> str:
+    def choose(self, seconds: float, report: Report | None) -> str:
         """Play the player's move and return it."""
         state = self.at.state
 
-        def note(insight: Insight) -> None:
+        def note(insight: Thought) -> None:
             self.seen = (state, insight)
             if report:
                 report(insight)
 
-        action = self.player().choose(self.at, seconds, self.stopping, note)
+        action = self.player().choose(self.at, seconds, self.stopping, note).best
         text = self.moves.text(state, action)
         self.at.play(action)
         return text
@@ -233,11 +233,11 @@ class Engine:
         """Report a search of the position until the next line comes."""
         asked = display.read_analysis(words, self.moves, self.at.to_play, EVERY)
         player, before = self.player(), self.place
-        check_can_analyse(player)
+        growing_search(player.player)  # refuses a player without one
         if self.at.is_over:
             raise UserError("the game is over")
 
-        def report(insight: Insight) -> None:
+        def report(insight: Thought) -> None:
             if line := display.info_line(insight, self.moves, self.at.state, style, asked):
                 self.write(line)
 
@@ -258,7 +258,7 @@ class Engine:
             raise UserError("moves cannot be left out when a move is chosen")
         due, line, sent = self.now() + asked.every, "", ""
 
-        def report(insight: Insight) -> None:
+        def report(insight: Thought) -> None:
             nonlocal due, line, sent
             line = display.info_line(insight, self.moves, self.at.state, style, asked)
             if line and self.now() >= due:
@@ -270,13 +270,12 @@ class Engine:
             self.write(line)
         return f"play {text}"
 
-    def insight(self) -> Insight:
+    def insight(self) -> Thought:
         """Return what the latest search of the position found, or search it."""
         if self.seen is None or self.seen[0] is not self.at.state:
             if self.at.is_over:
                 raise UserError("the game is over")
-            check_can_analyse(self.player())
-            found = list[Insight]()
+            found = list[Thought]()
 
             def enough() -> bool:
                 return self.stopping() or bool(found and found[-1].visits >= SHOWN_SIMULATIONS)

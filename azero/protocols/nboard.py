@@ -16,10 +16,11 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.players.growing import Insight, Move
+from azero.players import Move, Thought
+from azero.players.growing import growing_search
 from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
-from azero.protocols.thinking import Thinker, check_can_analyse
+from azero.protocols.thinking import Thinker
 
 BLACK, WHITE, EMPTY = "*", "O", "-"
 PASS = "PA"
@@ -98,27 +99,25 @@ class NBoard:
     def hint(self, text: str) -> None:
         """Report the best moves, also while searching."""
         number = max(1, int(text[:9])) if re.fullmatch(r"[0-9]+", text) else 1
-        check_can_analyse(self.thinker)
+        growing_search(self.thinker.player)  # refuses a player without one
         self.write(THINKING)
-        insight, _ = self.search(self.playing, number)
-        if insight is not None:
-            self.report(insight, number)
+        self.report(self.search(self.playing, number), number)
         self.write(WAITING)
 
     def go(self, _: str) -> None:
         """Answer with a move. The window plays it with `move`."""
         self.write(THINKING)
         began = time.monotonic()
-        insight, action = self.search(self.playing, 0)
+        thought = self.search(self.playing, 0)
         if self.next_command() == "ping":
             return  # nobody waits for the move any more
-        value = "" if insight is None else f"{insight.value:.3f}"
-        self.write(f"=== {self.name(action)}/{value}/{time.monotonic() - began:.2f}")
+        value = f"{thought.value:.3f}" if thought.visits else ""
+        self.write(f"=== {self.name(thought.best)}/{value}/{time.monotonic() - began:.2f}")
         self.write(WAITING)
 
     def analyze(self, _: str) -> None:
         """Report the value of every position of the game, the last one first."""
-        check_can_analyse(self.thinker)
+        growing_search(self.thinker.player)  # refuses a player without one
         self.write(THINKING)
         for number in range(len(self.playing.actions), -1, -1):
             part = GameInProgress(self.game)
@@ -127,17 +126,16 @@ class NBoard:
             if part.is_over:
                 value = self.game.outcome(part.state)
             else:
-                insight, _action = self.search(part, 0)
-                if insight is None or self.stopping():
+                value = self.search(part, 0).value
+                if self.stopping():
                     break
-                value = insight.value
             self.write(f"analysis {number} {value:.3f}")
         self.write(WAITING)
 
     # Search
 
-    def search(self, playing: GameInProgress, hints: int) -> tuple[Insight | None, int]:
-        """Search a position; return what is known of it and the move.
+    def search(self, playing: GameInProgress, hints: int) -> Thought:
+        """Search a position; return the move and what is known of the others.
 
         Args:
             playing: the game.
@@ -145,26 +143,23 @@ class NBoard:
         """
         if playing.is_over:
             raise UserError("The game is over.")
-        latest: list[Insight] = []
         due = time.monotonic() + REPORT_SECONDS
 
-        def report(insight: Insight) -> None:
+        def report(thought: Thought) -> None:
             nonlocal due
-            latest[:] = [insight]
             if time.monotonic() >= due:
                 due = time.monotonic() + REPORT_SECONDS
-                self.report(insight, hints)
+                self.report(thought, hints)
 
         began = time.monotonic()
-        action = self.thinker.choose(playing, stopping=self.stopping, report=report)
-        insight = latest[0] if latest else None
-        if insight is not None:
-            self.write(f"nodestats {insight.visits} {time.monotonic() - began:.2f}")
-        return insight, action
+        thought = self.thinker.choose(playing, stopping=self.stopping, report=report)
+        if thought.moves:
+            self.write(f"nodestats {thought.visits} {time.monotonic() - began:.2f}")
+        return thought
 
-    def report(self, insight: Insight, hints: int) -> None:
+    def report(self, thought: Thought, hints: int) -> None:
         """Write what is known of the best moves; the value is for the player to move."""
-        visited = [move for move in insight.best_first() if move.visits]
+        visited = [move for move in thought.best_first() if move.visits]
         for move in visited[:hints]:
             line = "".join(map(self.name, move.line))
             self.write(f"search {line} {move.value:.3f} 0 {depth_of(move)} {move.visits} visits")

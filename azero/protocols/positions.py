@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from azero.games.playing import ONLY_GAME
-from azero.players.growing import Insight, read_search
-from azero.players.pv_mcts import LARGEST_TREE, PvMcts
+from azero.players import Thought
+from azero.players.pv_mcts import LARGEST_TREE, PvMcts, read_search
 from azero.search.cache import make_cache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -40,7 +40,7 @@ class Position:
         self.searches.begin(state[None], ONLY_GAME, None if banned is None else banned[None])
         self.done = False
 
-    def read(self) -> Insight | None:
+    def read(self) -> Thought | None:
         """Return what is known of the position; None: nothing yet."""
         return read_search(self.searches, 0)
 

@@ -12,15 +12,13 @@ from dataclasses import replace
 import numpy as np
 
 from azero.cli.player_spec import PlayerSpec, make_from_spec, schema_of, seconds_a_move
-from azero.config.schema import Config, UserError, settings
+from azero.config.schema import Config, settings
 from azero.games.game import Game
-from azero.games.playing import ONLY_GAME, GameInProgress
-from azero.players import Player
+from azero.games.playing import GameInProgress
+from azero.players import Report, ThinkingPlayer, Thought, never
+from azero.players.base import LOOK_SECONDS
 from azero.players.growing import growing_search
-from azero.players.pv_mcts import PvMcts, most_simulations
-from azero.players.think import LOOK_SECONDS, Report, never, think
-from azero.players.uct import UctPlayer
-from azero.search.algorithm import find_kind
+from azero.players.pv_mcts import most_simulations
 
 MOST_SIMULATIONS = 200_000  # of a search with a network that only time limits; more would be slow to begin
 
@@ -37,7 +35,7 @@ class Thinker:
         """Make the player; UserError: it cannot play this game."""
         self.spec, self.game, self.config, self.seed = spec, game, config, seed
         self.player = self.latest = make_from_spec(spec, game, config, one_game=True)
-        self._timed: Player | None = None
+        self._timed: ThinkingPlayer | None = None
         self.begin_game(self.player)
 
     @property
@@ -50,14 +48,14 @@ class Thinker:
         """The seconds for a move that the spec gives; 0: none."""
         return seconds_a_move(self.spec)
 
-    def timed(self) -> Player:
+    def timed(self) -> ThinkingPlayer:
         """Return the player for moves within a time, and for analyses. The first call takes seconds."""
         if self._timed is None:
             self._timed = self.make_timed()
             self.begin_game(self._timed)
         return self._timed
 
-    def make_timed(self) -> Player:
+    def make_timed(self) -> ThinkingPlayer:
         """Make the player for moves within a time.
 
         Without a number of simulations in its spec it searches as long as it may. A search algorithm that
@@ -66,23 +64,21 @@ class Thinker:
         if not self.keeps_time or self.own_seconds:
             return self.player
         options = {**self.spec.options, "seconds": 1.0}
-        if isinstance(self.player, PvMcts):
+        if self.spec.name == "pv_mcts":
             most = min(MOST_SIMULATIONS, most_simulations(self.game, tree_reuse=True))
             options = {"num_simulations": most, **options}
         player = make_from_spec(replace(self.spec, options=options), self.game, self.config, one_game=True)
-        if isinstance(player, PvMcts):  # what pondering found serves the next search
-            player.search = replace(player.search, tree_reuse=find_kind(player.search.kind).reuses_tree)
+        player.keep_trees()  # what pondering found serves the next search
         return player
 
-    def begin_game(self, player: Player) -> None:
+    def begin_game(self, player: ThinkingPlayer) -> None:
         """Let a player forget the game before."""
         player.new_games(np.array([self.seed % 2**64], np.uint64))
 
     def warm_up(self) -> None:
         """Compile a search that can be stopped, before a client waits for its first move."""
-        if isinstance(self.player, PvMcts | UctPlayer):
-            self.choose(GameInProgress(self.game), stopping=lambda: True)
-            self.begin_game(self.player)
+        self.choose(GameInProgress(self.game), stopping=lambda: True)
+        self.begin_game(self.player)
 
     def new_game(self) -> None:
         """Begin another game, with other random numbers."""
@@ -97,19 +93,15 @@ class Thinker:
         seconds: float = 0.0,
         stopping: Callable[[], bool] = never,
         report: Report | None = None,
-    ) -> int:
-        """Return the player's move in a game that is not over.
+    ) -> Thought:
+        """Return the player's move in a game that is not over; arguments as for `ThinkingPlayer.think`.
 
-        Args:
-            at: the game.
-            seconds: time for the move; 0: as the player's spec says. A player that cannot keep time
-                (`keeps_time`) ignores it.
-            stopping, report: as for `think`.
+        A forced move under a clock is not thought about.
         """
         player = self.latest = self.timed() if seconds else self.player
         if seconds and len(legal := at.legal_actions()) == 1:
-            return legal[0]
-        return think(player, at, shorter(self.own_seconds, seconds), stopping, report, self.seed)
+            return Thought(legal[0])
+        return player.think(at, shorter(self.own_seconds, seconds), stopping, report)
 
     def analyse(
         self,
@@ -150,13 +142,8 @@ class Thinker:
 
     def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:
         """Search a position in the opponent's time until `stopping` or all simulations are done."""
-        player = self.latest
-        if at.is_over or not isinstance(player, PvMcts):
-            return
-        banned = at.banned()
-        player.searches.begin(at.state[None], ONLY_GAME, None if banned is None else banned[None])
-        while player.wave(0) and not stopping():  # at least one wave, which removes the banned moves
-            pass
+        if not at.is_over:
+            self.latest.ponder(at, stopping)
 
 
 def shorter(one: float, other: float) -> float:
@@ -167,9 +154,3 @@ def shorter(one: float, other: float) -> float:
 def can_ponder(spec: PlayerSpec) -> bool:
     """Return whether thinking in the opponent's time helps the player's next move."""
     return spec.name == "pv_mcts"
-
-
-def check_can_analyse(thinker: Thinker) -> None:
-    """Raise UserError unless the player has a search that grows."""
-    if not isinstance(thinker.player, PvMcts | UctPlayer):
-        raise UserError(f"player {thinker.spec.name} has no search to show; choose pv_mcts or uct.")

@@ -28,17 +28,15 @@ from azero.config.reading import read_value
 from azero.config.schema import Config, Setting, UserError, settings
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.players import Player, options_of
+from azero.players import Report, ThinkingPlayer, options_of
 from azero.players.growing import GrowingSearch, growing_search
-from azero.players.think import Report, think
 from azero.run.run import Run
 
 MOST_PLAYERS = 8  # kept ready
 MOST_SIMULATIONS = 200_000  # of one search; a tree of 19 x 19 Go then takes 1.1 GiB
 MOST_SECONDS = 60.0
-MOST = {  # of options; a rollout cannot be stopped, tables and caches of eight players must fit
-    **{"num_simulations": MOST_SIMULATIONS, "seconds": MOST_SECONDS, "rollouts": 1_000},
-    **{"table": 2**23, "cache": 2**18},
+MOST = {  # of options; trees, tables and caches of eight players must fit
+    **{"num_simulations": MOST_SIMULATIONS, "seconds": MOST_SECONDS, "table": 2**23, "cache": 2**18}
 }
 ANYTIME = "puct"  # the algorithm of an analysis: its visits mean something at any moment
 LOOK_SECONDS = 0.1  # between two reports of a search
@@ -80,7 +78,7 @@ PERSON = Side()
 class Ready:
     """A player that can move."""
 
-    player: Player
+    player: ThinkingPlayer
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -159,7 +157,7 @@ class Pool:
                 self.ready.popitem(last=False)
         return made
 
-    def make(self, game: Game, side: Side) -> Player:
+    def make(self, game: Game, side: Side) -> ThinkingPlayer:
         """Return a new player of a side."""
         spec = side.spec
         assert spec is not None
@@ -219,12 +217,14 @@ class Pool:
             ready.lock.release()
 
 
-def play(player: Player, at: GameInProgress, stopped: Callable[[], bool], report: Report) -> int | None:
+def play(
+    player: ThinkingPlayer, at: GameInProgress, stopped: Callable[[], bool], report: Report
+) -> int | None:
     """Return a player's move; see `Pool.choose`."""
-    seed, end = secrets.randbits(64), time.monotonic() + MOST_SECONDS
-    player.new_games(np.array([seed], np.uint64))
-    action = think(player, at, 0.0, lambda: stopped() or time.monotonic() >= end, report, seed)
-    return None if stopped() else action
+    end = time.monotonic() + MOST_SECONDS
+    player.new_games(np.array([secrets.randbits(64)], np.uint64))
+    thought = player.think(at, 0.0, lambda: stopped() or time.monotonic() >= end, report)
+    return None if stopped() else thought.best
 
 
 def options_here(name: str) -> dict[str, Setting]:

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from azero.players.growing import GrowingSearch, Insight
+from azero.players import Thought
+from azero.players.growing import GrowingSearch
 from azero.studio.game_tree import Node
 from azero.studio.pool import LOOK_SECONDS, Pool
 from azero.studio.threads import in_thread
@@ -42,7 +43,7 @@ class BoardAnalysis:
     title: str = ""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def grow(self, node: Node, banned: np.ndarray | None) -> Insight | None:
+    def grow(self, node: Node, banned: np.ndarray | None) -> Thought | None:
         """Search a node on for a moment; return what is known of it, None if the search is forgotten."""
         with self.lock:
             if self.search is None:

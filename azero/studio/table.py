@@ -19,7 +19,8 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.page.board import board_json
-from azero.players.growing import GrowingSearch, Insight, Move
+from azero.players import Move, Thought
+from azero.players.growing import GrowingSearch
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
 from azero.studio.safety import Refusal, is_number
@@ -52,7 +53,7 @@ class GameTable:
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: BoardAnalysis | None = None
         self.to_review: list[Node] = []
-        self.latest: tuple[Node, Insight, str, float] | None = None  # what a search has found last
+        self.latest: tuple[Node, Thought, str, float] | None = None  # what a search has found last
         self.watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self.stop = threading.Event()  # of the search under way
         self.stopped = asyncio.Event()  # the same for tasks
@@ -297,7 +298,7 @@ class GameTable:
         _, search, lock = self.searches.reviewer
         banned = self.tree.banned(node)
 
-        def value() -> Insight | None:
+        def value() -> Thought | None:
             with lock:
                 search.begin(node.state, banned)
                 while search.grow(LOOK_SECONDS):
@@ -318,7 +319,7 @@ class GameTable:
             search, _ = self.searches.pool.search(self.game, {**asked, "simulations": REVIEW_ROLLOUTS})
         return search
 
-    def note_value(self, node: Node, insight: Insight) -> None:
+    def note_value(self, node: Node, insight: Thought) -> None:
         """Keep what a search found a node worth: the value of its best move."""
         best = next((move for move in insight.moves if move.action == insight.best), None)
         if best is not None and best.visits and not self.tree.is_over(node):
@@ -347,18 +348,18 @@ class GameTable:
 
     # --- what the pages see -------------------------------------------------------------------------------
 
-    def reporter(self, node: Node, by: str) -> Callable[[Insight], None]:
+    def reporter(self, node: Node, by: str) -> Callable[[Thought], None]:
         """Return a function for a search's thread that sends what it found of a node to the pages."""
         loop, began = asyncio.get_running_loop(), (time.perf_counter(), 0)
 
-        def send(insight: Insight, per_second: float) -> None:
+        def send(insight: Thought, per_second: float) -> None:
             if insight.visits >= LEAST_NOTED:
                 self.note_value(node, insight)
             self.latest = (node, insight, by, per_second)
             if node is self.tree.current and self.watchers:
                 self.send(self.analysis_json(node, insight, by, per_second))
 
-        def report(insight: Insight) -> None:
+        def report(insight: Thought) -> None:
             nonlocal began
             now = time.perf_counter()
             speed = (insight.visits - began[1]) / max(now - began[0], 1e-6)
@@ -367,7 +368,7 @@ class GameTable:
 
         return report
 
-    def analysis_json(self, node: Node, insight: Insight, by: str, per_second: float) -> dict[str, Any]:
+    def analysis_json(self, node: Node, insight: Thought, by: str, per_second: float) -> dict[str, Any]:
         """Return what a search has found as the page reads it."""
         best = next((move for move in insight.moves if move.action == insight.best), None)
         return {

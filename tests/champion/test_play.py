@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from ending import check_clean, interrupt
 from places import DOUBLE_MOVE
-from searching import FakeInference, after
+from searching import FakeInference, after, columns_of, thought_of
 from toy import NAME, advance, toy_config
 
 from azero.cli.player_spec import PlayerSpec
@@ -24,8 +24,8 @@ from azero.config.schema import Config, GameConfig, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.play import PlaySession, choose_opponent, main, run_session, show_line, value_text
-from azero.players import Advice, Player, make_player
-from azero.players import Adviser as AdviserProtocol
+from azero.players import Move, ThinkingPlayer, Thought, make_player
+from azero.players.base import Deterministic
 from azero.players.pv_mcts import PvMcts
 from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
@@ -52,19 +52,28 @@ def person(*words: str) -> Callable[[str], str]:
     return ask
 
 
-class Adviser:
+class Adviser(Deterministic):
     """Sees 30 visits on the first legal move and 10 on the last."""
 
-    def advise(self, state: np.ndarray, banned: np.ndarray | None = None) -> Advice:
-        legal = TICTACTOE.legal_actions(state)
-        visits, values = np.zeros(9, np.int64), np.full(9, np.nan)
-        visits[legal[0]], visits[legal[-1]] = 30, 10
-        values[legal[0]], values[legal[-1]] = 0.5, -1.0
-        return Advice(visits, values, int(legal[0]))
+    name = "adviser"
+
+    def choose(
+        self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
+    ) -> np.ndarray:
+        self.legal = TICTACTOE.legal_actions(states[0])
+        return np.array(self.legal[:1])
+
+    def read(self) -> Thought:
+        first, last = int(self.legal[0]), int(self.legal[-1])
+        moves = [
+            Move(first, 30, 0.5, 0.5, (first,), -1.0, 1.0),
+            Move(last, 10, -1.0, 0.5, (last,), -1.0, 1.0),
+        ]
+        return Thought(first, 40, 0.0, moves)
 
 
 def sit(
-    *words: str, side: int = 0, opponent: Player | None = None, game: Game = TICTACTOE
+    *words: str, side: int = 0, opponent: ThinkingPlayer | None = None, game: Game = TICTACTOE
 ) -> tuple[PlaySession, str]:
     """A session after these words were typed, and what was shown."""
     shown: list[str] = []
@@ -204,8 +213,9 @@ def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> No
     search = SearchConfig(kind=kind, num_simulations=60, solver=True, tree_reuse=False)
     player = PvMcts(TICTACTOE, FakeInference(TICTACTOE, hiding), search)
     state = after(TICTACTOE, 6, 3, 7, 4)
-    advice = player.advise(state)
-    assert advice.best == 8 and advice.visits[8] == 1 <= advice.visits[0]
+    found = thought_of(player, state)
+    visits, _ = columns_of(found, 9)
+    assert found.best == 8 and visits[8] == 1 <= visits[0]
     session = PlaySession(TICTACTOE, player, player, 0, person(), print, begin=[6, 3, 7, 4])
     rows = [line.split() for line in session.hint_text().splitlines()]
     assert ["8", "1", "+1.00"] == next(row for row in rows if row[0].isdecimal())
@@ -238,11 +248,8 @@ def test_repeated_positions_are_refused_in_go_also_after_undo() -> None:
     game = make_game("go", size=5, komi=0.5)
     moves = ["b4", "c4", "a3", "d3", "b2", "c2", "c3"]
 
-    class Scripted:
-        name, deterministic = "scripted", True
-
-        def new_games(self, seeds: np.ndarray) -> None:
-            pass
+    class Scripted(Deterministic):
+        name = "scripted"
 
         def choose(
             self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
@@ -321,7 +328,6 @@ def test_what_a_network_s_search_thinks_is_shown_while_and_after_it_does() -> No
     shown: list[str] = []
     lines: list[str] = []
     player = make_player("pv_mcts", TICTACTOE, inference=FakeInference(TICTACTOE), num_simulations=50)
-    assert isinstance(player, AdviserProtocol)
     session = PlaySession(TICTACTOE, player, player, 0, person("4", "hint"), shown.append, lines.append)
     with pytest.raises(EOFError):
         session.play()

@@ -89,14 +89,16 @@ def test_shares_grow_with_the_total_and_banned_moves_get_none() -> None:
     assert isinstance(player, FlatMonteCarloPlayer)
     sums, counts, banned = np.zeros(9), np.zeros(9, np.int64), np.zeros(9, np.bool_)
     banned[[0, 8]] = True
-    for total, shares in (
-        (1, [1, 0, 0, 0, 0, 0, 0]),
-        (9, [2, 2, 1, 1, 1, 1, 1]),
-        (10, [2, 2, 2, 1, 1, 1, 1]),
+    for total, most, shares in (
+        (1, 1, [1, 0, 0, 0, 0, 0, 0]),
+        (9, 100, [2, 2, 1, 1, 1, 1, 1]),
+        (10, 100, [2, 2, 2, 1, 1, 1, 1]),
+        (70, 12, [10, 6, 2, 1, 1, 1, 1]),  # 8 of the first move and 4 of the second are done
+        (70, 100, [10] * 7),
     ):
         state, stream = game.initial_state(), new_stream(0)
         share_rollouts(
-            game.rule_addresses, player.room, player.judge, state, banned, total, stream, sums, counts
+            game.rule_addresses, player.room, player.judge, state, banned, total, most, stream, sums, counts
         )
         assert counts.tolist() == [0, *shares, 0]
     assert (

@@ -21,6 +21,7 @@ from exporting import HashedInference, hashed_code
 from numba import types
 from numpy.testing import assert_allclose
 from places import DOUBLE_MOVE, OWN_GAMES, PROJECT, SUPPORT
+from searching import columns_of, thought_of
 
 from azero.config.schema import SearchConfig, UserError
 from azero.export.kernels import write_considered_visits
@@ -160,10 +161,11 @@ def check_search(
         )
         for actions, answer in zip(begun, answers, strict=True):
             at = GameInProgress(game, actions)
-            advice = player.advise(at.state, at.banned())
-            assert answer["visits"] == advice.visits.tolist(), (kind, actions)
-            assert answer["best"] == advice.best, (kind, actions)
-            assert_allclose(np.array(answer["values"], float), advice.values, rtol=1e-5)
+            found = thought_of(player, at.state, at.banned())
+            visits, values = columns_of(found, game.num_actions)
+            assert answer["visits"] == visits.tolist(), (kind, actions)
+            assert answer["best"] == found.best, (kind, actions)
+            assert_allclose(np.array(answer["values"], float), values, rtol=1e-5)
             assert_allclose(answer["value"], player.root_values(ONLY_GAME)[0], rtol=1e-5, atol=1e-7)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from places import OWN_GAMES
-from searching import FakeInference
+from searching import FakeInference, thought_of
 
 from azero.champion.champion import Champion
 from azero.classic.deepening import Searcher
@@ -288,7 +288,7 @@ def test_a_search_that_meets_a_dead_end_counts_it_as_a_draw(name: str) -> None:
     if name in ("pure_mcts", "alphago"):
         assert not player.tree.edges["child_value_sum"].any()
     if name == "uct":
-        assert player.advise(game.initial_state()).values.tolist() == [0.0] * 9
+        assert [move.value for move in player.read().moves] == [0.0] * 9
 
 
 @rule(OUTCOME)
@@ -330,14 +330,13 @@ def test_a_rollout_of_a_game_that_never_ends_is_cut_and_a_draw(name: str, option
 def test_such_rollouts_of_uct_and_flat_monte_carlo_are_draws() -> None:
     game, state, one = late(), late().initial_state(), np.zeros(1, np.int64)
     uct = roller("uct", game, num_simulations=40)
-    uct.new_games(np.zeros(1, np.uint64))
-    assert uct.advise(state).values.tolist() == [0, 0, 0, 0]
+    assert [move.value for move in thought_of(uct, state).moves] == [0, 0, 0, 0]
     flat = roller("flat_monte_carlo", game, rollouts=5)
     flat.new_games(np.zeros(1, np.uint64))
     assert flat.choose(state[None], one, one).tolist() == [0]  # of equal moves the first
     room, stream, sums = new_room(4, game.state_words), np.zeros(2, np.uint64), np.zeros(4)
     none, counts = np.zeros(4, np.bool_), np.zeros(4, np.int64)
-    share_rollouts(game.rule_addresses, room, flat.judge, state, none, 20, stream, sums, counts)
+    share_rollouts(game.rule_addresses, room, flat.judge, state, none, 20, 20, stream, sums, counts)
     assert sums.tolist() == [2.5] * 4 and counts.tolist() == [5] * 4
 
 

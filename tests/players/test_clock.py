@@ -23,7 +23,7 @@ def asked_for(monkeypatch: pytest.MonkeyPatch, seconds: float, each: float) -> t
     """The slices where a unit of work takes `each` seconds, and how long all took."""
     watch, units = Watch(), list[int]()
     monkeypatch.setattr(clock, "time", watch)
-    for count in clock.slices(seconds):
+    for count in clock.slices(10**12, seconds):
         units.append(count)
         watch.now += count * each
     return units, watch.now - 100.0
@@ -42,6 +42,24 @@ def test_slices_grow_to_two_milliseconds_and_end_with_the_time(monkeypatch: pyte
 def test_work_that_takes_longer_than_all_the_time_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
     units, taken = asked_for(monkeypatch, 0.05, 1.0)
     assert units == [1] and taken == pytest.approx(1.0)
+
+
+def test_no_more_work_is_asked_for_than_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "time", Watch())  # on which work takes no time
+    assert list(clock.slices(100, 1.0)) == [1, 8, 64, 27]
+    assert list(clock.slices(100)) == [100]
+    assert list(clock.slices(0, 1.0)) == []
+
+
+def test_a_pause_between_two_slices_may_end_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "time", Watch())
+    asked = list[int]()
+
+    def pause() -> bool:
+        asked.append(1)
+        return len(asked) == 2
+
+    assert list(clock.slices(100, pause=pause)) == [1, 8] and len(asked) == 2
 
 
 @given(st.floats(1e-3, 10.0), st.floats(1e-7, 1.0))

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from playing import play
-from searching import FakeInference
+from searching import FakeInference, columns_of
 
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.players import Player, make_player
+from azero.games.playing import GameInProgress
+from azero.players import Player, make_player, move_of
 from azero.players.growing import growing_search
 from azero.players.uct import UctPlayer
 
@@ -34,7 +35,8 @@ def test_grown_in_pieces_it_is_the_search_of_the_player(name: str) -> None:
     state = play(game, "4 4 3")
     player, twin = player_of(game, name, 300), player_of(game, name, 300)
     twin.new_games(np.zeros(1, np.uint64))
-    visits = twin.advise(state).visits  # type: ignore[attr-defined]
+    move_of(twin, GameInProgress(game, state=state))
+    visits, _ = columns_of(twin.read(), game.num_actions)  # type: ignore[attr-defined]
     search = growing_search(player)
     search.begin(state)
     pieces = 1
@@ -105,6 +107,6 @@ def test_before_the_first_simulation() -> None:
 
 
 def test_other_players_have_no_search_to_watch() -> None:
-    with pytest.raises(UserError, match="random has no search to watch; choose pv_mcts or uct"):
+    with pytest.raises(UserError, match=r"^player random has no search to show; choose pv_mcts or uct\.$"):
         growing_search(make_player("random", make_game("tictactoe")))
     assert isinstance(make_player("uct", make_game("tictactoe")), UctPlayer)

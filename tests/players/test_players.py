@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 import searching
-from searching import after
+from searching import after, columns_of, thought_of
 
 from azero.classic.solve import solve
 from azero.config.schema import SearchConfig, UserError, settings
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.repetition import History
-from azero.players import MODULES, Adviser, Player, make_player, options_of
+from azero.players import MODULES, Player, make_player, options_of
 from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.iterative_deepening import IterativeDeepening
 from azero.players.policy import PolicyPlayer
@@ -369,10 +369,8 @@ def test_uct_says_what_it_thinks_of_each_move() -> None:
     game = make_game("tictactoe")
     state = after(game, 0, 3, 1, 4)
     player = make_player("uct", game, num_simulations=4000)
-    player.new_games(np.zeros(1, np.uint64))
-    assert isinstance(player, Adviser)
-    advice = player.advise(state)
-    assert advice.visits.sum() == 4000 and advice.visits.argmax() == 2
-    assert advice.values[2] == 1.0
-    assert np.isnan(advice.values[[0, 1, 3, 4]]).all() and not np.isnan(advice.values[[2, 5, 6, 7, 8]]).any()
-    assert advice.values[6] < 0  # O wins at 5
+    visits, values = columns_of(thought_of(player, state), 9)
+    assert visits.sum() == 4000 and visits.argmax() == 2
+    assert values[2] == 1.0
+    assert np.isnan(values[[0, 1, 3, 4]]).all() and not np.isnan(values[[2, 5, 6, 7, 8]]).any()
+    assert values[6] < 0  # O wins at 5

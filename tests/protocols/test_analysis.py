@@ -14,7 +14,7 @@ from forks import azero_command
 from hypothesis import given
 from hypothesis import strategies as st
 from playing import play
-from searching import FakeInference
+from searching import FakeInference, thought_of
 
 from azero.analysis import main
 from azero.config.schema import SearchConfig
@@ -71,8 +71,8 @@ def visits_of(answer: Json) -> dict[str, int]:
 
 def own_visits(game: Game, moves: str, simulations: int, **search: Any) -> dict[str, int]:
     """Return the visits of a player's own search after some moves, by move."""
-    advice = player_of(game, simulations, **search).advise(play(game, moves))
-    return {game.action_name(action): int(n) for action, n in enumerate(advice.visits) if n}
+    found = thought_of(player_of(game, simulations, **search), play(game, moves))
+    return {game.action_name(move.action): move.visits for move in found.moves if move.visits}
 
 
 @pytest.mark.parametrize("search", [{}, {"solver": True}, {"kind": "gumbel"}], ids=str)
@@ -164,8 +164,8 @@ def test_avoided_and_allowed_moves_hold_for_their_player_at_the_root() -> None:
     assert warning["field"] == "avoidMoves" and {"1", "7"}.isdisjoint(visits_of(answer))
     banned = np.zeros(7, np.bool_)
     banned[[0, 6]] = True
-    advice = player_of(session.game).advise(play(session.game, "4"), banned)
-    assert visits_of(answer) == {str(1 + place): n for place, n in enumerate(advice.visits) if n}
+    found = thought_of(player_of(session.game), play(session.game, "4"), banned)
+    assert visits_of(answer) == {str(1 + move.action): move.visits for move in found.moves if move.visits}
 
 
 def test_principal_variations_and_their_visits() -> None:

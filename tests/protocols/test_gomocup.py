@@ -55,7 +55,7 @@ def own_answer(*cells: tuple[int, int]) -> str:
     """Return the move of the player itself after these stones, as X,Y."""
     thinker = Thinker(UCT, GAME, Config())
     playing = GameInProgress(GAME, [y * SIZE + x for x, y in cells])
-    action = thinker.choose(playing)
+    action = thinker.choose(playing).best
     return f"{action % SIZE},{action // SIZE}"
 
 

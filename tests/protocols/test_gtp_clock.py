@@ -9,6 +9,7 @@ from gtp_session import UCT, ask, engine
 
 from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import UserError
+from azero.players import Thought
 from azero.protocols.gtp_clock import LEAST, Clock, TimeSettings, of_kgs, of_time_settings
 
 NONE = TimeSettings()
@@ -190,7 +191,7 @@ def test_the_engine_counts_its_clock_in_a_game(line: str) -> None:
     player, given = on.player(), list[float]()
     choose = player.choose
 
-    def think(at: object, seconds: float = 0.0, *others: object) -> int:
+    def think(at: object, seconds: float = 0.0, *others: object) -> Thought:
         given.append(seconds)
         now[0] += seconds
         return choose(at, 0.0, *others)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
-from azero.players.growing import Insight
+from azero.players import Thought
 from azero.protocols.lines import Lines
 from azero.protocols.nboard import NBoard, check_othello, read_ggf
 from azero.protocols.thinking import Thinker
@@ -40,32 +40,30 @@ def session(*commands: str, spec: PlayerSpec = UCT) -> list[str]:
     return answers
 
 
-def own_search(moves: str) -> tuple[Insight, int]:
+def own_search(moves: str) -> Thought:
     """Return what the player itself finds after moves, in the game that follows `set game`."""
-    found: list[Insight] = []
     thinker = Thinker(UCT, GAME, Config())
     thinker.new_game()
     playing = GameInProgress(GAME, [GAME.parse_action(move) for move in moves.split()])
-    action = thinker.choose(playing, report=found.append)
-    return found[-1], action
+    return thinker.choose(playing)
 
 
 def test_go_answers_with_the_players_own_move_and_waits_for_it_to_be_played() -> None:
-    insight, action = own_search("f5 f6 d3 c5")
+    insight = own_search("f5 f6 d3 c5")
     answers = session("nboard 2", "set depth 6", f"set game {HEAD}{MOVES};)", "go", "go", "ping 4")
     # the second `go` is interrupted by the ping, and nobody waits for its move
     assert answers[0] == "set myname azero" and answers[-1] == "pong 4"
     moves = [answer for answer in answers if answer.startswith("===")]
     assert len(moves) == 1
     match = re.fullmatch(rf"=== ([A-H][1-8])/({NUMBER})/{NUMBER}", moves[0])
-    assert match and match[1].lower() == GAME.action_name(action)
+    assert match and match[1].lower() == GAME.action_name(insight.best)
     assert float(match[2]) == pytest.approx(insight.value, abs=0.001)
     assert answers[1] == "status azero is thinking" and "status azero is waiting" in answers
     assert re.fullmatch(r"nodestats 200 \d+\.\d+", answers[2])
 
 
 def test_hint_reports_the_best_moves_with_the_players_own_visits() -> None:
-    insight, _ = own_search("f5 f6 d3 c5 e6")
+    insight = own_search("f5 f6 d3 c5 e6")
     answers = session(f"set game {HEAD}{MOVES};)", "move E6/0.50/1.0", "hint 3")
     lines = [answer.split() for answer in answers if answer.startswith("search ")]
     assert len(lines) == 3
@@ -90,7 +88,7 @@ def test_analyze_values_every_position_from_the_last_one_on() -> None:
     answers = session(f"set game {HEAD}{MOVES};)", "analyze")
     found = [answer.split() for answer in answers if answer.startswith("analysis")]
     assert [int(words[1]) for words in found] == [4, 3, 2, 1, 0]
-    insight, _ = own_search("f5 f6 d3 c5")
+    insight = own_search("f5 f6 d3 c5")
     assert float(found[0][2]) == pytest.approx(insight.value, abs=0.001)
 
 

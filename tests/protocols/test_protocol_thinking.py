@@ -14,10 +14,11 @@ from azero.cli.player_spec import PlayerSpec
 from azero.config.schema import Config, UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
-from azero.players.growing import Insight
+from azero.players import Thought
+from azero.players.growing import growing_search
 from azero.players.pv_mcts import PvMcts
 from azero.protocols.engine import EngineSettings, take_engine
-from azero.protocols.thinking import Thinker, check_can_analyse
+from azero.protocols.thinking import Thinker
 
 # X X .     X is to move: 2 completes the row, and nothing else wins
 # O O .
@@ -93,20 +94,20 @@ def test_what_is_legal_is_known_anew_after_each_move() -> None:
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
 def test_every_kind_of_player_finds_the_win(name: str, seconds: float) -> None:
     thinker = Thinker(PlayerSpec("player", name, {}), make_game("tictactoe"), Config())
-    assert thinker.choose(GameInProgress(thinker.game, NEARLY_WON), seconds) == 2
+    assert thinker.choose(GameInProgress(thinker.game, NEARLY_WON), seconds).best == 2
 
 
 @pytest.mark.parametrize("seconds", [0.0, 0.05])
 def test_a_champion_finds_the_win_and_reports_it(trained_run: TrainedRun, seconds: float) -> None:
-    thinker, seen = trained(trained_run), list[Insight]()
+    thinker, seen = trained(trained_run), list[Thought]()
     at = GameInProgress(thinker.game, NEARLY_WON)
-    assert thinker.choose(at, seconds, report=seen.append) == 2
+    assert thinker.choose(at, seconds, report=seen.append).best == 2
     assert seen[-1].best == 2 and seen[-1].visits > 0
     assert thinker.latest is (thinker.timed() if seconds else thinker.player)
 
 
 def test_a_number_of_simulations_holds_under_a_clock() -> None:
-    thinker, seen = Thinker(UCT, make_game("connect_four"), Config()), list[Insight]()
+    thinker, seen = Thinker(UCT, make_game("connect_four"), Config()), list[Thought]()
     thinker.choose(GameInProgress(thinker.game), 100.0, report=seen.append)
     assert seen[-1].visits == 300
 
@@ -120,13 +121,13 @@ def test_a_search_stops_with_the_move_it_has(trained_run: TrainedRun) -> None:
         Thinker(PlayerSpec("player", "negamax", {"depth": 40}), make_game("hex"), Config()),
     ):
         at = GameInProgress(thinker.game)
-        assert thinker.choose(at, stopping=lambda: True) in at.legal_actions()
+        assert thinker.choose(at, stopping=lambda: True).best in at.legal_actions()
 
 
 def test_the_only_move_is_not_thought_about_under_a_clock() -> None:
-    thinker, at = Thinker(UCT, make_game("tictactoe"), Config()), list[Insight]()
+    thinker, at = Thinker(UCT, make_game("tictactoe"), Config()), list[Thought]()
     game = GameInProgress(thinker.game, [0, 1, 2, 4, 3, 5, 7, 6])
-    assert thinker.choose(game, 100.0, report=at.append) == 8 and not at
+    assert thinker.choose(game, 100.0, report=at.append).best == 8 and not at
 
 
 def test_a_time_of_its_own_comes_back_after_a_clock() -> None:
@@ -142,7 +143,7 @@ def test_an_analysis_reports_until_it_is_stopped_and_leaves_moves_out(
     name: str, trained_run: TrainedRun
 ) -> None:
     thinker = trained(trained_run) if name == "pv_mcts" else Thinker(UCT, make_game("tictactoe"), Config())
-    seen, banned = list[Insight](), np.arange(9) == 2
+    seen, banned = list[Thought](), np.arange(9) == 2
     at = GameInProgress(thinker.game, NEARLY_WON)
     thinker.analyse(at, lambda: len(seen) > 2, seen.append, 0.01)
     assert len(seen) == 3 and seen[-1].best == 2 and at.actions == NEARLY_WON
@@ -153,13 +154,13 @@ def test_an_analysis_reports_until_it_is_stopped_and_leaves_moves_out(
 def test_a_player_without_a_search_cannot_analyse() -> None:
     thinker = Thinker(PlayerSpec("player", "random", {}), make_game("tictactoe"), Config())
     with pytest.raises(UserError, match=r"^player random has no search to show; choose pv_mcts or uct\.$"):
-        check_can_analyse(thinker)
+        growing_search(thinker.player)
 
 
 def test_pondering_serves_the_next_move(trained_run: TrainedRun) -> None:
     thinker = trained(trained_run, num_simulations=50)
     at = GameInProgress(thinker.game)
-    at.play(thinker.choose(at, 10.0))
+    at.play(thinker.choose(at, 10.0).best)
     player = thinker.timed()
     assert isinstance(player, PvMcts) and player.search.tree_reuse
     thinker.ponder(at, lambda: False)
@@ -177,7 +178,7 @@ def test_games_of_a_random_player_differ_but_depend_on_the_seed_only() -> None:
     def moves(thinker: Thinker) -> list[int]:
         at = GameInProgress(thinker.game)
         while not at.is_over:
-            at.play(thinker.choose(at))
+            at.play(thinker.choose(at).best)
         return at.actions
 
     one, other = (

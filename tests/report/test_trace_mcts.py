@@ -166,5 +166,5 @@ def test_a_move_that_the_history_forbids_is_not_tried(kind: str) -> None:
     moves = {each.move for simulation in simulations[1:] for each in simulation.choices[0].candidates}
     assert moves == {0, 1, 2, 3, 5, 6, 7, 8}
     player = PvMcts(game, FakeInference(game), search.search, cache=0)
-    player.think(game.initial_state()[None], ONLY_GAME, banned[None])
+    player.search_states(game.initial_state()[None], ONLY_GAME, banned[None])
     assert player.visit_counts(ONLY_GAME)[0].tolist() == search.tree.edges["child_visits"][0, 0].tolist()

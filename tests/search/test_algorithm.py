@@ -88,17 +88,17 @@ def test_a_player_searches_with_an_algorithm_of_one_s_own(game: Game) -> None:
     player = PvMcts(game, FakeInference(game), UCB)
     states = np.stack([after(game), after(game, 4, 0), after(game, 0, 3, 1)])
     player.new_games(np.zeros(3, np.uint64))
-    player.think(states, np.arange(3))
+    player.search_states(states, np.arange(3))
     expected = [ucb_search(game, state, 20, 1.4) for state in states]
     assert player.visit_counts(np.arange(3)).tolist() == expected
     player.new_games(np.zeros(1, np.uint64))  # alone, with prefetch
-    player.think(states[:1], np.zeros(1, np.int64))
+    player.search_states(states[:1], np.zeros(1, np.int64))
     assert player.visit_counts(np.zeros(1, np.int64)).tolist() == expected[:1]
 
 
 def test_its_own_settings_come_from_the_options(game: Game) -> None:
     player = PvMcts(game, FakeInference(game), SearchConfig(kind="ucb", options={"exploration": 0.1}))
-    player.think(after(game, 4)[None], np.zeros(1, np.int64))
+    player.search_states(after(game, 4)[None], np.zeros(1, np.int64))
     counts = player.visit_counts(np.zeros(1, np.int64))[0].tolist()
     assert counts == ucb_search(game, after(game, 4), 20, 0.1) != ucb_search(game, after(game, 4), 20, 1.4)
 

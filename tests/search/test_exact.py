@@ -21,8 +21,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.playing import ONLY_GAME
 from azero.players import make_player
-from azero.players.growing import read_search
-from azero.players.pv_mcts import PvMcts
+from azero.players.pv_mcts import PvMcts, read_search
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import outcome_or_proof, plies_of
@@ -217,7 +216,7 @@ def test_prefetch_finds_what_the_plain_search_finds(seed: int, leaves: int, plie
     state = states[seed % 20]
     config = replace(EXACT, exact_plies=plies, exact_nodes=200, forced_nodes=20, tree_reuse=False)
     player = PvMcts(game, FakeInference(game, batch_size=leaves), config, cache=4096, leaves=leaves)
-    player.think(state[None], ONLY_GAME)
+    player.search_states(state[None], ONLY_GAME)
     side_by_side = searched(game, [state, game.initial_state()], config)
     nodes = player.tree.searches["num_nodes"][0]
     assert nodes == side_by_side.tree.searches["num_nodes"][0]
@@ -235,7 +234,7 @@ def test_a_solved_leaf_that_becomes_the_root_is_searched() -> None:
     root = player.tree.nodes[0, ROOT]
     assert not root["proven"] and not root["expanded"] and root["node_visits"] == 0
     assert (root["lower"], root["upper"], player.tree.searches["num_nodes"][0]) == (-1, 1, 1)
-    player.think(reply[None], ONLY_GAME)
+    player.search_states(reply[None], ONLY_GAME)
     visits = player.visit_counts(ONLY_GAME)[0]
     assert root["proven"] and root["raw_value"] == 0 and 1 <= visits.sum() <= 4
     assert player.searches.choose(ONLY_GAME, ONLY_GAME, player.temperature)[0] in game.legal_actions(reply)

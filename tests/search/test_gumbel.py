@@ -252,7 +252,7 @@ def test_the_search_is_its_plain_twin_s_visit_for_visit(name: str, settings: dic
     player.searches.algorithm.noise[:] = np.random.default_rng(8).gumbel(
         size=player.searches.algorithm.noise.shape
     )
-    player.think(np.stack(states), np.arange(len(states)))
+    player.search_states(np.stack(states), np.arange(len(states)))
     proven = 0
     for b, state in enumerate(states):
         twin = PlainGumbel(game, planes_network(game), config, player.searches.algorithm.noise[b].tolist())
@@ -358,7 +358,7 @@ def test_self_play_records_what_a_player_s_search_finds_its_root_to_be_worth() -
     for record in records:
         player, games = PvMcts(game, FakeInference(game), search), np.arange(len(record.states))
         player.new_games(np.zeros(len(games), np.uint64))
-        player.think(record.states, games)
+        player.search_states(record.states, games)
         assert player.root_values(games).tolist() == record.root_value.tolist()
         assert [improved_value(player.tree, b, player.searches.algorithm) for b in games] == pytest.approx(
             record.root_value, abs=1e-6
@@ -393,7 +393,7 @@ def test_a_champion_plays_with_either_search(trained_with: SearchConfig, kind: s
     player: Any = make_player("pv_mcts", game, **trained, kind=kind, num_simulations=10)
     plain = PvMcts(game, FakeInference(game), SearchConfig(kind=kind, num_simulations=10, tree_reuse=False))
     for each in (player, plain):
-        each.think(after(game, 4)[None], np.zeros(1, np.int64))
+        each.search_states(after(game, 4)[None], np.zeros(1, np.int64))
     assert (
         player.visit_counts(np.zeros(1, np.int64)).tolist()
         == plain.visit_counts(np.zeros(1, np.int64)).tolist()
@@ -414,10 +414,10 @@ def test_one_position_is_searched_with_foresight_as_many_are_without() -> None:
     states = np.stack([after(game, 4), after(game, 0, 8)])
     many = PvMcts(game, FakeInference(game), config)
     many.new_games(np.zeros(2, np.uint64))
-    many.think(states, np.arange(2))
+    many.search_states(states, np.arange(2))
     for row in range(2):
         alone = PvMcts(game, FakeInference(game), config)
-        alone.think(states[row : row + 1], np.zeros(1, np.int64))
+        alone.search_states(states[row : row + 1], np.zeros(1, np.int64))
         assert (
             alone.visit_counts(np.zeros(1, np.int64)).tolist() == many.visit_counts(np.array([row])).tolist()
         )

@@ -116,7 +116,7 @@ def test_a_reused_tree_goes_on_from_its_visits() -> None:
     before = int(player.tree.nodes[0, grandchild]["node_visits"])
     counts_before = player.tree.edges["child_visits"][0, grandchild].copy()
     assert before > 2
-    player.think(after(game, 0, 4)[None], np.array([0]))
+    player.search_states(after(game, 0, 4)[None], np.array([0]))
     assert player.tree.nodes[0, ROOT]["node_visits"] == before + 300
     assert (player.visit_counts(np.array([0]))[0] >= counts_before).all()
 
@@ -126,6 +126,6 @@ def test_a_full_tree_forgets_its_latest_nodes_and_searches_on() -> None:
     config = SearchConfig(num_simulations=40)
     player = searched(game, [after(game)], config, uniform(game))
     for moves in ((), (), (), (0,), (0, 4), (0, 4), (0, 4)):
-        player.think(after(game, *moves)[None], np.array([0]))
+        player.search_states(after(game, *moves)[None], np.array([0]))
         assert player.tree.searches[0]["num_nodes"] <= player.tree.nodes.shape[1]
         assert player.visit_counts(np.array([0]))[0].sum() >= 40

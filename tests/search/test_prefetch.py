@@ -16,8 +16,9 @@ from searching import FakeInference, after, hashed, random_game, searched
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.network.side_by_side import SideBySideInference
-from azero.players import Advice, make_player
+from azero.players import make_player
 from azero.players.pv_mcts import PvMcts, is_decided
 from azero.search.prefetch import gather, receive_prefetched
 from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT
@@ -60,7 +61,7 @@ def test_any_number_of_leaves_finds_what_the_plain_search_finds(
     game, state = make_game(name), random_state(make_game(name), seed)
     config = SearchConfig(num_simulations=simulations, tree_reuse=False, solver=solver)
     player = ready(game, leaves, config)
-    player.think(state[None], ONLY)
+    player.search_states(state[None], ONLY)
     side_by_side = searched(game, [state, game.initial_state()], config)  # two games: no prefetch
     assert_same_root(player, side_by_side)
     visits = player.tree.nodes["node_visits"][0, ROOT]
@@ -82,7 +83,7 @@ def test_guesses_about_lost_endings_leave_no_trace_in_a_gumbel_search(
     state = random_state(game, seed)
     config = SearchConfig(kind="gumbel", num_simulations=simulations, tree_reuse=False, solver=True)
     player = ready(game, leaves, config)
-    player.think(state[None], ONLY)
+    player.search_states(state[None], ONLY)
     side_by_side = searched(game, [state, game.initial_state()], config)
     nodes = player.tree.searches["num_nodes"][0]
     assert nodes == side_by_side.tree.searches["num_nodes"][0]
@@ -94,7 +95,7 @@ def test_the_plain_twin_finds_the_same_visits() -> None:
     game = make_game("tictactoe")
     config = SearchConfig(num_simulations=100, tree_reuse=False)
     player = ready(game, 12, config)
-    player.think(after(game, 4)[None], ONLY)
+    player.search_states(after(game, 4)[None], ONLY)
     plain = PlainSearch(
         game, lambda state: hashed(np.frombuffer(game.planes(state).tobytes(), np.uint8), 9), config
     )
@@ -194,7 +195,7 @@ def answer_first(player: PvMcts) -> None:
 def test_no_position_is_evaluated_twice() -> None:
     game = make_game("tictactoe")
     player = PvMcts(game, FakeInference(game, batch_size=16), SearchConfig(num_simulations=500), cache=2**16)
-    player.think(game.initial_state()[None], ONLY)
+    player.search_states(game.initial_state()[None], ONLY)
     assert player.cache.used.sum() == player.stats.evaluations
     assert player.stats.rows < 1.3 * player.stats.evaluations  # 16 a wave
 
@@ -211,7 +212,7 @@ def test_batches_computed_side_by_side_change_nothing() -> None:
     alone = PvMcts(game, FakeInference(game, batch_size=12), config)
     parted = PvMcts(game, SideBySideInference([Told(game, batch_size=4) for _ in range(3)]), config)
     for player in (alone, parted):
-        player.think(game.initial_state()[None], ONLY)
+        player.search_states(game.initial_state()[None], ONLY)
     assert_same_root(alone, parted)
     assert len(threads) > 1 and threading.get_ident() in threads
 
@@ -289,25 +290,16 @@ def test_a_search_can_be_watched_and_stopped(monkeypatch: pytest.MonkeyPatch) ->
     player = PvMcts(game, clock.slow(game, 0.06), SearchConfig(num_simulations=200), leaves=4)
     totals, seen = list[int](), list[int]()
 
-    def all_of_them(advice: Advice) -> bool:
-        totals.append(int(advice.visits.sum()))
-        return False
-
-    player.watch = all_of_them
-    player.choose(game.initial_state()[None], ONLY, ONLY)
+    whole = player.think(GameInProgress(game), report=lambda thought: totals.append(thought.visits))
     assert len(totals) > 5 and totals == sorted(totals) and totals[-1] == 200
-    assert np.nanmax(np.abs(player.advice(0).values)) <= 1.0
-
-    def third(advice: Advice) -> bool:
-        seen.append(int(advice.visits.sum()))
-        return len(seen) == 3
+    assert max(abs(move.value) for move in whole.moves if move.visits) <= 1.0
 
     player = PvMcts(game, clock.slow(game, 0.06), SearchConfig(num_simulations=200), leaves=4)
-    player.watch = third
-    action = player.choose(game.initial_state()[None], ONLY, ONLY)[0]
-    assert seen == totals[:3] and action == player.advice(0).visits.argmax()
+    found = player.think(
+        GameInProgress(game), 0.0, lambda: len(seen) == 3, lambda thought: seen.append(thought.visits)
+    )
+    assert seen == [*totals[:3], totals[2]] and found.best == player.visit_counts(ONLY)[0].argmax()
     assert player.visit_counts(ONLY).sum() == totals[2] < 200
-    player.watch = None
     player.choose(game.initial_state()[None], ONLY, ONLY)  # goes on in the same tree
     assert player.visit_counts(ONLY).sum() == totals[2] + 200
 

@@ -245,11 +245,11 @@ def test_a_search_goes_on_in_a_tree_that_has_forgotten(game: Game) -> None:
     """
     config = SearchConfig(num_simulations=60)
     player = searched(game, [after(game)], config, FakeInference(game))
-    player.think(after(game)[None], np.zeros(1, np.int64))
-    player.think(
+    player.search_states(after(game)[None], np.zeros(1, np.int64))
+    player.search_states(
         after(game)[None], np.zeros(1, np.int64)
     )  # 181 visits in 181 places, and 60 must be free: some are forgotten
-    player.think(after(game)[None], np.zeros(1, np.int64))
+    player.search_states(after(game)[None], np.zeros(1, np.int64))
     tree = player.tree
     nodes = tree.nodes[0, : tree.searches["num_nodes"][0]]
     edges = tree.edges[0, : len(nodes)]

@@ -109,7 +109,7 @@ def test_each_ply_s_target_and_value_are_those_of_a_search_of_its_state(name: st
     player.new_games(np.zeros(6, np.uint64))
     for place in range(6):
         for ply in range(played.worker.ply[place]):
-            player.think(played.worker.states[place, ply][None], np.array([place]))
+            player.search_states(played.worker.states[place, ply][None], np.array([place]))
             counts = player.visit_counts(np.array([place]))[0]
             np.testing.assert_array_equal(
                 played.worker.policy_target[place, ply], (counts / counts.sum()).astype(np.float32)

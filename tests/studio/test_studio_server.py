@@ -487,8 +487,8 @@ WRONG = [
     ("/api/tables", {"sides": [PERSON, player("uct", seconds=1e9)]}, "a number from 0 to 60."),
     (
         "/api/tables",
-        {"sides": [PERSON, player("uct", rollouts=10**6)]},
-        "whole number from 1 to 1,000.",
+        {"sides": [PERSON, player("uct", rollouts=10**7)]},
+        "whole number from 1 to 1,000,000.",
     ),
     ("/api/tables", {"sides": [PERSON, player("perfect", table=5 * 10**7)]}, "number from 0 to 8,388,608."),
     ("/api/tables", {"options": {"name": 1}}, "No game has an option name."),

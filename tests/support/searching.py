@@ -8,6 +8,8 @@ import numpy as np
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
+from azero.players import Player, Thought
+from azero.players.growing import growing_search
 from azero.players.pv_mcts import PvMcts
 from azero.search.algorithm import make_algorithm
 
@@ -49,8 +51,27 @@ def searched(
     player = PvMcts(game, inference or FakeInference(game), config, cache=cache)
     player.new_games(np.arange(len(states), dtype=np.uint64))
     player.searches.algorithm = make_algorithm(config, len(states), game.num_actions)
-    player.think(np.stack(states), np.arange(len(states)))
+    player.search_states(np.stack(states), np.arange(len(states)))
     return player
+
+
+def thought_of(player: Player, state: np.ndarray, banned: np.ndarray | None = None) -> Thought:
+    """Return what pv_mcts or uct finds in a whole search of a state, from an empty tree and with seed 0."""
+    search = growing_search(player)
+    search.begin(state, banned)
+    while search.grow(1.0):
+        pass
+    found = search.read()
+    assert found is not None
+    return found
+
+
+def columns_of(thought: Thought, num_actions: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return (visits [A], values [A]) of all actions; an action without visits has the value nan."""
+    visits, values = np.zeros(num_actions, np.int64), np.full(num_actions, np.nan)
+    for move in thought.moves:
+        visits[move.action], values[move.action] = move.visits, move.value
+    return visits, values
 
 
 def after(game: Game, *actions: int) -> np.ndarray:
