@@ -120,6 +120,20 @@ def has_learned(run: str, game: Game, config: Config) -> bool:
         return False
 
 
+def check_options(spec: PlayerSpec) -> None:
+    """Check what was asked of a player, before a network loads.
+
+    Raises:
+        UserError: no such player or option, or a value that is not allowed.
+    """
+    options, prefix, schema = dict(spec.options), f"{spec.label}.", schema_of(spec)
+    champion = ("run", "cycle") if schema.network else ()
+    own = {name: value for name, value in options.items() if name not in champion}
+    read_options(schema, own, prefix, f"player {spec.name}", champion)
+    if schema.network == MAY and "run" in options and options.get("heuristic") != "network":
+        raise UserError(f"{prefix}run={options['run']} needs {prefix}heuristic=network.")
+
+
 def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool = False) -> ThinkingPlayer:
     """Return the player. With a network it uses the champion and search of `run`, else of `run_of`.
 
@@ -132,12 +146,8 @@ def make_from_spec(spec: PlayerSpec, game: Game, config: Config, one_game: bool 
     Raises:
         UserError: no such player or option, no such run, or the player cannot play this game.
     """
-    options, prefix, schema = dict(spec.options), f"{spec.label}.", schema_of(spec)
-    champion = ("run", "cycle") if schema.network else ()
-    own = {name: value for name, value in options.items() if name not in champion}
-    read_options(schema, own, prefix, f"player {spec.name}", champion)  # before a network loads
-    if schema.network == MAY and "run" in options and options.get("heuristic") != "network":
-        raise UserError(f"{prefix}run={options['run']} needs {prefix}heuristic=network.")
+    check_options(spec)
+    options, prefix = dict(spec.options), f"{spec.label}."
     if not needs_network(spec):
         return make_player(spec.name, game, prefix=prefix, **options)
     from azero.champion.load import FEW_ROWS, champion_file, load_for_one_game, load_trained

@@ -18,7 +18,7 @@ from azero.games import rules_digest
 from azero.process.signals import StopSignal
 from azero.report.console import Progress, format_count
 from azero.search.counters import StageStats, WorkerStats
-from azero.workers.selfplay import Account
+from azero.workers.selfplay import WorkAccount
 
 POLL_SECONDS = 0.2
 HEARTBEAT_SECONDS = 2.0  # a worker reports at least so often
@@ -132,7 +132,7 @@ class Totals:
     busy_seconds: float = 0.0  # in which the head did not wait
     mixed: bool = False
 
-    def account(self, seconds: float, what: str = "") -> Account:
+    def account(self, seconds: float, what: str = "") -> WorkAccount:
         """Return them for a report; `what` was played, such as "match", if that is not self-play."""
         of = f"{what}_" if what else ""
         rates = {f"games_per_second_{node}": games / seconds for node, games in self.nodes.items()}
@@ -150,7 +150,7 @@ class Totals:
             **rates,
         }
         scalars = {f"cluster/{of}{name}": value for name, value in named.items()}
-        return Account(scalars, self.line(seconds, what), self.mixed)
+        return WorkAccount(scalars, self.line(seconds, what), self.mixed)
 
     def line(self, seconds: float, what: str) -> str:
         """Return one sentence about the cluster in a stage; see `account`."""

@@ -18,7 +18,7 @@ from azero.network.model import unpack_network
 from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.workers.matches import MatchPlan, match_choice, match_search
-from azero.workers.selfplay import Account
+from azero.workers.selfplay import WorkAccount
 
 PAIR = 2  # games: one opening, colours swapped; the unit that a worker gets
 # Simulations of a round if all games were as long as can be. Two cores play that many in about two seconds;
@@ -81,7 +81,7 @@ class RoundsOnCluster:
         """Return the match of these games, with stats of each worker."""
         return replace(summarize(games), stats=self.head.results()[1].workers)
 
-    def account(self, seconds: float) -> Account:
+    def account(self, seconds: float) -> WorkAccount:
         """Return what the cluster did in the match, which took that long."""
         return self.head.totals.account(seconds, "match")
 

@@ -17,7 +17,7 @@ from azero.network.torch_inference import one_thread_per_worker
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
-from azero.workers.selfplay import Plan, Played, SelfPlay, Watch
+from azero.workers.selfplay import Plan, PlayedGames, SelfPlay, Watch
 
 
 class SelfPlayOnCluster(SelfPlay):
@@ -45,7 +45,7 @@ class SelfPlayOnCluster(SelfPlay):
         how = (watch.progress, watch.stop, self.say, watch.deadline, plan.expected_seconds)
         return Head(self.crew, terms, book, digest, *how)
 
-    def play(self, watch: Watch) -> Played:
+    def play(self, watch: Watch) -> PlayedGames:
         """Play the games.
 
         Raises:
@@ -88,7 +88,7 @@ class SelfPlayAhead(SelfPlay):
         self.head.shown_from = self.finished
         return sum(len(chunk.games) for chunk in self.head.book.chunks) - self.head.shown_from
 
-    def play(self, watch: Watch) -> Played:
+    def play(self, watch: Watch) -> PlayedGames:
         """Wait for the end; as `SelfPlayOnCluster.play`."""
         head, quiet, before, progress = self.head, self.head.progress, self.head.shown_from, watch.progress
         head.progress, head.deadline = progress, watch.deadline
@@ -113,7 +113,7 @@ class SelfPlayAhead(SelfPlay):
         return self.head.book.in_order()
 
 
-def played_by(head: Head, seconds: float) -> Played:
+def played_by(head: Head, seconds: float) -> PlayedGames:
     """Return what a head has played in some seconds."""
     games, stats = head.results()
-    return Played(games, stats, seconds, head.totals.aside, head.totals.account(seconds))
+    return PlayedGames(games, stats, seconds, head.totals.aside, head.totals.account(seconds))

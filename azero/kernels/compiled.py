@@ -1,4 +1,4 @@
-"""How search code is compiled: three decorators, and borrowed arguments."""
+"""How search code is compiled: four decorators, and borrowed arguments."""
 
 from __future__ import annotations
 
@@ -24,6 +24,13 @@ inner = register_jitable(error_model="numpy", no_cfunc_wrapper=True)
 # (measured: 581 to 353 ns a simulation). Inlining takes Numba a time that grows with the square of what is
 # inlined into one function: what is long and called twice is better an `inner`.
 part = njit(inline="always", error_model="numpy")
+
+# Called from kernels only: compiled once for all of them, kept on disk, and inlined there by LLVM. For what is
+# long and stands in several kernels, because it takes Numba less time than a `part` in each (measured: the
+# kernels of a first run 63 to 52 s of an EPYC); a call in its place would cost a search a third.
+shared: Any = njit(  # type: ignore[call-overload]
+    cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=True
+)
 
 
 def kernel(function: Callable[..., Any]) -> Any:

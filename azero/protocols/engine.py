@@ -14,7 +14,7 @@ from azero.cli.arguments import (
     take_game,
     take_settings,
 )
-from azero.cli.player_spec import PlayerSpec, must_have_network, run_of, take_player_spec
+from azero.cli.player_spec import PlayerSpec, check_options, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, setting
 from azero.games import make_game
 from azero.games.game import Game
@@ -67,6 +67,7 @@ def run_engine(
         asked = take_settings(texts, schema)
         game, spec = take_engine(texts, asked, default)
         refuse_rest(texts, schema, ["player", "player.num_simulations"])
+        check_options(spec)  # here, because the client may go before the player is made
         serve(game, spec, asked)
         end_now(0)
 

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from azero.games.game import rules_at
-from azero.kernels.compiled import borrowed, kernel, part
+from azero.kernels.compiled import borrowed, kernel, part, shared
 from azero.search.algorithm import next_child
 from azero.search.bounds import bounded_sum, tighten
 from azero.search.cache import find, remember
@@ -22,10 +22,15 @@ from azero.search.exact import solve_leaf
 from azero.search.tree import LOSS, NO_LEAF, NO_PARENT, ROOT, UNVISITED, WIN, add_child
 
 
-@part
-def select(rules, tree, b, algorithm):
-    """Descend from the root along the algorithm's actions to a new or proven node."""
-    return descend(rules, tree, b, ROOT, next_child, algorithm)
+@shared
+def select(rules, tree, b, algorithm, exact):
+    """Descend from the root along the algorithm's actions to a new or proven node, which is solved if near.
+
+    exact: `exact.Exact`, or None.
+    """
+    leaf = descend(rules, tree, b, ROOT, next_child, algorithm)
+    solve_leaf(rules, tree, b, leaf, exact)
+    return leaf
 
 
 @part
@@ -52,7 +57,7 @@ def expand(tree, b, node, prior, value):
     tree.nodes[b, node].expanded = True
 
 
-@part
+@shared
 def backup(tree, b, leaf, value):
     """Add the leaf's value, for its player to move, to every node and edge on the way to the root."""
     add_above(tree, b, leaf, value, 1)
@@ -114,7 +119,7 @@ def write_proof(tree, b, node):
     tree.nodes[b, node].value_sum = value * visits
 
 
-@part
+@shared
 def simulate(rules, tree, cache, b, algorithm, key, exact):
     """Run game b's simulations until one needs the network; its leaf then waits in `leaf`.
 
@@ -122,8 +127,7 @@ def simulate(rules, tree, cache, b, algorithm, key, exact):
     [K] uint64. exact: `exact.Exact`, or None.
     """
     while tree.searches[b].simulations_left > 0 and not tree.nodes[b, ROOT].proven:
-        leaf = select(rules, tree, b, algorithm)
-        solve_leaf(rules, tree, b, leaf, exact)
+        leaf = select(rules, tree, b, algorithm, exact)
         if not tree.nodes[b, leaf].proven and not expand_from_cache(rules, tree, cache, b, leaf, key):
             tree.searches[b].leaf = leaf
             return True
@@ -147,7 +151,7 @@ def expand_root(rules, tree, cache, b, key):
     return True
 
 
-@part
+@shared
 def expand_from_cache(rules, tree, cache, b, node, key):
     """Expand a node if the cache knows its position. Return whether it does."""
     if cache.used.shape[0] == 0:

@@ -24,7 +24,7 @@ from azero.kernels.words import copy_words, same_words
 from azero.search.cache import EvaluationCache, find, remember
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
-from azero.search.exact import Exact, solve_leaf
+from azero.search.exact import Exact
 from azero.search.mcts import (
     backup,
     expand,
@@ -168,8 +168,7 @@ def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key, exact):
             break
         length = noted
         backup(tree, b, leaf, guess(tree, b, leaf))
-        leaf = select(rules, tree, b, algorithm)
-        solve_leaf(rules, tree, b, leaf, exact)
+        leaf = select(rules, tree, b, algorithm, exact)
         if tree.nodes[b, leaf].proven:
             continue
         rules.evaluation_key(tree.states[b, leaf], key)

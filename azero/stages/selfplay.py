@@ -21,7 +21,7 @@ from azero.run.state import AsideEntry, StageName
 from azero.stages.backend import ensure_choice
 from azero.stages.executor import executor_of
 from azero.workers.report import is_cut, report_games
-from azero.workers.selfplay import Account, Plan, SelfPlay, Watch
+from azero.workers.selfplay import Plan, SelfPlay, Watch, WorkAccount
 
 
 def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
@@ -125,7 +125,7 @@ def left_out(run: Run, cycle: int, games: int) -> set[int]:
     return {entry.game for entry in run.state.aside if entry.cycle == cycle and entry.game < games}
 
 
-def report_account(run: Run, report: Reporter, account: Account) -> None:
+def report_account(run: Run, report: Reporter, account: WorkAccount) -> None:
     """Report what others did in a stage; mark the run if they computed the network differently."""
     report.cycle_scalars(run.state.cycle + 1, account.scalars)
     if account.line:

@@ -28,7 +28,7 @@ from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.search.counters import WorkerStats
 from azero.workers.memory import cache_bytes, check_memory, tree_bytes
-from azero.workers.selfplay import Account
+from azero.workers.selfplay import WorkAccount
 from azero.workers.threads import GameQueue, workers_wanted
 
 NO_OPENING = np.zeros(0, np.int32)
@@ -275,7 +275,7 @@ class Rounds(Protocol):
         """Return the match of these games, with the stats of who played them."""
         ...
 
-    def account(self, seconds: float) -> Account:
+    def account(self, seconds: float) -> WorkAccount:
         """Return what others did in the match, which took that long."""
         ...
 
@@ -310,9 +310,9 @@ class RoundsHere:
         """Return the match of these games."""
         return summarize(games, self.worker.parts)
 
-    def account(self, seconds: float) -> Account:
+    def account(self, seconds: float) -> WorkAccount:
         """Return an empty account: this process worked alone."""
-        return Account()
+        return WorkAccount()
 
     def end(self) -> None:
         """Do nothing: all has ended."""

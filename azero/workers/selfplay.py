@@ -65,7 +65,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Account:
+class WorkAccount:
     """What others than this process did in a stage; empty if it worked alone.
 
     Attributes:
@@ -80,7 +80,7 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedGames:
     """What was played of a plan.
 
     Attributes:
@@ -95,7 +95,7 @@ class Played:
     stats: StageStats
     seconds: float
     aside: Mapping[int, str] = field(default_factory=dict)
-    account: Account = field(default_factory=Account)
+    account: WorkAccount = field(default_factory=WorkAccount)
 
 
 class SelfPlay(ABC):
@@ -110,7 +110,7 @@ class SelfPlay(ABC):
         return len(self.plan.numbers)
 
     @abstractmethod
-    def play(self, watch: Watch) -> Played:
+    def play(self, watch: Watch) -> PlayedGames:
         """Play the games. Return those that were finished; not all if time is up or a stop is requested.
 
         Raises:
@@ -121,7 +121,7 @@ class SelfPlay(ABC):
 class SelfPlayHere(SelfPlay):
     """Plays a plan with threads of this process."""
 
-    def play(self, watch: Watch) -> Played:
+    def play(self, watch: Watch) -> PlayedGames:
         """Play the games; see `SelfPlay`."""
         plan, config = self.plan, self.plan.config
         workers = worker_count(config, len(plan.numbers), plan.choice)
@@ -133,7 +133,7 @@ class SelfPlayHere(SelfPlay):
         )
         if games:
             note_compiled(config.search.kind)
-        return Played(games, stats, time.perf_counter() - watch.began)
+        return PlayedGames(games, stats, time.perf_counter() - watch.began)
 
 
 def worker_count(config: Config, games: int, choice: InferenceChoice) -> int:

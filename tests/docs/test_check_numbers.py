@@ -124,7 +124,7 @@ def test_the_exit_status_tells(
 ) -> None:
     (tmp_path / "RESULTS.json").write_text(json.dumps([row(**changes)]))
     (tmp_path / "RESULTS.md").write_text(f"# Results\n{check_numbers.BEGIN}{check_numbers.END}")
-    monkeypatch.setattr(check_numbers, "PROJECT", tmp_path)
+    monkeypatch.setattr(check_numbers, "ROOT", tmp_path)
     monkeypatch.setattr("sys.argv", ["check_numbers.py", "--write"])
     assert check_numbers.main() == status
     monkeypatch.setattr("sys.argv", ["check_numbers.py"])

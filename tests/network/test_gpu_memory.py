@@ -36,7 +36,7 @@ from azero.training.trainer import Ledger, Trainer
 Allow = Callable[[int], list[int]]  # set the most rows; return a list that collects the rows of every attempt
 SHORT = "CUDA out of memory. Tried to allocate 2.00 GiB."
 
-__all__ = ["four_shards"]  # a fixture of test_trainer for every test here: a batch of 30 has four shards
+__all__ = ["four_shards"]  # for every test here: a batch of 30 has four shards
 
 
 @pytest.fixture(autouse=True)

@@ -43,6 +43,7 @@ def compiles(
     """Return whether a new process compiles the function, which must work; its files have a largest size."""
     known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
     known |= {"XDG_CACHE_HOME": str(module / "home"), **(environment or {})}
+    known["PYTHONDONTWRITEBYTECODE"] = "1"  # Python itself would read the short ones that it writes
     done = subprocess.run(
         [sys.executable, "-c", PLAY, str(module)],
         env=known,

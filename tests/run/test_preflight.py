@@ -66,7 +66,7 @@ def make_game(size=3):
 
 
 def files_in(folder: Path) -> list[Path]:
-    return sorted(folder.rglob("*"))
+    return [path for path in sorted(folder.rglob("*")) if "__pycache__" not in path.parts]
 
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -96,20 +97,19 @@ def test_a_player_searches_with_an_algorithm_of_one_s_own(game: Game) -> None:
     assert player.visit_counts(np.zeros(1, np.int64)).tolist() == expected[:1]
 
 
-def test_its_own_settings_come_from_the_options(game: Game) -> None:
-    player = PvMcts(game, FakeInference(game), SearchConfig(kind="ucb", options={"exploration": 0.1}))
-    player.search_states(after(game, 4)[None], np.zeros(1, np.int64))
-    counts = player.visit_counts(np.zeros(1, np.int64))[0].tolist()
-    assert counts == ucb_search(game, after(game, 4), 20, 0.1) != ucb_search(game, after(game, 4), 20, 1.4)
-
-
-def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(game: Game) -> None:
-    records = self_play(game, UCB)
+@pytest.mark.parametrize(("options", "exploration"), [({}, 1.4), ({"exploration": 0.1}, 0.1)])
+def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(
+    game: Game, options: dict[str, float], exploration: float
+) -> None:
+    records, others = self_play(game, replace(UCB, options=options)), 1.5 - exploration
     assert len(records) == 12
+    differs = False
     for record in records:
         for ply, state in enumerate(record.states):
-            counts = np.array(ucb_search(game, state, 20, 1.4))
+            counts = np.array(ucb_search(game, state, 20, exploration))
             assert record.policy_target[ply] == pytest.approx(counts / counts.sum())
+            differs |= ucb_search(game, state, 20, others) != counts.tolist()
+    assert differs  # the option counts
     assert len(examples_of(plies_of(records)).states) == sum(len(record.actions) for record in records)
 
 

@@ -27,7 +27,7 @@ from azero.run.state import ShardEntry
 from azero.search.counters import StageStats, WorkerStats
 from azero.stages import selfplay
 from azero.workers.report import report_games
-from azero.workers.selfplay import Account, Played, SelfPlayHere, Watch, worker_count
+from azero.workers.selfplay import PlayedGames, SelfPlayHere, Watch, WorkAccount, worker_count
 
 CHOICE = InferenceChoice("torch", "fp32", 16, "cpu", 0.0)
 
@@ -80,9 +80,9 @@ def test_games_that_ended_before_a_worker_failed_are_kept(
 class Backwards(SelfPlayHere):
     """Another way to play: the last game first, with an account of it."""
 
-    def play(self, watch: Watch) -> Played:
+    def play(self, watch: Watch) -> PlayedGames:
         plan = replace(self.plan, numbers=self.plan.numbers[::-1])
-        account = Account({"cluster/workers": 7.0}, "seven workers played", mixed=True)
+        account = WorkAccount({"cluster/workers": 7.0}, "seven workers played", mixed=True)
         return replace(SelfPlayHere(plan).play(watch), account=account)
 
 

@@ -2,9 +2,9 @@
 
 `azero_command("gtp", "game=hex")` is a command for `subprocess` like `python -m azero.gtp game=hex`. It
 starts this file as a small process that asks the server for a fork, lends it its arguments, folder and
-streams, passes signals on and ends with the fork's status. Where the environment is not the server's, whose
-imports have read it, it becomes the program itself. How a fresh interpreter starts and ends is for the tests
-of signals, imports and of `azero`, which start one.
+streams, passes signals on and ends with the fork's status. Where the environment has other values of what
+imports read, it becomes the program itself. How a fresh interpreter starts and ends is for the tests of
+signals, imports and of `azero`, which start one.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import contextlib
 import functools
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -21,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from typing import Any
 
 IMPORTED = ("torch", "hydra", "azero.stages.registry", "azero.champion.load")
+READ = re.compile("HOME$|TMPDIR$|LANG|LC_|XDG_|PYTHON|LD_|NUMBA|NUMPY|OMP_|OPENBLAS|MKL|KMP|TORCH|CUDA|AZERO")
 PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -54,21 +57,22 @@ def address() -> str:
     return place
 
 
-def variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without what pytest writes into it for each test."""
-    return {name: value for name, value in environment.items() if not name.startswith("PYTEST_")}
+def read_by_imports(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the part of the environment that is read before a program begins."""
+    return {name: value for name, value in environment.items() if READ.match(name)}
 
 
 def ask(place: str, module: str, words: list[str]) -> None:
     """Let the server fork, and end as the fork does."""
     with open(f"{place}.environment") as file:
-        if json.load(file) != variables(os.environ):
+        if json.load(file) != read_by_imports(os.environ):
             os.execv(sys.executable, [sys.executable, "-m", module, *words])
     with socket.socket(socket.AF_UNIX) as server:
         server.connect(place)
-        asked = json.dumps({"module": module, "words": words, "folder": os.getcwd()})
-        socket.send_fds(server, [f"{len(asked.encode()):8}".encode()], [0, 1, 2])
-        server.sendall(asked.encode())
+        asked = {"module": module, "words": words, "folder": os.getcwd(), "environment": dict(os.environ)}
+        data = json.dumps(asked).encode()
+        socket.send_fds(server, [f"{len(data):8}".encode()], [0, 1, 2])
+        server.sendall(data)
         answers = server.makefile()
         child = int(answers.readline())
         for number in PASSED_ON:
@@ -92,7 +96,7 @@ def serve(place: str) -> None:
     gc.freeze()  # or a fork that collects copies all that was imported
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with open(f"{place}.environment", "w") as file:
-        json.dump(variables(os.environ), file)
+        json.dump(read_by_imports(os.environ), file)
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(place)
         listening.listen()
@@ -126,20 +130,25 @@ def keep(client: socket.socket) -> None:
     os._exit(0)
 
 
-def become(asked: Mapping[str, object], streams: list[int]) -> None:
+def become(asked: Mapping[str, Any], streams: list[int]) -> None:
     """Be the program, and end without freeing what was imported, which takes a second."""
     import runpy
     import threading
 
+    from azero.process.ending import prepare
+
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
-    os.chdir(str(asked["folder"]))
-    sys.path[0] = os.getcwd()
-    sys.argv = [str(asked["module"]), *asked["words"]]  # type: ignore[misc]
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    sys.path[0] = asked["folder"]
+    sys.argv = [asked["module"], *asked["words"]]
+    prepare()
     status: object = 0
     try:
-        runpy.run_module(str(asked["module"]), run_name="__main__", alter_sys=True)
+        runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
     except SystemExit as end:
         status = end.code
     except BaseException:

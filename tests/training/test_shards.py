@@ -143,7 +143,7 @@ def is_refused_or_sound(data: bytes) -> None:
         assert set(record.searched.view(np.uint8)) <= {0, 1}
 
 
-@settings(max_examples=3000, suppress_health_check=list(HealthCheck))
+@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_damaged_bytes_never_do_anything_but_raise(data: st.DataObject) -> None:
     how = data.draw(st.sampled_from(["flip", "cut", "insert", "swap", "noise"]))

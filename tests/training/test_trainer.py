@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from small_training import SMALL, TRAIN, batch_of, bits
+from small_training import SMALL, TRAIN, batch_of, bits, four_shards
 
 from azero.config.schema import NetworkConfig
 from azero.games import make_game
@@ -17,6 +17,8 @@ from azero.process.machine import cores
 from azero.training import shards
 from azero.training.shards import forward_products, shard_count
 from azero.training.trainer import Ledger, Trainer, weighted_sums
+
+__all__ = ["four_shards"]  # for every test here: a batch of 30 has four shards
 
 
 @pytest.fixture(scope="module")
