@@ -25,7 +25,7 @@ inner = register_jitable(error_model="numpy", no_cfunc_wrapper=True)
 # inlined into one function: what is long and called twice is better an `inner`.
 part = njit(inline="always", error_model="numpy")
 
-# Called from kernels only: compiled once for all of them, kept on disk, and inlined there by LLVM. For what is
+# Called from kernels only: compiled once for all, kept on disk, and inlined there by LLVM. For what is
 # long and stands in several kernels, because it takes Numba less time than a `part` in each (measured: the
 # kernels of a first run 63 to 52 s of an EPYC); a call in its place would cost a search a third.
 shared: Any = njit(  # type: ignore[call-overload]

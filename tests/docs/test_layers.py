@@ -240,7 +240,7 @@ def test_no_risky_calls() -> None:
 
 
 COMPILING = {
-    *("kernel", "inner", "part", "entry"),
+    *("kernel", "inner", "part", "shared", "entry"),
     *("njit", "rule", "cfunc", "heuristic", "dispatched", "overload"),
 }
 

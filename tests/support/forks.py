@@ -40,11 +40,12 @@ def address() -> str:
     """Return where the server listens, after starting it; it ends with this process."""
     folder = tempfile.TemporaryDirectory(prefix="forks")
     place = os.path.join(folder.name, "socket")
-    server = subprocess.Popen(
-        [sys.executable, __file__, place], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
+    pipe, command = subprocess.PIPE, [sys.executable, __file__, place]
+    # pipes, because the forks' streams keep what Python found out about these: a file could be sought in
+    server = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT)
     assert server.stdin and server.stdout
-    server.stdout.readline()  # it listens
+    while not (line := server.stdout.readline()).startswith(b"listening"):
+        assert line, "the server of forks has ended"
 
     def close() -> None:
         assert server.stdin and server.stdout
