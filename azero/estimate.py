@@ -28,6 +28,7 @@ from azero.report.console import TITLES, Console, Progress, format_count, format
 from azero.report.forecast import cycle_seconds, cycles_in, run_seconds, window_examples
 from azero.run.folder import paths_of
 from azero.run.run import Run
+from azero.run.state import StageName
 from azero.stages.backend import batch_rows
 from azero.stages.trials import ClusterSpeed, Trial
 from azero.workers.matches import match_bytes
@@ -108,7 +109,7 @@ def cluster_text(config: Config, trial: Trial, cluster: ClusterSpeed) -> str:
     pace = trial.pace
     play = cluster.selfplay + (pace.evaluate if cluster.match else 0.0)
     times = cycle_seconds(pace, config.train, last_cycle(config, trial))
-    rest = max(1e-9, sum(times.values()) - pace.selfplay - (play - cluster.selfplay))
+    rest = max(1e-9, sum(times.values()) - times[StageName.SELFPLAY] - (play - cluster.selfplay))
     who = f"{format_count(cluster.machines, 'machines')}, {format_count(cluster.workers, 'workers')}"
     match = "and the match on its workers" if cluster.match else "on its workers"
     gain = cluster.simulations / trial.simulations

@@ -221,7 +221,8 @@ class PlaySession:
     def hint_text(self) -> str:
         """Return the adviser's move and the most visited others, with visits and values for the person."""
         self.adviser.new_games(np.zeros(1, np.uint64))  # a hint depends on the position only
-        shown = [move for move in self.think(self.adviser).best_first() if move.visits][:HINTS]
+        thought = self.think(self.adviser)
+        shown = [move for move in thought.best_first() if move.visits or move.action == thought.best][:HINTS]
         rows = [["move", "visits", "value"]]
         for move in shown:
             rows.append([self.game.action_name(move.action), f"{move.visits:,}", value_text(move.value)])

@@ -58,10 +58,10 @@ class Thinking(ThinkingPlayer):
             action = move_of(self, at)
         finally:
             self.seconds, self.pause = own_seconds, None
-        found = self.read() or Thought(action)
+        found = (self.read() or Thought(action))._replace(best=action)
         if report and found.moves:
             report(found)
-        return found._replace(best=action)
+        return found
 
     def read(self) -> Thought | None:
         """Return what the latest search has found; None: nothing yet, or nothing that can be shown."""

@@ -105,7 +105,7 @@ class UctPlayer(MostVisited):
         return counts
 
     def search_on(self, left: int, seconds: float, stream: np.ndarray) -> int:
-        """Continue the search for at most so many seconds; return how many of `left` simulations are left."""
+        """Continue the search for about so many seconds; return how many of `left` simulations are left."""
         each = min(self.uct.rollouts, MOST_AT_ONCE)  # a slice ends where a leaf has all its rollouts
         for units in slices(-(-left // each), seconds, self.pause):
             some = min(units * each, left)

@@ -7,6 +7,7 @@ sends `ping` before it changes the board, and what was being searched ends then.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable
@@ -111,7 +112,7 @@ class NBoard:
         thought = self.search(self.playing, 0)
         if self.next_command() == "ping":
             return  # nobody waits for the move any more
-        value = f"{thought.value:.3f}" if thought.visits else ""
+        value = "" if math.isnan(thought.value) else f"{thought.value:.3f}"
         self.write(f"=== {self.name(thought.best)}/{value}/{time.monotonic() - began:.2f}")
         self.write(WAITING)
 

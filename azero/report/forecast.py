@@ -57,6 +57,8 @@ class Pace:
         merging: how many examples of a window remain.
         step: seconds of one training step, with its share of reading and encoding the window.
         evaluate, correctness: seconds of the match, and of measuring the champion.
+        ahead: whether self-play goes on while the head does the rest, so that a cycle waits only for games
+            that this does not hide.
     """
 
     selfplay: float
@@ -65,6 +67,7 @@ class Pace:
     step: float
     evaluate: float
     correctness: float = 0.0
+    ahead: bool = False
 
 
 def window_examples(cycle: int, examples: float, train: TrainConfig) -> float:
@@ -76,12 +79,13 @@ def cycle_seconds(pace: Pace, train: TrainConfig, cycle: int) -> dict[str, float
     """Return the seconds of each part of a cycle, counted from 1."""
     window = window_examples(cycle, pace.examples, train)
     steps = train_steps(train, pace.merging.left(window), pace.examples)
-    return {
-        StageName.SELFPLAY: pace.selfplay,
+    rest = {
         StageName.TRAIN: steps * pace.step,
         StageName.EVALUATE: pace.evaluate,
         "correctness": pace.correctness,
     }
+    hidden = sum(rest.values()) if pace.ahead else 0.0
+    return {StageName.SELFPLAY: max(0.0, pace.selfplay - hidden), **rest}
 
 
 def run_seconds(pace: Pace, train: TrainConfig, first: int, last: int) -> float:

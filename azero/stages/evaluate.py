@@ -190,6 +190,7 @@ def hold_matches(
                 rounds = executor_of(config).rounds(plan, progress, stop, report.message)
                 result = play_gate(plan, progress, rounds)
             report_account(run, report, rounds.account(time.perf_counter() - begin))
+            del rounds  # its trees and caches, before the fixed opponents have theirs
             match = match_record(result, evaluate)
             progress.stats.pop("test", None)  # the result sums it up
             progress.update(match.games, result=gate_text(match, evaluate))

@@ -21,7 +21,7 @@ from azero.network.inference import InferenceChoice
 from azero.network.model import unpack_network
 from azero.process.signals import Stopped, StopSignal
 from azero.report.console import Progress
-from azero.report.forecast import HALF, Merging, Pace, cycle_seconds, merging_of
+from azero.report.forecast import HALF, Merging, Pace, merging_of
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
 from azero.run.state import StageName
@@ -56,6 +56,7 @@ class Timer(NullReporter):
         super().__init__()
         self.most, self.stopping, self.compiling = most, StopSignal(), CompileTimer()
         self.began, self.ticks = time.monotonic(), list[float]()
+        self.entered = self.began  # when the stage had read its files
         self.made: list[tuple[float, float]] = []  # the time and the simulations so far
         self.progress, self.total = Progress(), 1.0
         self.seconds: float | None = None
@@ -66,7 +67,7 @@ class Timer(NullReporter):
     def stage(self, name: str, cycle: int, cycles: int, total: float, unit: str) -> Iterator[Progress]:
         """Watch the progress of a stage."""
         with super().stage(name, cycle, cycles, total, unit) as self.progress:
-            self.total, self.progress.observe = total, self.look
+            self.total, self.progress.observe, self.entered = total, self.look, time.monotonic()
             yield self.progress
 
     def look(self) -> None:
@@ -209,10 +210,7 @@ class Trial:
         match = self.match_seconds()
         progress.update(9, now="measuring the champion")
         examples, correctness = self.config.selfplay.games * self.plies, self.correctness()
-        self.pace = Pace(selfplay, examples, merging, step, match, correctness)
-        if self.config.cluster.overlap:  # a cycle waits only for games that the one before did not hide
-            rest = sum(cycle_seconds(self.pace, self.config.train, 1).values()) - selfplay
-            self.pace = replace(self.pace, selfplay=max(0.0, selfplay - rest))
+        self.pace = Pace(selfplay, examples, merging, step, match, correctness, self.config.cluster.overlap)
         self.memory = memory_in_use()
         progress.update(10, now="done")
 
@@ -222,17 +220,20 @@ class Trial:
         run.commit(replace(run.state, cycle=0, stage=stage, partial=[]))
         with timer.compiling, contextlib.suppress(Stopped):
             stage_named(stage).run(config, run, timer, timer.stopping)
-            first_use = timer.work_began(stage, timer.began) - timer.began
+            began = timer.entered if stage == StageName.TRAIN else timer.began  # reading the window counts
+            first_use = timer.work_began(stage, began) - began
             lost = max(first_use, timer.compiling.seconds)
             timer.seconds = max(0.0, time.monotonic() - timer.began - lost)
         return timer
 
     def play(self, config: Config, seconds: float) -> Timer:
         """Play the games of the first cycle; if all end in time, they are measured with."""
-        self.run.commit(replace(self.run.state, shards=[]))
+        before = self.shards  # named in the state, or their files would be written over
+        self.run.commit(replace(self.run.state, shards=before))
         timer = self.timed(StageName.SELFPLAY, config, seconds)
         if timer.seconds is not None:
-            self.shards, self.whole, self.source = self.run.state.shards, True, "of the first network's games"
+            self.shards, self.whole = self.run.state.shards[len(before) :], True
+            self.source = "of the first network's games"
         return timer
 
     def selfplay_seconds(self, played: Timer, workers: int) -> float:
@@ -272,9 +273,10 @@ class Trial:
         timer = self.timed(StageName.TRAIN, replace(self.alone, train=train), TRAIN_SECONDS)
         if not train.merge_equal:
             return timer.each(), Merging()
-        half = self.examples / 2, timer.scalars[HALF]
+        seen = min(float(self.examples), train.window)
+        half = seen / 2, timer.scalars[HALF]
         left = timer.scalars.get("replay/trained_examples")  # None if training was stopped
-        return timer.each(), merging_of(*half, *(half if left is None else (float(self.examples), left)))
+        return timer.each(), merging_of(*half, *(half if left is None else (seen, left)))
 
     def match_seconds(self) -> float:
         """Return the seconds of the first cycle's matches; of long ones at the speed of self-play."""

@@ -381,5 +381,6 @@ class TestEstimate:
         measured = estimate.measure(config, NAME, tmp_path / "trial", Progress())
         pace, there = measured.pace, measured.cluster
         assert there is not None
-        rest = sum(cycle_seconds(pace, config.train, 1).values()) - pace.selfplay
-        assert pace.selfplay == pytest.approx(max(0.0, there.selfplay - rest))
+        first = cycle_seconds(pace, config.train, 1)
+        rest = sum(first.values()) - first["selfplay"]
+        assert sum(first.values()) == pytest.approx(max(there.selfplay, rest))

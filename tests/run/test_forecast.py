@@ -133,3 +133,10 @@ def test_the_time_left_is_that_of_the_cycles_to_come_or_of_the_bound() -> None:
     assert seconds_left(CYCLES, replace(config, minutes=60.0), spent=200) == pytest.approx(164)
     assert seconds_left(CYCLES, replace(config, cycles=3)) == 0
     assert seconds_left([], config) is None and seconds_left([{"evaluate/promoted": 1.0}], config) is None
+
+
+def test_games_that_are_played_ahead_cost_what_the_rest_does_not_hide() -> None:
+    """2,000 examples a cycle in batches of 100, once: 20, 40, 60 steps of 2 s; games of 100 s."""
+    train = TrainConfig(batch_size=100, epochs=1.0, window=10_000)
+    pace = replace(PACE, selfplay=100.0, step=2.0, evaluate=0.0, correctness=0.0, ahead=True)
+    assert [sum(cycle_seconds(pace, train, cycle).values()) for cycle in (1, 2, 3)] == [100, 100, 120]
