@@ -102,7 +102,7 @@ class Timer(NullReporter):
         """Return the simulations per second in the second half of the work: the cache fills in the first."""
         times, made = np.array([(self.progress.started, 0.0), *self.made]).T
         # from the last update of the first half: between two updates at the end there may be no time
-        half = max(0, int(np.searchsorted(times, (times[0] + times[-1]) / 2)) - 1)
+        half = max(0, int(np.searchsorted(times, (times[0] + times[-1]) / 2, "right")) - 1)
         return max(1e-9, float((made[-1] - made[half]) / (times[-1] - times[half])))
 
 
