@@ -121,7 +121,8 @@ class PlaySession:
 
     def visits_text(self, thought: Thought) -> str:
         """Return how a search sees its best move, with the value for the person."""
-        move = next(move for move in thought.moves if move.action == thought.best)
+        move = thought.best_move()
+        assert move is not None
         value = move.value if self.at.to_play == self.side else -move.value
         return f"{move.visits:,} of {thought.visits:,} visits, value {value_text(value)} for you"
 

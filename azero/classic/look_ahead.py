@@ -10,7 +10,7 @@ import numpy as np
 from azero.games.game import rules_at
 from azero.kernels.compiled import kernel
 
-UNKNOWN = -np.inf  # the value of an illegal or banned action
+UNKNOWN = -np.inf  # the value of an action that is illegal, banned or not looked at
 
 
 @kernel

@@ -77,10 +77,15 @@ class Move(NamedTuple):
 class Thought(NamedTuple):
     """What a player thinks of one position, or a search of one node of its tree."""
 
-    best: int  # the move that it plays; not always the most visited one, as a proof counts more than visits
+    # The move that it plays; not always the most visited one, as a proof counts more. -1: the node has none
+    best: int
     visits: int = 0  # simulations through the node's moves; 0 for a player without such a search
     value: float = math.nan  # for the player to move, in [-1, 1]; nan if it is not known
     moves: Sequence[Move] = ()  # all legal ones, the most visited first; none if nothing is known of them
+
+    def best_move(self) -> Move | None:
+        """Return what is known of the best move; None: nothing."""
+        return next((move for move in self.moves if move.action == self.best), None)
 
     def best_first(self) -> list[Move]:
         """Return the moves, the best one first and then by visits."""

@@ -54,17 +54,12 @@ class FlatMonteCarloPlayer(Drawing):
     def move(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray) -> int:
         """Return the move for one state [S]; stream [2] advances."""
         sums, counts = np.zeros(self.game.num_actions), np.zeros(self.game.num_actions, np.int64)
-        addresses, room, judge, limit = (
-            self.game.rule_addresses,
-            self.room,
-            self.judge,
-            self.limit(state, banned),
-        )
-        done = 0
+        where = self.game.rule_addresses, self.room, self.judge, state, banned
+        limit, done = self.limit(state, banned), 0
         for units in slices(limit, self.seconds or math.inf, self.pause):
             done += units
             total = done if self.seconds else limit  # nobody knows how far a time goes
-            share_rollouts(addresses, room, judge, state, banned, total, units, stream, sums, counts)
+            share_rollouts(*where, total, units, stream, sums, counts)
         return best_mean(sums, counts)
 
     def limit(self, state: np.ndarray, banned: np.ndarray) -> int:

@@ -53,15 +53,8 @@ class PureMctsPlayer(MostVisited):
         """Search each of states [B, S] in turn; return the visits of each action, [B, A] int64."""
         counts = np.zeros(banned.shape, np.int64)
         for row, state in enumerate(states):
-            what = (
-                self.game.rule_addresses,
-                self.tree,
-                self.settings,
-                state,
-                banned[row],
-                self.room,
-                streams[row],
-            )
+            where = self.game.rule_addresses, self.tree, self.settings
+            what = *where, state, banned[row], self.room, streams[row]
             search_on(*what, 0, 1)
             done = 1
             for units in slices(self.num_simulations, pause=self.pause):

@@ -220,7 +220,7 @@ class PvMcts(Thinking):
         self.search = replace(self.search, tree_reuse=find_kind(self.search.kind).reuses_tree)
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
-        """Return the visit counts of the roots of `games` [B] after `think`, [B, A] int32."""
+        """Return the visit counts of the roots of `games` [B] after `search_states`, [B, A] int32."""
         return self.tree.edges["child_visits"][games, ROOT]
 
     def root_values(self, games: np.ndarray) -> np.ndarray:

@@ -106,7 +106,7 @@ class UctPlayer(MostVisited):
 
     def search_on(self, left: int, seconds: float, stream: np.ndarray) -> int:
         """Continue the search for about so many seconds; return how many of `left` simulations are left."""
-        each = min(self.uct.rollouts, MOST_AT_ONCE)  # a slice ends where a leaf has all its rollouts
+        each = min(self.uct.rollouts, MOST_AT_ONCE)  # up to that many, a leaf has them all in one slice
         for units in slices(-(-left // each), seconds, self.pause):
             some = min(units * each, left)
             continue_search(self.game.rule_addresses, self.tree, self.uct, some, stream)

@@ -33,7 +33,7 @@ class ValuePlayer(NetworkPlayer):
         return self.action_values(states, banned).argmax(axis=1)
 
     def action_values(self, states: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
-        """Return the value after every action for its player, [B, A] float64; UNKNOWN if illegal."""
+        """Return the value after every action for its player, [B, A] float64; UNKNOWN: it is not known."""
         shape = (len(states), self.game.num_actions)
         values = np.empty(shape)
         successors = np.empty((shape[0] * shape[1], self.game.state_words), np.uint64)

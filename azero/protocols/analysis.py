@@ -193,7 +193,7 @@ class Analysis:
 
     def has_moves(self, turn: Turn) -> bool:
         """Return whether the search of a turn has something to report."""
-        return turn.search is not None and (insight := turn.search.read()) is not None and insight.visits > 0
+        return turn.search is not None and (thought := turn.search.read()) is not None and thought.visits > 0
 
     def terminate(self, query: str | None, numbers: list[int] | None) -> None:
         """End turns now with what is known of them: those of a query, or all."""
@@ -213,16 +213,16 @@ class Analysis:
     def answer(self, turn: Turn, is_during_search: bool) -> Json:
         """Return what is known of a turn."""
         head = {"id": turn.id, "isDuringSearch": is_during_search, "turnNumber": turn.number}
-        insight = turn.search.read() if turn.search else None
-        if insight is None or not insight.visits:
+        thought = turn.search.read() if turn.search else None
+        if thought is None or not thought.visits:
             return {**head, "noResults": True}
         answer = {
             **head,
-            "moveInfos": self.move_infos(turn, insight),
-            "rootInfo": self.root_info(turn, insight.value, insight.visits),
+            "moveInfos": self.move_infos(turn, thought),
+            "rootInfo": self.root_info(turn, thought.value, thought.visits),
         }
         if turn.policy:
-            answer["policy"] = self.policy(turn, insight)
+            answer["policy"] = self.policy(turn, thought)
         return answer
 
     def over(self, turn: Turn) -> Json:
@@ -245,9 +245,9 @@ class Analysis:
         seen = value if turn.perspective in (None, turn.to_play) else -value
         return {"utility": seen, "winrate": (1.0 + seen) / 2.0}
 
-    def move_infos(self, turn: Turn, insight: Thought) -> list[Json]:
+    def move_infos(self, turn: Turn, thought: Thought) -> list[Json]:
         """Return what is known of the visited moves, the best first."""
-        visited = [move for move in insight.best_first() if move.visits]
+        visited = [move for move in thought.best_first() if move.visits]
         infos = []
         for order, move in enumerate(visited):
             info = {
@@ -272,11 +272,11 @@ class Analysis:
             node = int(edges["child"][node, action])
         return visits
 
-    def policy(self, turn: Turn, insight: Thought) -> list[float]:
+    def policy(self, turn: Turn, thought: Thought) -> list[float]:
         """Return the network's policy by action, -1 for moves that are not legal."""
         policy = np.full(self.game.num_actions, -1.0)
         if turn.avoided is None:
-            for move in insight.moves:
+            for move in thought.moves:
                 policy[move.action] = move.prior
         else:  # the search does not know the policy of moves that it leaves out
             legal = self.game.legal_mask(turn.state)

@@ -112,11 +112,11 @@ def win_rate(value: float) -> float:
     return (value + 1) / 2
 
 
-def info_line(insight: Thought, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
+def info_line(thought: Thought, moves: Moves, state: np.ndarray, style: Style, asked: Asked) -> str:
     """Return the line of an analysis for the side to move at a state; "" if it has nothing to report."""
     parts = []
-    value = 0.0 if math.isnan(insight.value) else insight.value
-    for order, move in enumerate(insight.best_first()[: asked.most]):
+    value = 0.0 if math.isnan(thought.value) else thought.value
+    for order, move in enumerate(thought.best_first()[: asked.most]):
         if not move.visits and order >= max(1, asked.least):
             break
         of = value if math.isnan(move.value) else move.value
@@ -129,7 +129,7 @@ def info_line(insight: Thought, moves: Moves, state: np.ndarray, style: Style, a
             part += f" prior {style.share(move.prior)}"
         parts.append(f"{part} order {order} pv {text}")
     if asked.root:
-        parts.append(f"rootInfo visits {insight.visits} utility {value:.6g} winrate {win_rate(value):.6g}")
+        parts.append(f"rootInfo visits {thought.visits} utility {value:.6g} winrate {win_rate(value):.6g}")
     return " ".join(parts)
 
 
@@ -146,7 +146,7 @@ gfx/Values of the moves/azero-hex_value
 var/Best line/azero-line"""
 
 
-def board_colours(insight: Thought, moves: Moves, state: np.ndarray, kind: str, hexgui: bool) -> str:
+def board_colours(thought: Thought, moves: Moves, state: np.ndarray, kind: str, hexgui: bool) -> str:
     """Return GoGui's graphics of policy, value or visits on the board.
 
     HexGui reads less: only INFLUENCE with numbers from 0 to 1, and TEXT.
@@ -154,11 +154,11 @@ def board_colours(insight: Thought, moves: Moves, state: np.ndarray, kind: str, 
     if moves.board is None:
         raise UserError("this game has no board of cells")
     shares = dict[str, tuple[float, str]]()
-    most = max((move.visits for move in insight.moves), default=0) or 1
-    highest = max((move.prior for move in insight.moves if not math.isnan(move.prior)), default=0.0)
+    most = max((move.visits for move in thought.moves), default=0) or 1
+    highest = max((move.prior for move in thought.moves if not math.isnan(move.prior)), default=0.0)
     if kind == "policy" and not highest:
         raise UserError("this player has no policy network")
-    known = insight.best_first()
+    known = thought.best_first()
     texts = moves.texts(state, [move.action for move in known])
     for move, text in zip(known, texts, strict=True):
         if moves.board.cell_of(state, move.action) == NO_CELL or text.lower() not in moves.cells():
@@ -169,7 +169,7 @@ def board_colours(insight: Thought, moves: Moves, state: np.ndarray, kind: str, 
             shares[text] = (move.prior / highest, f"{100 * move.prior:.0f}")
         elif kind == "value" and move.visits:
             shares[text] = (win_rate(move.value), f"{100 * win_rate(move.value):.0f}")
-    value = 0.0 if math.isnan(insight.value) else insight.value
+    value = 0.0 if math.isnan(thought.value) else thought.value
     lines = []
     if hexgui:
         lines.append("INFLUENCE " + " ".join(f"{text} {share:.3f}" for text, (share, _) in shares.items()))
@@ -182,9 +182,9 @@ def board_colours(insight: Thought, moves: Moves, state: np.ndarray, kind: str, 
         "policy": "policy in percent",
         "value": "win rate after each move in percent",
     }[kind]
-    best = moves.text(state, insight.best)
+    best = moves.text(state, thought.best)
     lines.append(
-        f"TEXT {meaning}; {insight.visits} visits, win rate {100 * win_rate(value):.1f} %, best {best}"
+        f"TEXT {meaning}; {thought.visits} visits, win rate {100 * win_rate(value):.1f} %, best {best}"
     )
     return "\n".join(lines)
 

@@ -214,10 +214,10 @@ class Engine:
         """Play the player's move and return it."""
         state = self.at.state
 
-        def note(insight: Thought) -> None:
-            self.seen = (state, insight)
+        def note(thought: Thought) -> None:
+            self.seen = (state, thought)
             if report:
-                report(insight)
+                report(thought)
 
         action = self.player().choose(self.at, seconds, self.stopping, note).best
         text = self.moves.text(state, action)
@@ -237,8 +237,8 @@ class Engine:
         if self.at.is_over:
             raise UserError("the game is over")
 
-        def report(insight: Thought) -> None:
-            if line := display.info_line(insight, self.moves, self.at.state, style, asked):
+        def report(thought: Thought) -> None:
+            if line := display.info_line(thought, self.moves, self.at.state, style, asked):
                 self.write(line)
 
         try:
@@ -258,9 +258,9 @@ class Engine:
             raise UserError("moves cannot be left out when a move is chosen")
         due, line, sent = self.now() + asked.every, "", ""
 
-        def report(insight: Thought) -> None:
+        def report(thought: Thought) -> None:
             nonlocal due, line, sent
-            line = display.info_line(insight, self.moves, self.at.state, style, asked)
+            line = display.info_line(thought, self.moves, self.at.state, style, asked)
             if line and self.now() >= due:
                 due, sent = self.now() + asked.every, line
                 self.write(line)
@@ -270,11 +270,12 @@ class Engine:
             self.write(line)
         return f"play {text}"
 
-    def insight(self) -> Thought:
+    def thought(self) -> Thought:
         """Return what the latest search of the position found, or search it."""
         if self.seen is None or self.seen[0] is not self.at.state:
             if self.at.is_over:
                 raise UserError("the game is over")
+            growing_search(self.player().player)  # refuses a player without one, before another is made
             found = list[Thought]()
 
             def enough() -> bool:
@@ -512,15 +513,15 @@ def shown(kind: str, hexgui: bool = False) -> Command:
     """Return the command that shows policy, value or visits on the board."""
 
     def show(engine: Engine, words: list[str]) -> str:
-        insight = engine.insight()
-        return display.board_colours(insight, engine.moves, engine.at.state, kind, hexgui)
+        thought = engine.thought()
+        return display.board_colours(thought, engine.moves, engine.at.state, kind, hexgui)
 
     return show
 
 
 def best_line(engine: Engine, words: list[str]) -> str:
-    insight = engine.insight()
-    line = next(move.line for move in insight.moves if move.action == insight.best)
+    thought = engine.thought()
+    line = next(move.line for move in thought.moves if move.action == thought.best)
     return " ".join(engine.moves.line_texts(engine.at.state, line))
 
 

@@ -136,8 +136,8 @@ class Thinker:
                 return
             else:
                 time.sleep(LOOK_SECONDS)
-            if time.perf_counter() >= due and (insight := search.read()):
-                report(insight)
+            if time.perf_counter() >= due and (thought := search.read()):
+                report(thought)
                 due = max(due + every, time.perf_counter())
 
     def ponder(self, at: GameInProgress, stopping: Callable[[], bool]) -> None:

@@ -219,9 +219,10 @@ async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
         search.begin(node.state, banned)
         while search.grow(1.0):
             pass
-        insight = search.read()
-        assert insight is not None
-        best = next(move for move in insight.moves if move.action == insight.best)
+        thought = search.read()
+        assert thought is not None
+        best = thought.best_move()
+        assert best is not None
         return {"by": by, **table.move_json(node, best)}
 
     with studio.question():

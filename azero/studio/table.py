@@ -271,12 +271,12 @@ class GameTable:
         report, banned = self.reporter(node, analysis.title), self.tree.banned(node)
 
         def search() -> None:
-            insight = analysis.grow(node, banned)
-            while insight is not None and not self.stop.is_set() and not analysis.done:
-                report(insight)
-                insight = analysis.grow(node, banned)
-            if insight is not None:
-                report(insight)
+            thought = analysis.grow(node, banned)
+            while thought is not None and not self.stop.is_set() and not analysis.done:
+                report(thought)
+                thought = analysis.grow(node, banned)
+            if thought is not None:
+                report(thought)
 
         await self.in_thread(search)
         self.send_table()
@@ -306,8 +306,8 @@ class GameTable:
                         return None
                 return search.read()
 
-        if (insight := await self.in_thread(value)) is not None:
-            self.note_value(node, insight)
+        if (thought := await self.in_thread(value)) is not None:
+            self.note_value(node, thought)
             self.send_table()
         else:
             self.to_review.insert(0, node)
@@ -319,13 +319,13 @@ class GameTable:
             search, _ = self.searches.pool.search(self.game, {**asked, "simulations": REVIEW_ROLLOUTS})
         return search
 
-    def note_value(self, node: Node, insight: Thought) -> None:
+    def note_value(self, node: Node, thought: Thought) -> None:
         """Keep what a search found a node worth: the value of its best move."""
-        best = next((move for move in insight.moves if move.action == insight.best), None)
+        best = thought.best_move()
         if best is not None and best.visits and not self.tree.is_over(node):
             node.value = best.value if self.tree.mover(node) == 0 else -best.value
-            enough = insight.visits / LEAST_JUDGED
-            node.judged = {move.action: move.value for move in insight.moves if move.visits >= enough}
+            enough = thought.visits / LEAST_JUDGED
+            node.judged = {move.action: move.value for move in thought.moves if move.visits >= enough}
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, computed in a thread; a note says when it has to compile."""
@@ -352,36 +352,36 @@ class GameTable:
         """Return a function for a search's thread that sends what it found of a node to the pages."""
         loop, began = asyncio.get_running_loop(), (time.perf_counter(), 0)
 
-        def send(insight: Thought, per_second: float) -> None:
-            if insight.visits >= LEAST_NOTED:
-                self.note_value(node, insight)
-            self.latest = (node, insight, by, per_second)
+        def send(thought: Thought, per_second: float) -> None:
+            if thought.visits >= LEAST_NOTED:
+                self.note_value(node, thought)
+            self.latest = (node, thought, by, per_second)
             if node is self.tree.current and self.watchers:
-                self.send(self.analysis_json(node, insight, by, per_second))
+                self.send(self.analysis_json(node, thought, by, per_second))
 
-        def report(insight: Thought) -> None:
+        def report(thought: Thought) -> None:
             nonlocal began
             now = time.perf_counter()
-            speed = (insight.visits - began[1]) / max(now - began[0], 1e-6)
-            began = (now, insight.visits)
-            loop.call_soon_threadsafe(send, insight, max(0.0, speed))
+            speed = (thought.visits - began[1]) / max(now - began[0], 1e-6)
+            began = (now, thought.visits)
+            loop.call_soon_threadsafe(send, thought, max(0.0, speed))
 
         return report
 
-    def analysis_json(self, node: Node, insight: Thought, by: str, per_second: float) -> dict[str, Any]:
+    def analysis_json(self, node: Node, thought: Thought, by: str, per_second: float) -> dict[str, Any]:
         """Return what a search has found as the page reads it."""
-        best = next((move for move in insight.moves if move.action == insight.best), None)
+        best = thought.best_move()
         return {
             "type": "analysis",
             "table": self.id,
             "node": node.number,
             "running": not self.stop.is_set(),
             "by": by,
-            "simulations": insight.visits,
+            "simulations": thought.visits,
             "per_second": round(per_second),
-            "value": json_number(best.value if best and best.visits else insight.value),
-            "best": insight.best,
-            "moves": [self.move_json(node, move) for move in insight.moves],
+            "value": json_number(best.value if best and best.visits else thought.value),
+            "best": thought.best,
+            "moves": [self.move_json(node, move) for move in thought.moves],
             "busy": self.searches.busy(),
         }
 
@@ -417,9 +417,9 @@ class GameTable:
         with analysis.lock:
             if analysis.search is None or analysis.node != node.number:
                 raise Refusal(409, missing)
-            insight = analysis.search.read(path)
+            thought = analysis.search.read(path)
         below = Node(-1, node, path[-1] if path else node.action, state)
-        return [self.move_json(below, move) for move in insight.moves] if insight else []
+        return [self.move_json(below, move) for move in thought.moves] if thought else []
 
     def to_json(self) -> dict[str, Any]:
         """Return the table as the page reads it."""

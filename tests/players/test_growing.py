@@ -42,10 +42,10 @@ def test_grown_in_pieces_it_is_the_search_of_the_player(name: str) -> None:
     pieces = 1
     while search.grow(0.0):
         pieces += 1
-    insight = search.read()
-    assert insight is not None and pieces > 1
-    assert {move.action: move.visits for move in insight.moves} == dict(enumerate(visits.tolist()))
-    assert insight.visits == visits.sum() and insight.best == visits.argmax()
+    thought = search.read()
+    assert thought is not None and pieces > 1
+    assert {move.action: move.visits for move in thought.moves} == dict(enumerate(visits.tolist()))
+    assert thought.visits == visits.sum() and thought.best == visits.argmax()
 
 
 @pytest.mark.parametrize("name", ["pv_mcts", "uct"])
@@ -55,9 +55,9 @@ def test_it_finds_the_win_and_says_so_for_the_player_to_move(name: str) -> None:
     search.begin(play(game, NEARLY_WON))  # X at 0 and 6: 3 wins
     while search.grow(0.01):
         pass
-    insight = search.read()
-    assert insight is not None and insight.best == 3
-    won = next(move for move in insight.moves if move.action == 3)
+    thought = search.read()
+    assert thought is not None and thought.best == 3
+    won = next(move for move in thought.moves if move.action == 3)
     assert won.value == 1.0 and won.line == (3,)
     assert (won.lower, won.upper) == ((1.0, 1.0) if name == "pv_mcts" else (-1.0, 1.0))
     assert search.read((3,)) is None  # the game is over there, so nothing was searched
@@ -90,17 +90,17 @@ def test_banned_moves_are_left_out_and_a_search_begins_anew() -> None:
             search.begin(game.initial_state(), banned)
             while search.grow(0.01):
                 pass
-            insight = search.read()
-            assert insight is not None and insight.visits == 100
-            assert sorted(move.action for move in insight.moves) == [0, 1, 2, 4, 5, 6]
+            thought = search.read()
+            assert thought is not None and thought.visits == 100
+            assert sorted(move.action for move in thought.moves) == [0, 1, 2, 4, 5, 6]
 
 
 def test_before_the_first_simulation() -> None:
     game = make_game("tictactoe")
     uct = growing_search(make_player("uct", game))
     uct.begin(game.initial_state())
-    insight = uct.read()
-    assert insight is not None and insight.visits == 0 and np.isnan(insight.value)
+    thought = uct.read()
+    assert thought is not None and thought.visits == 0 and np.isnan(thought.value)
     network = growing_search(player_of(game, "pv_mcts", 10))
     network.begin(game.initial_state())
     assert network.read() is None  # not evaluated yet

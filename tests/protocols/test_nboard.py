@@ -49,25 +49,25 @@ def own_search(moves: str) -> Thought:
 
 
 def test_go_answers_with_the_players_own_move_and_waits_for_it_to_be_played() -> None:
-    insight = own_search("f5 f6 d3 c5")
+    thought = own_search("f5 f6 d3 c5")
     answers = session("nboard 2", "set depth 6", f"set game {HEAD}{MOVES};)", "go", "go", "ping 4")
     # the second `go` is interrupted by the ping, and nobody waits for its move
     assert answers[0] == "set myname azero" and answers[-1] == "pong 4"
     moves = [answer for answer in answers if answer.startswith("===")]
     assert len(moves) == 1
     match = re.fullmatch(rf"=== ([A-H][1-8])/({NUMBER})/{NUMBER}", moves[0])
-    assert match and match[1].lower() == GAME.action_name(insight.best)
-    assert float(match[2]) == pytest.approx(insight.value, abs=0.001)
+    assert match and match[1].lower() == GAME.action_name(thought.best)
+    assert float(match[2]) == pytest.approx(thought.value, abs=0.001)
     assert answers[1] == "status azero is thinking" and "status azero is waiting" in answers
     assert re.fullmatch(r"nodestats 200 \d+\.\d+", answers[2])
 
 
 def test_hint_reports_the_best_moves_with_the_players_own_visits() -> None:
-    insight = own_search("f5 f6 d3 c5 e6")
+    thought = own_search("f5 f6 d3 c5 e6")
     answers = session(f"set game {HEAD}{MOVES};)", "move E6/0.50/1.0", "hint 3")
     lines = [answer.split() for answer in answers if answer.startswith("search ")]
     assert len(lines) == 3
-    for words, move in zip(lines, insight.moves, strict=False):
+    for words, move in zip(lines, thought.moves, strict=False):
         line = "".join(GAME.action_name(action).upper() for action in move.line)
         assert words[1] == line and words[3] == "0" and words[4] == str(len(move.line))
         assert float(words[2]) == pytest.approx(move.value, abs=0.001)
@@ -88,8 +88,8 @@ def test_analyze_values_every_position_from_the_last_one_on() -> None:
     answers = session(f"set game {HEAD}{MOVES};)", "analyze")
     found = [answer.split() for answer in answers if answer.startswith("analysis")]
     assert [int(words[1]) for words in found] == [4, 3, 2, 1, 0]
-    insight = own_search("f5 f6 d3 c5")
-    assert float(found[0][2]) == pytest.approx(insight.value, abs=0.001)
+    thought = own_search("f5 f6 d3 c5")
+    assert float(found[0][2]) == pytest.approx(thought.value, abs=0.001)
 
 
 def test_ping_learn_and_unknown_commands() -> None:
