@@ -68,8 +68,8 @@ def test_games_that_were_finished_before_sigterm_are_kept_and_the_end_is_the_sam
     folder, kept = tmp_path / "disturbed", []
     for attempt in range(1, 9):
         process = torture.Process(folder, long)
-        while not ((state := committed(folder)) and state.inference) and process.child.poll() is None:
-            time.sleep(0.01)
+        while not ((begun := torture.state_of(folder)) and begun.inference) and process.child.poll() is None:
+            time.sleep(0.01)  # before its first commit, a run has no state
         process.wait_until_begun()
         time.sleep(0.4 * attempt)
         assert process.kill(signal.SIGTERM) == 143
