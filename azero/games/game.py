@@ -13,7 +13,7 @@ Laws (`python -m azero.check_game` tests a game against them):
 3. A value is for the player to move. `outcome` of a terminal state is between -1.0 (lost) and +1.0 (won) for
    `to_play` of that state, and 0.0 is a draw.
 4. `planes` shows the board from the view of the player to move, or has a plane that says who moves. Two
-   states have equal evaluation keys exactly when they have equal planes and equal legal masks.
+   states have equal evaluation keys exactly when they have equal planes and equal legal moves.
 5. A symmetry maps games to games: play the mapped actions, and masks and planes are the mapped ones.
 6. Every game ends within `max_plies`.
 7. A rule never raises an exception: inside compiled code it would be printed and ignored.
@@ -42,6 +42,7 @@ from azero.process import kernel_cache  # noqa: F401  before the first function 
 
 WORDS = types.Array(types.uint64, 1, "C")
 MASK = types.Array(types.boolean, 1, "C")
+ACTIONS = types.Array(types.int32, 1, "C")
 PLANES = types.Array(types.float32, 3, "C")
 
 # Each signature: (arguments): what the rule returns or writes. A rule writes every element of its last array.
@@ -55,8 +56,11 @@ WRITE_PLANES = types.void(WORDS, PLANES)  # (state, planes[C, H, W]): write the 
 EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): write what planes and legal_mask depend on
 REPETITION_KEY = types.void(WORDS, WORDS)  # (state, key[R]): write what must not come back; nothing if R is 0
 PLIES_LEFT = types.int64(WORDS)  # (state): an upper bound of the plies until the end; UNBOUNDED: unknown
+# (state, actions[A]): write the legal actions in rising order, return how many; never called at the end
+LEGAL_ACTIONS = types.int64(WORDS, ACTIONS)
 
 UNBOUNDED = 1 << 62
+UNLISTED = -1  # of `legal_actions`: the game writes a mask
 
 
 def rule(signature: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -77,8 +81,22 @@ def no_plies_left(state: np.ndarray) -> int:
     return UNBOUNDED
 
 
+@rule(LEGAL_ACTIONS)
+def no_legal_actions(state: np.ndarray, actions: np.ndarray) -> int:
+    return UNLISTED
+
+
+@rule(LEGAL_MASK)
+def no_legal_mask(state: np.ndarray, mask: np.ndarray) -> None:
+    pass
+
+
 class Rules(NamedTuple):
-    """The compiled rules of one game, passed to the search kernels as an argument."""
+    """The compiled rules of one game, passed to the search kernels as an argument.
+
+    A game writes its legal moves as a mask or as a list. With a list, `legal_mask` is `no_legal_mask`. Kernels
+    read them with `games/legal.py`.
+    """
 
     initial: Any
     step: Any
@@ -90,6 +108,7 @@ class Rules(NamedTuple):
     evaluation_key: Any
     repetition_key: Any = no_repetition_key
     plies_left: Any = no_plies_left
+    legal_actions: Any = no_legal_actions
 
     def plain(self) -> Rules:
         """Return the plain Python twins of the rules, for tests and `check_game`."""
@@ -124,6 +143,7 @@ planes_at = function_at(WRITE_PLANES)
 evaluation_key_at = function_at(EVALUATION_KEY)
 repetition_key_at = function_at(REPETITION_KEY)
 plies_left_at = function_at(PLIES_LEFT)
+legal_actions_at = function_at(LEGAL_ACTIONS)
 
 
 @njit(cache=True, nogil=True)
@@ -144,6 +164,7 @@ def rules_at(addresses: np.ndarray) -> Rules:
         evaluation_key_at(addresses[7]),
         repetition_key_at(addresses[8]),
         plies_left_at(addresses[9]),
+        legal_actions_at(addresses[10]),
     )
 
 
@@ -186,8 +207,13 @@ class Game:
 
     @cached_property
     def rule_addresses(self) -> np.ndarray:
-        """Return the addresses of the compiled rules, [10] int64, for `rules_at`."""
+        """Return the addresses of the compiled rules, [11] int64, for `rules_at`."""
         return np.array([rule.address for rule in self.rules], np.int64)
+
+    @property
+    def lists_moves(self) -> bool:
+        """Whether the game writes its legal moves as a list, not as a mask."""
+        return self.rules.legal_actions is not no_legal_actions
 
     def parse_action(self, text: str) -> int:
         """Return the action of that name.
@@ -217,12 +243,18 @@ class Game:
     def legal_mask(self, state: np.ndarray) -> np.ndarray:
         """Return the legal actions as a mask, [A] bool."""
         mask = np.zeros(self.num_actions, np.bool_)
-        self.rules.legal_mask(state, mask)
+        if self.lists_moves:
+            mask[self.legal_actions(state)] = True
+        else:
+            self.rules.legal_mask(state, mask)
         return mask
 
     def legal_actions(self, state: np.ndarray) -> list[int]:
         """Return the legal actions in rising order."""
-        return np.flatnonzero(self.legal_mask(state)).tolist()
+        if not self.lists_moves:
+            return np.flatnonzero(self.legal_mask(state)).tolist()
+        actions = np.zeros(self.num_actions, np.int32)
+        return actions[: int(self.rules.legal_actions(state, actions))].tolist()
 
     def is_terminal(self, state: np.ndarray) -> bool:
         """Return whether the game is over."""
