@@ -3,7 +3,7 @@
     python scripts/bench_games.py  # every shipped game
     python scripts/bench_games.py go9 othello  # some of them, by the names of conf/game
 
-A ply is: legal mask, a uniformly random choice, step, test for the end. Where a game forbids repetition, the
+A ply is: legal moves, a uniformly random choice, step, test for the end. Where a game forbids repetition, the
 chosen move is compared with every earlier position of the game and drawn again if it repeats one, which is
 the uniform choice among what is allowed. OpenSpiel is asked through its Python interface, the only one a user
 of pip has.
@@ -21,8 +21,8 @@ import numpy as np
 from azero.cli.hydra_program import compose, one_sentence
 from azero.games import make_game
 from azero.games.game import Game, rules_at
+from azero.games.legal import draw_legal, make_legal
 from azero.kernels.compiled import borrowed, kernel
-from azero.kernels.random_moves import mask_words, pick_legal
 from azero.kernels.words import same_words
 from azero.search.tree import EDGE, NODE
 
@@ -41,20 +41,13 @@ GAMES = {
 
 
 @kernel
-def random_play(addresses, plies, words, legal, buffers, keys, stream):
+def random_play(addresses, plies, legal, buffers, keys, stream):
     """Play whole games until at least `plies` plies are played; returns (plies, games).
 
-    words, legal: a mask as `mask_words` makes it. buffers: scratch, [2, S]. keys: scratch, [max_plies + 2,
-    R].
+    Scratch: legal, buffers [2, S], keys [max_plies + 2, R].
     """
     rules = rules_at(addresses)
-    words, legal, buffers, keys, stream = (
-        borrowed(words),
-        borrowed(legal),
-        borrowed(buffers),
-        borrowed(keys),
-        borrowed(stream),
-    )
+    legal, buffers, keys, stream = borrowed(legal), borrowed(buffers), borrowed(keys), borrowed(stream)
     here, there = buffers[0], buffers[1]
     played, games = 0, 0
     while played < plies:
@@ -62,12 +55,11 @@ def random_play(addresses, plies, words, legal, buffers, keys, stream):
         games += 1
         ply = 0
         while not rules.is_terminal(here):
-            rules.legal_mask(here, legal)
-            rules.step(here, pick_legal(words, stream), there)
+            rules.step(here, draw_legal(rules, here, legal, stream), there)
             if keys.shape[1] > 0:
                 rules.repetition_key(here, keys[ply])
                 while repeats(rules, there, keys, ply):
-                    rules.step(here, pick_legal(words, stream), there)
+                    rules.step(here, draw_legal(rules, here, legal, stream), there)
             here, there = there, here
             ply += 1
         played += ply
@@ -88,16 +80,14 @@ def repeats(rules, state, keys, ply):
 
 def measure(game: Game, seconds: float, rounds: int) -> tuple[float, float]:
     """Return the median plies a second over some rounds, and plies a game."""
-    words = mask_words(game.num_actions)
-    legal = words.view(np.bool_)[: game.num_actions]
-    buffers = np.zeros((2, game.state_words), np.uint64)
+    legal, buffers = make_legal(game.num_actions), np.zeros((2, game.state_words), np.uint64)
     keys = np.zeros((game.max_plies + 2, game.repetition_words), np.uint64)
     stream = np.array([1, 0], np.uint64)
     plies, rates, length = 1000, [], 0.0
-    random_play(game.rule_addresses, plies, words, legal, buffers, keys, stream)  # compiles
+    random_play(game.rule_addresses, plies, legal, buffers, keys, stream)  # compiles
     for _ in range(rounds + 1):
         begin = time.perf_counter()
-        played, games = random_play(game.rule_addresses, plies, words, legal, buffers, keys, stream)
+        played, games = random_play(game.rule_addresses, plies, legal, buffers, keys, stream)
         took = time.perf_counter() - begin
         rates.append(played / took)
         length = played / games

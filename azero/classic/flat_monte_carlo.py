@@ -9,6 +9,7 @@ import numpy as np
 
 from azero.classic.rollouts import Judge, Room, rollout
 from azero.games.game import rules_at
+from azero.games.legal import list_allowed
 from azero.kernels.compiled import borrowed, kernel
 
 
@@ -19,6 +20,7 @@ def share_rollouts(
     judge: Judge,
     state: np.ndarray,
     banned: np.ndarray,
+    moves: np.ndarray,
     total: int,
     most: int,
     stream: np.ndarray,
@@ -29,19 +31,17 @@ def share_rollouts(
 
     The first moves get the remainder, one each. It ends after `most` rollouts: call it again to go on, also
     with a larger total. It leaves out banned moves [A] and adds to reward_sums [A], for the player to move,
-    and to rollout_counts [A].
+    and to rollout_counts [A]. moves: scratch, [A] int32.
     """
     rules = rules_at(addresses)
     room, state, stream = borrowed(room), borrowed(state), borrowed(stream)
-    moves = np.zeros(banned.shape[0], np.int64)
-    rules.legal_mask(state, room.legal)
-    count = 0
-    for action in range(banned.shape[0]):
-        moves[count] = action  # overwritten by the next unless legal
-        count += room.legal[action] and not banned[action]
+    moves = borrowed(moves)
+    count = list_allowed(rules, state, room.moves, banned)
+    for place in range(count):
+        moves[place] = room.moves.actions[place]
     first_moves = rules.to_play(state) == 0
     for place in range(count):
-        action = moves[place]
+        action = np.int64(moves[place])
         share = min(total // count + (place < total % count), rollout_counts[action] + most)
         rules.step(state, action, room.start)
         for _ in range(rollout_counts[action], share):

@@ -1,6 +1,6 @@
 """UCT in which a player first chooses a group of moves and then a move of that group.
 
-Letters: N nodes, A actions, K the most choices at one node, S state words.
+Letters: N nodes, A actions, K choices of all nodes, S state words.
 
 Saito, Winands, Uiterwijk & van den Herik, "Grouping nodes for Monte-Carlo tree search" (2007). A group is an
 ordinary node in which the same player moves again: it has its own visits and rewards, and UCB1 chooses it
@@ -17,8 +17,8 @@ import numpy as np
 
 from azero.classic.rollouts import end_reward
 from azero.games.game import rules_at
+from azero.games.legal import Legal, draw_legal, list_allowed, list_legal, make_legal
 from azero.kernels.compiled import borrowed, kernel, part
-from azero.kernels.random_moves import mask_words, pick_legal
 from azero.kernels.random_stream import next_below
 from azero.kernels.words import copy_words
 
@@ -26,6 +26,7 @@ NOT_EXPANDED = -1
 NO_GROUP = -1
 # Not a plain 0: a literal argument would make Numba compile every function that takes it twice.
 ROOT: Any = np.int64(0)
+ROOM_BYTES = 2**30  # the most memory of all choices; after that leaves are not expanded
 
 
 class GroupedSettings(NamedTuple):
@@ -40,15 +41,17 @@ class GroupedSettings(NamedTuple):
 class GroupedTree(NamedTuple):
     """The tree of one search. Row n is node n: a position, or a position with only the moves of one group.
 
-    A node's choices, groups or moves, are in the order in which they are first tried: those below ``tried``
-    have a child.
+    A node's choices, groups or moves, lie in adjacent places, in the order in which they are first tried: the
+    first ``tried`` have a child.
     """
 
     states: np.ndarray  # [N, S] uint64
     group: np.ndarray  # [N] int64: the group that was chosen, NO_GROUP at a position
     below_root: np.ndarray  # [N] bool: the root or a group of it, where moves may be banned
-    choices: np.ndarray  # [N, K] int64
-    children: np.ndarray  # [N, K] int64: the node of each choice below `tried`
+    choices: np.ndarray  # [K] int64
+    children: np.ndarray  # [K] int64: the node of each choice that was tried
+    num_choices_used: np.ndarray  # [1] int64: places in use
+    first_choice: np.ndarray  # [N] int64: the place of a node's first choice
     tried: np.ndarray  # [N] int64
     num_choices: np.ndarray  # [N] int64, NOT_EXPANDED before they are listed
     visits: np.ndarray  # [N] int64
@@ -59,22 +62,23 @@ class GroupedTree(NamedTuple):
     num_nodes: np.ndarray  # [1] int64: rows in use
     path: np.ndarray  # [2 * max_plies + 2] int64: the nodes of the current simulation
     scratch: np.ndarray  # [2, S] uint64: the current and the next state of a rollout
-    present: np.ndarray  # [groups] bool: the groups that have a move at the current node
-    legal: np.ndarray  # [A] bool: the moves of the current node
-    legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
+    present: np.ndarray  # [groups] bool: the groups that have a move at the current node; False between uses
+    moves: Legal  # those of the current node
 
 
 def new_tree(num_simulations: int, max_plies: int, groups: np.ndarray, state_words: int) -> GroupedTree:
     """Return an empty tree; a simulation adds at most one node. groups: [A], see `begin_search`."""
     nodes, num_groups = num_simulations + 1, int(groups.max()) + 1
     most = max(num_groups, int(np.bincount(groups).max()))
-    legal_words = mask_words(len(groups))
+    places = max(min(nodes * most, ROOM_BYTES // 16), 2 * most)
     return GroupedTree(
         states=np.zeros((nodes, state_words), np.uint64),
         group=np.zeros(nodes, np.int64),
         below_root=np.zeros(nodes, np.bool_),
-        choices=np.zeros((nodes, most), np.int64),
-        children=np.zeros((nodes, most), np.int64),
+        choices=np.empty(places, np.int64),
+        children=np.empty(places, np.int64),
+        num_choices_used=np.zeros(1, np.int64),
+        first_choice=np.zeros(nodes, np.int64),
         tried=np.zeros(nodes, np.int64),
         num_choices=np.zeros(nodes, np.int64),
         visits=np.zeros(nodes, np.int64),
@@ -86,8 +90,7 @@ def new_tree(num_simulations: int, max_plies: int, groups: np.ndarray, state_wor
         path=np.zeros(2 * max_plies + 2, np.int64),
         scratch=np.zeros((2, state_words), np.uint64),
         present=np.zeros(num_groups, np.bool_),
-        legal=legal_words.view(np.bool_)[: len(groups)],
-        legal_words=legal_words,
+        moves=make_legal(len(groups)),
     )
 
 
@@ -106,47 +109,72 @@ def add_node(rules, tree, node, group, below_root):
 
 @part
 def find_moves(rules, tree, groups, node, banned):
-    """Write a node's moves into `tree.legal`: legal, not banned at the root, of its group if it is one."""
-    rules.legal_mask(tree.states[node], tree.legal)
-    for action in range(groups.shape[0]):
-        if tree.below_root[node] and banned[action]:
-            tree.legal[action] = False
-        if tree.group[node] != NO_GROUP and groups[action] != tree.group[node]:
-            tree.legal[action] = False
+    """List a node's moves in `tree.moves`: legal, not banned at the root, of its group if it is one.
+
+    Return how many.
+    """
+    if tree.below_root[node]:
+        listed = list_allowed(rules, tree.states[node], tree.moves, banned)
+    else:
+        listed = list_legal(rules, tree.states[node], tree.moves)
+    if tree.group[node] == NO_GROUP:
+        return listed
+    count = 0
+    for place in range(listed):
+        action = tree.moves.actions[place]
+        tree.moves.actions[count] = action  # overwritten by the next one of the group
+        count += groups[action] == tree.group[node]
+    return count
+
+
+@part
+def list_groups(tree, groups, count, first):
+    """Write the groups of `count` moves, rising, into the choices from place `first` on. Return how many."""
+    found = 0
+    for move in range(count):
+        group = groups[tree.moves.actions[move]]
+        if not tree.present[group]:
+            tree.present[group] = True
+            place = first + found
+            while place > first and tree.choices[place - 1] > group:
+                tree.choices[place] = tree.choices[place - 1]
+                place -= 1
+            tree.choices[place] = group
+            found += 1
+    for place in range(first, first + found):
+        tree.present[tree.choices[place]] = False
+    return found
 
 
 @part
 def expand(rules, tree, groups, node, banned):
-    """List the groups of a position, or the moves of a group; none is tried yet."""
-    find_moves(rules, tree, groups, node, banned)
-    tree.own_visits[node] = tree.visits[node]
-    count = 0
+    """List the groups of a position, or the moves of a group, if there is room; none is tried yet."""
+    count, first = find_moves(rules, tree, groups, node, banned), tree.num_choices_used[0]
+    most = min(count, tree.present.shape[0]) if tree.group[node] == NO_GROUP else count
+    if first + most > tree.choices.shape[0]:
+        return
     if tree.group[node] == NO_GROUP:
-        tree.present[:] = False
-        for action in range(groups.shape[0]):
-            tree.present[groups[action]] |= tree.legal[action]
-        for group in range(tree.present.shape[0]):
-            if tree.present[group]:
-                tree.choices[node, count] = group
-                count += 1
+        count = list_groups(tree, groups, count, first)
     else:
-        for action in range(groups.shape[0]):
-            if tree.legal[action]:
-                tree.choices[node, count] = action
-                count += 1
+        for move in range(count):
+            tree.choices[first + move] = tree.moves.actions[move]
+    tree.own_visits[node] = tree.visits[node]
+    tree.first_choice[node] = first
     tree.num_choices[node] = count
+    tree.num_choices_used[0] = first + count
 
 
 @part
 def try_choice(rules, tree, node, child, stream):
     """Make node `child` from a random untried choice of `node`."""
-    slot = tree.tried[node]
-    drawn = slot + next_below(stream, tree.num_choices[node] - slot)
-    choice = tree.choices[node, drawn]
-    tree.choices[node, drawn] = tree.choices[node, slot]
-    tree.choices[node, slot] = choice
-    tree.children[node, slot] = child
-    tree.tried[node] = slot + 1
+    tried = tree.tried[node]
+    place = tree.first_choice[node] + tried
+    drawn = place + next_below(stream, tree.num_choices[node] - tried)
+    choice = tree.choices[drawn]
+    tree.choices[drawn] = tree.choices[place]
+    tree.choices[place] = choice
+    tree.children[place] = child
+    tree.tried[node] = tried + 1
     if tree.group[node] == NO_GROUP:
         copy_words(tree.states[node], tree.states[child])
         add_node(rules, tree, child, choice, tree.below_root[node])
@@ -159,9 +187,10 @@ def try_choice(rules, tree, node, child, stream):
 def select(tree, node, exploration):
     """Return the child of the highest UCB1, q + exploration * sqrt(ln n / n_child), for to_play of `node`."""
     scale = exploration * math.sqrt(math.log(tree.visits[node] - tree.own_visits[node]))
-    best, best_score = tree.children[node, 0], -1.0
-    for slot in range(tree.num_choices[node]):
-        child = tree.children[node, slot]
+    first = tree.first_choice[node]
+    best, best_score = tree.children[first], -1.0
+    for place in range(first, first + tree.num_choices[node]):
+        child = tree.children[place]
         q = tree.reward_sum[child] / tree.visits[child]
         score = (q if tree.to_play[node] == 0 else 1.0 - q) + scale / math.sqrt(tree.visits[child])
         if score > best_score:
@@ -179,13 +208,12 @@ def rollout(rules, tree, settings, groups, node, banned, stream):
     if tree.group[node] == NO_GROUP:
         copy_words(tree.states[node], here)
     else:
-        find_moves(rules, tree, groups, node, banned)
-        rules.step(tree.states[node], pick_legal(tree.legal_words, stream), here)
+        move = next_below(stream, find_moves(rules, tree, groups, node, banned))
+        rules.step(tree.states[node], np.int64(tree.moves.actions[move]), here)
     plies = 0
     over = rules.is_terminal(here)
     while not over and plies < settings.max_plies:
-        rules.legal_mask(here, tree.legal)
-        action = pick_legal(tree.legal_words, stream)
+        action = draw_legal(rules, here, tree.moves, stream)
         if action < 0:
             break
         rules.step(here, action, there)
@@ -207,7 +235,7 @@ def simulate(rules, tree, settings, groups, nodes, banned, stream):
     ):
         if tree.num_choices[node] == NOT_EXPANDED:
             expand(rules, tree, groups, node, banned)
-        if tree.num_choices[node] == 0:  # not over, but without a legal move
+        if tree.num_choices[node] <= 0:  # not over, but without a legal move, or without room
             break
         if tree.tried[node] < tree.num_choices[node]:
             try_choice(rules, tree, node, nodes, stream)
@@ -226,11 +254,11 @@ def simulate(rules, tree, settings, groups, nodes, banned, stream):
 
 @part
 def most_visited(tree, node):
-    """Return the slot of the first most visited child of `node`; at least one must have been tried."""
-    best = 0
-    for slot in range(1, tree.tried[node]):
-        if tree.visits[tree.children[node, slot]] > tree.visits[tree.children[node, best]]:
-            best = slot
+    """Return the place of the first most visited child of `node`; at least one must have been tried."""
+    best = first = tree.first_choice[node]
+    for place in range(first + 1, first + tree.tried[node]):
+        if tree.visits[tree.children[place]] > tree.visits[tree.children[best]]:
+            best = place
     return best
 
 
@@ -241,6 +269,7 @@ def begin_search(addresses, tree, state):
     copy_words(state, tree.states[ROOT])
     add_node(rules, tree, ROOT, NO_GROUP, True)
     tree.num_nodes[0] = 1
+    tree.num_choices_used[0] = 0
 
 
 @kernel
@@ -267,11 +296,11 @@ def choose(addresses, tree, groups, banned, stream, visit_counts):
     rules, tree = rules_at(addresses), borrowed(tree)
     visit_counts[:] = 0
     for slot in range(tree.tried[ROOT]):
-        group = tree.children[ROOT, slot]
-        for place in range(tree.tried[group]):
-            visit_counts[tree.choices[group, place]] = tree.visits[tree.children[group, place]]
-    group = tree.children[ROOT, most_visited(tree, ROOT)]
+        group = tree.children[tree.first_choice[ROOT] + slot]
+        for place in range(tree.first_choice[group], tree.first_choice[group] + tree.tried[group]):
+            visit_counts[tree.choices[place]] = tree.visits[tree.children[place]]
+    group = tree.children[most_visited(tree, ROOT)]
     if tree.tried[group] > 0:
-        return tree.choices[group, most_visited(tree, group)]
-    find_moves(rules, tree, groups, group, banned)
-    return np.int64(pick_legal(tree.legal_words, stream))
+        return tree.choices[most_visited(tree, group)]
+    count = find_moves(rules, tree, groups, group, banned)
+    return np.int64(tree.moves.actions[next_below(stream, count)])

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.games.legal import Legal, draw_legal, make_legal
 from azero.heuristics import heuristic_at
-from azero.kernels.compiled import kernel, part
-from azero.kernels.random_moves import mask_words, pick_legal
+from azero.kernels.compiled import part
 from azero.kernels.words import copy_words
 
 NO_HEURISTIC = 0
@@ -33,23 +33,13 @@ class Room(NamedTuple):
     here: np.ndarray  # [S] uint64
     there: np.ndarray  # [S] uint64
     start: np.ndarray  # [S] uint64
-    legal: np.ndarray  # [A] bool
-    legal_words: np.ndarray  # [ceil(A / 8)] uint64: the same bytes, eight to a word
-    prior: np.ndarray  # [A] float32
+    moves: Legal
 
 
-@kernel
-def new_room(num_actions, state_words):
+def new_room(num_actions: int, state_words: int) -> Room:
     """Return scratch memory for rollouts, one after another."""
-    words = mask_words(num_actions)
-    return Room(
-        np.zeros(state_words, np.uint64),
-        np.zeros(state_words, np.uint64),
-        np.zeros(state_words, np.uint64),
-        words.view(np.bool_)[:num_actions],
-        words,
-        np.zeros(num_actions, np.float32),
-    )
+    here, there, start = np.zeros((3, state_words), np.uint64)
+    return Room(here, there, start, make_legal(num_actions))
 
 
 @part
@@ -83,8 +73,7 @@ def rollout(rules, start, judge, room, stream):
     plies = 0
     over = rules.is_terminal(here)
     while not over and plies < judge.depth:
-        rules.legal_mask(here, room.legal)
-        action = pick_legal(room.legal_words, stream)
+        action = draw_legal(rules, here, room.moves, stream)
         if action < 0:
             break
         rules.step(here, action, there)

@@ -1,6 +1,6 @@
 """Exact values of every position of a small game.
 
-Letters: P positions, A actions, S state words.
+Letters: P positions, M moves of all of them, A actions, S state words.
 
 The positions are listed ply by ply and then valued backwards from the ends of the game.
 """
@@ -8,13 +8,16 @@ The positions are listed ply by ply and then valued backwards from the ends of t
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from azero.classic.look_ahead import count_moves
 from azero.config.schema import UserError
 from azero.games.game import Game, rules_at
+from azero.games.legal import Legal, list_legal, make_legal
+from azero.kernels.compiled import borrowed, kernel
 
 NO_POSITION = -1  # the successor of a terminal position or by an illegal action
 
@@ -27,9 +30,27 @@ class Solution:
     terminal: np.ndarray  # [P] bool
     to_play: np.ndarray  # [P] int64, 0 or 1
     value: np.ndarray  # [P] float64, for to_play
-    # [P, A] float64, for to_play of the position before the move; nan for illegal actions and at the end
-    action_value: np.ndarray
-    successor: np.ndarray  # [P, A] int64, a row of these arrays, or NO_POSITION
+    num_actions: int
+    # Every legal move, position by position and rising:
+    row: np.ndarray  # [M] int64, its position
+    action: np.ndarray  # [M] int64
+    below: np.ndarray  # [M] int64, the row of the position after it
+    move_value: np.ndarray  # [M] float64, for to_play of the position before it
+
+    @cached_property
+    def action_value(self) -> np.ndarray:
+        """Return `move_value` as [P, A] float64; nan for illegal actions and at the end."""
+        return self._table(self.move_value, np.nan)
+
+    @cached_property
+    def successor(self) -> np.ndarray:
+        """Return `below` as [P, A] int64, or NO_POSITION."""
+        return self._table(self.below, NO_POSITION)
+
+    def _table(self, of_moves: np.ndarray, nothing: float) -> np.ndarray:
+        table = np.full((len(self.states), self.num_actions), nothing, of_moves.dtype)
+        table[self.row, self.action] = of_moves
+        return table
 
     @property
     def unfinished(self) -> np.ndarray:
@@ -48,32 +69,41 @@ class Level(NamedTuple):
     terminal: np.ndarray  # [P] bool
     to_play: np.ndarray  # [P] int64
     outcome: np.ndarray  # [P] float64, for to_play; 0 where not terminal
-    successor: np.ndarray  # [P, A] int64: row of the next level, or NO_POSITION
+    row: np.ndarray  # [M] int64, of each legal move its position
+    action: np.ndarray  # [M] int64
+    below: np.ndarray  # [M] int64: row of the next level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def expand_positions(
     addresses: np.ndarray,
     states: np.ndarray,
+    legal: Legal,
     terminal: np.ndarray,
     to_play: np.ndarray,
     outcome: np.ndarray,
-    legal: np.ndarray,
+    rows: np.ndarray,
+    actions: np.ndarray,
     successors: np.ndarray,
 ) -> None:
-    """Write what the rules say of states [P, S]: [P], [P], [P], [P, A], and successors [P, A, S] if legal."""
+    """Write what the rules say of states [P, S]: [P], [P], [P], and of their moves: [M], [M], [M, S].
+
+    M: as many as `count_moves` returns. legal: scratch.
+    """
     rules = rules_at(addresses)
+    states, legal, successors = borrowed(states), borrowed(legal), borrowed(successors)
+    move = 0
     for row in range(states.shape[0]):
         to_play[row] = rules.to_play(states[row])
         terminal[row] = rules.is_terminal(states[row])
         if terminal[row]:
             outcome[row] = rules.outcome(states[row])
-            legal[row] = False
             continue
-        rules.legal_mask(states[row], legal[row])
-        for action in range(legal.shape[1]):
-            if legal[row, action]:
-                rules.step(states[row], action, successors[row, action])
+        for place in range(list_legal(rules, states[row], legal)):
+            rows[move] = row
+            actions[move] = legal.actions[place]
+            rules.step(states[row], actions[move], successors[move])
+            move += 1
 
 
 def unique_states(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -89,15 +119,15 @@ def unique_states(states: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarra
 
 def next_level(game: Game, states: np.ndarray) -> tuple[Level, np.ndarray]:
     """Return the level of ``states`` and the distinct states one ply later."""
-    count, actions = len(states), game.num_actions
+    count, legal = len(states), make_legal(game.num_actions)
+    moves = count_moves(game.rule_addresses, states, legal)
     terminal, to_play, outcome = np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros(count)
-    legal = np.zeros((count, actions), np.bool_)
-    successors = np.zeros((count, actions, game.state_words), np.uint64)
-    expand_positions(game.rule_addresses, states, terminal, to_play, outcome, legal, successors)
-    below, _, inverse = unique_states(successors[legal])
-    successor = np.full((count, actions), NO_POSITION, np.int64)
-    successor[legal] = inverse
-    return Level(states, terminal, to_play, outcome, successor), below
+    row, action = np.zeros((2, moves), np.int64)
+    successors = np.zeros((moves, game.state_words), np.uint64)
+    facts = terminal, to_play, outcome, row, action, successors
+    expand_positions(game.rule_addresses, states, legal, *facts)
+    below, _, inverse = unique_states(successors)
+    return Level(states, terminal, to_play, outcome, row, action, inverse), below
 
 
 def list_levels(game: Game, most_positions: int) -> list[Level]:
@@ -120,14 +150,12 @@ def list_levels(game: Game, most_positions: int) -> list[Level]:
 def values_of(
     level: Level, below_value: np.ndarray, below_to_play: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return value [P] and action_value [P, A] of a level from value and to_play one ply later."""
-    action_value = np.full(level.successor.shape, np.nan)
-    rows, actions = np.nonzero(level.successor != NO_POSITION)
-    children = level.successor[rows, actions]
-    sign = np.where(below_to_play[children] == level.to_play[rows], 1.0, -1.0)
-    action_value[rows, actions] = sign * below_value[children] + 0.0  # + 0.0 turns -0.0 into 0.0
-    best = np.where(np.isnan(action_value), -np.inf, action_value).max(axis=1)
-    return np.where(level.terminal, level.outcome, best), action_value
+    """Return value [P] and move_value [M] of a level from value and to_play one ply later."""
+    sign = np.where(below_to_play[level.below] == level.to_play[level.row], 1.0, -1.0)
+    move_value = sign * below_value[level.below] + 0.0  # + 0.0 turns -0.0 into 0.0
+    best = np.full(len(level.states), -np.inf)
+    np.maximum.at(best, level.row, move_value)
+    return np.where(level.terminal, level.outcome, best), move_value
 
 
 def solve(game: Game, most_positions: int = 2_000_000) -> Solution:
@@ -140,29 +168,31 @@ def solve(game: Game, most_positions: int = 2_000_000) -> Solution:
     value, to_play = np.zeros(0), np.zeros(0, np.int64)
     valued: list[tuple[np.ndarray, np.ndarray]] = []
     for level in reversed(levels):
-        value, action_value = values_of(level, value, to_play)
+        value, move_value = values_of(level, value, to_play)
         to_play = level.to_play
-        valued.append((value, action_value))
-    return join_levels(levels, valued[::-1])
+        valued.append((value, move_value))
+    return join_levels(game.num_actions, levels, valued[::-1])
 
 
-def join_levels(levels: list[Level], valued: list[tuple[np.ndarray, np.ndarray]]) -> Solution:
+def join_levels(
+    num_actions: int, levels: list[Level], valued: list[tuple[np.ndarray, np.ndarray]]
+) -> Solution:
     """Return one solution of all levels; a position of several plies is kept once, at the first."""
     starts = np.cumsum([0] + [len(level.states) for level in levels])
-    states = np.concatenate([level.states for level in levels])
-    _, first, inverse = unique_states(states)
+    _, first, inverse = unique_states(np.concatenate([level.states for level in levels]))
     kept = np.sort(first)
-    row_of = np.append(np.searchsorted(kept, first)[inverse], NO_POSITION)  # [NO_POSITION] is the last
-    linked = [
-        np.where(level.successor == NO_POSITION, NO_POSITION, level.successor + start)
-        for level, start in zip(levels, starts[1:], strict=True)
-    ]
-    successor = row_of[np.concatenate(linked)]
+    row_of = np.searchsorted(kept, first)[inverse]
+    row = np.concatenate([level.row + start for level, start in zip(levels, starts[:-1], strict=True)])
+    below = np.concatenate([level.below + start for level, start in zip(levels, starts[1:], strict=True)])
+    moves = np.isin(row, kept)  # of the positions that are kept
     return Solution(
-        states=states[kept],
+        states=np.concatenate([level.states for level in levels])[kept],
         terminal=np.concatenate([level.terminal for level in levels])[kept],
         to_play=np.concatenate([level.to_play for level in levels])[kept],
         value=np.concatenate([value for value, _ in valued])[kept],
-        action_value=np.concatenate([action_value for _, action_value in valued])[kept],
-        successor=successor[kept],
+        num_actions=num_actions,
+        row=row_of[row[moves]],
+        action=np.concatenate([level.action for level in levels])[moves],
+        below=row_of[below[moves]],
+        move_value=np.concatenate([move_value for _, move_value in valued])[moves],
     )

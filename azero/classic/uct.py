@@ -21,6 +21,7 @@ import numpy as np
 
 from azero.classic.rollouts import Judge, Room, end_reward, new_room, rollout
 from azero.games.game import rules_at
+from azero.games.legal import list_allowed, list_legal
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_below
 from azero.kernels.words import copy_words
@@ -81,7 +82,8 @@ def new_tree(
 ) -> UctTree:
     """Return an empty tree for `num_simulations`; memory is used when it is first written.
 
-    A simulation expands at most one node, which has at least `threshold` visits.
+    A simulation expands at most one node, which has at least `threshold` visits. There is room for A children
+    of each, so a tree that is not full never lacks it; those of illegal moves are never written.
     """
     bytes_each = NODE.itemsize + 3 * 8 + 8 * state_words
     wanted = 1 + num_actions * (num_simulations // threshold + 2)
@@ -118,20 +120,19 @@ def is_expanded(tree, node):
 
 
 @part
-def expand(tree, node):
-    """List the moves of `room.legal` as the node's children, none tried; the tree must have A free rows."""
-    legal = tree.room.legal
+def expand(tree, node, count):
+    """Make the first `count` moves of `room.moves` the node's children, none tried, if there is room."""
     first = tree.num_nodes[0]
-    free = first
-    for action in range(legal.shape[0]):
-        tree.nodes[free].action = action  # overwritten by the next one unless legal
-        tree.nodes[free].first_child = NOT_EXPANDED
-        free += legal[action]
+    if first + count > tree.nodes.shape[0]:
+        return
+    for place in range(count):
+        tree.nodes[first + place].action = tree.room.moves.actions[place]
+        tree.nodes[first + place].first_child = NOT_EXPANDED
     tree.nodes[node].first_child = first
-    tree.nodes[node].num_children = free - first
+    tree.nodes[node].num_children = count
     tree.nodes[node].tried = 0
     tree.nodes[node].own_visits = tree.nodes[node].visits
-    tree.num_nodes[0] = free
+    tree.num_nodes[0] = first + count
 
 
 @part
@@ -221,18 +222,17 @@ def backup(tree, length, reward, rollouts):
 @part
 def simulate(rules, tree, uct, stream, most):
     """Descend to a leaf, make at most `most` rollouts from it, and return their number."""
-    num_actions = tree.room.legal.shape[0]
     if uct.largest_child:
         score_all(tree, uct)
     node, length = ROOT, 1
     tree.path[0] = ROOT
     while length < tree.path.shape[0]:  # shorter only if a game passes max_plies
         if not is_expanded(tree, node):
-            room = tree.num_nodes[0] + num_actions <= tree.nodes.shape[0]
-            if tree.nodes[node].terminal or tree.nodes[node].visits < uct.expansion_threshold or not room:
+            if tree.nodes[node].terminal or tree.nodes[node].visits < uct.expansion_threshold:
                 break
-            rules.legal_mask(tree.states[node], tree.room.legal)
-            expand(tree, node)
+            expand(tree, node, list_legal(rules, tree.states[node], tree.room.moves))
+            if not is_expanded(tree, node):  # the tree is full
+                break
         if tree.nodes[node].num_children == 0:  # not over, but without a legal move
             break
         if tree.nodes[node].tried < tree.nodes[node].num_children:
@@ -263,11 +263,7 @@ def begin_search(addresses, tree, state, banned):
     add_node(rules, tree, ROOT)
     tree.nodes[ROOT].turned = tree.nodes[ROOT].to_play != 0
     tree.num_nodes[0] = 1
-    legal = tree.room.legal
-    rules.legal_mask(state, legal)
-    for action in range(legal.shape[0]):
-        legal[action] &= not banned[action]
-    expand(tree, ROOT)
+    expand(tree, ROOT, list_allowed(rules, state, tree.room.moves, banned))
 
 
 @kernel

@@ -14,14 +14,17 @@ Laws (`python -m azero.check_game` tests a game against them):
    `to_play` of that state, and 0.0 is a draw.
 4. `planes` shows the board from the view of the player to move, or has a plane that says who moves. Two
    states have equal evaluation keys exactly when they have equal planes and equal legal moves.
-5. A symmetry maps games to games: play the mapped actions, and masks and planes are the mapped ones.
+5. A symmetry maps games to games: play the mapped actions, and legal actions and planes are the mapped ones.
 6. Every game ends within `max_plies`.
 7. A rule never raises an exception: inside compiled code it would be printed and ignored.
 8. `plies_left` is never negative and falls with every ply, unless it is UNBOUNDED.
+9. A game writes its legal actions as a mask or as a list; if it writes both, they are equal. A list rises,
+   holds each action once, and the rule writes nothing after it. A game that has few legal actions among many
+   should write a list: whatever reads it then costs what the legal actions cost, not what all cost.
 
 A rule against repetition (superko) needs the history of the game, which a state does not contain. Such a game
 defines `repetition_key`. A move is forbidden if the key after it equals the key of an earlier position, other
-than the present one. Self-play and matches remove these moves from the mask of the position on the board
+than the present one. Self-play and matches remove these moves from those of the position on the board
 (`games/repetition.py`). At least one legal move, such as a pass, must never repeat.
 """
 
@@ -45,7 +48,8 @@ MASK = types.Array(types.boolean, 1, "C")
 ACTIONS = types.Array(types.int32, 1, "C")
 PLANES = types.Array(types.float32, 3, "C")
 
-# Each signature: (arguments): what the rule returns or writes. A rule writes every element of its last array.
+# Each signature: (arguments): what the rule returns or writes. A rule writes every element of its last array,
+# of a list as many as it returns.
 INITIAL = types.void(WORDS)  # (state): write the initial state
 STEP = types.void(WORDS, types.int64, WORDS)  # (state, action, successor): write the successor
 LEGAL_MASK = types.void(WORDS, MASK)  # (state, mask[A]): write True where legal; never called at the end
@@ -53,7 +57,7 @@ IS_TERMINAL = types.boolean(WORDS)  # (state): whether the game is over
 OUTCOME = types.float64(WORDS)  # (terminal state): value for to_play(state), in [-1, 1]
 TO_PLAY = types.int64(WORDS)  # (state): 0 for who makes the first move of the game, 1 for the other
 WRITE_PLANES = types.void(WORDS, PLANES)  # (state, planes[C, H, W]): write the network's input
-EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): write what planes and legal_mask depend on
+EVALUATION_KEY = types.void(WORDS, WORDS)  # (state, key[K]): write what planes and legal moves depend on
 REPETITION_KEY = types.void(WORDS, WORDS)  # (state, key[R]): write what must not come back; nothing if R is 0
 PLIES_LEFT = types.int64(WORDS)  # (state): an upper bound of the plies until the end; UNBOUNDED: unknown
 # (state, actions[A]): write the legal actions in rising order, return how many; never called at the end
@@ -94,8 +98,8 @@ def no_legal_mask(state: np.ndarray, mask: np.ndarray) -> None:
 class Rules(NamedTuple):
     """The compiled rules of one game, passed to the search kernels as an argument.
 
-    A game writes its legal moves as a mask or as a list. With a list, `legal_mask` is `no_legal_mask`. Kernels
-    read them with `games/legal.py`.
+    A game writes its legal moves as a mask or as a list: as a list if a position has few legal moves among
+    many actions. Then `legal_mask` is `no_legal_mask`. Kernels read them with `games/legal.py`.
     """
 
     initial: Any
@@ -132,6 +136,21 @@ def function_at(signature: Any) -> Any:
 
     return at
 
+
+def _is_written(_typing_context: Any, function: Any) -> Any:
+    """Return whether a compiled rule has an address; `legal_actions` of a game of masks has none."""
+
+    def generate(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        if isinstance(function, types.Dispatcher):  # compiled into a module, as `azero export` does
+            known = function.dispatcher.py_func is not no_legal_actions.__wrapped__
+            return context.get_constant(types.boolean, known)
+        at = cgutils.create_struct_proxy(function)(context, builder, arguments[0]).c_addr
+        return cgutils.is_not_null(builder, at)
+
+    return types.boolean(function), generate
+
+
+is_written: Any = intrinsic(_is_written)
 
 initial_at = function_at(INITIAL)
 step_at = function_at(STEP)
@@ -207,8 +226,12 @@ class Game:
 
     @cached_property
     def rule_addresses(self) -> np.ndarray:
-        """Return the addresses of the compiled rules, [11] int64, for `rules_at`."""
-        return np.array([rule.address for rule in self.rules], np.int64)
+        """Return the addresses of the compiled rules, [11] int64, for `rules_at`.
+
+        That of `no_legal_actions` is 0: a call would cost a third of a ply of tic-tac-toe.
+        """
+        written = [rule.address if rule is not no_legal_actions else 0 for rule in self.rules]
+        return np.array(written, np.int64)
 
     @property
     def lists_moves(self) -> bool:

@@ -24,7 +24,7 @@ from numba import njit
 from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
-from azero.games.kit.bits import WORD_BITS, lowest_bit, popcount, words_needed, words_of
+from azero.games.kit.bits import WORD_BITS, list_bits, lowest_bit, popcount, words_needed, words_of
 from azero.games.kit.board import NO_CELL, Board, letters, marks_of_words, numbers
 from azero.games.kit.options import GameOptions
 
@@ -127,15 +127,19 @@ def make_rules(size: int, swap: bool) -> Rules:
         won = place_stone(successor, side, action, neighbours, edges)
         successor[status] = (state[status] + ONE) | (WON if won else np.uint64(0))
 
-    @interface.rule(interface.LEGAL_MASK)
-    def legal_mask(state, mask):
+    @interface.rule(interface.LEGAL_ACTIONS)
+    def legal_actions(state, actions):
+        count = 0
         for word in range(width):
             free = ~(state[word] | state[width + word])
-            first_cell = word * WORD_BITS
-            for bit in range(min(WORD_BITS, cells - first_cell)):
-                mask[first_cell + bit] = (free >> np.uint64(bit)) & ONE != 0
-        if swap:
-            mask[cells] = state[status] == ONE
+            left = cells - word * WORD_BITS
+            if left < WORD_BITS:
+                free &= (ONE << np.uint64(left)) - ONE
+            count = list_bits(free, word * WORD_BITS, actions, count)
+        if swap and state[status] == ONE:
+            actions[count] = cells
+            count += 1
+        return count
 
     @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
@@ -174,8 +178,9 @@ def make_rules(size: int, swap: bool) -> Rules:
         return left
 
     return Rules(
-        *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        *(initial, step, interface.no_legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
         plies_left=plies_left,
+        legal_actions=legal_actions,
     )
 
 

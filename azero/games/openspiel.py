@@ -36,6 +36,7 @@ from azero.games.kit.options import PREFIX
 
 POSITIONS_KEPT = 32_768  # of a game; each takes a few kilobytes
 RECORD_BYTES = 2**28  # most memory for the record of one game of self-play, with all plies it may have
+ACTION_BYTES = 4  # of an action in a list of legal ones
 ACTIONS_NAMED = 100_000  # legal actions examined to learn their names
 
 # Games made so far, by OpenSpiel's text and max_plies, so that stages of a process share positions
@@ -46,6 +47,7 @@ WRITE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
 STEP = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_int64, ctypes.c_size_t)
 READ = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_size_t)
 READ_AND_WRITE = ctypes.CFUNCTYPE(None, ctypes.c_size_t, ctypes.c_size_t)
+LIST = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_size_t, ctypes.c_size_t)
 
 
 class OpenSpielPosition:
@@ -56,14 +58,16 @@ class OpenSpielPosition:
         to_play: 0 for the player who makes the first move of the game, else 1; at the end, not the last
             mover.
         over: whether the game is over.
-        view: planes, legal mask and evaluation key as bytes; None until needed.
+        legal: the legal actions, rising, as bytes of int32; None until needed.
+        view: planes and evaluation key as bytes; None until needed.
     """
 
-    __slots__ = ("over", "state", "to_play", "view")
+    __slots__ = ("legal", "over", "state", "to_play", "view")
 
     def __init__(self, state: Any, to_play: int, over: bool) -> None:
         self.state, self.to_play, self.over = state, to_play, over
-        self.view: tuple[bytes, bytes, bytes] | None = None
+        self.legal: bytes | None = None
+        self.view: tuple[bytes, bytes] | None = None
 
 
 class OpenSpielEngine:
@@ -134,18 +138,21 @@ class OpenSpielEngine:
             return OpenSpielPosition(state, 1 - before.to_play, True)
         return OpenSpielPosition(state, state.current_player() ^ self.first_player, False)
 
-    def view(self, words_at: int) -> tuple[bytes, bytes, bytes]:
-        """Return planes, legal mask and evaluation key; they are made once for each cached position."""
+    def legal(self, position: OpenSpielPosition) -> bytes:
+        """Return the legal actions as bytes; they are listed once for each cached position."""
+        if position.legal is None:
+            position.legal = np.array(sorted(position.state.legal_actions()), np.int32).tobytes()
+        return position.legal
+
+    def view(self, words_at: int) -> tuple[bytes, bytes]:
+        """Return planes and evaluation key; they are made once for each cached position."""
         position = self.position(words_at)
         if position.view is None:
             with self.observing:
                 self.observation.set_from(position.state, position.to_play ^ self.first_player)
                 planes = self.observation.tensor.tobytes()
             planes += self.role_planes[position.to_play]
-            mask = bytearray(self.num_actions)
-            for action in position.state.legal_actions():
-                mask[action] = 1
-            position.view = planes, bytes(mask), blake2b(planes + mask, digest_size=16).digest()
+            position.view = planes, blake2b(planes + self.legal(position), digest_size=16).digest()
         return position.view
 
     # The rules
@@ -156,8 +163,10 @@ class OpenSpielEngine:
     def step(self, words_at: int, action: int, successor_at: int) -> None:
         self.write(self.history(words_at) + action.to_bytes(self.action_bytes, "little"), successor_at)
 
-    def legal_mask(self, words_at: int, mask_at: int) -> None:
-        ctypes.memmove(mask_at, self.view(words_at)[1], self.num_actions)
+    def legal_actions(self, words_at: int, actions_at: int) -> int:
+        legal = self.legal(self.position(words_at))
+        ctypes.memmove(actions_at, legal, len(legal))
+        return len(legal) // ACTION_BYTES
 
     def is_terminal(self, words_at: int) -> float:
         return self.position(words_at).over
@@ -176,7 +185,7 @@ class OpenSpielEngine:
         ctypes.memmove(planes_at, planes, len(planes))
 
     def evaluation_key(self, words_at: int, key_at: int) -> None:
-        ctypes.memmove(key_at, self.view(words_at)[2], 16)
+        ctypes.memmove(key_at, self.view(words_at)[1], 16)
 
     # For people
 
@@ -253,8 +262,8 @@ def make_rules(engine: OpenSpielEngine) -> Rules:
     write_initial, write_successor = WRITE(engine.initial), STEP(engine.step)
     rules = (engine.is_terminal, engine.outcome, engine.to_play)
     read_terminal, read_outcome, read_to_play = map(READ, rules)
-    writers = (engine.legal_mask, engine.planes, engine.evaluation_key)
-    write_mask, write_planes, write_key = map(READ_AND_WRITE, writers)
+    write_planes, write_key = map(READ_AND_WRITE, (engine.planes, engine.evaluation_key))
+    list_actions = LIST(engine.legal_actions)
 
     @cfunc(interface.INITIAL)
     def initial(state: np.ndarray) -> None:
@@ -264,9 +273,9 @@ def make_rules(engine: OpenSpielEngine) -> Rules:
     def step(state: np.ndarray, action: int, successor: np.ndarray) -> None:
         write_successor(state.ctypes.data, action, successor.ctypes.data)
 
-    @cfunc(interface.LEGAL_MASK)
-    def legal_mask(state: np.ndarray, mask: np.ndarray) -> None:
-        write_mask(state.ctypes.data, mask.ctypes.data)
+    @cfunc(interface.LEGAL_ACTIONS)
+    def legal_actions(state: np.ndarray, actions: np.ndarray) -> np.int64:
+        return np.int64(list_actions(state.ctypes.data, actions.ctypes.data))
 
     @cfunc(interface.IS_TERMINAL)
     def is_terminal(state: np.ndarray) -> bool:
@@ -288,7 +297,10 @@ def make_rules(engine: OpenSpielEngine) -> Rules:
     def evaluation_key(state: np.ndarray, key: np.ndarray) -> None:
         write_key(state.ctypes.data, key.ctypes.data)
 
-    return Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
+    return Rules(
+        *(initial, step, interface.no_legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        legal_actions=legal_actions,
+    )
 
 
 # Which games
@@ -352,8 +364,7 @@ def plies_allowed(game: Any, max_plies: int | None) -> int:
     name, longest = game.get_type().short_name, game.max_game_length()
     plies = longest if max_plies is None else max_plies
     whole_number(f"{PREFIX}max_plies", plies, 1, longest)
-    # roughly: the actions before each ply and its policy target
-    needed = plies * 4 * (plies + game.num_distinct_actions())
+    needed = 4 * plies**2  # the actions before each ply
     if needed > RECORD_BYTES:
         raise UserError(
             f"{OPENSPIEL}{name} may last {plies:,} plies, whose record needs {needed / 2**20:,.0f} MiB; "

@@ -23,7 +23,7 @@ from numba import njit
 from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
-from azero.games.kit.bits import popcount
+from azero.games.kit.bits import list_bits, popcount
 from azero.games.kit.board import (
     NO_CELL,
     Board,
@@ -117,12 +117,10 @@ def make_rules(size: int) -> Rules:
         successor[2] = moves
         successor[3] = ((state[3] & ONE) ^ ONE) | over
 
-    @interface.rule(interface.LEGAL_MASK)
-    def legal_mask(state, mask):
-        moves = state[2]
-        for cell in range(cells):
-            mask[cell] = (moves >> np.uint64(cell)) & ONE != 0
-        mask[cells] = moves == 0
+    @interface.rule(interface.LEGAL_ACTIONS)
+    def legal_actions(state, actions):
+        actions[0] = cells  # a pass, overwritten if there is another move
+        return max(1, list_bits(state[2], 0, actions, 0))
 
     @interface.rule(interface.IS_TERMINAL)
     def is_terminal(state):
@@ -156,8 +154,9 @@ def make_rules(size: int) -> Rules:
         return 2 * empty - (1 if state[2] else 0)
 
     return Rules(
-        *(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
+        *(initial, step, interface.no_legal_mask, is_terminal, outcome, to_play, planes, evaluation_key),
         plies_left=plies_left,
+        legal_actions=legal_actions,
     )
 
 

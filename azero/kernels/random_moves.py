@@ -1,4 +1,4 @@
-"""Uniformly random legal moves, for rollouts, random players and benchmarks.
+"""A uniformly random move of a legal mask.
 
 A legal mask is written into the bytes of words, eight to a word, so that counting and finding need no loop
 over actions.
@@ -18,17 +18,8 @@ HIGHEST_BITS = np.uint64(0x8080808080808080)
 
 
 @kernel
-def mask_words(num_actions: int) -> np.ndarray:
-    """Return room for a legal mask, [ceil(A / 8)] uint64.
-
-    `words.view(np.bool_)[:num_actions]` is the mask for the rules.
-    """
-    return np.zeros((num_actions + ACTIONS_A_WORD - 1) // ACTIONS_A_WORD, np.uint64)
-
-
-@kernel
 def pick_legal(words: np.ndarray, stream: np.ndarray) -> int:
-    """Return one of the legal actions, all equally likely; -1 if there is none. words: as from `mask_words`.
+    """Return one of the legal actions, all equally likely; -1 if there is none. words: [ceil(A / 8)] uint64.
 
     The k-th set byte of a word is found at once: multiplied by LOWEST_BITS, byte i holds how many of the
     bytes 0 .. i are set, and the k-th set byte comes after all bytes that hold at most k.

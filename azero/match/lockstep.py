@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from azero.games.game import Game, rules_at
+from azero.games.legal import list_legal, make_legal
 from azero.games.repetition import History, dead_end
 from azero.kernels.compiled import kernel
 from azero.kernels.words import copy_words
@@ -57,16 +58,14 @@ class MatchResult:
 
 
 @kernel
-def step_games(addresses, num_actions, states, actions, running, to_play, outcomes):
+def step_games(addresses, states, actions, running, to_play, outcomes, successor, legal):
     """Play one action in each running game: states [G, S] and to_play [G] move on; ended games stop running.
 
     Return -1, or a game that goes on without a legal move.
 
-    outcomes [G] float64: for the player who moves first in the initial state.
+    outcomes [G] float64: for the player who moves first in the initial state. successor [S], legal: scratch.
     """
     rules = rules_at(addresses)
-    successor = np.zeros_like(states[0])
-    legal = np.empty(num_actions, np.bool_)
     stuck = -1
     for g in range(states.shape[0]):
         if not running[g]:
@@ -78,8 +77,7 @@ def step_games(addresses, num_actions, states, actions, running, to_play, outcom
             running[g] = False
             outcomes[g] = rules.outcome(successor) * (1.0 if to_play[g] == 0 else -1.0)
             continue
-        rules.legal_mask(successor, legal)
-        stuck = stuck if legal.any() else g
+        stuck = stuck if list_legal(rules, successor, legal) > 0 else g
     return stuck
 
 
@@ -117,6 +115,7 @@ class MatchTable:
         self.states = np.stack([game.initial_state()] * num_games)
         self.to_play = np.full(num_games, game.to_play(self.states[0]), np.int64)
         self.past = History(game, num_games)
+        self.successor, self.legal = np.zeros(game.state_words, np.uint64), make_legal(game.num_actions)
         self.ended: list[MatchGame] = []
         self.abandoned = False
         self.seats = (Seat(0, players[0], seeds), Seat(1, players[1], seeds))
@@ -147,8 +146,8 @@ class MatchTable:
         self.past.add(games, self.states[games])
         states, to_play = self.states[games], self.to_play[games]
         running, outcomes = np.ones(len(games), np.bool_), np.zeros(len(games))
-        game = self.game
-        stuck = step_games(game.rule_addresses, game.num_actions, states, actions, running, to_play, outcomes)
+        game, scratch = self.game, (self.successor, self.legal)
+        stuck = step_games(game.rule_addresses, states, actions, running, to_play, outcomes, *scratch)
         if stuck >= 0:
             raise dead_end(game, self.histories[int(games[stuck])])
         self.states[games], self.to_play[games] = states, to_play

@@ -80,8 +80,9 @@ def solved_moves(game: Game) -> dict[bytes, tuple[int, float]]:
         solution = solve(game, MOST_POSITIONS)
     except UserError:
         return {}
-    rows = np.flatnonzero(solution.unfinished)
-    actions = (solution.action_value[rows] == solution.value[rows][:, None]).argmax(axis=1)
+    best = solution.move_value == solution.value[solution.row]
+    rows, first = np.unique(solution.row[best], return_index=True)
+    actions = solution.action[best][first]
     known = zip(solution.states[rows], actions.tolist(), solution.value[rows].tolist(), strict=True)
     return {state.tobytes(): (action, value) for state, action, value in known}
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from azero.games.game import Game, rules_at
-from azero.kernels.random_moves import mask_words, pick_legal
+from azero.games.legal import Legal, list_allowed, make_legal
+from azero.kernels.compiled import borrowed, kernel
+from azero.kernels.random_stream import next_below
 from azero.players.base import Drawing
 from azero.players.options import PlayerOptions
 
@@ -18,19 +19,24 @@ class Options(PlayerOptions):
     """A random legal move, the weakest reference."""
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def random_moves(
-    addresses: np.ndarray, states: np.ndarray, streams: np.ndarray, banned: np.ndarray, actions: np.ndarray
+    addresses: np.ndarray,
+    states: np.ndarray,
+    streams: np.ndarray,
+    banned: np.ndarray,
+    legal: Legal,
+    actions: np.ndarray,
 ) -> None:
-    """Write a random legal action for each of states [B, S], not banned [B, A]; streams [B, 2] advance."""
+    """Write a random legal action for each of states [B, S], not banned [B, A], or -1 without any.
+
+    streams [B, 2] advance. legal: scratch.
+    """
     rules = rules_at(addresses)
-    words = mask_words(banned.shape[1])
-    legal = words.view(np.bool_)[: banned.shape[1]]
+    states, streams, banned, legal = borrowed(states), borrowed(streams), borrowed(banned), borrowed(legal)
     for row in range(states.shape[0]):
-        rules.legal_mask(states[row], legal)
-        for action in range(banned.shape[1]):
-            legal[action] &= not banned[row, action]
-        actions[row] = pick_legal(words, streams[row])
+        count = list_allowed(rules, states[row], legal, banned[row])
+        actions[row] = legal.actions[next_below(streams[row], count)] if count > 0 else -1
 
 
 class RandomPlayer(Drawing):
@@ -38,8 +44,8 @@ class RandomPlayer(Drawing):
 
     def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Return one legal action for each of states [B, S]."""
-        actions = np.empty(len(states), np.int64)
-        random_moves(self.game.rule_addresses, states, streams, banned, actions)
+        actions, legal = np.empty(len(states), np.int64), make_legal(self.game.num_actions)
+        random_moves(self.game.rule_addresses, states, streams, banned, legal, actions)
         return actions
 
 

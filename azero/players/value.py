@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from azero.classic.look_ahead import look_ahead
+from azero.classic.look_ahead import count_moves, look_ahead
 from azero.games.game import Game
+from azero.games.legal import make_legal
 from azero.network.inference import Inference
 from azero.players import ban_table
 from azero.players.options import MUST, PlayerOptions
@@ -34,12 +35,12 @@ class ValuePlayer(NetworkPlayer):
 
     def action_values(self, states: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the value after every action for its player, [B, A] float64; UNKNOWN: it is not known."""
-        shape = (len(states), self.game.num_actions)
-        values = np.empty(shape)
-        successors = np.empty((shape[0] * shape[1], self.game.state_words), np.uint64)
-        places, signs = np.empty(len(successors), np.int64), np.empty(len(successors))
-        states, table = np.ascontiguousarray(states), ban_table(self.game, states, banned)
-        count = look_ahead(self.game.rule_addresses, states, table, values, successors, places, signs)
+        game, states, table = self.game, np.ascontiguousarray(states), ban_table(self.game, states, banned)
+        values, legal = np.empty((len(states), game.num_actions)), make_legal(game.num_actions)
+        moves = count_moves(game.rule_addresses, states, legal)
+        successors = np.empty((moves, game.state_words), np.uint64)
+        places, signs = np.empty(moves, np.int64), np.empty(moves)
+        count = look_ahead(game.rule_addresses, states, table, legal, values, successors, places, signs)
         size = self.inference.batch_size
         for start in range(0, count, size):
             rows = slice(start, min(start + size, count))

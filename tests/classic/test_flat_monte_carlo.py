@@ -98,7 +98,13 @@ def test_shares_grow_with_the_total_and_banned_moves_get_none() -> None:
     ):
         state, stream = game.initial_state(), new_stream(0)
         share_rollouts(
-            game.rule_addresses, player.room, player.judge, state, banned, total, most, stream, sums, counts
+            game.rule_addresses,
+            player.room,
+            player.judge,
+            state,
+            banned,
+            player.actions,
+            *(total, most, stream, sums, counts),
         )
         assert counts.tolist() == [0, *shares, 0]
     assert (

@@ -37,6 +37,20 @@ def make_game():
     return replace(game, name="changed", rules=game.rules._replace(**changed), **CHANGES)
 """
 
+LISTED = """
+        legal_mask = interface.no_legal_mask
+
+        @cfunc(interface.LEGAL_ACTIONS)
+        def legal_actions(state, actions):
+            count = 0
+            for cell in range({order}):
+                if ((state[0] | state[1]) >> np.uint64(cell)) & ONE == 0:
+                    actions[count] = cell
+                    count += 1
+            {more}
+            return {returned}
+        """
+
 FAULTS = {
     "a rule that changes the state it reads": (
         "step changed the state it was given",
@@ -228,6 +242,50 @@ FAULTS = {
                 mask[cell] = (empty >> np.uint64(cell)) & ONE != 0
         """,
     ),
+    "no rule that says what is legal": (
+        "the rules have neither legal_mask nor legal_actions; write one",
+        "legal_mask = interface.no_legal_mask",
+    ),
+    "a list that falls": (
+        "legal_actions does not list the actions in rising order, each once",
+        LISTED.format(order="CELLS - 1, -1, -1", more="", returned="count"),
+    ),
+    "a list with an action twice": (
+        "legal_actions does not list the actions in rising order, each once",
+        LISTED.format(order="CELLS", more="actions[count - 1] = actions[0]", returned="count"),
+    ),
+    "a list that counts too many": (
+        "legal_actions leaves elements unwritten, or differs between two calls",
+        LISTED.format(order="CELLS", more="", returned="min(count + 1, CELLS)"),
+    ),
+    "a list that counts too few": (
+        "legal_actions writes more actions than it counts",
+        LISTED.format(order="CELLS", more="", returned="max(count - 1, 1)"),
+    ),
+    "a list that counts more than there are": (
+        "legal_actions returns 109; it must be the number of legal actions, 0 to 9",
+        LISTED.format(order="CELLS", more="", returned="count + 100"),
+    ),
+    "a list with an action that there is none": (
+        "legal_actions lists an action outside 0 to 8",
+        LISTED.format(order="CELLS", more="actions[count - 1] = 9", returned="count"),
+    ),
+    "a list that changes the state": (
+        "legal_actions changed the state it was given",
+        LISTED.format(order="CELLS", more="state[0] = 0", returned="count"),
+    ),
+    "a compiled list that differs from the plain one": (
+        "compiled and plain Python results differ: legal_actions",
+        "FIRST = 1\n"
+        + textwrap.dedent(LISTED).format(order="FIRST, CELLS", more="", returned="count")
+        + "\nFIRST = 0\n",
+    ),
+    "a list and a mask that differ": (
+        "legal_mask and legal_actions differ; write only one of them",
+        LISTED.format(order="1, CELLS", more="", returned="count").replace(
+            "legal_mask = interface.no_legal_mask", ""
+        ),
+    ),
     "one side that always moves": (
         "to_play is never 1 in any game",
         """
@@ -404,6 +462,10 @@ ROLE_PLANE = """
         CHANGES = {"planes_shape": (3, 3, 3)}
         """
 SOUND = {
+    "a list in place of the mask": LISTED.format(order="CELLS", more="", returned="count"),
+    "a list beside the mask": LISTED.format(order="CELLS", more="", returned="count").replace(
+        "legal_mask = interface.no_legal_mask", ""
+    ),
     "misère: who has a line has lost": """
         @cfunc(interface.OUTCOME)
         def outcome(state):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from places import DOUBLE_MOVE
+from places import DOUBLE_MOVE, MANY_ACTIONS
 
 from azero.check_game import report
 from azero.config.schema import UserError
@@ -29,6 +29,7 @@ EVERY_GAME: list[tuple[str, dict[str, object]]] = [
     ("hex", {"size": 4, "swap": False}),
     ("hex", {"size": 5, "swap": True}),
     (DOUBLE_MOVE, {}),
+    (MANY_ACTIONS, {}),
 ]
 FULL_SIZE: list[tuple[str, dict[str, object]]] = [
     ("connect_four", {"rows": 7, "columns": 8, "connect": 4}),

@@ -28,7 +28,7 @@ from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.search.algorithm import sound_for
 from azero.search.repetition import ban
-from azero.search.tree import ILLEGAL, ROOT
+from azero.search.tree import ROOT, edges_of
 from azero.workers.threads import GameQueue, play_games
 
 
@@ -86,10 +86,10 @@ def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -
     tree = root_with(prior=[0.5, 0.3, 0.2], visits=[4, 2, 1], value_sums=[2.0, -1.0, 0.5])
     before, value_before = int(tree.nodes["node_visits"][0, ROOT]), float(tree.nodes["value_sum"][0, ROOT])
     ban(tree, 0, np.array([True, False, False]))
-    edges = tree.edges[0, ROOT]
-    assert edges["prior"][0] == ILLEGAL
-    np.testing.assert_allclose(edges["prior"][1:], [0.6, 0.4], rtol=1e-6)
-    assert edges["child_visits"].tolist() == [0, 2, 1]
+    edges = edges_of(tree, 0, ROOT)
+    assert edges["action"].tolist() == [1, 2]
+    np.testing.assert_allclose(edges["prior"], [0.6, 0.4], rtol=1e-6)
+    assert edges["child_visits"].tolist() == [2, 1] and edges["child_value_sum"].tolist() == [-1.0, 0.5]
     assert tree.nodes["node_visits"][0, ROOT] == before - 4
     assert tree.nodes["value_sum"][0, ROOT] == value_before - 2.0
 
@@ -97,7 +97,9 @@ def test_a_banned_move_leaves_with_its_visits_and_the_others_share_its_prior() -
 def test_where_all_of_the_prior_is_banned_the_rest_is_alike() -> None:
     tree = root_with(prior=[1.0, 0.0, 0.0], visits=[3, 0, 0], value_sums=[1.0, 0.0, 0.0])
     ban(tree, 0, np.array([True, False, False]))
-    np.testing.assert_allclose(tree.edges["prior"][0, ROOT], [-1.0, 0.5, 0.5])
+    edges = edges_of(tree, 0, ROOT)
+    assert edges["action"].tolist() == [1, 2]
+    np.testing.assert_allclose(edges["prior"], [0.5, 0.5])
 
 
 def test_nothing_is_proven_where_positions_may_not_repeat(game: Game) -> None:
@@ -131,7 +133,7 @@ def test_self_play_never_repeats_a_position(game: Game, tree_reuse: bool, solver
         plies = int(played.worker.ply[place])
         actions = played.worker.actions[place, :plies].tolist()
         forbidden += legal_throughout(game, actions).repeats
-        targets = played.worker.policy_target[place, :plies]
+        targets = [played.target(place, ply) for ply in range(plies)]
         history = PlayedGo(game)
         for ply, action in enumerate(actions):
             allowed = history.legal_actions()

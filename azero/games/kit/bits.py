@@ -61,6 +61,19 @@ def lowest_bit(word: Any) -> Any:
     return popcount((word & (~word + ONE)) - ONE)
 
 
+@register_jitable
+def list_bits(word: Any, first: int, actions: np.ndarray, count: int) -> int:
+    """Write `first` plus the index of each set bit of a uint64, rising, into actions [A] from `count` on.
+
+    Return the count with them.
+    """
+    while word:
+        actions[count] = first + lowest_bit(word)
+        count += 1
+        word &= word - ONE
+    return count
+
+
 def words_needed(cells: int) -> int:
     """Return the number of words that a set of `cells` cells needs."""
     return -(-cells // WORD_BITS)

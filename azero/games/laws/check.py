@@ -24,7 +24,7 @@ from numba.core.ccallback import CFunc
 from azero.config.schema import OPENSPIEL, BrokenGame
 from azero.games import SHIPPED
 from azero.games import game as interface
-from azero.games.game import UNBOUNDED, Game, Rules, rules_at
+from azero.games.game import UNBOUNDED, Game, Rules, is_written, rules_at
 from azero.games.laws.outcomes import outcome_faults
 from azero.games.laws.shown import Cells, board_faults, state_faults
 from azero.games.laws.views import Look, find_turn, turn_fault
@@ -34,9 +34,10 @@ SUCCESSORS = 4  # of one state, compared between compiled and plain rules
 SHOWN_GAMES = 10  # whose positions are all shown; of later games only the last two are
 SHOWN_ACTIONS = 64  # whose cells are asked for in one position
 SHOWN = "what people see"
+LISTS = "law 9: a list of legal actions rises, and equals the mask"
 
 # What an array holds before a rule writes it
-FILLERS: dict[Any, Any] = {np.uint64: 0xDEADBEEFDEADBEEF, np.float32: 77.0, np.bool_: True}
+FILLERS: dict[Any, Any] = {np.uint64: 0xDEADBEEFDEADBEEF, np.float32: 77.0, np.bool_: True, np.int32: -77}
 
 
 class RuleBroke(Exception):
@@ -136,6 +137,40 @@ class PlainCaller:
         """Return the successor."""
         return np.asarray(self.written("step", state, self.game.state_words, np.uint64, action))
 
+    def legal(self, state: np.ndarray) -> np.ndarray:
+        """Return the legal actions as a mask, [A] bool, however the game writes them."""
+        game = self.game
+        if not game.lists_moves:
+            return np.asarray(self.written("legal_mask", state, game.num_actions, np.bool_))
+        mask = self.listed(state)
+        if game.rules.legal_mask is not interface.no_legal_mask:
+            written = self.written("legal_mask", state, game.num_actions, np.bool_)
+            if not np.array_equal(written, mask):
+                self.findings.add(LISTS, "legal_mask and legal_actions differ; write only one of them", state)
+        return mask
+
+    def listed(self, state: np.ndarray) -> np.ndarray:
+        """Return the list of legal actions as a mask; try it on arrays with two different contents."""
+        size, filler = self.game.num_actions, FILLERS[np.int32]
+        first, second = np.full(size, filler, np.int32), np.zeros(size, np.int32)
+        count, again = (int(self.call("legal_actions", state, actions)) for actions in (first, second))
+        listed, fault = second[: max(0, again)], ""
+        if not 0 <= count <= size:
+            fault = f"returns {count}; it must be the number of legal actions, 0 to {size}"
+        elif count != again or not np.array_equal(first[:count], listed):
+            fault = "leaves elements unwritten, or differs between two calls"
+        elif (first[count:] != filler).any() or second[count:].any():
+            fault = "writes more actions than it counts"
+        elif ((listed < 0) | (listed >= size)).any():
+            fault = f"lists an action outside 0 to {size - 1}"
+        elif (np.diff(listed) <= 0).any():
+            fault = "does not list the actions in rising order, each once"
+        if fault:
+            self.findings.add(LISTS, f"legal_actions {fault}", state)
+        mask = np.zeros(size, np.bool_)
+        mask[listed[(listed >= 0) & (listed < size)]] = True
+        return mask
+
     def look(self, state: np.ndarray, ply: int) -> Look:
         """Call every rule on a state."""
         game = self.game
@@ -143,7 +178,7 @@ class PlainCaller:
         planes = self.written("planes", state, game.planes_shape, np.float32)
         mask = key = None
         if not terminal:
-            mask = self.written("legal_mask", state, game.num_actions, np.bool_)
+            mask = self.legal(state)
             key = self.written("evaluation_key", state, game.key_words, np.uint64)
         outcome = float(self.call("outcome", state)) if terminal else 0.0
         repetition = self.written("repetition_key", state, game.repetition_words, np.uint64)
@@ -153,19 +188,26 @@ class PlainCaller:
 
 @njit(cache=True, nogil=True)
 def look_compiled(
-    addresses: np.ndarray, state: np.ndarray, mask: np.ndarray, planes: np.ndarray, key: np.ndarray
-) -> tuple[int, bool, float]:
+    addresses: np.ndarray,
+    state: np.ndarray,
+    mask: np.ndarray,
+    actions: np.ndarray,
+    planes: np.ndarray,
+    key: np.ndarray,
+) -> tuple[int, bool, float, int]:
     """Call every compiled rule on a state.
 
-    Write mask, planes and key; return (to_play, is_terminal, outcome).
+    Write mask or actions or both, planes and key; return (to_play, is_terminal, outcome, number of actions).
     """
     rules = rules_at(addresses)
-    terminal = rules.is_terminal(state)
+    terminal, count = rules.is_terminal(state), 0
     rules.planes(state, planes)
     if not terminal:
         rules.legal_mask(state, mask)
+        if is_written(rules.legal_actions):
+            count = rules.legal_actions(state, actions)
         rules.evaluation_key(state, key)
-    return rules.to_play(state), terminal, rules.outcome(state) if terminal else 0.0
+    return rules.to_play(state), terminal, rules.outcome(state) if terminal else 0.0, count
 
 
 @njit(cache=True, nogil=True)
@@ -246,7 +288,9 @@ class GameCheck:
         return time.monotonic() > self.started + part * self.seconds
 
     def check_decorators(self) -> None:
-        """Check that every rule is compiled with its own signature."""
+        """Check that every rule is compiled with its own signature, and that one says what is legal."""
+        if self.game.rules.legal_mask is interface.no_legal_mask and not self.game.lists_moves:
+            self.findings.add("signatures", "the rules have neither legal_mask nor legal_actions; write one")
         for name, rule in self.game.rules._asdict().items():
             signature = "WRITE_PLANES" if name == "planes" else name.upper()
             if not isinstance(rule, CFunc):
@@ -466,8 +510,8 @@ class GameCheck:
         """Yield (rule, compiled result, plain result) of a state."""
         game, addresses, given = self.game, self.game.rule_addresses, look.state.copy()
         mask, key = np.zeros(game.num_actions, np.bool_), np.zeros(game.key_words, np.uint64)
-        planes = np.zeros(game.planes_shape, np.float32)
-        to_play, terminal, outcome = look_compiled(addresses, given, mask, planes, key)
+        planes, listed = np.zeros(game.planes_shape, np.float32), np.zeros(game.num_actions, np.int32)
+        to_play, terminal, outcome, count = look_compiled(addresses, given, mask, listed, planes, key)
         yield "to_play", to_play, look.to_play
         yield "is_terminal", terminal, look.terminal
         yield "outcome", outcome, look.outcome
@@ -477,9 +521,12 @@ class GameCheck:
         yield "repetition_key", repetition, look.repetition
         yield "planes", planes, look.planes
         if look.mask is not None:
-            yield "legal_mask", mask, look.mask
-            yield "evaluation_key", key, look.key
             actions = np.flatnonzero(look.mask)
+            if game.lists_moves:
+                yield "legal_actions", listed[: max(0, count)], actions
+            if game.rules.legal_mask is not interface.no_legal_mask:
+                yield "legal_mask", mask, look.mask
+            yield "evaluation_key", key, look.key
             for action in self.rng.permutation(actions)[:SUCCESSORS].tolist():
                 successor = np.full(game.state_words, 0xDEADBEEFDEADBEEF, np.uint64)
                 step_compiled(addresses, given, action, successor)
@@ -510,10 +557,14 @@ class GameCheck:
         """Call the plain rules on a state that play may never reach; return None if one raises."""
         rules, game = self.plain.rules, self.game
         planes, mask = np.zeros(game.planes_shape, np.float32), np.zeros(game.num_actions, np.bool_)
+        actions = np.zeros(game.num_actions, np.int32)
         try:
             with np.errstate(all="ignore"):
                 rules.planes(state.copy(), planes)
-                rules.legal_mask(state.copy(), mask)
+                if game.lists_moves:
+                    mask[actions[: rules.legal_actions(state.copy(), actions)]] = True
+                else:
+                    rules.legal_mask(state.copy(), mask)
                 over = bool(rules.is_terminal(state.copy()))
                 outcome = float(rules.outcome(state.copy())) if over else 0.0
                 to_play = int(rules.to_play(state.copy()))
