@@ -16,13 +16,13 @@ from azero.cli.hydra_program import program
 from azero.config.schema import Config
 from azero.report.console import format_count
 from azero.run.run import Run
-from azero.stages.diagnosis import case_of, examine
+from azero.stages.diagnosis import case_of, examine, rules_of
 
 
 def run_asked(config: Config, name: str) -> int:
     """Print what is in the way of a run; 0 when nothing is, else 1."""
     run = Run.read(config, name)
-    found = examine(case_of(run))
+    found = examine(case_of(run, rules_of(run)))
     for about, sentence in found.items():
         print(f"{about}: {sentence}")
     if not found:

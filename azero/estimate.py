@@ -23,7 +23,9 @@ import numpy as np
 
 from azero.cli.hydra_program import program
 from azero.config.schema import Config
+from azero.games.legal import legal_room
 from azero.process.signals import StopSignal
+from azero.replay.examples import narrow
 from azero.report.console import TITLES, Console, Progress, format_count, format_seconds, table_text
 from azero.report.forecast import cycle_seconds, cycles_in, run_seconds, window_examples
 from azero.run.folder import paths_of
@@ -137,7 +139,9 @@ def memory_text(config: Config, trial: Trial) -> str:
     examples = window_examples(last_cycle(config, trial), trial.pace.examples, config.train)
     planes = int(np.prod(game.planes_shape))
     cells = int(np.prod(game.planes_shape[1:])) if config.network.occupation else 0
-    window = examples * (8 * game.state_words + planes + 9 * game.num_actions + 16 + 8 * cells)
+    place = np.dtype(narrow(game.num_actions - 1)).itemsize
+    moves = legal_room(game) * (3 * place + 8)  # the pairs of the target twice, the legal moves once
+    window = examples * (8 * game.state_words + planes + moves + 16 + 8 * cells)
     match = match_bytes(config, game)  # never at the same time as self-play
     games = {f"workers ({trial.workers})": workers} if workers >= match else {"match": match}
     parts = {"Python, torch and training": trial.memory, **games, "replay window": window}

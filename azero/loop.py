@@ -78,9 +78,9 @@ def report_time_left(config: Config, run: Run, report: Reporter) -> None:
 
 def warn(run: Run, report: Reporter, warned: set[str]) -> None:
     """Report what is in the way of learning, each kind once; `warned` holds the kinds reported so far."""
-    from azero.stages.diagnosis import case_of, examine
+    from azero.stages.diagnosis import case_of, examine, rules_of
 
-    for about, sentence in examine(case_of(run)).items():
+    for about, sentence in examine(case_of(run, rules_of(run))).items():
         if about not in warned:
             report.message(f"doctor: {sentence}")
             warned.add(about)

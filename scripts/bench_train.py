@@ -36,7 +36,7 @@ from azero.network.inference import resolve_device
 from azero.network.model import Network, build_network
 from azero.network.torch_inference import DTYPES, torch_threads
 from azero.process.machine import cores
-from azero.replay.examples import Examples
+from azero.replay.examples import Examples, targets_of
 from azero.training.batches import Batch, draw_batch, load_data
 from azero.training.fit import fit
 from azero.training.shards import shard_count
@@ -100,7 +100,7 @@ def examples_for(game: Game, count: int, occupation: bool = False) -> Examples:
     states, draw = random_positions(game, count, seed=1), (value == 0).astype(np.float32)
     cells = game.cell_symmetries.shape[1] if occupation else 0
     marks = rng.choice([-1, 0, 1], (count, cells)).astype(np.float32)
-    return Examples(states, policy, value, draw, marks)
+    return Examples(states, *targets_of(policy), value, draw, marks)
 
 
 class Bench:

@@ -839,12 +839,7 @@ def games(change: Callable[[dict[str, Any], np.random.Generator], None]) -> Chan
         }
         change(arrays, np.random.default_rng(choice.randrange(2**32)))
         content["columns"] = {
-            name: (
-                content["columns"][name][0],
-                array.shape,
-                array.astype(content["columns"][name][0]).tobytes(),
-            )
-            for name, array in arrays.items()
+            name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()
         }
         buffer = io.BytesIO()
         pickler = pickle.Pickler(buffer, protocol=4)
@@ -876,8 +871,20 @@ def illegal_moves(columns: dict[str, Any], rng: np.random.Generator) -> None:
 
 
 def more_actions(columns: dict[str, Any], rng: np.random.Generator) -> None:
-    """Give every policy more moves than the game has."""
-    columns["policy_target"] = np.pad(columns["policy_target"], ((0, 0), (0, 5)))
+    """Give every policy moves that the game does not have."""
+    columns["target_actions"] = columns["target_actions"].astype("<i4") + 2**24
+
+
+def odd_counts(columns: dict[str, Any], rng: np.random.Generator) -> None:
+    """Give a policy a number of moves that none has."""
+    counts = columns["target_counts"] = columns["target_counts"].astype("<i4")
+    counts[rng.integers(len(counts))] = rng.choice([-1, 2**30])
+
+
+def odd_weights(columns: dict[str, Any], rng: np.random.Generator) -> None:
+    """Give a move of a policy a weight that none has."""
+    weights = columns["target_weights"]
+    weights[rng.integers(len(weights))] = rng.choice([-1, 0, 2, np.nan])
 
 
 def other_order(columns: dict[str, Any], rng: np.random.Generator) -> None:
@@ -888,7 +895,8 @@ def other_order(columns: dict[str, Any], rng: np.random.Generator) -> None:
 GAMES = {
     **{"random positions": games(random_words), "positions of another width": games(other_width)},
     **{"positions without a word": games(narrow), "illegal moves": games(illegal_moves)},
-    **{"policies of another width": games(more_actions), "mixed positions": games(other_order)},
+    **{"policies of other moves": games(more_actions), "mixed positions": games(other_order)},
+    **{"policies of odd lengths": games(odd_counts), "odd weights": games(odd_weights)},
 }
 
 

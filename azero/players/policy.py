@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from azero.games.game import Game
-from azero.games.inputs import write_inputs
+from azero.games.inputs import encode
 from azero.network.inference import Inference, check_answers
 from azero.players import ban_table
 from azero.players.base import Deterministic
@@ -29,7 +29,7 @@ class NetworkPlayer(Deterministic):
 
     def infer(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate at most one batch of states [B, S]; return (logits [B, A], values [B]), set `legal`."""
-        write_inputs(self.game.rule_addresses, np.ascontiguousarray(states), self.planes, self.legal)
+        self.planes[: len(states)], self.legal[: len(states)] = encode(self.game, states)
         logits, values = (answer[: len(states)] for answer in self.inference.infer(self.planes, len(states)))
         check_answers(self.inference, logits, values)
         return logits, values

@@ -1,7 +1,4 @@
-"""Games of a run's self-play as records, read from its shards.
-
-Letters: T plies of a game, A actions.
-"""
+"""Games of a run's self-play as records, read from its shards."""
 
 from __future__ import annotations
 
@@ -77,13 +74,14 @@ def selfplay_record(game: Game, played: GameRecord, run: str, cycle: int) -> Rec
         *(RecordNode(place, action) for place, action in enumerate(played.actions.tolist())),
     ]
     first = played.to_play == 0
-    searched = played.policy_target.any(axis=1)
-    for ply in np.flatnonzero(searched).tolist():
-        policy, value = played.policy_target[ply], float(played.root_value[ply])
-        nodes[ply].value = plain(max(-1.0, value if first[ply] else -value))
-        best_first = np.argsort(-policy, kind="stable")
-        kept = best_first[policy[best_first] >= SMALLEST_SHARE]
-        nodes[ply].policy = dict(zip(kept.tolist(), map(plain, policy[kept].tolist()), strict=True))
+    for ply, (actions, weights) in enumerate(played.targets()):
+        if len(actions):
+            value = float(played.root_value[ply])
+            nodes[ply].value = plain(max(-1.0, value if first[ply] else -value))
+            best_first = np.argsort(-weights, kind="stable")
+            kept = best_first[weights[best_first] >= SMALLEST_SHARE]
+            policy = zip(actions[kept].tolist(), map(plain, weights[kept].tolist()), strict=True)
+            nodes[ply].policy = dict(policy)
     return Record(
         game,
         players=(run, run),

@@ -13,6 +13,7 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.checked import ANYONE, ILLEGAL, OVER, REPEATS, TURN, play_checked
 from azero.games.game import rules_at
+from azero.games.legal import make_legal
 from azero.kernels.compiled import kernel
 from azero.records.record import NONE, Record, short
 
@@ -29,13 +30,13 @@ def walk(addresses, parents, actions, movers, passing, states, dropped, keys, le
     """Write states [N, S] of all nodes. Return (the first node whose move is wrong, why); (0, 0) if none is.
 
     parents, actions, movers: [N] int64. passing: an action that does nothing after the end of the game, where
-    dropped [N] becomes True. keys, legal: scratch, [N, R] and [A].
+    dropped [N] becomes True. keys, legal: scratch, [N, R] and `make_legal`'s.
     """
     rules = rules_at(addresses)
     rules.initial(states[0])
     rules.repetition_key(states[0], keys[0])
     for node in range(1, parents.shape[0]):
-        wrong = play_checked(rules, parents, actions[node], movers[node], states, node, keys, legal)
+        wrong, _ = play_checked(rules, parents, actions[node], movers[node], states, node, keys, legal)
         if wrong == OVER and actions[node] == passing:
             dropped[node] = True
             states[node] = states[parents[node]]
@@ -67,7 +68,7 @@ def walk_through(record: Record, movers: Sequence[int] = (), passing: int = NONE
     node, wrong = walk(
         *(game.rule_addresses, parents, actions),
         *(np.array(movers or [ANYONE] * count, np.int64), passing, states, dropped),
-        *(np.zeros((count, game.repetition_words), np.uint64), np.zeros(game.num_actions, np.bool_)),
+        *(np.zeros((count, game.repetition_words), np.uint64), make_legal(game.num_actions)),
     )
     return Walked(states, dropped, node, wrong)
 

@@ -1,18 +1,29 @@
 """From finished games to training examples: targets and symmetries.
 
-Letters: N examples, T plies of a game, A actions, S state words, H W rows and columns, K symmetries.
+A policy target is pairs of a move and its weight, because a game may have a hundred times as many actions as
+a position has moves.
+
+Letters: N examples, T plies of a game, U pairs of its policy targets, L pairs of the longest one, A actions,
+S state words, H W rows and columns, K symmetries.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from azero.games.game import Game
 from azero.games.kit.board import FIRST, SECOND
+
+MERGED_STATES = 4096  # whose targets are merged at a time
+PAIRED_ROWS = 4096  # rows of all actions that become pairs at a time: indices take four times their memory
+
+# Columns of games, by their length
+PER_PLY = ("states", "to_play", "actions", "target_counts", "root_value", "searched")
+PER_PAIR = ("target_actions", "target_weights")
 
 
 class GameRecord(NamedTuple):
@@ -23,7 +34,10 @@ class GameRecord(NamedTuple):
         states: [T, S] uint64, each before its ply.
         to_play: [T] int8, the player to move: 0 for the first player, 1 for the other.
         actions: [T] int32, the moves played.
-        policy_target: [T, A] float32, the search's result; zeros in an opening, where nothing was searched.
+        target_counts: [T] int32, how many moves the search gave a weight; 0 in an opening, where nothing was
+            searched.
+        target_actions: [U] int32, those moves in rising order, ply after ply.
+        target_weights: [U] float32, their weights: above 0, and of each ply they sum to 1.
         root_value: [T] float32, the search's value for `to_play`; 0 where nothing was searched.
         searched: [T] bool, an example. False in an opening, and for small searches of earlier versions.
         proven: [T] bool, the search has proven its root value; None: searches prove nothing.
@@ -34,7 +48,9 @@ class GameRecord(NamedTuple):
     states: np.ndarray
     to_play: np.ndarray
     actions: np.ndarray
-    policy_target: np.ndarray
+    target_counts: np.ndarray
+    target_actions: np.ndarray
+    target_weights: np.ndarray
     root_value: np.ndarray
     searched: np.ndarray
     first_outcome: float
@@ -43,7 +59,13 @@ class GameRecord(NamedTuple):
     @property
     def opening_plies(self) -> int:
         """The number of plies that were not searched at all."""
-        return int((~self.policy_target.any(axis=1)).sum())
+        return int((self.target_counts == 0).sum())
+
+    def targets(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return the moves and the weights of each ply's policy target."""
+        ends = np.cumsum(self.target_counts)[:-1]
+        columns = (np.split(column, ends) for column in (self.target_actions, self.target_weights))
+        return list(zip(*columns, strict=True))
 
 
 class Plies(NamedTuple):
@@ -62,7 +84,9 @@ class Plies(NamedTuple):
     states: np.ndarray
     to_play: np.ndarray
     actions: np.ndarray
-    policy_target: np.ndarray
+    target_counts: np.ndarray
+    target_actions: np.ndarray
+    target_weights: np.ndarray
     root_value: np.ndarray
     searched: np.ndarray
     proven: np.ndarray | None = None
@@ -81,24 +105,70 @@ class Plies(NamedTuple):
         """N, the number of examples."""
         return int(np.count_nonzero(self.searched))
 
+    @property
+    def target_entropy(self) -> np.ndarray:
+        """The entropy of each ply's policy target in nats, [T] float64."""
+        terms = -self.target_weights * np.log(self.target_weights)
+        return np.bincount(rows_of(self.target_counts), terms, minlength=len(self.actions))
+
     def games(self) -> list[GameRecord]:
         """Return the games, views of these columns."""
-        ends = np.cumsum(self.plies).tolist()
-        spans = [slice(end - plies, end) for end, plies in zip(ends, self.plies.tolist(), strict=True)]
-        columns = (
-            self.states,
-            self.to_play,
-            self.actions,
-            self.policy_target,
-            self.root_value,
-            self.searched,
-        )
-        proven = (None if self.proven is None else self.proven[span] for span in spans)
-        rows = zip(self.number.tolist(), spans, self.first_outcome.tolist(), proven, strict=True)
+        plies = spans_of(self.plies)
+        pairs = spans_of(np.diff(np.cumsum(self.target_counts)[self.last], prepend=0))
+        by_ply = PER_PLY if self.proven is None else (*PER_PLY, "proven")
+
+        def part(names: Sequence[str], span: slice) -> dict[str, Any]:
+            return {name: getattr(self, name)[span] for name in names}
+
         return [
-            GameRecord._make((number, *(column[span] for column in columns), first_outcome, proof))
-            for number, span, first_outcome, proof in rows
+            GameRecord(number=number, first_outcome=outcome, **part(by_ply, ply), **part(PER_PAIR, pair))
+            for number, outcome, ply, pair in zip(
+                self.number.tolist(), self.first_outcome.tolist(), plies, pairs, strict=True
+            )
         ]
+
+
+def rows_of(counts: np.ndarray) -> np.ndarray:
+    """Return the row of each pair, from the number of pairs of each row."""
+    return np.repeat(np.arange(len(counts)), counts)
+
+
+def spans_of(counts: np.ndarray) -> list[slice]:
+    """Return where each of some parts lies that follow one another, from their lengths."""
+    ends = np.cumsum(counts).tolist()
+    return [slice(end - count, end) for end, count in zip(ends, counts.tolist(), strict=True)]
+
+
+def pairs_of(policy_target: np.ndarray) -> dict[str, Any]:
+    """Return policy targets [T, A], zeros where nothing was searched, as the columns of a `GameRecord`."""
+    parts = []
+    for first in range(0, max(1, len(policy_target)), PAIRED_ROWS):
+        some = policy_target[first : first + PAIRED_ROWS]
+        rows, actions = np.nonzero(some)
+        counts = np.bincount(rows, minlength=len(some)).astype(np.int32)
+        parts.append((counts, actions.astype(np.int32), some[rows, actions].astype(np.float32)))
+    names = ("target_counts", *PER_PAIR)
+    return dict(zip(names, map(np.concatenate, zip(*parts, strict=True)), strict=True))
+
+
+def narrow(most: int) -> type[np.integer]:
+    """Return the narrowest type that holds the whole numbers from 0 to `most`, also as a tensor."""
+    return next(kind for kind in (np.uint8, np.int16, np.int32) if most <= np.iinfo(kind).max)
+
+
+def padded(counts: np.ndarray, actions: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return pairs [U] as rows of `counts` [N] pairs, with zeros after them: [N, L] each, L at least 1."""
+    shape = len(counts), max(1, int(counts.max(initial=0)))
+    rows = np.zeros(shape, actions.dtype), np.zeros(shape, weights.dtype)
+    real = np.arange(shape[1], dtype=counts.dtype) < counts[:, None]
+    rows[0][real], rows[1][real] = actions, weights
+    return rows
+
+
+def targets_of(policy_target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return policy targets [N, A], as a script may make them, as the actions and weights of `Examples`."""
+    counts, actions, weights = pairs_of(policy_target).values()
+    return padded(counts, actions.astype(narrow(policy_target.shape[1] - 1)), weights)
 
 
 class Examples(NamedTuple):
@@ -106,7 +176,8 @@ class Examples(NamedTuple):
 
     Attributes:
         states: [N, S] uint64.
-        policy_target: [N, A] float32, rows sum to 1.
+        target_actions: [N, L] uint8, int16 or int32, the moves of the policy target, then zeros.
+        target_weights: [N, L] float32, their weights, then zeros; rows sum to 1.
         value_target: [N] float32 in [-1, 1], for the player to move in that state.
         draw_target: [N] float32 in [0, 1 - |value_target|], the share of draws in the outcomes behind that
             value.
@@ -116,7 +187,8 @@ class Examples(NamedTuple):
     """
 
     states: np.ndarray
-    policy_target: np.ndarray
+    target_actions: np.ndarray
+    target_weights: np.ndarray
     value_target: np.ndarray
     draw_target: np.ndarray
     occupation: np.ndarray
@@ -125,10 +197,20 @@ class Examples(NamedTuple):
         """Return the examples with every array changed by one function."""
         return Examples(*map(change, self))
 
+    def widened(self, width: int) -> Examples:
+        """Return the examples with so many pairs in each policy target, at least as many as before."""
+        if width == self.target_actions.shape[1]:
+            return self
+        more = ((0, 0), (0, width - self.target_actions.shape[1]))
+        actions, weights = np.pad(self.target_actions, more), np.pad(self.target_weights, more)
+        return self._replace(target_actions=actions, target_weights=weights)
+
 
 def join(parts: Sequence[Examples]) -> Examples:
     """Return some examples one after the other."""
-    return Examples(*map(np.concatenate, zip(*parts, strict=True)))
+    width = max(part.target_actions.shape[1] for part in parts)
+    columns = zip(*(part.widened(width) for part in parts), strict=True)
+    return Examples(*map(np.concatenate, columns))
 
 
 def examples_of(plies: Plies, mix: float = 0.0, decay: float = 1.0, ends_of: Game | None = None) -> Examples:
@@ -143,7 +225,9 @@ def examples_of(plies: Plies, mix: float = 0.0, decay: float = 1.0, ends_of: Gam
     if ends_of:
         occupation = occupation_targets(plies, ends_of)
     value, draw = value_targets(plies, mix, decay)
-    rows = Examples(plies.states, plies.policy_target, value, draw, occupation)
+    actions = plies.target_actions.astype(narrow(int(plies.target_actions.max(initial=0))))
+    targets = padded(plies.target_counts, actions, plies.target_weights)
+    rows = Examples(plies.states, *targets, value, draw, occupation)
     return rows.each(itemgetter(plies.searched))
 
 
@@ -159,15 +243,12 @@ def plies_of(games: Sequence[GameRecord]) -> Plies:
     def column(name: str) -> np.ndarray:
         return np.concatenate([getattr(game, name) for game in games])
 
-    columns = map(column, ("states", "to_play", "actions", "policy_target", "root_value", "searched"))
-    return Plies._make(
-        (
-            np.array([game.number for game in games], np.int64),
-            np.array([len(game.actions) for game in games], np.int64),
-            np.array([game.first_outcome for game in games], np.float32),
-            *columns,
-            None if any(game.proven is None for game in games) else column("proven"),
-        )
+    return Plies(
+        number=np.array([game.number for game in games], np.int64),
+        plies=np.array([len(game.actions) for game in games], np.int64),
+        first_outcome=np.array([game.first_outcome for game in games], np.float32),
+        **{name: column(name) for name in (*PER_PLY, *PER_PAIR)},
+        proven=None if any(game.proven is None for game in games) else column("proven"),
     )
 
 
@@ -176,6 +257,8 @@ def merge_equal(examples: Examples) -> Examples:
 
     A frequent position then counts as much as a rare one, and its target is the mean over all its games.
     """
+    if not len(examples.states):
+        return examples
     order = np.lexsort(examples.states.T[::-1])  # by the first word, then the next: faster than `np.unique`
     ordered = examples.states[order]
     new = np.ones(len(ordered), np.bool_)
@@ -189,7 +272,34 @@ def merge_equal(examples: Examples) -> Examples:
         np.add.at(total, which, targets)
         return (total.T / counts).T.astype(np.float32)
 
-    return Examples(states, *map(mean, examples[1:]))
+    targets = mean_targets(examples.target_actions, examples.target_weights, order, counts)
+    return Examples(states, *targets, *map(mean, examples[3:]))
+
+
+def mean_targets(
+    actions: np.ndarray, weights: np.ndarray, order: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean policy target of each state, actions and weights as in `Examples`.
+
+    actions, weights: [N, L]. order: [N], the rows state after state. counts: how many rows each state has.
+    """
+    ends, span, parts = np.cumsum(counts), int(actions.max(initial=0)) + 1, []
+    for first in range(0, len(counts), MERGED_STATES):
+        some = counts[first : first + MERGED_STATES]
+        rows = order[ends[first] - some[0] : ends[first + len(some) - 1]]
+        own = weights[rows]
+        real = own > 0
+        keys = (rows_of(some)[:, None] * span + actions[rows])[real]
+        rising = np.argsort(keys, kind="stable")  # fast, because only keys of one state are out of order
+        keys = keys[rising]
+        new = np.ones(len(keys), np.bool_)
+        new[1:] = keys[1:] != keys[:-1]
+        total = np.bincount(np.cumsum(new) - 1, own[real][rising])  # in float64, row after row
+        states, moves = np.divmod(keys[new], span)
+        means = (total / some[states]).astype(np.float32)
+        parts.append((np.bincount(states, minlength=len(some)), moves.astype(actions.dtype), means))
+    pairs, actions, weights = map(np.concatenate, zip(*parts, strict=True))
+    return padded(pairs, actions, weights)
 
 
 def value_targets(plies: Plies, mix: float, decay: float = 1.0) -> np.ndarray:
@@ -223,7 +333,7 @@ def returns(plies: Plies, end: np.ndarray, guess: np.ndarray, decay: float) -> n
     """
     count = len(plies.to_play)
     side = np.stack([turned(plies.to_play, np.float32(1)), np.ones(count)])
-    searched = np.any(plies.policy_target, axis=1)
+    searched = plies.target_counts > 0
     proven = np.zeros(count, np.bool_) if plies.proven is None else plies.proven
     ends = proven.copy()
     ends[plies.last] = True
@@ -276,9 +386,9 @@ def occupation_targets(plies: Plies, game: Game) -> np.ndarray:
     return turned(plies.to_play, np.float32(1))[:, None] * plies.of_game(pieces) + np.float32(0)
 
 
-def symmetry_sources(game: Game) -> tuple[np.ndarray, np.ndarray]:
-    """Return for each symmetry where it fetches from: tables of cells [K, H*W] and actions [K, A], int64.
+def cell_sources(game: Game) -> np.ndarray:
+    """Return for each symmetry from which cell each cell comes, [K, H*W] int64.
 
-    A game's tables say where a thing goes (`table[k, a]`). Gathering needs the inverse permutation.
+    The game's table says where a cell goes (`table[k, cell]`). Gathering needs the inverse permutation.
     """
-    return np.argsort(game.cell_symmetries, axis=1), np.argsort(game.action_symmetries, axis=1)
+    return np.argsort(game.cell_symmetries, axis=1)

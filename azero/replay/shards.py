@@ -5,7 +5,10 @@ bytes). Reading one cannot run code: only the few opcodes that such a pickle nee
 unpickler refuses to look up any class or function. Where the games meet the rules they are played again
 first, so that compiled rules get only states that rules have made.
 
-Letters: G games, T plies of all games together.
+Whole numbers of moves are written in the narrowest of three types. Format 1, of earlier versions, has a
+column `policy_target` [T, A] float32 in the place of the `target_` columns.
+
+Letters: G games, T plies of all games together, U pairs of their policy targets, A actions.
 """
 
 from __future__ import annotations
@@ -21,16 +24,27 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.replay.examples import Examples, GameRecord, Plies, examples_of, join, plies_of
+from azero.replay.examples import (
+    PER_PAIR,
+    Examples,
+    GameRecord,
+    Plies,
+    examples_of,
+    join,
+    narrow,
+    pairs_of,
+    plies_of,
+)
 from azero.replay.under_rules import fault_under
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
 from azero.run.state import ShardEntry
 
-FORMAT = 1
+FORMAT = 2
 SHARD_GAMES = 8192  # the most games of one shard: keeps files small, so a damaged one costs little
 
-# Field of `Plies`: (dtype, dimensions). The first dimension is G for those of PER_GAME and T for the others.
+# Field of `Plies`: (dtype, dimensions). The first dimension is G for those of PER_GAME, U for those of
+# PER_PAIR and T for the others.
 COLUMNS = {
     "number": ("<i8", 1),
     "plies": ("<i8", 1),
@@ -38,13 +52,19 @@ COLUMNS = {
     "states": ("<u8", 2),
     "to_play": ("|i1", 1),
     "actions": ("<i4", 1),
-    "policy_target": ("<f4", 2),
+    "target_counts": ("<i4", 1),
+    "target_actions": ("<i4", 1),
+    "target_weights": ("<f4", 1),
     "root_value": ("<f4", 1),
     "searched": ("|b1", 1),
     "proven": ("|b1", 1),
 }
 OPTIONAL = {"proven"}  # not written where it is None
 PER_GAME = ("number", "plies", "first_outcome")
+NARROWED = {"actions", "target_counts", "target_actions"}  # written in the narrowest type that holds them
+NARROW = ("|u1", "<i2", "<i4")
+OF_FORMAT_1 = {name: kind for name, kind in COLUMNS.items() if not name.startswith("target_")}
+OF_FORMAT_1["policy_target"] = ("<f4", 2)
 
 OPCODES = {
     *("PROTO", "FRAME", "MARK", "STOP", "EMPTY_DICT", "SETITEM", "SETITEMS"),
@@ -74,11 +94,13 @@ class _BuiltinsOnly(pickle.Unpickler):
 
 def dump_games(plies: Plies, game_name: str) -> bytes:
     """Return some games as the content of a shard. Equal games give equal bytes."""
-    columns = {
-        name: (COLUMNS[name][0], column.shape, np.ascontiguousarray(column, COLUMNS[name][0]).tobytes())
-        for name, column in plies._asdict().items()
-        if column is not None
-    }
+    columns = {}
+    for name, column in plies._asdict().items():
+        if column is not None:
+            dtype = COLUMNS[name][0]
+            if name in NARROWED:
+                dtype = np.dtype(narrow(int(column.max(initial=0)))).newbyteorder("<").str
+            columns[name] = (dtype, column.shape, np.ascontiguousarray(column, dtype).tobytes())
     buffer = io.BytesIO()
     pickler = pickle.Pickler(buffer, protocol=4)
     pickler.fast = True  # no memo: the bytes depend on values only, not on which objects are the same
@@ -103,7 +125,7 @@ def load_games(data: bytes, name: str, game: Game | None = None) -> Plies:
         _check_columns(plies)
         if game and (fault := fault_under(game, game_name, plies)):
             raise OtherRules(name, fault)
-    except OtherRules:
+    except (OtherRules, MemoryError):  # a machine without room says nothing of the file
         raise
     except Exception as error:  # damaged bytes make the unpickler raise nearly anything
         reason = (str(error) or type(error).__name__).splitlines()[0][:200].rstrip(".")
@@ -215,25 +237,41 @@ def _unpack_all(data: bytes) -> tuple[str, Plies]:
         if opcode.name not in OPCODES or count > MOST_OPCODES:
             raise pickle.UnpicklingError(f"it uses {opcode.name}")
     content = _BuiltinsOnly(io.BytesIO(data)).load()
-    if type(content) is not dict or content.get("format") != FORMAT or type(content.get("game")) is not str:
-        raise ValueError(f"it is not format {FORMAT}")
-    columns = content["columns"]
-    if type(columns) is not dict or columns.keys() | OPTIONAL != COLUMNS.keys():
+    if type(content) is not dict or type(content.get("game")) is not str:
+        raise ValueError("it names no game")
+    if content.get("format") not in (1, FORMAT):
+        raise ValueError(f"it is neither format 1 nor {FORMAT}")
+    known, columns = OF_FORMAT_1 if content["format"] == 1 else COLUMNS, content["columns"]
+    if type(columns) is not dict or columns.keys() | OPTIONAL != known.keys():
         raise ValueError("it has other columns")
-    return content["game"], Plies(**{name: _unpack(name, *columns[name]) for name in columns})
+    arrays = {name: _unpack(name, known[name], *columns[name]) for name in columns}
+    if known is OF_FORMAT_1:
+        if len(arrays["policy_target"]) != len(arrays["actions"]):
+            raise ValueError("its policy targets and its plies do not match")
+        arrays |= pairs_of(arrays.pop("policy_target"))
+    return content["game"], Plies(**arrays)
 
 
-def _unpack(name: str, dtype: Any, shape: Any, data: Any) -> np.ndarray:
-    """Return one column as an array of its own. Check everything before NumPy sees the bytes."""
-    expected, dimensions = COLUMNS[name]
-    if dtype != expected or type(shape) is not tuple or len(shape) != dimensions or type(data) is not bytes:
+def _unpack(name: str, kind: tuple[str, int], dtype: Any, shape: Any, data: Any) -> np.ndarray:
+    """Return one column as an array of its own. Check everything before NumPy sees the bytes.
+
+    kind: its type in memory and its number of dimensions.
+    """
+    own, dimensions = kind
+    allowed = NARROW if name in NARROWED else (own,)
+    if (
+        dtype not in allowed
+        or type(shape) is not tuple
+        or len(shape) != dimensions
+        or type(data) is not bytes
+    ):
         raise ValueError(f"column {name} has another type or shape")
     wrong_size = any(type(size) is not int or size < 0 for size in shape)
-    if wrong_size or math.prod(shape) * np.dtype(expected).itemsize != len(data):
+    if wrong_size or math.prod(shape) * np.dtype(dtype).itemsize != len(data):
         raise ValueError(f"column {name} has {len(data)} bytes for shape {shape}")
-    if expected == "|b1" and data.translate(None, b"\0\1"):
+    if own == "|b1" and data.translate(None, b"\0\1"):
         raise ValueError(f"column {name} holds more than True and False")
-    return np.frombuffer(data, expected).reshape(shape).copy()
+    return np.frombuffer(data, dtype).reshape(shape).astype(own)
 
 
 def _check_columns(games: Plies) -> None:
@@ -241,17 +279,33 @@ def _check_columns(games: Plies) -> None:
     plies, total = games.plies, len(games.actions)
     if (plies < 1).any() or (plies > total).any() or plies.sum() != total:
         raise ValueError("its games and its plies do not match")
+    counts, pairs = games.target_counts, len(games.target_actions)
+    if (counts < 0).any() or counts.sum(dtype=np.int64) != pairs:
+        raise ValueError("its policy targets and their moves do not match")
     for name, column in games._asdict().items():
-        if column is not None and len(column) != (len(plies) if name in PER_GAME else total):
+        rows = len(plies) if name in PER_GAME else pairs if name in PER_PAIR else total
+        if column is not None and len(column) != rows:
             raise ValueError(f"column {name} has {len(column)} rows")
-    policy, actions = games.policy_target, games.actions
     values = np.concatenate([games.root_value, games.first_outcome])
-    if not (np.isfinite(policy).all() and (policy >= 0).all() and (np.abs(values) <= 1.001).all()):
-        raise ValueError("a target is not finite, or not between -1 and 1")
-    sums = policy.sum(axis=1)
-    if (np.abs(sums - 1) > 0.001)[sums > 0].any():  # zeros: nothing was searched
-        raise ValueError("a policy target does not sum to 1")
+    if not (np.abs(values) <= 1.001).all():
+        raise ValueError("a value is not between -1 and 1")
+    _check_targets(games)
     if not np.isin(games.to_play, (0, 1)).all():
         raise ValueError("a player is neither 0 nor 1")
-    if ((actions < 0) | (actions >= policy.shape[1])).any():
+    if (games.actions < 0).any():
         raise ValueError("an action is not one of the game's")
+
+
+def _check_targets(games: Plies) -> None:
+    """Refuse policy targets that no search makes. Their columns have the right lengths."""
+    actions, weights = games.target_actions, games.target_weights
+    counts = games.target_counts[games.target_counts > 0]
+    if not (weights > 0).all():
+        raise ValueError("a weight of a policy target is not above 0")
+    starts = np.cumsum(counts) - counts
+    if not (np.abs(np.add.reduceat(weights, starts) - 1) <= 0.001).all():
+        raise ValueError("a policy target does not sum to 1")
+    rises = actions[1:] > actions[:-1]
+    rises[starts[1:] - 1] = True
+    if (actions < 0).any() or not rises.all():
+        raise ValueError("the moves of a policy target do not rise")

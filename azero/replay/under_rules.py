@@ -3,7 +3,8 @@
 A state from a file may hold any words, and a rule that reads them as a list of stones or as a place reads
 outside its arrays.
 
-Letters: G games, T plies of all games together, A actions, S state words, R repetition words.
+Letters: G games, T plies of all games together, U pairs of their policy targets, S state words, R repetition
+words.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import numpy as np
 
 from azero.games.checked import ILLEGAL, OVER, REPEATS, TURN, play_checked
 from azero.games.game import Game, rules_at
-from azero.kernels.compiled import borrowed, kernel
+from azero.games.legal import make_legal
+from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.words import same_words
 from azero.replay.examples import Plies
 
@@ -31,15 +33,30 @@ WRONG = {
 }
 
 
+@part
+def all_listed(actions, first, end, listed, count):
+    """Return whether actions[first:end], in rising order, are among the first `count` of a rising list."""
+    place = 0
+    for pair in range(first, end):
+        while place < count and listed[place] < actions[pair]:
+            place += 1
+        if place == count or listed[place] != actions[pair]:
+            return False
+    return True
+
+
 @kernel
-def replay(addresses, plies, outcomes, states, to_play, actions, targets, parents, played, keys, legal):
+def replay(
+    addresses, plies, outcomes, states, to_play, actions, target_ends, target_actions, parents, played, keys,
+    legal,
+):  # fmt: skip
     """Return (game, ply, what is wrong) of the first fault; (0, 0, 0) if there is none.
 
-    plies, outcomes: [G]. states: [T, S]. to_play, actions: [T]. targets: [T, A]. parents: -1, 0, 1 and so on,
-    one more than the most plies of a game. played, keys, legal: scratch, [most plies + 1, S], [most plies +
-    1, R], [A].
+    plies, outcomes: [G]. states: [T, S]. to_play, actions: [T]. target_ends: [T], where the moves of each
+    policy target end in target_actions [U]. parents: -1, 0, 1 and so on, one more than the most plies of a
+    game. played, keys, legal: scratch, [most plies + 1, S], [most plies + 1, R], from `make_legal`.
     """
-    rules, row = rules_at(addresses), 0
+    rules, row, first = rules_at(addresses), 0, 0
     states, played, keys, legal = borrowed(states), borrowed(played), borrowed(keys), borrowed(legal)
     for game in range(plies.shape[0]):
         if plies[game] >= parents.shape[0]:
@@ -49,12 +66,14 @@ def replay(addresses, plies, outcomes, states, to_play, actions, targets, parent
         for ply in range(plies[game]):
             if not same_words(states[row], played[ply]):
                 return game, ply, STATE
-            wrong = play_checked(rules, parents, actions[row], to_play[row], played, ply + 1, keys, legal)
+            wrong, count = play_checked(
+                rules, parents, actions[row], to_play[row], played, ply + 1, keys, legal
+            )
             if wrong != 0:
                 return game, ply, wrong
-            for action in range(legal.shape[0]):
-                if targets[row, action] > 0.0 and not legal[action]:
-                    return game, ply, TARGET
+            if not all_listed(target_actions, first, target_ends[row], legal.actions, count):
+                return game, ply, TARGET
+            first = target_ends[row]
             row += 1
         end = played[plies[game]]
         if rules.is_terminal(end):
@@ -76,20 +95,20 @@ def fault_under(game: Game, game_name: str, games: Plies) -> str:
         game_name: whose games they are, as the file says.
         games: of a shard; lengths, actions and players are checked already.
     """
-    states, targets, plies = games.states, games.policy_target, games.plies
+    states, plies = games.states, games.plies
     if game_name != game.name:
         return f"its games are of {game_name}, not of {game.name}"
-    if (states.shape[1], targets.shape[1]) != (game.state_words, game.num_actions):
-        widths = f"{states.shape[1]} words of state and {targets.shape[1]} actions"
-        return f"its games have {widths}, and {game.name} has {game.state_words} and {game.num_actions}"
+    if states.shape[1] != game.state_words:
+        return f"its games have {states.shape[1]} words of state, and {game.name} has {game.state_words}"
     kept = min(int(plies.max(initial=0)), game.max_plies) + 1
     number, ply, wrong = replay(
         game.rule_addresses,
         *(plies, games.first_outcome.astype(np.float64), states),
-        *(games.to_play.astype(np.int64), games.actions.astype(np.int64), targets),
+        *(games.to_play.astype(np.int64), games.actions.astype(np.int64)),
+        *(np.cumsum(games.target_counts), games.target_actions),
         *(np.arange(-1, kept - 1), np.zeros((kept, game.state_words), np.uint64)),
         np.zeros((kept, game.repetition_words), np.uint64),
-        np.zeros(game.num_actions, np.bool_),
+        make_legal(game.num_actions),
     )
     if not wrong:
         return ""

@@ -21,6 +21,7 @@ from azero.run.run import Run
 from azero.run.state import AsideEntry
 
 if TYPE_CHECKING:
+    from azero.games.game import Game
     from azero.replay.examples import GameRecord
 
 
@@ -59,12 +60,14 @@ class Case:
         cycles: the stats of each finished cycle by tag, oldest first.
         games: those of the newest cycle.
         aside: games that self-play has left out.
+        game: the rules; None if they are gone or must not be run.
     """
 
     config: Mapping[str, Any]
     cycles: Sequence[Mapping[str, float]]
     games: Sequence[GameRecord]
     aside: Sequence[AsideEntry] = ()
+    game: Game | None = None
 
     def latest(self, tag: str) -> float:
         """Return a statistic of the newest cycle, or nan, which compares as False."""
@@ -85,27 +88,17 @@ class Case:
     def entropy_of_choices(self) -> float:
         """Return the mean entropy of the newest policy targets where two moves or more are legal, in nats.
 
-        It is nan where no position has two. Without games or rules that can be read, forced moves count too.
+        It is nan where no position has two. Without games or rules, forced moves count too.
         """
         from azero.replay.examples import plies_of
 
-        mean = self.latest("selfplay/target_entropy")
-        try:
-            game = make_game(self.config["game.name"], **self.config["game.options"])
-        except UserError:  # such as a file of rules that is gone
-            return mean
-        if not self.games:
-            return mean
+        if self.game is None or not self.games:
+            return self.latest("selfplay/target_entropy")
         plies = plies_of(self.games)
         rows = np.flatnonzero(plies.searched)
         rows = rows[:: len(rows) // MOST_POSITIONS + 1]
-        rows = rows[[game.legal_mask(state).sum() > 1 for state in plies.states[rows]]]
-        targets = plies.policy_target[rows]
-        return (
-            float(-(targets * np.log(np.maximum(targets, 1e-12))).sum() / len(rows))
-            if len(rows)
-            else math.nan
-        )
+        rows = rows[[len(self.game.legal_actions(state)) > 1 for state in plies.states[rows]]]
+        return float(plies.target_entropy[rows].mean()) if len(rows) else math.nan
 
 
 def loss_diverged(case: Case) -> str | None:
@@ -121,8 +114,9 @@ def loss_diverged(case: Case) -> str | None:
     ended = case.values()[1]
     square = max([1 - stats.get("selfplay/draws", 0.0) for stats in window] + [(ended**2).mean()])
     config, limits = case.config, {}
-    if config.get("train.policy_loss") == "cross_entropy" and config.get("network.policy_output") == "logits":
-        limits["policy"] = math.log(case.games[0].policy_target.shape[1])
+    exact = config.get("train.policy_loss") == "cross_entropy"
+    if case.game and exact and config.get("network.policy_output") == "logits":
+        limits["policy"] = math.log(case.game.num_actions)
     limits["value"] = math.log(3) if config.get("network.value_output") == "wdl" else square
     found = [
         f"{name} loss {format_number(loss)}, untrained about {format_number(limit)}"
@@ -335,19 +329,35 @@ def examine(case: Case) -> dict[str, str]:
     return {about: sentence for about, sentence in found.items() if sentence is not None}
 
 
-def case_of(run: Run) -> Case:
-    """Read what the run's files hold."""
+def rules_of(run: Run) -> Game | None:
+    """Return the rules that a run's own state names; None if they cannot be read, as when a file is gone.
+
+    Such a file is run: only for a person who has named the run.
+    """
+    config = run.state.config
+    try:
+        return make_game(config.get("game.name", ""), **config.get("game.options", {}))
+    except UserError:
+        return None
+
+
+def case_of(run: Run, game: Game | None) -> Case:
+    """Read what the run's files hold. game: its rules; None runs none."""
     cycles = [*read_stats(run.paths.metrics_csv, run.state.cycle).values()]
-    return Case(run.state.config, cycles, newest_games(run), run.state.aside)
+    return Case(run.state.config, cycles, newest_games(run, game), run.state.aside, game)
 
 
-def newest_games(run: Run) -> list[GameRecord]:
-    """Return the games of the newest cycle that has some; none where a file is damaged."""
+def newest_games(run: Run, game: Game | None = None) -> list[GameRecord]:
+    """Return the games of the newest cycle that has some; none where a file is damaged.
+
+    Only games that were read with the rules may meet them: others may hold positions that no rules made.
+    """
     from azero.replay.shards import load_games
 
     newest = max((shard.cycle for shard in run.state.shards), default=0)
     shards = [shard for shard in run.state.shards if shard.cycle == newest]
     try:
-        return [game for shard in shards for game in load_games(run.read_file(shard), shard.file).games()]
+        read = [load_games(run.read_file(shard), shard.file, game) for shard in shards]
+        return [record for plies in read for record in plies.games()]
     except DamagedFile:
         return []

@@ -169,7 +169,7 @@ def report_stage(
     }
     report.cycle_scalars(cycle, scalars)
     report.histogram("replay/value_target", examples.value_target, cycle)
-    report.histogram("replay/largest_policy_target", examples.policy_target.max(axis=1), cycle)
+    report.histogram("replay/largest_policy_target", examples.target_weights.max(axis=1), cycle)
 
 
 def mean_age(ages: list[tuple[int, int]], window: int) -> float:

@@ -219,7 +219,8 @@ def ratings_of(run: Run) -> list[dict[str, str]]:
 def doctor(studio: Studio, name: str) -> dict[str, Any]:
     """Return what is in the way of a run."""
     studio.jobs.paths(name)
-    found = examine(case_of(Run.read(studio.config, name)))
+    run = Run.read(studio.config, name)
+    found = examine(case_of(run, studio.jobs.game_of(run)[0]))
     return {"findings": [{"about": about, "sentence": sentence} for about, sentence in found.items()]}
 
 

@@ -1,11 +1,11 @@
 """All examples as tensors on the training device, and batches of them, turned by random symmetries.
 
-Letters: N examples, B a batch, A actions, C H W planes, K symmetries.
+Letters: N examples, B a batch, A actions, M legal moves and L pairs of a policy target at most, C H W planes,
+K symmetries.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from azero.games.game import Game
-from azero.games.inputs import encode
-from azero.replay.examples import Examples, symmetry_sources
+from azero.games.inputs import moves_of, planes_of
+from azero.replay.examples import Examples, cell_sources, narrow
 
 ENCODE_ROWS = 65_536  # rows encoded at a time
 
@@ -44,54 +44,88 @@ class Batch(NamedTuple):
         return Batch(*map(change, self))
 
 
+class Rows(NamedTuple):
+    """N examples as they lie on the device: moves instead of rows of all actions.
+
+    Attributes:
+        planes: [N, H * W * C], uint8 if they hold small whole numbers only, else float32. Channels are last,
+            as in a batch's memory.
+        moves: [N, M + L] uint8, int16 or int32, the legal moves, filled up with legal moves, then those of
+            the policy target, filled up with zeros.
+        weights: [N, L] float32, of the policy target, filled up with zeros.
+
+    The others are those of `Batch`.
+    """
+
+    planes: Tensor
+    moves: Tensor
+    weights: Tensor
+    value_target: Tensor
+    draw_target: Tensor
+    occupation: Tensor
+
+    def each(self, change: Callable[[Tensor], Tensor]) -> Rows:
+        """Return the rows with every tensor changed by one function."""
+        return Rows(*map(change, self))
+
+
 class TrainingData(NamedTuple):
     """All examples as tensors on the training device.
 
     Attributes:
-        rows: the N examples; their planes are [N, C * H * W], uint8 if they hold small whole numbers only,
-            else float32.
-        plane_sources: [K, C * H * W] int64; symmetry k puts element `plane_sources[k, i]` in place i.
-        action_sources: [K, A] int64, likewise.
+        rows: the N examples.
+        plane_sources: [K, H * W * C] int64; symmetry k puts element `plane_sources[k, i]` in place i.
         cell_sources: [K, H * W] int64, likewise.
+        action_symmetries: [K * A] int64; symmetry k maps action a to `action_symmetries[k * A + a]`.
     """
 
-    rows: Batch
+    rows: Rows
     plane_sources: Tensor
-    action_sources: Tensor
     cell_sources: Tensor
+    action_symmetries: Tensor
 
 
 def load_data(examples: Examples, game: Game, device: str) -> TrainingData:
     """Encode all examples once and put them on the device."""
-    cells, actions = symmetry_sources(game)
-    offsets = np.arange(game.planes_shape[0])[None, :, None] * cells.shape[1]
-    plane_sources = (cells[:, None, :] + offsets).reshape(len(cells), -1)
-    targets = (torch.from_numpy(np.ascontiguousarray(target, np.float32)) for target in examples[1:])
-    rows = Batch(*encode_all(game, examples.states), *targets)
+    cells, channels = cell_sources(game), game.planes_shape[0]
+    plane_sources = (cells[:, :, None] * channels + np.arange(channels)).reshape(len(cells), -1)
+    columns = map(torch.from_numpy, map(np.ascontiguousarray, (encode_moves(game, examples), *examples[2:])))
+    rows = Rows(encode_planes(game, examples.states), *columns)
+    tables = (plane_sources, cells, game.action_symmetries.ravel())
     return TrainingData(
-        rows.each(lambda column: column.to(device)),
-        to_device(plane_sources, device),
-        to_device(actions, device),
-        to_device(cells, device),
+        rows.each(lambda column: column.to(device)), *(to_device(table, device) for table in tables)
     )
 
 
-def encode_all(game: Game, states: np.ndarray) -> tuple[Tensor, Tensor]:
-    """Return planes [N, C * H * W] and legal masks [N, A] of all states, encoded a part at a time.
+def encode_planes(game: Game, states: np.ndarray) -> Tensor:
+    """Return the planes of all states, [N, H * W * C], encoded a part at a time.
 
-    Planes are bytes as long as they hold whole numbers up to 255: a quarter of the memory, and the same
-    values.
+    They are bytes as long as they hold whole numbers up to 255: a quarter of the memory, and the same values.
     """
-    planes = torch.empty(len(states), math.prod(game.planes_shape), dtype=torch.uint8)
-    legal_mask = torch.empty(len(states), game.num_actions, dtype=torch.bool)
+    channels, *board = game.planes_shape
+    planes = torch.empty(len(states), *board, channels, dtype=torch.uint8)
     for start in range(0, len(states), ENCODE_ROWS):
-        part, mask = encode(game, states[start : start + ENCODE_ROWS])
-        exact = torch.from_numpy(part).flatten(1)
-        if planes.dtype == torch.uint8 and not torch.equal(exact, exact.clamp(0, 255).byte().float()):
+        part = torch.from_numpy(planes_of(game, states[start : start + ENCODE_ROWS]))
+        if planes.dtype == torch.uint8 and not torch.equal(part, part.clamp(0, 255).byte().float()):
             planes = planes.float()
-        planes[start : start + len(part)] = exact
-        legal_mask[start : start + len(part)] = torch.from_numpy(mask)
-    return planes, legal_mask
+        for channel in range(channels):  # twice as fast as all of them at once
+            planes[start : start + len(part), ..., channel] = part[:, channel]
+    return planes.flatten(1)
+
+
+def encode_moves(game: Game, examples: Examples) -> np.ndarray:
+    """Return the moves of `Rows`, [N, M + L]. Each position lists its legal moves once."""
+    kind = narrow(game.num_actions - 1)
+    parts = [(counts, listed.astype(kind)) for counts, listed in moves_of(game, examples.states)]
+    most = max((int(counts.max()) for counts, _ in parts), default=0)
+    moves, done = np.empty((len(examples.states), most + examples.target_actions.shape[1]), kind), 0
+    moves[:, most:] = examples.target_actions
+    for counts, listed in parts:
+        rows = moves[done : done + len(counts), :most]
+        rows[:] = np.append(listed, kind(0))[np.cumsum(counts) - counts, None]
+        rows[np.arange(most) < counts[:, None]] = listed
+        done += len(counts)
+    return moves
 
 
 def to_device(array: np.ndarray, device: str) -> Tensor:
@@ -101,17 +135,25 @@ def to_device(array: np.ndarray, device: str) -> Tensor:
 
 def draw_batch(data: TrainingData, game: Game, numbers: Tensor, symmetries: Tensor | None) -> Batch:
     """Return the examples of those numbers [B], each turned by its symmetry [B]; None turns none."""
-    batch = data.rows.each(lambda column: column.index_select(0, numbers))
+    rows = data.rows.each(lambda column: column.index_select(0, numbers))
+    planes, moves, occupation = rows.planes, rows.moves.long(), rows.occupation
     if symmetries is not None:
-        plane_sources = data.plane_sources.index_select(0, symmetries)
-        action_sources = data.action_sources.index_select(0, symmetries)
-        batch = batch._replace(
-            planes=batch.planes.gather(1, plane_sources),
-            legal_mask=batch.legal_mask.gather(1, action_sources),
-            policy_target=batch.policy_target.gather(1, action_sources),
-        )
-        if batch.occupation.shape[1]:
-            cell_sources = data.cell_sources.index_select(0, symmetries)
-            batch = batch._replace(occupation=batch.occupation.gather(1, cell_sources))
-    planes = batch.planes.view(-1, *game.planes_shape)
-    return batch._replace(planes=planes.to(torch.float32, memory_format=torch.channels_last))
+        planes = planes.gather(1, data.plane_sources.index_select(0, symmetries))
+        places = moves + (symmetries * game.num_actions)[:, None]
+        moves = data.action_symmetries.index_select(0, places.view(-1)).view(moves.shape)
+        if occupation.shape[1]:
+            occupation = occupation.gather(1, data.cell_sources.index_select(0, symmetries))
+    legal, searched = moves.tensor_split([moves.shape[1] - rows.weights.shape[1]], dim=1)
+    shape, (channels, *board) = (len(moves), game.num_actions), game.planes_shape
+    legal_mask = torch.zeros(shape, dtype=torch.bool, device=moves.device)
+    policy_target = torch.zeros(shape, device=moves.device)
+    return Batch(
+        planes=planes.view(-1, *board, channels).permute(0, 3, 1, 2).float(),
+        # `scatter_` of one number takes several times as long
+        legal_mask=legal_mask.scatter_(1, legal, torch.ones_like(legal, dtype=torch.bool)),
+        # added, because zeros fill up a row: in any order the sum is the same
+        policy_target=policy_target.scatter_add_(1, searched, rows.weights),
+        value_target=rows.value_target,
+        draw_target=rows.draw_target,
+        occupation=occupation,
+    )

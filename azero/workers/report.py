@@ -24,8 +24,7 @@ def report_games(
     """Report scalars, histograms and one game as text."""
     outcomes = np.array([record.first_outcome for record in records])
     plies = plies_of(records)
-    targets = plies.policy_target[plies.searched]
-    entropy = -(targets * np.log(np.maximum(targets, 1e-12))).sum(axis=1)
+    entropy = plies.target_entropy[plies.searched]
     report.cycle_scalars(
         cycle,
         {

@@ -65,7 +65,8 @@ def sample_of(
     """Return positions that were searched in self-play, with exact scores, and their targets.
 
     Returns:
-        The positions, the value targets [P] by name, for the player to move, and the policy target [P, A].
+        The positions, the value targets [P] by name, for the player to move, and the favourite move of the
+        policy target [P].
     """
     games = plies_of(records)
     examples = {name: examples_of(games, mix, decay=decay) for name, (mix, decay) in TARGETS.items()}
@@ -76,7 +77,8 @@ def sample_of(
     scores = np.stack([oracle.score_moves(state) for state in states])
     lines = [[0] * ply for ply in plies[chosen].tolist()]  # only their number is read
     values = {name: each.value_target[chosen] for name, each in examples.items()}
-    return PositionSet("self-play", lines, states, scores), values, some.policy_target[chosen]
+    best = some.target_weights[chosen].argmax(axis=1)
+    return PositionSet("self-play", lines, states, scores), values, some.target_actions[chosen, best]
 
 
 def report_values(name: str, asked: PositionSet, values: np.ndarray) -> None:
@@ -102,7 +104,7 @@ def report_moves(name: str, asked: PositionSet, moves: np.ndarray) -> None:
 def report_targets(config: Config, name: str, count: int) -> None:
     """Compare the newest games' targets, and searches of the champion, with exact values."""
     run, game, _ = read_trained(config, name)
-    asked, targets, policy = sample_of(game, newest_games(run), count)
+    asked, targets, favourite = sample_of(game, newest_games(run, game), count)
     _, inferences, _, _ = load_for_workers(config, name, 1)
     search = replace(search_of(run), kind="gumbel", solver=True)
     head = "  ".join(f"{low:2d}-{high:2d}" for low, high in PLIES)
@@ -118,7 +120,7 @@ def report_targets(config: Config, name: str, count: int) -> None:
     for title, answer in answers.items():
         report_values(title, asked, answer.values)
     print("mistakes of the most probable move")
-    report_moves("policy target", asked, policy.argmax(axis=1))
+    report_moves("policy target", asked, favourite)
     for title, answer in answers.items():
         report_moves(title, asked, answer.moves)
 

@@ -22,7 +22,7 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.games.inputs import encode
 from azero.network.model import Network, build_network
-from azero.replay.examples import Examples
+from azero.replay.examples import Examples, targets_of
 from azero.training.fit import fit
 
 
@@ -35,7 +35,13 @@ def exact_examples(game: Game) -> Examples:
     value = solution.value[rows].astype(np.float32)
     policy = best / best.sum(axis=1, keepdims=True)
     draw = (value == 0).astype(np.float32)
-    return Examples(solution.states[rows], policy, value, draw, np.empty((len(value), 0), np.float32))
+    return Examples(
+        solution.states[rows],
+        *targets_of(policy),
+        value,
+        draw,
+        np.empty((len(value), 0), np.float32),
+    )
 
 
 @torch.inference_mode()
@@ -44,8 +50,8 @@ def judged(network: Network, examples: Examples, game: Game) -> tuple[float, flo
     planes, legal = encode(game, examples.states)
     policy, value = network(torch.from_numpy(planes))
     favourite = policy.masked_fill(~torch.from_numpy(legal), -np.inf).argmax(1).numpy()
-    keeps = examples.policy_target[np.arange(len(favourite)), favourite] > 0
-    return float(keeps.mean()), float(np.abs(value.numpy() - examples.value_target).mean())
+    keeps = (examples.target_actions == favourite[:, None]) & (examples.target_weights > 0)
+    return float(keeps.any(axis=1).mean()), float(np.abs(value.numpy() - examples.value_target).mean())
 
 
 def main() -> None:

@@ -214,7 +214,7 @@ def test_a_game_of_which_workers_die_is_left_out_whatever_their_number(
     left_out = "Game 13 of cycle 2 is left out: 3 workers were lost that played nothing else."
     assert left_out in report.messages and report.scalars[1]["cluster/set_aside"] == 1
     assert not any("leaves time for" in line for line in report.messages)
-    found = examine(case_of(Run.read(config, NAME)))["left out"]
+    found = examine(case_of(Run.read(config, NAME), None))["left out"]
     assert "game 13 of cycle 1, game 13 of cycle 2" in found and "(killed)" in found
 
 

@@ -15,10 +15,12 @@ from toy import NAME, Told, toy_config
 
 from azero import doctor, loop
 from azero.config.schema import Config, flatten
-from azero.replay.examples import GameRecord
+from azero.games import make_game
+from azero.replay.examples import GameRecord, pairs_of, plies_of
+from azero.replay.shards import dump_games
 from azero.run.run import Run
 from azero.run.state import AsideEntry
-from azero.stages.diagnosis import CHECKS, Case, case_of, examine
+from azero.stages.diagnosis import CHECKS, Case, case_of, examine, newest_games, rules_of
 
 HEALTHY = {
     **{"selfplay/target_entropy": 1.1, "selfplay/games": 40.0, "selfplay/distinct_games": 38.0},
@@ -40,7 +42,7 @@ def game_of(number: int, first_outcome: float, expected: float, sure: bool = Fal
         states=np.zeros((4, 2), np.uint64),
         to_play=to_play,
         actions=np.arange(4, dtype=np.int32),
-        policy_target=np.full((4, 9), 1 / 9, np.float32) if not sure else np.eye(9, dtype=np.float32)[:4],
+        **pairs_of(np.full((4, 9), 1 / 9) if not sure else np.eye(9)[:4]),
         root_value=np.where(to_play >= 0, sign * np.float32(expected), 0),
         searched=np.array([False, True, True, True]),
         first_outcome=first_outcome,
@@ -69,7 +71,13 @@ def case(
 ) -> Case:
     """A run, healthy but for its games, its settings, or stats of all its cycles (`__` for a slash)."""
     row = HEALTHY | {tag.replace("__", "/"): value for tag, value in stats.items()}
-    return Case(flatten(Config()) | (settings or {}), [row] * cycles, games_of() if games is None else games)
+    games = games_of() if games is None else games
+    return Case(flatten(Config()) | (settings or {}), [row] * cycles, games, game=make_game("tictactoe"))
+
+
+def found_in(config: Config) -> Case:
+    """What the files of the toy run hold."""
+    return case_of(Run.read(config, NAME), make_game("tictactoe"))
 
 
 def slowed(tag: str, share: float, cycles: int = 6, seconds: float = 9.0) -> Case:
@@ -248,15 +256,31 @@ def test_forced_moves_are_no_collapse_of_the_policy() -> None:
         target = np.eye(9, dtype=np.float32)[[0, 0, 0, 0]]
         target[1] = target[1] if sure else 1 / 9
         states = full[[0, 1, 3, 3]]
-        games = [game._replace(states=states, policy_target=target) for game in games_of()]
+        games = [game._replace(states=states, **pairs_of(target)) for game in games_of()]
         assert list(examine(case(games=games, selfplay__target_entropy=0.01))) == found
     only = [game._replace(states=full[[3] * 4]) for game in sure_games()]
     assert examine(case(games=only, selfplay__target_entropy=0.0)) == {}
 
 
-def test_rules_that_are_gone_leave_the_entropy_of_all_moves() -> None:
-    gone = case(settings={"game.name": "/gone/mine.py"}, selfplay__target_entropy=0.01)
-    assert list(examine(gone)) == ["policy"]
+def test_without_rules_the_entropy_is_that_of_all_moves_and_nothing_bounds_the_policy_loss() -> None:
+    ruled = case(selfplay__target_entropy=0.01, loss__policy=9.0)
+    assert list(examine(ruled)) == ["loss"] and list(examine(replace(ruled, game=None))) == ["policy"]
+
+
+def test_rules_that_are_gone_or_unnamed_are_none(tmp_path: Path) -> None:
+    run = Run(toy_config(tmp_path), NAME)
+    for config in ({"game.name": "/gone/mine.py", "game.options": {}}, {}):
+        run.state = replace(run.state, config=config)
+        assert rules_of(run) is None
+
+
+def test_games_that_the_rules_did_not_play_never_meet_them(tmp_path: Path) -> None:
+    config = toy_config(tmp_path, cycles=1)
+    game = make_game("tictactoe")
+    with Run.open(config, "toy", "test") as run:  # no game begins anew at each ply
+        entry = run.write_shard(1, 0, dump_games(plies_of(games_of()), game.name), 40, 120)
+        run.commit(replace(run.state, shards=[entry]))
+        assert len(newest_games(run)) == 40 and case_of(run, game).games == []
 
 
 def test_a_learning_rate_of_100_is_found(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -318,14 +342,12 @@ def test_the_toy_run_and_the_trained_run_are_healthy(
     monkeypatch.setattr("azero.stages.diagnosis.SLOW", 0.0)  # other tests use the cores meanwhile
     toy = toy_config(tmp_path)
     loop.run_asked(toy, NAME)
-    assert "doctor" not in capsys.readouterr().out and examine(case_of(Run.read(toy, NAME))) == {}
-    assert (
-        HEALTHY.keys() <= case_of(Run.read(toy, NAME)).cycles[-1].keys()
-    )  # the checks look at what the stages tell
+    assert "doctor" not in capsys.readouterr().out and examine(found_in(toy)) == {}
+    assert HEALTHY.keys() <= found_in(toy).cycles[-1].keys()  # the checks look at what the stages tell
     found = [line for line in trained_run.output.splitlines() if "doctor" in line]
     assert not [line for line in found if "usual speed" not in line]
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
-    with_files = case_of(Run.read(config, trained_run.name))
+    with_files = case_of(Run.read(config, trained_run.name), make_game("tictactoe"))
     assert len(with_files.cycles) == 5 and len(with_files.games) == 3000 and with_files.trained
     assert doctor.run_asked(config, trained_run.name) == 0
     assert capsys.readouterr().out == f"No problems found in 5 cycles of run {trained_run.name}.\n"
@@ -344,7 +366,7 @@ def test_the_program_tells_what_it_found_and_its_status_says_so(
     trained_run: TrainedRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = Config(checkpoints=str(trained_run.checkpoints), data=str(trained_run.data))
-    monkeypatch.setattr("azero.doctor.case_of", lambda run: case(selfplay__draws=1.0))
+    monkeypatch.setattr("azero.doctor.case_of", lambda run, game: case(selfplay__draws=1.0))
     assert doctor.run_asked(config, trained_run.name) == 1
     assert capsys.readouterr().out.startswith("draws: All games of self-play are drawn, so")
 
@@ -355,7 +377,7 @@ def test_all_files_of_the_newest_cycle_are_looked_at(tmp_path: Path, monkeypatch
     toy = toy_config(tmp_path, cycles=1)
     loop.run_asked(toy, NAME)
     run = Run.read(toy, NAME)
-    assert [shard.games for shard in run.state.shards] == [25, 15] and len(case_of(run).games) == 40
+    assert [shard.games for shard in run.state.shards] == [25, 15] and len(found_in(toy).games) == 40
     assert (
         examine(case(games=games_of() * 50)) == {}
     )  # 38 of 40 games differ in the newest cycle whose stats are known
@@ -366,12 +388,12 @@ def test_a_damaged_shard_is_no_reason_to_fail(tmp_path: Path) -> None:
     loop.run_asked(config, NAME)
     run = Run.read(config, NAME)
     run.paths.of(run.state.shards[-1].file).write_bytes(b"something else")
-    assert case_of(run).games == [] and case_of(run).cycles
+    assert found_in(config).games == [] and found_in(config).cycles
 
 
 def test_the_loop_warns_once_of_each_kind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     found = iter([{"draws": "All drawn."}, {"draws": "All drawn.", "gate": "Stuck."}, {}])
-    monkeypatch.setattr("azero.stages.diagnosis.case_of", lambda run: None)
+    monkeypatch.setattr("azero.stages.diagnosis.case_of", lambda run, game: None)
     monkeypatch.setattr("azero.stages.diagnosis.examine", lambda case: next(found))
     report, warned = Told(), set[str]()
     for _ in range(3):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from places import DOUBLE_MOVE
 from running import RunProgram, TrainedRun
+from targets import rows_of_targets
 
 from azero.cli.arguments import read_range
 from azero.config.schema import Config, UserError
@@ -24,7 +25,7 @@ from azero.records.record import Record
 from azero.records.selfplay import read_selfplay, selfplay_record, shards_of
 from azero.records.summary import Summary
 from azero.records.walk import positions
-from azero.replay.examples import GameRecord
+from azero.replay.examples import GameRecord, pairs_of
 from azero.replay.shards import load_games
 from azero.run.disk import write_for_user
 from azero.run.run import Run
@@ -57,14 +58,14 @@ def test_records_of_self_play_say_what_the_shards_hold(trained_run: TrainedRun) 
         assert (record.outcome, record.players) == (game.first_outcome, ("trained", "trained"))
         assert np.array_equal(positions(record)[:-1], game.states)
         for ply, node in enumerate(record.nodes[:-1]):
-            if not game.policy_target[ply].any():
+            if not game.target_counts[ply]:
                 assert node.value is None and not node.policy
                 continue
             sign = 1 if game.to_play[ply] == 0 else -1
             assert node.value == pytest.approx(sign * game.root_value[ply], abs=1e-6)
             policy = np.zeros(9)
             policy[list(node.policy)] = list(node.policy.values())
-            assert policy == pytest.approx(game.policy_target[ply], abs=2e-6)
+            assert policy == pytest.approx(rows_of_targets(game, 9)[ply], abs=2e-6)
     assert {record.cycle for record in records} == {shard.cycle for shard in shards}
     last = shards[-1].cycle
     assert {shard.cycle for shard in shards_of(run, range(last, last + 1))} == {last}
@@ -82,7 +83,7 @@ def game_record(actions: list[int], outcome: float) -> GameRecord:
         states=np.array(states),
         to_play=np.arange(plies, dtype=np.int8) % 2,
         actions=np.array(actions, np.int32),
-        policy_target=policy,
+        **pairs_of(policy),
         root_value=np.full(plies, -0.5, np.float32),
         searched=np.ones(plies, bool),
         first_outcome=outcome,

@@ -12,12 +12,13 @@ import urllib.request
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from forks import azero_command
-from places import DOUBLE_MOVE
+from places import DOUBLE_MOVE, PROJECT
 from running import TrainedRun
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
@@ -27,6 +28,7 @@ from studio import client_of, make_studio, player
 from azero.config.schema import Config
 from azero.run.folder import Holder, present_holder
 from azero.run.run import Run
+from azero.stages.diagnosis import newest_games
 from azero.studio import jobs, matches, processes, runs_view
 from azero.studio.jobs import words_of
 
@@ -282,6 +284,18 @@ def test_a_run_has_cycles_curves_and_games(trained: Any) -> None:
         assert sum(map(bool, game["positions"][-1]["marks"])) == len(game["moves"])
         assert game["values"][-1] == game["outcome"]  # tic-tac-toe is played to its end
         assert all(value is None for value in game["values"][: game["opening"]])
+
+
+def test_the_doctor_runs_no_rules_that_the_studio_was_not_started_with(tmp_path: Path) -> None:
+    games = (PROJECT / "tests" / "old_run" / "data" / "old" / "000001-000.pickle").read_bytes()
+    studio, mine, ran = make_studio(tmp_path), tmp_path / "mine.py", tmp_path / "ran"
+    mine.write_text(f"open({str(ran)!r}, 'w')\n")
+    with Run.open(replace(studio.config, run="mine"), "mine", "test") as run:
+        shards = [run.write_shard(1, 0, games, 1, 1)]
+        run.commit(replace(run.state, shards=shards, config={**run.state.config, "game.name": str(mine)}))
+        assert newest_games(run)
+    with client_of(studio) as client:
+        assert "findings" in read(client, "/runs/mine/doctor") and not ran.exists()
 
 
 @pytest.mark.parametrize(

@@ -6,21 +6,27 @@ from typing import Any
 
 import numpy as np
 import pytest
+import twins
 from hypothesis import given
 from hypothesis import strategies as st
+from searching import after
+from targets import rows_of_targets
 
 from azero.games import make_game
 from azero.games.game import Game
-from azero.games.inputs import encode
+from azero.games.inputs import encode, moves_of
 from azero.replay.examples import (
     Examples,
     GameRecord,
     examples_of,
+    join,
     merge_equal,
     occupation_targets,
     outcome_for_mover,
     outcome_or_proof,
+    pairs_of,
     plies_of,
+    targets_of,
     value_targets,
 )
 
@@ -45,7 +51,7 @@ def play(game: Game, actions: list[int], searched: list[bool] | None = None, num
         states=np.array(states),
         to_play=np.array(to_play, np.int8),
         actions=np.array(actions, np.int32),
-        policy_target=np.eye(game.num_actions, dtype=np.float32)[actions] * kept[:, None],
+        **pairs_of(np.eye(game.num_actions)[actions] * kept[:, None]),
         root_value=np.zeros(len(actions), np.float32),
         searched=kept,
         first_outcome=outcome,
@@ -186,7 +192,7 @@ def test_the_next_proof_is_found_as_a_plain_loop_finds_it(plies: list[tuple[int,
         states=np.zeros((len(plies), 1), np.uint64),
         to_play=movers.astype(np.int8),
         actions=np.zeros(len(plies), np.int32),
-        policy_target=np.ones((len(plies), 1), np.float32),
+        **pairs_of(np.ones((len(plies), 1))),
         root_value=values.astype(np.float32),
         searched=np.ones(len(plies), bool),
         first_outcome=1.0,
@@ -224,7 +230,7 @@ def test_a_game_s_targets_do_not_depend_on_the_games_beside_it(
             states=np.zeros((len(plies), 1), np.uint64),
             to_play=movers.astype(np.int8),
             actions=np.zeros(len(plies), np.int32),
-            policy_target=searched.astype(np.float32)[:, None],
+            **pairs_of(searched[:, None]),
             root_value=values.astype(np.float32),
             searched=searched.astype(bool),
             first_outcome=float(number % 3 - 1),
@@ -249,7 +255,7 @@ def test_mixed_targets_are_shares_of_outcomes(
         states=np.arange(5, dtype=np.uint64)[:, None],
         to_play=np.array([0, 1, 0, 1, 0], np.int8),
         actions=np.zeros(5, np.int32),
-        policy_target=np.ones((5, 1), np.float32),
+        **pairs_of(np.ones((5, 1))),
         root_value=np.array(values, np.float32),
         searched=np.ones(5, bool),
         first_outcome=0.0 if drawn else 1.0,
@@ -266,9 +272,77 @@ def test_equal_positions_become_one_with_the_means_of_their_targets(game: Game) 
     merged = merge_equal(examples_from([play(game, moves) for moves in games]))
     assert len(np.unique(merged.states, axis=0)) == len(merged.states) == 1 + 2 + 3 + 4 + 4 + 2 + 1 + 1 + 1
     first = (merged.states == game.initial_state()).all(axis=1).argmax()
-    assert merged.policy_target[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
+    assert rows_of_targets(merged, 9)[first].tolist() == [0.5, 0, 0, 0, 0.5, 0, 0, 0, 0]
     assert merged.value_target[first] == (1 + 1 + 0 - 1) / 4 and merged.draw_target[first] == 1 / 4
-    assert [column.dtype for column in merged] == [np.uint64, *[np.float32] * 4]
+    assert [column.dtype for column in merged] == [np.uint64, np.uint8, *[np.float32] * 4]
+
+
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 40))
+def test_the_means_of_targets_are_those_of_rows_of_all_actions(seed: int, rows: int) -> None:
+    """Bit for bit: summed in float64, row after row."""
+    rng = np.random.default_rng(seed)
+    states = rng.integers(0, 6, (rows, 1)).astype(np.uint64)
+    policy = rng.random((rows, 7), np.float32) * (rng.random((rows, 7)) < 0.5)
+    others = rng.random((3, rows), np.float32)
+    examples = Examples(states, *targets_of(policy), others[0], others[1], others[2][:, None])
+    different, which, counts = np.unique(states[:, 0], return_inverse=True, return_counts=True)
+    total = np.zeros((len(different), 7))
+    np.add.at(total, which, policy)
+    merged = merge_equal(examples)
+    assert np.array_equal(rows_of_targets(merged, 7), (total / counts[:, None]).astype(np.float32))
+    assert merged.states[:, 0].tolist() == different.tolist()
+    assert (np.diff(merged.target_actions.astype(int))[merged.target_weights[:, 1:] > 0] > 0).all()
+
+
+def test_targets_are_merged_the_same_however_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five states, two at a time; of the last only one is left."""
+    rng = np.random.default_rng(3)
+    states = rng.permutation(np.repeat(np.arange(5, dtype=np.uint64), [1, 4, 2, 3, 2]))[:, None]
+    policy = rng.random((12, 300), np.float32) * (rng.random((12, 300)) < 0.05)
+    others = rng.random((3, 12), np.float32)
+    examples = Examples(states, *targets_of(policy), others[0], others[1], others[2][:, None])
+    at_once = merge_equal(examples)
+    monkeypatch.setattr("azero.replay.examples.MERGED_STATES", 2)
+    for own, whole in zip(merge_equal(examples), at_once, strict=True):
+        assert np.array_equal(own, whole) and own.dtype == whole.dtype
+    means = np.array([policy[states[:, 0] == state].mean(axis=0, dtype=np.float64) for state in range(5)])
+    assert rows_of_targets(at_once, 300) == pytest.approx(means, rel=1e-6)
+
+
+def test_no_examples_are_merged_to_none() -> None:
+    none = np.zeros((0, 1), np.float32)
+    examples = Examples(
+        np.zeros((0, 2), np.uint64), none.astype(np.uint8), none, none[:, 0], none[:, 0], none
+    )
+    assert [column.shape for column in merge_equal(examples)] == [column.shape for column in examples]
+
+
+def test_rows_become_the_same_pairs_however_many_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.array([[0, 0, 0.5, 0.5], [0, 0, 0, 0], [1, 0, 0, 0], [0.25] * 4, [0, 1, 0, 0]])
+    for at_once in (4096, 2):
+        monkeypatch.setattr("azero.replay.examples.PAIRED_ROWS", at_once)
+        counts, actions, weights = pairs_of(rows).values()
+        assert counts.tolist() == [2, 0, 1, 4, 1] and actions.tolist() == [2, 3, 0, 0, 1, 2, 3, 1]
+        assert weights.tolist() == [0.5, 0.5, 1, *[0.25] * 4, 1]
+
+
+def test_examples_with_longer_targets_follow_shorter_ones() -> None:
+    rows = np.zeros((4, 300), np.float32)
+    rows[0, 4], rows[1, 0], rows[2, 1:4], rows[3, 299] = 1.0, 1.0, 1 / 3, 1.0
+    none = np.zeros((2, 0), np.float32)
+    parts = [
+        Examples(np.zeros((2, 1), np.uint64), *targets_of(part), np.zeros(2), np.zeros(2), none)
+        for part in (rows[:2, :5], rows[2:])
+    ]
+    joined = join(parts)
+    assert joined.target_actions.shape == (4, 3) and np.array_equal(rows_of_targets(joined, 300), rows)
+    assert [part.target_actions.dtype for part in (*parts, joined)] == [np.uint8, np.int16, np.int16]
+
+
+def test_the_entropy_of_a_target_is_that_of_its_weights() -> None:
+    targets = np.array([[0, 0, 0, 0], [0, 1, 0, 0], [0.5, 0, 0, 0.5], [0.25] * 4])
+    plies = plies_of([play(make_game("tictactoe"), [0, 3, 1, 4])._replace(**pairs_of(targets))])
+    assert plies.target_entropy == pytest.approx([0, 0, np.log(2), np.log(4)])
 
 
 def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
@@ -277,7 +351,7 @@ def test_the_target_follows_who_is_to_play_and_not_the_ply() -> None:
         states=np.zeros((4, 1), np.uint64),
         to_play=np.array([0, 0, 1, 0], np.int8),  # the first side moves twice
         actions=np.zeros(4, np.int32),
-        policy_target=np.ones((4, 1), np.float32),
+        **pairs_of(np.ones((4, 1))),
         root_value=np.zeros(4, np.float32),
         searched=np.ones(4, bool),
         first_outcome=1.0,
@@ -289,14 +363,15 @@ def test_plies_of_an_opening_are_no_examples_but_count_for_the_outcome(game: Gam
     record = play(game, [0, 3, 1, 4, 2], searched=[False, False, True, True, True])
     examples = examples_from([record])
     assert examples.value_target.tolist() == [1, -1, 1]
-    assert examples.policy_target.argmax(axis=1).tolist() == [1, 4, 2]
+    assert rows_of_targets(examples, 9).argmax(axis=1).tolist() == [1, 4, 2]
     assert np.array_equal(examples.states, record.states[2:])
 
 
 def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> None:
     record = play(game, [0, 3, 1, 4, 2])
-    record.policy_target[0] = 0.0  # a random ply; then one searched fast
-    record = record._replace(searched=np.array([False, False, True, True, True]))
+    targets = rows_of_targets(record, 9)
+    targets[0] = 0.0  # a random ply; then one searched fast
+    record = record._replace(searched=np.array([False, False, True, True, True]), **pairs_of(targets))
     assert record.opening_plies == 1
     assert examples_from([record]).value_target.tolist() == [1, -1, 1]
 
@@ -304,9 +379,9 @@ def test_moves_of_fast_searches_are_no_examples_and_no_opening(game: Game) -> No
 def test_games_follow_each_other_in_order_with_documented_types(game: Game) -> None:
     examples = examples_from([play(game, [0, 3, 1, 4, 2]), play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8], number=1)])
     assert isinstance(examples, Examples)
-    assert [column.shape for column in examples] == [(14, 2), (14, 9), (14,), (14,), (14, 0)]
-    assert [column.dtype for column in examples] == [np.uint64, *[np.float32] * 4]
-    assert examples.policy_target[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
+    assert [column.shape for column in examples] == [(14, 2), (14, 1), (14, 1), (14,), (14,), (14, 0)]
+    assert [column.dtype for column in examples] == [np.uint64, np.uint8, *[np.float32] * 4]
+    assert rows_of_targets(examples, 9)[5:].argmax(axis=1).tolist() == [4, 0, 2, 6, 3, 5, 1, 7, 8]
 
 
 def test_occupation_is_the_last_position_for_the_mover(game: Game) -> None:
@@ -346,10 +421,30 @@ def test_no_games_are_refused() -> None:
         plies_of([])
 
 
-def test_planes_and_masks_are_the_rules_own(game: Game) -> None:
+@pytest.mark.parametrize("listed", [False, True])
+def test_planes_and_masks_are_the_rules_own(game: Game, listed: bool) -> None:
+    game = twins.listed(game) if listed else game
     record = play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8])
     planes, legal_mask = encode(game, record.states)
     assert planes.dtype == np.float32 and legal_mask.dtype == np.bool_
     for row, state in enumerate(record.states):
         assert np.array_equal(planes[row], game.planes(state))
         assert np.array_equal(legal_mask[row], game.legal_mask(state))
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_moves_are_listed_some_states_at_a_time(
+    game: Game, listed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nine and eight moves have no room together, five and four have; a game that is over has none."""
+    monkeypatch.setattr("azero.games.inputs.MOVES_AT_ONCE", 9)
+    game = twins.listed(game) if listed else game
+    record = play(game, [4, 0, 2, 6, 3, 5, 1, 7, 8])
+    states = np.insert(record.states, 3, after(game, 0, 3, 1, 4, 2), axis=0)
+    parts = [(counts.tolist(), moves.tolist()) for counts, moves in moves_of(game, states)]
+    assert [counts for counts, _ in parts] == [[9], [8], [7, 0], [6], [5, 4], [3, 2, 1]]
+    assert [move for _, moves in parts for move in moves] == [
+        move for state in record.states for move in game.legal_actions(state)
+    ]
+    _, masks = encode(game, states)
+    assert not masks[3].any() and masks.sum() == 45

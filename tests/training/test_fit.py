@@ -13,13 +13,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from targets import rows_of_targets
 
 from azero.config.schema import NetworkConfig, TrainConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.model import Network, build_network, pack_network, unpack_network, value_of
 from azero.network.torch_inference import torch_threads
-from azero.replay.examples import Examples
+from azero.replay.examples import Examples, targets_of
 from azero.training.average import WeightAverage
 from azero.training.batches import Batch, draw_batch
 from azero.training.fit import Earlier, fit, learning_rate
@@ -55,7 +56,7 @@ def examples(game: Game) -> Examples:
     value = rng.choice([-1, 0, 1], 64).astype(np.float32)
     policy = np.eye(9, dtype=np.float32)[moves]
     draw = (value == 0).astype(np.float32)
-    return Examples(states, policy, value, draw, np.empty((64, 0), np.float32))
+    return Examples(states, *targets_of(policy), value, draw, np.empty((64, 0), np.float32))
 
 
 def same(one: Network, other: Network) -> bool:
@@ -182,7 +183,7 @@ def test_figures_are_the_means_of_the_stage(game: Game, examples: Examples) -> N
     legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
     with torch.no_grad():
         logits, value = copy.deepcopy(network).train()(planes)
-    target, outcome = torch.from_numpy(examples.policy_target), torch.from_numpy(examples.value_target)
+    target, outcome = torch.from_numpy(rows_of_targets(examples, 9)), torch.from_numpy(examples.value_target)
     policy = logits.masked_fill(~legal, -math.inf).softmax(1)
     policy_loss = -(policy[target.bool()].log()).mean().item()
     value_loss = ((value - outcome) ** 2).mean().item()
@@ -321,7 +322,7 @@ def test_a_small_network_learns_64_positions_by_heart(
         )  # in evaluation mode: batch norm's statistics were learned as well
     legal = torch.from_numpy(np.array([game.legal_mask(state) for state in examples.states]))
     moves = logits.masked_fill(~legal, -math.inf).argmax(1).numpy()
-    assert (moves == examples.policy_target.argmax(1)).mean() > 0.95
+    assert (moves == rows_of_targets(examples, 9).argmax(1)).mean() > 0.95
     assert np.abs(value.numpy() - examples.value_target).mean() < 0.2
 
 

@@ -13,12 +13,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from places import PROJECT
+from targets import rows_of_targets
 
 from azero.config.schema import Config, TrainConfig, UserError
 from azero.games import make_game
-from azero.replay.examples import GameRecord, Plies, examples_of, plies_of
+from azero.replay.examples import GameRecord, Plies, examples_of, pairs_of, plies_of
 from azero.replay.shards import (
     COLUMNS,
     dump_games,
@@ -31,6 +34,7 @@ from azero.replay.shards import (
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
 from azero.run.state import ShardEntry
+from azero.training.batches import draw_batch, load_data
 from azero.training.fit import shuffled
 
 GAME = make_game("tictactoe")
@@ -57,7 +61,7 @@ def make_record(number: int, plies: int, opening: int = 0) -> GameRecord:
         states=np.array(states[:-1]),
         to_play=(np.arange(plies) % 2).astype(np.int8),
         actions=np.array(actions, np.int32),
-        policy_target=(policy * searched[:, None]).astype(np.float32),
+        **pairs_of(policy * searched[:, None]),
         root_value=rng.uniform(-1, 1, plies).astype(np.float32),
         searched=searched,
         first_outcome=0.0,
@@ -138,8 +142,9 @@ def is_refused_or_sound(data: bytes) -> None:
         return
     for record in records:
         plies = len(record.actions)
-        assert all(len(column) == plies for column in record[1:7])
-        assert np.isfinite(record.policy_target).all() and np.isfinite(record.root_value).all()
+        assert all(len(column) == plies for column in (*record[1:5], *record[7:9]))
+        assert len(record.target_actions) == len(record.target_weights) == record.target_counts.sum()
+        assert np.isfinite(record.target_weights).all() and np.isfinite(record.root_value).all()
         assert set(record.searched.view(np.uint8)) <= {0, 1}
 
 
@@ -193,6 +198,109 @@ def pickled_plainly(content: Any) -> bytes:
 
 GOOD = pickle.loads(SHARD)["columns"]
 TOTAL = sum(len(record.actions) for record in RECORDS)
+PAIRS = sum(len(record.target_actions) for record in RECORDS)
+
+
+def weights(value: float) -> tuple[str, tuple[int], bytes]:
+    """A column in which all weights are equal."""
+    return "<f4", (PAIRS,), np.full(PAIRS, value, np.float32).tobytes()
+
+
+def counts_that_wrap() -> np.ndarray:
+    counts = np.zeros(TOTAL, np.int32)
+    counts[:5] = [2**30, 2**30, 2**30, 2**30, PAIRS]
+    return counts
+
+
+def negative_counts() -> np.ndarray:
+    counts = np.zeros(TOTAL, np.int32)
+    counts[:2] = [PAIRS + 5, -5]
+    return counts
+
+
+def dense(records: list[GameRecord]) -> bytes:
+    """A shard of format 1, which has a row of all actions a ply."""
+    content = pickle.loads(dump_games(plies_of(records), GAME.name))
+    columns = {name: held for name, held in content["columns"].items() if not name.startswith("target_")}
+    targets = np.concatenate([rows_of_targets(record, 9) for record in records])
+    actions = np.concatenate([record.actions for record in records])
+    columns["actions"] = ("<i4", actions.shape, actions.tobytes())
+    columns["policy_target"] = ("<f4", targets.shape, targets.tobytes())
+    return pickled_plainly({**content, "format": 1, "columns": columns})
+
+
+def test_a_shard_of_rows_of_all_actions_gives_the_same_games_and_batches() -> None:
+    read, converted = load_games(SHARD, "shard", GAME), load_games(dense(RECORDS), "old", GAME)
+    assert same(converted.games(), RECORDS) and dump_games(converted, GAME.name) == SHARD
+    rows = np.concatenate([rows_of_targets(record, 9) for record in RECORDS])
+    for examples in map(examples_of, (read, converted)):
+        assert np.array_equal(rows_of_targets(examples, 9), rows[read.searched])
+        batch = draw_batch(load_data(examples, GAME, "cpu"), GAME, torch.arange(len(examples.states)), None)
+        assert np.array_equal(batch.policy_target.numpy(), rows[read.searched])
+
+
+@pytest.mark.parametrize(
+    "value, rows, match",
+    [
+        (np.nan, TOTAL, "is not above 0"),
+        (-0.2, TOTAL, "is not above 0"),
+        (0.3, TOTAL, "does not sum to 1"),
+        (1 / 9, TOTAL - 1, "do not match"),
+    ],
+)
+def test_rows_that_no_search_makes_are_refused(value: float, rows: int, match: str) -> None:
+    content = pickle.loads(dense(RECORDS))
+    content["columns"]["policy_target"] = ("<f4", (rows, 9), np.full((rows, 9), value, "<f4").tobytes())
+    with pytest.raises(DamagedFile, match=match):
+        load_games(pickled_plainly(content), "shard")
+
+
+def test_rows_without_bytes_take_no_memory() -> None:
+    content = pickle.loads(dense(RECORDS))
+    content["columns"]["policy_target"] = ("<f4", (2**40, 0), b"")
+    with pytest.raises(DamagedFile, match="do not match"):
+        load_games(pickled_plainly(content), "shard")
+
+
+@pytest.mark.parametrize(
+    "first, second, match",
+    [
+        (1.5, -0.5, "is not above 0"),
+        (1.0, 0.0, "is not above 0"),
+        (np.nan, 0.5, "is not above 0"),
+        (0.5, 0.4, "does not sum to 1"),
+        (np.inf, 0.5, "does not sum to 1"),
+    ],
+)
+def test_weights_that_no_search_gives_are_refused(first: float, second: float, match: str) -> None:
+    """Two weights share what they had together so; with 1.5 and -0.5, or 1 and 0, all sums stay."""
+    held = np.frombuffer(GOOD["target_weights"][2], "<f4").copy()
+    held[:2] = held[:2].sum(dtype=np.float64) * np.array([first, second])
+    with pytest.raises(DamagedFile, match=match):
+        load_games(columns_with("target_weights", ("<f4", (PAIRS,), held.tobytes())), "shard")
+
+
+def test_a_machine_without_room_does_not_make_a_shard_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without_room(games: Plies) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("azero.replay.shards._check_columns", without_room)
+    with pytest.raises(MemoryError):
+        load_games(SHARD, "shard")
+
+
+def test_games_of_an_earlier_version_are_read() -> None:
+    data = (PROJECT / "tests" / "old_run" / "data" / "old" / "000001-000.pickle").read_bytes()
+    assert pickle.loads(data)["format"] == 1
+    plies = load_games(data, "old", GAME)
+    assert (len(plies.plies), len(plies.actions), plies.num_examples, len(plies.target_actions)) == (
+        *(24, 162, 82, 332),
+    )
+    assert plies.actions[:9].tolist() == [5, 0, 3, 1, 4, 2, 3, 5, 8]
+    assert plies.target_counts[:9].tolist() == [9, 8, 7, 5, 1, 0, 0, 0, 6]
+    weights = [0.165818, 0.024768, 0.036756, 0.011206, 0.004411, 0.723547, 0.009488, 0.009849, 0.014155]
+    assert plies.target_weights[:9] == pytest.approx(weights, abs=1e-6)
+    assert plies.target_entropy.sum() == pytest.approx(49.740647, abs=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -214,12 +322,26 @@ TOTAL = sum(len(record.actions) for record in RECORDS)
             ("<i8", (6,), np.array([2**62, 2**62, 2**62, 2**62, TOTAL, 0]).tobytes()),
         ),  # the sum wraps around
         ("number", ("<i8", (5,), GOOD["number"][2][:-8])),
-        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), np.nan, np.float32).tobytes())),
-        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), -0.2, np.float32).tobytes())),
-        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), 0.3, np.float32).tobytes())),  # sums to 1.5
+        ("target_weights", weights(np.nan)),
+        ("target_weights", weights(np.inf)),
+        ("target_weights", weights(-0.2)),
+        ("target_weights", weights(0.0)),
+        ("target_weights", weights(0.3)),  # sums to more than 1
+        ("target_weights", ("<f4", (PAIRS - 1,), GOOD["target_weights"][2][:-4])),
+        ("target_actions", ("|u1", (PAIRS - 1,), GOOD["target_actions"][2][:-1])),
+        ("target_actions", ("|u1", (PAIRS,), GOOD["target_actions"][2][::-1])),  # not in rising order
+        ("target_actions", ("|u1", (PAIRS,), b"\1" * PAIRS)),
+        ("target_actions", ("<i4", (PAIRS,), np.arange(-PAIRS, 0, dtype="<i4").tobytes())),
+        ("target_actions", ("<i8", (PAIRS,), np.arange(PAIRS).tobytes())),
+        ("target_actions", ("<f4", (PAIRS,), np.arange(PAIRS, dtype="<f4").tobytes())),
+        ("target_counts", ("|u1", (TOTAL - 1,), GOOD["target_counts"][2][:-1])),
+        ("target_counts", ("|u1", (TOTAL,), b"\0" * TOTAL)),
+        ("target_counts", ("<i4", (TOTAL,), counts_that_wrap().tobytes())),  # the sum is right in 32 bits
+        ("target_counts", ("<i4", (TOTAL,), negative_counts().tobytes())),  # the sum is right
+        ("policy_target", ("<f4", (TOTAL, 9), np.full((TOTAL, 9), 1 / 9, np.float32).tobytes())),
         ("root_value", ("<f4", (TOTAL,), np.full(TOTAL, np.inf, np.float32).tobytes())),
         ("first_outcome", ("<f4", (6,), np.full(6, 7, np.float32).tobytes())),
-        ("actions", ("<i4", (TOTAL,), np.full(TOTAL, 9, np.int32).tobytes())),
+        ("actions", ("<i4", (TOTAL,), np.full(TOTAL, -1, np.int32).tobytes())),
         ("to_play", ("|i1", (TOTAL,), np.full(TOTAL, 2, np.int8).tobytes())),
         ("extra", ("<i4", (0,), b"")),
     ],
@@ -229,7 +351,9 @@ def test_columns_that_do_not_fit_are_refused(name: str, value: Any) -> None:
         load_games(columns_with(name, value), "shard")
 
 
-@pytest.mark.parametrize("key, value", [("format", 2), ("game", 3), ("columns", []), ("columns", {})])
+@pytest.mark.parametrize(
+    "key, value", [("format", 3), ("format", 1), ("game", 3), ("columns", []), ("columns", {})]
+)
 def test_other_content_is_refused(key: str, value: Any) -> None:
     assert same(
         load_games(pickled_plainly(pickle.loads(SHARD)), "shard").games(), RECORDS
@@ -399,7 +523,7 @@ def test_without_a_whole_shard_there_is_one_sentence(run: Run) -> None:
 
 def test_games_without_a_searched_ply_are_not_called_damaged(run: Run) -> None:
     record = make_record(1, plies=4)
-    blind = record._replace(searched=np.zeros(4, np.bool_), policy_target=np.zeros_like(record.policy_target))
+    blind = record._replace(searched=np.zeros(4, np.bool_), **pairs_of(np.zeros((4, 9))))
     run.commit(replace(run.state, shards=write_games(run, 1, [blind], GAME.name)))
     with pytest.raises(UserError, match=r"No ply of the games in .* was searched, .* run=NAME") as told:
         load_window(run, GAME, 10)

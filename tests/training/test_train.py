@@ -19,7 +19,7 @@ from azero.games.game import Game
 from azero.network.model import unpack_network
 from azero.network.torch_inference import torch_threads
 from azero.process.signals import Stopped, StopSignal
-from azero.replay.examples import GameRecord, examples_of, merge_equal, plies_of
+from azero.replay.examples import GameRecord, examples_of, merge_equal, pairs_of, plies_of
 from azero.replay.shards import write_games
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
@@ -72,20 +72,16 @@ def random_games(game: Game, count: int, seed: int = 1) -> list[GameRecord]:
             state = game.step(state, actions[-1])
         plies = len(actions)
         outcome = game.outcome(state) * (1.0 if game.to_play(state) == 0 else -1.0)
-        to_play = (np.arange(plies) % 2).astype(np.int8)
-        target = np.eye(9, dtype=np.float32)[actions]
-        value = np.zeros(plies, np.float32)
-        searched = np.ones(plies, bool)
         records.append(
             GameRecord(
-                number,
-                np.array(states),
-                to_play,
-                np.array(actions, np.int32),
-                target,
-                value,
-                searched,
-                outcome,
+                number=number,
+                states=np.array(states),
+                to_play=(np.arange(plies) % 2).astype(np.int8),
+                actions=np.array(actions, np.int32),
+                **pairs_of(np.eye(9)[actions]),
+                root_value=np.zeros(plies, np.float32),
+                searched=np.ones(plies, bool),
+                first_outcome=outcome,
             )
         )
     return records

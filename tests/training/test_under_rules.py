@@ -12,13 +12,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from targets import rows_of_targets
 from toy import NAME, advance, toy_config
+from twins import listed
 
 from azero.config.schema import GameConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.records.selfplay import read_selfplay
-from azero.replay.examples import GameRecord, plies_of
+from azero.replay.examples import GameRecord, pairs_of, plies_of
 from azero.replay.shards import OtherRules, dump_games, load_games, load_partial, load_window
 from azero.run.disk import DamagedFile
 from azero.run.run import Run
@@ -58,7 +60,7 @@ def random_game(game: Game, seed: int, repeats: bool = False) -> GameRecord:
         states=np.array(states),
         to_play=np.array(to_play, np.int8),
         actions=np.array(actions, np.int32),
-        policy_target=np.array(targets, np.float32),
+        **pairs_of(np.array(targets)),
         root_value=np.zeros(len(actions), np.float32),
         searched=np.ones(len(actions), np.bool_),
         first_outcome=game.first_outcome(state) if game.is_terminal(state) else 0.0,
@@ -75,9 +77,12 @@ def key_of(game: Game, state: np.ndarray) -> bytes:
 def with_columns(record: GameRecord, change: Callable[[np.ndarray], np.ndarray]) -> GameRecord:
     """Change every column of a game."""
     columns: dict[str, Any] = {
-        name: change(column) for name, column in record._asdict().items() if isinstance(column, np.ndarray)
+        name: change(column)
+        for name, column in record._asdict().items()
+        if isinstance(column, np.ndarray) and not name.startswith("target_")
     }
-    return record._replace(**columns)
+    targets = rows_of_targets(record, int(record.target_actions.max()) + 1)
+    return record._replace(**columns, **pairs_of(change(targets)))
 
 
 def shard_of(game: Game, records: list[GameRecord]) -> bytes:
@@ -91,6 +96,15 @@ def test_games_that_the_rules_played_are_read(name: str) -> None:
     read = load_games(shard_of(game, records), "shard", game).games()
     assert [each.actions.tolist() for each in read] == [each.actions.tolist() for each in records]
     assert {each.first_outcome for each in read} > {1.0}
+
+
+def test_games_of_rules_that_list_moves_are_read_and_checked() -> None:
+    game = listed(make_game("tictactoe"))
+    records = [random_game(game, seed) for seed in range(20)]
+    assert len(load_games(shard_of(game, records), "shard", game).games()) == 20
+    for change in (played_on_a_stone, searched_on_a_stone, more_actions):
+        with pytest.raises(OtherRules):
+            load_games(shard_of(game, [change(game, records[0])]), "shard", game)
 
 
 def random_words(game: Game, record: GameRecord) -> GameRecord:
@@ -130,9 +144,9 @@ def played_on_a_stone(game: Game, record: GameRecord) -> GameRecord:
 
 
 def searched_on_a_stone(game: Game, record: GameRecord) -> GameRecord:
-    targets = record.policy_target.copy()
+    targets = rows_of_targets(record, game.num_actions)
     targets[1] = ~game.legal_mask(record.states[1])
-    return record._replace(policy_target=targets / targets.sum(axis=1, keepdims=True))
+    return record._replace(**pairs_of(targets / targets.sum(axis=1, keepdims=True)))
 
 
 def wider_state(game: Game, record: GameRecord) -> GameRecord:
@@ -144,7 +158,9 @@ def narrower_state(game: Game, record: GameRecord) -> GameRecord:
 
 
 def more_actions(game: Game, record: GameRecord) -> GameRecord:
-    return record._replace(policy_target=np.pad(record.policy_target, ((0, 0), (0, 2))))
+    actions = record.target_actions.copy()
+    actions[record.target_counts[0] - 1] = game.num_actions
+    return record._replace(target_actions=actions)
 
 
 Change = Callable[[Game, GameRecord], GameRecord]
@@ -161,7 +177,7 @@ def test_games_that_the_rules_did_not_play_never_reach_them(name: str, change: C
     records = [random_game(game, seed) for seed in range(8)]
     seed = next(each.number for each in records if each.first_outcome)
     records[seed] = change(game, records[seed])
-    if change in (wider_state, narrower_state, more_actions):  # all rows of a column are of one width
+    if change in (wider_state, narrower_state):  # all rows of a column are of one width
         records = records[seed : seed + 1]
     data = shard_of(game, records)
     load_games(data, "shard")  # nothing but the rules can say so
