@@ -1,4 +1,4 @@
-"""How fast is the search alone? A fake network answers: only select, expand, backup and rules are timed.
+"""How fast is the search alone? A fake network answers: select, expand, backup, rules and planes are timed.
 
     python scripts/bench_search.py  # nanoseconds a simulation, one core
     python scripts/bench_search.py --signature  # an integer over visit counts at fixed positions
@@ -20,12 +20,12 @@ from azero.cli.hydra_program import one_sentence
 from azero.config.schema import SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
-from azero.search.cache import make_cache
+from azero.search.cache import cache_of
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.puct import make_puct
 from azero.search.scratch import make_scratch
 from azero.search.searches import start_searches
-from azero.search.tree import NO_LEAF, ROOT, make_tree, nodes_needed
+from azero.search.tree import NO_LEAF, ROOT, nodes_needed, trees_of, visits_of
 
 MIX = np.uint64(0x9E3779B97F4A7C15)
 TO_UNIT = 1.0 / 2**16
@@ -64,17 +64,19 @@ class Bench:
     def __init__(self, game: Game, num_games: int, num_simulations: int) -> None:
         search = SearchConfig(num_simulations=num_simulations, tree_reuse=False)
         self.game, self.num_simulations = game, num_simulations
-        self.puct = make_puct(search)
+        self.puct = make_puct(search, num_games, game.num_actions)
         num_nodes = nodes_needed(num_simulations, False)
-        self.tree = make_tree(num_games, num_nodes, game.num_actions, game.state_words)
+        self.tree = trees_of(game, num_games, num_nodes)
         self.scratch = make_scratch(game, num_nodes)
-        self.cache = make_cache(0, game.key_words, game.num_actions)
+        self.cache = cache_of(game, 0)
         self.planes = np.zeros((num_games, *game.planes_shape), np.float32)
         self.row_games = np.zeros(num_games, np.int64)
         self.logits = np.zeros((num_games, game.num_actions), np.float32)
         self.values = np.zeros(num_games, np.float32)
         self.games = np.arange(num_games)
         self.started = np.zeros(num_games, np.bool_)
+        self.network = fake_network
+        self.elsewhere = 0.0  # processor seconds in planes and fake network
 
     def run(self, states: np.ndarray) -> int:
         """Search every position to the end. Returns the evaluations used."""
@@ -83,8 +85,10 @@ class Bench:
             rules, tree, states, self.games, self.started, self.num_simulations, False, scratch.new_index
         )
         while search_wave(rules, tree, self.cache, self.games, self.puct, scratch.key, None):
+            begin = time.thread_time()
             rows = write_rows(rules, tree, self.planes, self.row_games)
-            fake_network(tree, self.row_games, rows, self.logits, self.values)
+            self.network(tree, self.row_games, rows, self.logits, self.values)
+            self.elsewhere += time.thread_time() - begin
             answers = self.logits, self.values
             receive_evaluations(rules, tree, self.cache, self.row_games, rows, *answers, scratch)
             evaluations += rows
@@ -96,7 +100,7 @@ def signature(game: Game) -> int:
     """An integer over the root visit counts and values of 256 searches of 64 simulations."""
     bench = Bench(game, 256, 64)
     bench.run(random_positions(game, 256, seed=7))
-    counts = bench.tree.edges["child_visits"][:, ROOT].astype(np.uint64)
+    counts = visits_of(bench.tree, bench.games, game.num_actions).astype(np.uint64)
     values = (
         np.round(bench.tree.nodes["value_sum"][:, ROOT].astype(np.float64) * 2**10)
         .astype(np.int64)
@@ -128,17 +132,19 @@ def main() -> None:
     mixed = random_positions(game, arguments.games, seed=7)
     for name, states in (("initial position", opening), ("positions of random play", mixed)):
         bench.run(states)
-        wall, cpu, evaluations = [], [], 0
+        wall, cpu, tree, evaluations = [], [], [], 0
         for _ in range(arguments.rounds):
-            begin, begin_cpu = time.perf_counter(), time.thread_time()
+            begin, begin_cpu, bench.elsewhere = time.perf_counter(), time.thread_time(), 0.0
             evaluations = bench.run(states)
             wall.append(time.perf_counter() - begin)
             cpu.append(time.thread_time() - begin_cpu)
+            tree.append(cpu[-1] - bench.elsewhere)
         total = arguments.games * arguments.simulations
         print(
             f"{name}: {statistics.median(wall) / total * 1e9:.0f} ns a simulation (wall, median of "
             f"{arguments.rounds}; "
-            f"min {min(wall) / total * 1e9:.0f}, processor time {statistics.median(cpu) / total * 1e9:.0f}), "
+            f"min {min(wall) / total * 1e9:.0f}, processor time {statistics.median(cpu) / total * 1e9:.0f}, "
+            f"without planes and fake network {statistics.median(tree) / total * 1e9:.0f}), "
             f"{evaluations / total:.2f} evaluations a simulation"
         )
         if name == "initial position":

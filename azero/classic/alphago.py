@@ -22,12 +22,13 @@ import numpy as np
 
 from azero.classic.rollouts import Judge, rollout
 from azero.games.game import Game, rules_at
+from azero.games.legal import leave_out, list_legal
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_float
 from azero.kernels.words import copy_words
-from azero.search.mcts import backup, descend, expand, softmax_over_legal
-from azero.search.puct import best_action
-from azero.search.tree import NO_LEAF, ROOT, reset
+from azero.search.mcts import backup, descend, gather_logits
+from azero.search.puct import best_edge
+from azero.search.tree import NO_LEAF, ROOT, add_edges, first_edge, reset, softmax
 
 MOST_AT_ONCE = 1024  # simulations that end with the game, before the caller may stop the search
 
@@ -63,16 +64,18 @@ def make_questions(game: Game, num_games: int) -> Questions:
 
 
 @part
-def draw(prior, stream):
-    """Draw an action by its probability; prior [A], negative where illegal."""
+def draw(moves, stream):
+    """Return the place of one of moves [M], MOVE or EDGE, drawn by its prior.
+
+    It is the last if rounding leaves a rest, and -1 if there is none.
+    """
     left = next_float(stream)
     drawn = -1
-    for action in range(prior.shape[0]):
-        if prior[action] >= 0.0:
-            drawn = action  # the last legal action, if rounding leaves a rest
-            left -= prior[action]
-            if left < 0.0:
-                break
+    for place in range(moves.shape[0]):
+        drawn = place
+        left -= moves[place].prior
+        if left < 0.0:
+            break
     return drawn
 
 
@@ -89,12 +92,13 @@ def has_room(tree, b):
 
 
 @part
-def next_action(tree, b, node, settings):
-    """Return the action by which a simulation leaves a node. settings: (AlphaGo, the game's stream)."""
+def next_edge(tree, b, node, settings):
+    """Return the edge by which a simulation leaves a node. settings: (AlphaGo, the game's stream)."""
     alphago, stream = settings
     if is_reply(tree, alphago, b, node):
-        return draw(tree.edges[b, node].prior, stream)
-    return best_action(tree, b, node, alphago.eta, 0.0, False)
+        first = first_edge(tree, b, node)
+        return first + draw(tree.edges[b, first : first + tree.nodes[b, node].num_edges], stream)
+    return best_edge(tree, b, node, alphago.eta, 0.0, False)
 
 
 @part
@@ -139,7 +143,7 @@ def ask(addresses, tree, alphago, questions, streams, planes, games):
         for _ in range(MOST_AT_ONCE):
             if tree.searches[b].leaf != NO_LEAF or tree.searches[b].simulations_left == 0:
                 break
-            leaf = descend(rules, tree, b, questions.start[b], next_action, (alphago, streams[b]))
+            leaf = descend(rules, tree, b, questions.start[b], next_edge, (alphago, streams[b]))
             questions.start[b] = ROOT
             if tree.nodes[b, leaf].terminal:
                 settle(tree, questions, b, leaf, tree.nodes[b, leaf].raw_value)
@@ -154,7 +158,9 @@ def ask(addresses, tree, alphago, questions, streams, planes, games):
 
 
 @kernel
-def receive_evaluations(addresses, tree, alphago, questions, streams, banned, games, logits, values, room):
+def receive_evaluations(
+    addresses, tree, alphago, questions, streams, banned, games, logits, values, room, scratch
+):
     """Give the network's answers to the games [R] that wait for them.
 
     logits: [R, A] float32. values: [R] float32, for the player to move. By game: streams [B, 2], which
@@ -162,27 +168,32 @@ def receive_evaluations(addresses, tree, alphago, questions, streams, banned, ga
     """
     rules = rules_at(addresses)
     tree, questions, streams, room = borrowed(tree), borrowed(questions), borrowed(streams), borrowed(room)
+    scratch = borrowed(scratch)
+    moves = scratch.moves
     for row in range(values.shape[0]):
         b = games[row]
         leaf, state, stream = tree.searches[b].leaf, questions.states[b], streams[b]
         to_play = tree.nodes[b, leaf].to_play
-        rules.legal_mask(state, room.legal)
-        for action in range(banned.shape[1]):
-            room.legal[action] &= leaf != ROOT or not banned[b, action]
-        stuck = not room.legal.any()  # not over, but without a legal move
-        softmax_over_legal(logits[row], room.legal, room.prior)
+        count = list_legal(rules, state, scratch.legal)
+        if leaf == ROOT:
+            count = leave_out(scratch.legal.actions, count, banned[b])
+        stuck = count == 0  # not over, but without a legal move
+        gather_logits(logits[row], scratch.legal.actions, count, False, moves)
+        softmax(moves[:count])
         if not questions.rolling[b]:
-            expand(tree, b, leaf, room.prior, values[row])
+            add_edges(tree, b, leaf, moves, count, False)
+            tree.nodes[b, leaf].raw_value = values[row]
             tree.nodes[b, leaf].proven = stuck
-            # A full tree gives replies a value, too
-            if leaf == ROOT or (not stuck and is_reply(tree, alphago, b, leaf) and has_room(tree, b)):
+            # A full tree gives replies a value, too, and so does a full pool of edges
+            goes_on = is_reply(tree, alphago, b, leaf) and tree.nodes[b, leaf].expanded and has_room(tree, b)
+            if leaf == ROOT or (not stuck and goes_on):
                 questions.start[b] = leaf
                 tree.searches[b].leaf = NO_LEAF
                 continue
         rollout_value = 0.0
         if alphago.mixing > 0.0 and alphago.policy_rollouts and not stuck:
             questions.rolling[b] = True
-            rules.step(state, draw(room.prior, stream), room.there)
+            rules.step(state, moves[draw(moves[:count], stream)].action, room.there)
             copy_words(room.there, state)
             questions.plies[b] += 1
             over = rules.is_terminal(state)

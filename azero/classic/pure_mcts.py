@@ -14,11 +14,13 @@ import numpy as np
 
 from azero.classic.rollouts import Judge, Room, rollout
 from azero.games.game import rules_at
+from azero.games.legal import leave_out, list_legal
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.random_stream import next_float
-from azero.search.mcts import backup, descend, expand
+from azero.search.mcts import backup, descend
 from azero.search.puct import Puct, select_child
-from azero.search.tree import ILLEGAL, ROOT, Tree, reset
+from azero.search.scratch import Scratch
+from azero.search.tree import ROOT, Tree, add_edges, reset
 
 ONLY = 0  # the one row of the tree
 
@@ -33,24 +35,24 @@ class PureSettings(NamedTuple):
 
 
 @part
-def next_action(tree: Tree, b: int, node: int, settings: PureSettings) -> int:
-    """Return the action of the best score at a node."""
+def next_edge(tree: Tree, b: int, node: int, settings: PureSettings) -> int:
+    """Return the edge of the best score at a node."""
     return select_child(tree, b, node, settings.root_puct if node == ROOT else settings.puct)
 
 
 @part
-def draw_priors(legal: np.ndarray, uniform: bool, stream: np.ndarray, prior: np.ndarray) -> None:
-    """Write equal or random probabilities of the legal actions into prior [A], ILLEGAL elsewhere."""
+def draw_priors(
+    actions: np.ndarray, count: int, uniform: bool, stream: np.ndarray, moves: np.ndarray
+) -> None:
+    """Write `count` actions [count or more] with equal or random probabilities into moves [A] MOVE."""
     total = 0.0
-    for action in range(legal.shape[0]):
-        weight = 1.0
-        if legal[action] and not uniform:
-            weight = next_float(stream)
-        prior[action] = weight if legal[action] else ILLEGAL
-        total += weight if legal[action] else 0.0
-    for action in range(legal.shape[0]):
-        if legal[action]:
-            prior[action] /= total
+    for place in range(count):
+        weight = 1.0 if uniform else next_float(stream)
+        moves[place].action = actions[place]
+        moves[place].prior = weight
+        total += weight
+    for place in range(count):
+        moves[place].prior /= total
 
 
 @kernel
@@ -61,6 +63,7 @@ def search_on(
     state: np.ndarray,
     banned: np.ndarray,
     room: Room,
+    scratch: Scratch,
     stream: np.ndarray,
     begin: int,
     end: int,
@@ -71,19 +74,19 @@ def search_on(
     row. stream [2] advances.
     """
     rules = rules_at(addresses)
-    tree, room, stream = borrowed(tree), borrowed(room), borrowed(stream)
+    tree, room, stream, scratch = borrowed(tree), borrowed(room), borrowed(stream), borrowed(scratch)
+    actions, moves = scratch.legal.actions, scratch.moves
     if begin == 0:
         reset(rules, tree, ONLY, state)
     for simulation in range(begin, end):
-        leaf = descend(rules, tree, ONLY, ROOT, next_action, settings)
+        leaf = descend(rules, tree, ONLY, ROOT, next_edge, settings)
         if not tree.nodes[ONLY, leaf].terminal:
-            rules.legal_mask(tree.states[ONLY, leaf], room.legal)
+            count = list_legal(rules, tree.states[ONLY, leaf], scratch.legal)
             if simulation == 0:
-                for action in range(banned.shape[0]):
-                    room.legal[action] &= not banned[action]
-            draw_priors(room.legal, settings.uniform, stream, room.prior)
-            stuck = not room.legal.any()
+                count = leave_out(actions, count, banned)
+            draw_priors(actions, count, settings.uniform, stream, moves)
             value = 2.0 * rollout(rules, tree.states[ONLY, leaf], settings.judge, room, stream) - 1.0
-            expand(tree, ONLY, leaf, room.prior, value if tree.nodes[ONLY, leaf].to_play == 0 else -value)
-            tree.nodes[ONLY, leaf].proven = stuck  # not over, but nothing leads on
+            add_edges(tree, ONLY, leaf, moves, count, False)
+            tree.nodes[ONLY, leaf].raw_value = value if tree.nodes[ONLY, leaf].to_play == 0 else -value
+            tree.nodes[ONLY, leaf].proven = count == 0  # not over, but nothing leads on
         backup(tree, ONLY, leaf, tree.nodes[ONLY, leaf].raw_value)

@@ -20,19 +20,20 @@ from azero.export.marks import cell_of, write_marks
 from azero.export.webassembly import entry
 from azero.games.game import Game, Rules
 from azero.games.kit.board import FIRST, NO_CELL, SECOND
+from azero.games.legal import leave_out, list_legal
 from azero.games.repetition import find_banned
 from azero.kernels.words import copy_words
 from azero.search.algorithm import choose_move, make_algorithm, search_value
 from azero.search.bounds import bounds_of
-from azero.search.cache import make_cache
+from azero.search.cache import cache_of
 from azero.search.mcts import advance as advance_search
 from azero.search.mcts import receive as receive_answer
-from azero.search.mcts import softmax_over_legal
 from azero.search.repetition import ban
 from azero.search.root import prefer_end
 from azero.search.scratch import make_scratch
-from azero.search.tree import NO_LEAF, ROOT, make_tree, reset
+from azero.search.tree import LOSS, NO_LEAF, ROOT, WIN, edge_range, reset, softmax, trees_of
 
+ILLEGAL = -1.0  # prior of an action that is not legal
 DEAD_END = -1  # a leaf has no legal move although the game is not over
 
 
@@ -78,11 +79,11 @@ def memory_of(
         "lower": np.zeros(actions, np.float32),
         "upper": np.zeros(actions, np.float32),
         "summary": np.zeros(3),  # simulations done, the search's value, its move
-        "cache": make_cache(0, game.key_words, actions),
+        "cache": cache_of(game, 0),
         "scratch": make_scratch(game, 0),
         "stream": np.zeros(2, np.uint64),
         **{search.kind: algorithm_of(search, actions) for search in searches},
-        "tree": make_tree(1, nodes, actions, game.state_words),
+        "tree": trees_of(game, 1, nodes),
     }
 
 
@@ -163,18 +164,20 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         if over:
             status[2] = rules.outcome(state) * (1.0 - 2.0 * mover)
             return
-        rules.legal_mask(state, legal)
-        find_banned(
-            rules, history, plies[0], state, legal, scratch.repetition_keys, scratch.successor, banned
+        count, actions, there = (
+            list_legal(rules, state, scratch.legal),
+            scratch.legal.actions,
+            scratch.successor,
         )
+        find_banned(rules, history, plies[0], state, actions, count, scratch.repetition_keys, there, banned)
         mark = SECOND if mover else FIRST
-        for action in range(legal.shape[0]):
-            legal[action] &= not banned[action]
-            cells[action] = NO_CELL
-            if legal[action]:
-                rules.step(state, action, scratch.successor)
-                write_marks(scratch.successor, rules.to_play(scratch.successor), mark_bits, marks_after)
-                cells[action] = cell_of(action, action_cells, marks, marks_after, mark)
+        cells[:] = NO_CELL
+        for place in range(leave_out(actions, count, banned)):
+            action = actions[place]
+            legal[action] = True
+            rules.step(state, action, there)
+            write_marks(there, rules.to_play(there), mark_bits, marks_after)
+            cells[action] = cell_of(action, action_cells, marks, marks_after, mark)
 
     @entry
     def show(state, planes, key, repetition_key):
@@ -185,9 +188,17 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
             rules.repetition_key(state, repetition_key)
 
     @entry
-    def judge(logits, legal, policy):
-        """Write the network's policy over the legal actions."""
-        softmax_over_legal(logits, legal, policy)
+    def judge(logits, legal, scratch, policy):
+        """Write the network's policy over the legal actions, ILLEGAL elsewhere."""
+        count, moves = 0, scratch.moves
+        for action in range(legal.shape[0]):
+            policy[action] = ILLEGAL
+            moves[count].action = action
+            moves[count].prior = logits[action]
+            count += legal[action]
+        softmax(moves[:count])
+        for place in range(count):
+            policy[moves[place].action] = moves[place].prior
 
     @entry
     def begin(tree, state, banned, scratch, budget, simulations):
@@ -202,7 +213,7 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
     def receive(tree, logits, value, scratch, budget):
         """Give the waiting leaf its evaluation. Return whether simulations are left to do, or DEAD_END."""
         at_root = tree.searches[0].leaf == ROOT
-        if not receive_answer(rules, tree, 0, logits, value[0], scratch.legal, scratch.prior):
+        if receive_answer(rules, tree, 0, logits, value[0], scratch) == 0:
             return DEAD_END
         if at_root and scratch.banned.any():
             ban(tree, 0, scratch.banned)
@@ -223,12 +234,18 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
     def read(tree, algorithm, stream, scratch, visits, values, priors, lower, upper, summary):
         """Write what the search knows of the root and its actions."""
         done, likeliest = 0, 0
-        for action in range(visits.shape[0]):
-            edge = tree.edges[0, ROOT, action]
-            visits[action], priors[action] = edge.child_visits, edge.prior
-            values[action] = edge.child_value_sum / edge.child_visits if edge.child_visits > 0 else np.nan
-            lower[action], upper[action] = bounds_of(tree, 0, ROOT, action)
-            done += edge.child_visits
+        visits[:] = 0
+        values[:] = np.nan
+        priors[:] = ILLEGAL
+        lower[:] = LOSS
+        upper[:] = WIN
+        for place in edge_range(tree, 0, ROOT):
+            edge = tree.edges[0, place]
+            action, count = edge.action, edge.child_visits
+            visits[action], priors[action] = count, edge.prior
+            values[action] = edge.child_value_sum / count if count > 0 else np.nan
+            lower[action], upper[action] = bounds_of(tree, 0, ROOT, place)
+            done += count
             if priors[action] > priors[likeliest]:
                 likeliest = action
         expanded = tree.nodes[0, ROOT].expanded
@@ -237,7 +254,7 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         summary[2] = likeliest
         if done > 0:
             chosen = choose_move(tree, 0, algorithm, 0.0, stream)
-            summary[2] = prefer_end(rules, tree, 0, chosen, scratch.successor)
+            summary[2] = tree.edges[0, prefer_end(rules, tree, 0, chosen, scratch.successor)].action
         elif not expanded:
             summary[2] = -1
 

@@ -93,7 +93,7 @@ def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
     """Return the search, and PUCT if that cannot end early. The simulations are what LARGEST_TREE holds."""
     kinds = [search.kind] if find_kind(search.kind).anytime else [search.kind, SearchConfig().kind]
     searches = [as_played(with_kind(search, kind), game) for kind in kinds]
-    most = min(MOST_SIMULATIONS, LARGEST_TREE // node_bytes(game) - 1)
+    most = min(MOST_SIMULATIONS, LARGEST_TREE // node_bytes(game, game.num_actions) - 1)
     return [replace(each, num_simulations=most) for each in searches]
 
 

@@ -17,25 +17,25 @@ import numpy as np
 
 from azero.config.schema import BrokenGame
 from azero.games.game import Game, rules_at
+from azero.games.legal import list_legal, make_legal
 from azero.kernels.compiled import kernel
 from azero.kernels.words import same_words
 
 
 @kernel
-def find_banned(rules, states, plies, state, legal, keys, successor, banned):
-    """Write which legal actions of `state` would repeat one of states[:plies] into banned [A].
+def find_banned(rules, states, plies, state, actions, count, keys, successor, banned):
+    """Write which of `count` legal actions of `state` would repeat one of states[:plies] into banned [A].
 
-    Return how many. keys: scratch, [P + 2, R], P at least `plies`. successor: scratch, [S].
+    Return how many. actions: [count or more] int32. keys: scratch, [P + 2, R], P at least `plies`.
+    successor: scratch, [S].
     """
     here, there = keys[plies], keys[plies + 1]
     for ply in range(plies):
         rules.repetition_key(states[ply], keys[ply])
     rules.repetition_key(state, here)
-    count = 0
-    for action in range(legal.shape[0]):
-        banned[action] = False
-        if not legal[action]:
-            continue
+    repeats = 0
+    banned[:] = False
+    for action in actions[:count]:
         rules.step(state, action, successor)
         rules.repetition_key(successor, there)
         if same_words(there, here):
@@ -43,9 +43,9 @@ def find_banned(rules, states, plies, state, legal, keys, successor, banned):
         for ply in range(plies):
             if same_words(there, keys[ply]):
                 banned[action] = True
-                count += 1
+                repeats += 1
                 break
-    return count
+    return repeats
 
 
 @kernel
@@ -58,11 +58,15 @@ def find_banned_of_games(addresses, history, plies, games, states, keys, success
     rules = rules_at(addresses)
     stuck = -1
     for row in range(games.shape[0]):
-        rules.legal_mask(states[row], legal)
-        count = find_banned(
-            rules, history[games[row]], plies[games[row]], states[row], legal, keys, successor, banned[row]
+        banned[row] = False
+        if rules.is_terminal(states[row]):
+            continue
+        count = list_legal(rules, states[row], legal)
+        past, known = history[games[row]], plies[games[row]]
+        repeats = find_banned(
+            rules, past, known, states[row], legal.actions, count, keys, successor, banned[row]
         )
-        if count > 0 and count == legal.sum() and not rules.is_terminal(states[row]):
+        if repeats > 0 and repeats == count:
             stuck = row
     return stuck
 
@@ -77,7 +81,7 @@ class History:
         self.plies = np.zeros(num_games, np.int64)
         self.keys = np.zeros((kept + 2, game.repetition_words), np.uint64)
         self.successor = np.zeros(game.state_words, np.uint64)
-        self.legal = np.zeros(game.num_actions, np.bool_)
+        self.legal = make_legal(game.num_actions)
 
     def add(self, games: np.ndarray, states: np.ndarray) -> None:
         """Store states [B, S] of `games` [B], from which a move has been played."""
@@ -130,7 +134,7 @@ def dead_end(game: Game, actions: Iterable[int], repeats: bool = False) -> Broke
     """
     moves = " ".join(game.action_name(action) for action in actions)
     where = f"after {moves}" if moves else "in the position to search"
-    why, cure = "", "correct is_terminal or legal_mask"
+    why, cure = "", f"correct is_terminal or {'legal_actions' if game.lists_moves else 'legal_mask'}"
     if repeats:
         why = ", because each repeats an earlier position"
         cure = "add a move that never repeats, such as a pass"
@@ -142,18 +146,22 @@ def dead_end(game: Game, actions: Iterable[int], repeats: bool = False) -> Broke
 
 def check_moves(game: Game, states: np.ndarray, banned: np.ndarray) -> None:
     """Raise BrokenGame if nothing but banned [B, A] moves is legal in one of states [B, S]."""
-    row = first_without_moves(game.rule_addresses, states, banned)
+    row = first_without_moves(game.rule_addresses, states, banned, make_legal(game.num_actions))
     if row >= 0:
         raise dead_end(game, (), repeats=bool(banned[row].any()))
 
 
 @kernel
-def first_without_moves(addresses: np.ndarray, states: np.ndarray, banned: np.ndarray) -> int:
-    """Return the first row of states [B, S] without a legal move that is not banned [B, A], or -1."""
+def first_without_moves(addresses, states, banned, legal):
+    """Return the first row of states [B, S] without a legal move that is not banned [B, A], or -1.
+
+    legal: scratch.
+    """
     rules = rules_at(addresses)
-    legal = np.empty(banned.shape[1], np.bool_)
     for row in range(states.shape[0]):
-        rules.legal_mask(states[row], legal)
-        if not (legal & ~banned[row]).any():
+        free = 0
+        for action in legal.actions[: list_legal(rules, states[row], legal)]:
+            free += not banned[row, action]
+        if free == 0:
             return row
     return -1

@@ -20,19 +20,31 @@ ONE = np.uint64(1)
 
 
 @njit(cache=True, nogil=True)
-def next_uint64(stream: np.ndarray) -> np.uint64:
-    """Return the next 64 random bits of ``stream`` (uint64 [2] = seed, counter) and advance its counter."""
-    stream[1] += ONE
-    mixed = stream[0] + stream[1] * GOLDEN
+def uint64_at(seed: np.uint64, counter: np.uint64) -> np.uint64:
+    """Return the 64 random bits of a stream at a counter, 1 for the first."""
+    mixed = seed + counter * GOLDEN
     mixed = (mixed ^ (mixed >> np.uint64(30))) * MIX_ONE
     mixed = (mixed ^ (mixed >> np.uint64(27))) * MIX_TWO
     return mixed ^ (mixed >> np.uint64(31))
 
 
 @njit(cache=True, nogil=True)
+def unit_float(bits: np.uint64) -> float:
+    """Return a number in [0, 1) of 53 of 64 random bits."""
+    return np.float64(bits >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True, nogil=True)
+def next_uint64(stream: np.ndarray) -> np.uint64:
+    """Return the next 64 random bits of ``stream`` (uint64 [2] = seed, counter) and advance its counter."""
+    stream[1] += ONE
+    return uint64_at(stream[0], stream[1])
+
+
+@njit(cache=True, nogil=True)
 def next_float(stream: np.ndarray) -> float:
-    """Return the next number of ``stream``, uniform in [0, 1) with 53 random bits."""
-    return np.float64(next_uint64(stream) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    """Return the next number of ``stream``, uniform in [0, 1)."""
+    return unit_float(next_uint64(stream))
 
 
 @njit(cache=True, nogil=True)

@@ -9,6 +9,7 @@ import copy
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from azero.config.schema import InferenceConfig, UserError
 from azero.games.game import Game
 from azero.network.backends import candidates, make_inference
 from azero.network.folded import FoldedNetwork, policy_logits
-from azero.network.inference import Inference, InferenceChoice, resolve_device
+from azero.network.inference import Inference, InferenceChoice, gathers, resolve_device
 from azero.network.int8 import convolutions, own_play
 from azero.network.model import Network
 from azero.network.openvino_inference import OpenVinoInference
@@ -35,6 +36,7 @@ FACTORS = {"fp32": 1.15, "bf16": 1.0, "int8": 1 / 1.4}
 DEPENDENT_SPEEDUP = 2.0
 INT8_CHANNELS = 64  # from which "auto" tries int8; below, it was not measured
 SMALLEST_BATCH = 8  # torch gives rows of smaller batches other bits
+MOVES_TIMED = 48  # of each position, where a backend sends the logits of legal moves only: those of chess
 TIMING_SECONDS = 0.1  # for each backend and precision
 
 Answers = tuple[np.ndarray, np.ndarray]  # of `Inference.infer`: policy logits [B, A] and value [B]
@@ -232,11 +234,14 @@ def apart(answers: Answers, others: Answers) -> Answers:
 
 def measure(inference: Inference, planes: np.ndarray) -> float:
     """Return evaluations a second: the best of several rounds, since noise only slows."""
-    inference.infer(planes)  # the first call of a shape prepares
+    asked: list[Any] = [planes]
+    if gathers(inference):
+        asked += [len(planes), np.zeros((len(planes), MOVES_TIMED), np.int32)]
+    inference.infer(*asked)  # the first call of a shape prepares
     rounds: list[float] = []
     end = time.perf_counter() + TIMING_SECONDS
     while len(rounds) < 2 or time.perf_counter() < end:
         start = time.perf_counter()
-        inference.infer(planes)
+        inference.infer(*asked)
         rounds.append(time.perf_counter() - start)
     return round(inference.batch_size / min(rounds), 1)

@@ -22,6 +22,9 @@ class Inference(Protocol):
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch.
 
+        A backend with `gathers` takes moves [at least rows, M] int32 besides, and its logits are those of
+        these actions [at least rows, M]. A game with many actions then sends few logits from a GPU.
+
         Args:
             planes: [B, C, H, W] float32, C-contiguous, from the view of the player to move. Instead of B it
                 may have another size of the choice's `batches`.
@@ -75,6 +78,11 @@ def check_answers(inference: Inference, logits: np.ndarray, values: np.ndarray) 
             "nothing of it was kept; try inference.backend=torch inference.precision=fp32, and if that does "
             "not help, a network of an earlier cycle."
         )
+
+
+def gathers(inference: Inference) -> bool:
+    """Return whether the backend returns the logits of legal moves only; see `Inference.infer`."""
+    return getattr(inference, "gathers", False)
 
 
 def fitting(batches: tuple[int, ...], rows: int | None) -> int:

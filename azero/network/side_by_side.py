@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
-from azero.network.inference import Inference
+from azero.network.inference import Inference, gathers
 
 
 class SideBySideInference:
@@ -20,13 +21,18 @@ class SideBySideInference:
         """Join two or more inferences of the same network, precision and batch size."""
         self.parts = parts
         self.batch_size = sum(part.batch_size for part in parts)
+        self.gathers = gathers(parts[0])
         self.threads = ThreadPoolExecutor(len(parts) - 1, "inference")
 
-    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def infer(
+        self, planes: np.ndarray, rows: int | None = None, *moves: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch, in as many parts as its rows need; see `Inference.infer`."""
         rows, size = len(planes) if rows is None else rows, self.parts[0].batch_size
-        starts = range(0, rows, size)
-        asked = [(planes[start : start + size], min(size, rows - start)) for start in starts]
+        parts = (slice(start, start + size) for start in range(0, rows, size))
+        asked: list[Any] = [
+            (planes[part], min(size, rows - part.start), *(each[part] for each in moves)) for part in parts
+        ]
         waiting = [
             self.threads.submit(part.infer, *what)
             for part, what in zip(self.parts[1:], asked[1:], strict=False)

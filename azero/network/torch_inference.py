@@ -18,6 +18,7 @@ from azero.network.gpu_memory import within_memory
 from azero.network.inference import InferenceChoice, check_batch, fitting
 from azero.network.model import Network
 
+GATHERED = 512  # a game with more actions sends the logits of its legal moves only, at most so many
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -62,15 +63,21 @@ def folded_for(network: Network, choice: InferenceChoice) -> FoldedNetwork:
 
 
 def in_parts(
-    infer: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]], planes: np.ndarray, most: int
+    infer: Callable[..., tuple[np.ndarray, np.ndarray]], most: int, *rows: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the answers to planes [B, C, H, W], at most `most` rows at once; all parts are equally large."""
-    if most >= len(planes):
-        return infer(planes)
+    """Return the answers to some rows, such as planes [B, C, H, W], at most `most` rows at once.
+
+    All parts are equally large. None is passed on.
+    """
+    assert rows[0] is not None
+    count = len(rows[0])
+    if most >= count:
+        return infer(*rows)
     parts = []
-    for start in range(0, len(planes), most):
-        again = max(0, start + most - len(planes))  # the last part begins with rows of the part before
-        logits, value = infer(planes[start - again : start - again + most])
+    for start in range(0, count, most):
+        again = max(0, start + most - count)  # the last part begins with rows of the part before
+        part = slice(start - again, start - again + most)
+        logits, value = infer(*(None if each is None else each[part] for each in rows))
         parts.append((logits[again:], value[again:]))
     logits, value = zip(*parts, strict=True)
     return np.concatenate(logits), np.concatenate(value)
@@ -96,7 +103,7 @@ class CpuInference:
         check_batch(planes, self.batches, self.shape)
         size = len(planes) if rows is None else fitting(self.batches, rows)
         with torch_threads(1), torch.inference_mode():
-            return within_memory("inference", size, lambda most: in_parts(self.answer, planes[:size], most))
+            return within_memory("inference", size, lambda most: in_parts(self.answer, most, planes[:size]))
 
     def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate planes of any batch size."""
@@ -111,6 +118,8 @@ class CudaInference:
     Buffers and graph belong to the object. Threads may share it, one at a time; with an object each, their
     batches overlap. All memory is taken when the object is made. If it is too little for the whole batch, the
     graph has fewer rows, and a batch is several launches.
+
+    With more than GATHERED actions only the logits of legal moves leave the GPU; see `Inference.infer`.
     """
 
     title = "network"
@@ -123,13 +132,16 @@ class CudaInference:
         self.lock = threading.Lock()
         self.stream = torch.cuda.Stream()
         self.num_actions = game.num_actions
+        self.gathers = game.num_actions > GATHERED
         self.graph = within_memory("inference", choice.batch_size, self.captured)
 
     @torch.inference_mode()
     def captured(self, rows: int) -> torch.cuda.CUDAGraph:
         """Record that many rows. No algorithm is chosen by timing: the next process must use the same one."""
         self.planes = torch.zeros(rows, *self.shape[1:], pin_memory=True)
-        self.logits = torch.zeros(rows, self.num_actions, pin_memory=True)
+        most = min(self.num_actions, GATHERED)
+        self.moves = torch.zeros(rows, most if self.gathers else 0, dtype=torch.int64, pin_memory=True)
+        self.logits = torch.zeros(rows, most, pin_memory=True)
         self.value = torch.zeros(rows, pin_memory=True)
         graph = torch.cuda.CUDAGraph()
         self.stream.wait_stream(torch.cuda.current_stream())
@@ -147,19 +159,31 @@ class CudaInference:
         """From the pinned planes to the pinned answers, on the current stream."""
         batch = self.planes.to("cuda", non_blocking=True)
         logits, value = self.folded(batch.to(self.dtype).contiguous(memory_format=torch.channels_last))
+        self.all_logits = logits
+        if self.gathers:
+            logits = logits.gather(1, self.moves.to("cuda", non_blocking=True))
         self.logits.copy_(logits, non_blocking=True)
         self.value.copy_(value, non_blocking=True)
 
-    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def infer(
+        self, planes: np.ndarray, rows: int | None = None, moves: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate a batch, always a whole one; see `Inference.infer`."""
         check_batch(planes, (self.batch_size,), self.shape[1:])
         with self.lock, torch.inference_mode(), torch.cuda.stream(self.stream):
-            return in_parts(self.answer, planes, len(self.planes))
+            return in_parts(self.answer, len(self.planes), planes, moves)
 
-    def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Evaluate as many planes as the graph has rows."""
+    def answer(self, planes: np.ndarray, moves: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Evaluate as many planes as the graph has rows; with moves return their logits."""
         # NumPy copies in this thread. torch would use others too, and wait for them where cores are busy.
         np.copyto(self.planes.numpy(), planes)
+        gathered = False
+        if self.gathers and moves is not None and moves.shape[1] <= GATHERED:
+            gathered = True
+            self.moves.numpy()[: len(moves), : moves.shape[1]] = moves
         self.graph.replay()
         self.stream.synchronize()
-        return self.logits.numpy().copy(), self.value.numpy().copy()
+        logits = (self.all_logits.float().cpu() if self.gathers and not gathered else self.logits).numpy()
+        if moves is not None and not gathered:
+            logits = np.take_along_axis(logits[: len(moves)], moves, axis=1)
+        return logits.copy(), self.value.numpy().copy()

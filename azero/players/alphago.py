@@ -13,7 +13,8 @@ from azero.games.game import Game
 from azero.network.inference import Inference, check_answers
 from azero.players.base import MostVisited
 from azero.players.options import MUST, PlayerOptions, make_judge, simulations_setting
-from azero.search.tree import ROOT, make_tree
+from azero.search.scratch import make_scratch
+from azero.search.tree import ROOT, edges_of, trees_of
 
 
 @dataclass(frozen=True)
@@ -50,11 +51,12 @@ class AlphaGoPlayer(MostVisited):
         self.inference, self.alphago, self.num_simulations = inference, alphago, num_simulations
         # A simulation adds a leaf and, before it, up to two replies
         nodes = num_simulations * (3 if alphago.sampled else 1) + 2
-        self.tree = make_tree(inference.batch_size, nodes, game.num_actions, game.state_words)
+        self.tree = trees_of(game, inference.batch_size, nodes)
         self.questions = make_questions(game, inference.batch_size)
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.row_games = np.zeros(inference.batch_size, np.int64)
         self.room = new_room(game.num_actions, game.state_words)
+        self.scratch = make_scratch(game, 0)
 
     def search(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Search states [B, S], a batch at a time; return the visits of each action, [B, A] int64."""
@@ -62,10 +64,11 @@ class AlphaGoPlayer(MostVisited):
         for start in range(0, len(states), self.inference.batch_size):
             rows = slice(start, start + self.inference.batch_size)
             self.search_batch(states[rows], banned[rows], streams[rows])
-            for row, root in enumerate(self.tree.edges[: len(states[rows]), ROOT], start):
-                counts[row] = root["child_visits"]
+            for place in range(len(states[rows])):
+                edges, row = edges_of(self.tree, place, ROOT), start + place
+                counts[row, edges["action"]] = edges["child_visits"]
                 if not counts[row].any():  # stopped before the first simulation ended
-                    counts[row, root["prior"].argmax()] = 1
+                    counts[row, edges["action"][edges["prior"].argmax()]] = 1
         return counts
 
     def search_batch(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> None:
@@ -79,7 +82,8 @@ class AlphaGoPlayer(MostVisited):
                 logits, values = logits[:rows], values[:rows]
                 check_answers(self.inference, logits, values)
                 receive_evaluations(
-                    addresses, tree, alphago, questions, streams, banned, games, logits, values, self.room
+                    *(addresses, tree, alphago, questions, streams, banned, games, logits, values),
+                    *(self.room, self.scratch),
                 )
             if self.pause is not None and self.pause():
                 break

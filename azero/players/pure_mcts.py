@@ -10,11 +10,13 @@ from azero.classic.pure_mcts import PureSettings, search_on
 from azero.classic.rollouts import new_room
 from azero.config.schema import setting
 from azero.games.game import Game
+from azero.games.playing import ONLY_GAME
 from azero.players.base import MostVisited
 from azero.players.clock import slices
 from azero.players.options import PlayerOptions, make_judge, simulations_setting
 from azero.search.puct import Puct
-from azero.search.tree import ROOT, make_tree
+from azero.search.scratch import make_scratch
+from azero.search.tree import trees_of, visits_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,8 @@ class PureMctsPlayer(MostVisited):
         root_puct = puct if update_root else puct._replace(c_puct=0.0)
         self.settings = PureSettings(puct, root_puct, make_judge(game), uniform_priors)
         self.num_simulations = num_simulations
-        self.tree = make_tree(1, num_simulations + 1, game.num_actions, game.state_words)
+        self.tree = trees_of(game, 1, num_simulations + 1)
+        self.scratch = make_scratch(game, 0)
         self.room = new_room(game.num_actions, game.state_words)
 
     def search(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
@@ -54,13 +57,13 @@ class PureMctsPlayer(MostVisited):
         counts = np.zeros(banned.shape, np.int64)
         for row, state in enumerate(states):
             where = self.game.rule_addresses, self.tree, self.settings
-            what = *where, state, banned[row], self.room, streams[row]
+            what = *where, state, banned[row], self.room, self.scratch, streams[row]
             search_on(*what, 0, 1)
             done = 1
             for units in slices(self.num_simulations, pause=self.pause):
                 search_on(*what, done, done + units)
                 done += units
-            counts[row] = self.tree.edges["child_visits"][0, ROOT]
+            counts[row] = visits_of(self.tree, ONLY_GAME, self.game.num_actions)[0]
         return counts
 
 

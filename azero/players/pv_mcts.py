@@ -25,12 +25,25 @@ from azero.players.growing import LONGEST_LINE
 from azero.players.options import MUST, PlayerOptions, seconds_setting
 from azero.search.algorithm import check as check_algorithm
 from azero.search.algorithm import find_kind, sound_for, with_kind
-from azero.search.cache import make_cache
+from azero.search.cache import cache_of
 from azero.search.counters import WorkerStats
 from azero.search.prefetch import Prefetch
 from azero.search.root import Temperature
 from azero.search.searches import LockStep, Searches
-from azero.search.tree import LOSS, NO_LEAF, ROOT, UNVISITED, WIN, Tree, node_bytes, nodes_needed
+from azero.search.tree import (
+    LOSS,
+    NO_LEAF,
+    ROOT,
+    UNVISITED,
+    WIN,
+    Tree,
+    edge_to,
+    edges_of,
+    node_bytes,
+    nodes_needed,
+    soften,
+    visits_of,
+)
 
 LARGEST_TREE = 2**30  # bytes, of a search that only the time limits
 GREEDY = Temperature(0.0, 0, 0, 0.0)
@@ -93,7 +106,7 @@ class PvMcts(Thinking):
         self.game, self.inference, self.temperature = game, inference, temperature
         self.search = as_played(search, game)
         self.deterministic = is_cold(*temperature)
-        self.cache = make_cache(cache, game.key_words, game.num_actions)
+        self.cache = cache_of(game, cache)
         leaves = leaves or (inference.batch_size if cache else 1)
         self.together = LockStep(game, inference, self.cache)
         self.prefetch = Prefetch(game, inference, self.cache, leaves)
@@ -101,7 +114,7 @@ class PvMcts(Thinking):
         self.new_games(np.zeros(1, np.uint64))
         if seconds:  # compiles before the first move's clock runs
             self.begin(game.initial_state()[None], ONLY_GAME, ONLY_GAME)
-            while self.wave(0) and not self.tree.edges[0, ROOT]["child_visits"].any():
+            while self.wave(0) and not edges_of(self.tree, 0, ROOT)["child_visits"].any():
                 pass
             self.searches.choose(ONLY_GAME, ONLY_GAME, self.temperature)
             self.new_games(np.zeros(1, np.uint64))
@@ -184,7 +197,7 @@ class PvMcts(Thinking):
 
         Its time is up if another wave like the one since `last` would take too long.
         """
-        edges, now = self.tree.edges[game, ROOT], time.perf_counter()
+        edges, now = edges_of(self.tree, game, ROOT), time.perf_counter()
         is_late = self.seconds > 0.0 and 2 * now - last > begin + self.seconds
         if is_late or (self.pause is not None and self.pause()):
             return bool(edges["child_visits"].any())  # else there is no move yet
@@ -221,7 +234,7 @@ class PvMcts(Thinking):
 
     def visit_counts(self, games: np.ndarray) -> np.ndarray:
         """Return the visit counts of the roots of `games` [B] after `search_states`, [B, A] int32."""
-        return self.tree.edges["child_visits"][games, ROOT]
+        return visits_of(self.tree, games, self.game.num_actions)
 
     def root_values(self, games: np.ndarray) -> np.ndarray:
         """Return the search's value of the roots of `games` [B] for the player to move, [B] float32."""
@@ -254,17 +267,19 @@ class NetworkSearch:
 
 def read_search(searches: Searches, b: int, path: Sequence[int] = ()) -> Thought | None:
     """Return what game b's search knows of the node that `path` leads to; None: it is not in the tree."""
-    nodes, edges, node = searches.tree.nodes[b], searches.tree.edges[b], ROOT
+    nodes, node = searches.tree.nodes[b], ROOT
     for action in path:
-        node = int(edges["child"][node, action])
-        if node == UNVISITED:
+        edge = edge_to(searches.tree, b, node, action)
+        if edge is None or edge["child"] == UNVISITED:
             return None
+        node = int(edge["child"])
     if not nodes["expanded"][node]:
         return None
-    visits, priors = edges["child_visits"][node], edges["prior"][node]
-    legal = np.flatnonzero(priors >= 0.0)
-    ordered = legal[np.argsort(-visits[legal], kind="stable")]
-    moves = [read_move(searches.tree, b, node, int(action)) for action in ordered]
+    soften(searches.tree, b, node)
+    edges = edges_of(searches.tree, b, node)
+    visits = edges["child_visits"]
+    ordered = edges[np.argsort(-visits, kind="stable")]
+    moves = [read_move(searches.tree, b, node, edge) for edge in ordered]
     best = moves[0].action
     if node == ROOT and visits.any():
         best = int(searches.choose(np.array([b]), ONLY_GAME, GREEDY)[0])
@@ -272,9 +287,9 @@ def read_search(searches: Searches, b: int, path: Sequence[int] = ()) -> Thought
     return Thought(best, int(visits.sum()), value, moves)
 
 
-def read_move(tree: Tree, b: int, node: int, action: int) -> Move:
-    """Return what game b's search knows of a legal move at an expanded node."""
-    nodes, edge = tree.nodes[b], tree.edges[b, node, action]
+def read_move(tree: Tree, b: int, node: int, edge: np.void) -> Move:
+    """Return what game b's search knows of an edge of an expanded node."""
+    nodes, action = tree.nodes[b], int(edge["action"])
     visits, child = int(edge["child_visits"]), int(edge["child"])
     value = float(edge["child_value_sum"] / visits) if visits else np.nan
     lower, upper = LOSS, WIN
@@ -282,17 +297,18 @@ def read_move(tree: Tree, b: int, node: int, action: int) -> Move:
         lower, upper = float(nodes["lower"][child]), float(nodes["upper"][child])
         if nodes["to_play"][child] != nodes["to_play"][node]:
             lower, upper = -upper, -lower
-    return Move(action, visits, value, float(edge["prior"]), read_line(tree, b, node, action), lower, upper)
+    return Move(action, visits, value, float(edge["prior"]), read_line(tree, b, edge), lower, upper)
 
 
-def read_line(tree: Tree, b: int, node: int, action: int) -> tuple[int, ...]:
-    """Return the most visited moves that follow a move at a node of game b, from that move on."""
-    edges, line = tree.edges[b], [action]
-    while len(line) < LONGEST_LINE:
-        node = int(edges["child"][node, line[-1]])
-        if node == UNVISITED or not edges["child_visits"][node].any():
+def read_line(tree: Tree, b: int, edge: np.void) -> tuple[int, ...]:
+    """Return the most visited moves that follow an edge of game b's tree, from that one on."""
+    line = [int(edge["action"])]
+    while len(line) < LONGEST_LINE and edge["child"] != UNVISITED:
+        edges = edges_of(tree, b, int(edge["child"]))
+        if not edges["child_visits"].any():
             break
-        line.append(int(edges["child_visits"][node].argmax()))
+        edge = edges[edges["child_visits"].argmax()]
+        line.append(int(edge["action"]))
     return tuple(line)
 
 
@@ -302,8 +318,8 @@ def as_played(search: SearchConfig, game: Game) -> SearchConfig:
 
 
 def is_decided(edges: np.ndarray, simulations_left: int) -> bool:
-    """Return whether no simulation left can change the most visited move of a root's edges [A]."""
-    visits = np.sort(edges["child_visits"][edges["prior"] >= 0.0])
+    """Return whether no simulation left can change the most visited move of a root's edges."""
+    visits = np.sort(edges["child_visits"])
     return bool(visits[-1] > (visits[-2] + simulations_left if len(visits) > 1 else 0))
 
 
@@ -312,7 +328,7 @@ def most_simulations(game: Game, tree_reuse: bool) -> int:
 
     The most is a million.
     """
-    return min(1_000_000, LARGEST_TREE // node_bytes(game) // nodes_needed(1, tree_reuse))
+    return min(1_000_000, LARGEST_TREE // node_bytes(game, game.num_actions) // nodes_needed(1, tree_reuse))
 
 
 def make(game: Game, options: Options, inference: Inference, search: SearchConfig | None = None) -> PvMcts:

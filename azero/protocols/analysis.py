@@ -30,6 +30,7 @@ from azero.players.pv_mcts import LARGEST_TREE, PvMcts
 from azero.protocols.lines import MOST_BYTES, Lines, TooLong
 from azero.protocols.positions import Position, SideBySide
 from azero.protocols.turning import go_turn
+from azero.search.tree import ROOT, edge_to
 
 COLOURS = "BW"
 PLAYERS = {"b": 0, "black": 0, "w": 1, "white": 1}
@@ -266,10 +267,12 @@ class Analysis:
     def line_visits(self, turn: Turn, line: tuple[int, ...]) -> list[int]:
         """Return the visits of each move along a line from the root."""
         assert turn.search
-        edges, node, visits = turn.search.searches.tree.edges[0], 0, list[int]()
+        tree, node, visits = turn.search.searches.tree, ROOT, list[int]()
         for action in line:
-            visits.append(int(edges["child_visits"][node, action]))
-            node = int(edges["child"][node, action])
+            edge = edge_to(tree, 0, node, action)
+            assert edge is not None
+            visits.append(int(edge["child_visits"]))
+            node = int(edge["child"])
         return visits
 
     def policy(self, turn: Turn, thought: Thought) -> list[float]:

@@ -17,10 +17,10 @@ import numpy as np
 from azero.games.playing import ONLY_GAME
 from azero.players import Thought
 from azero.players.pv_mcts import LARGEST_TREE, PvMcts, read_search
-from azero.search.cache import make_cache
+from azero.search.cache import cache_of
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
-from azero.search.prefetch import Prefetched, gather, make_prefetched, receive_prefetched
+from azero.search.prefetch import Prefetched, gather, legal_rows, make_prefetched, receive_prefetched
 from azero.search.scratch import make_scratch
 from azero.search.searches import Searches
 from azero.search.tree import ROOT, node_bytes, nodes_needed
@@ -62,23 +62,25 @@ class SideBySide:
         rows = -(-most_positions // size) * size
         self.planes = np.zeros((rows, *self.game.planes_shape), np.float32)
         self.prefetched = make_prefetched(self.game, rows)
-        self.scratch = make_scratch(self.game, 0)
+        self.scratch = make_scratch(self.game, 0, player.prefetch.scratch.gathered)
         self.stats = WorkerStats()
         self.clear_cache()
 
     def clear_cache(self) -> None:
         """Forget all evaluations."""
         entries = len(self.player.cache.used)
-        self.cache = make_cache(entries, self.game.key_words, self.game.num_actions)
+        self.cache = cache_of(self.game, entries)
 
     def tree_bytes(self, num_simulations: int) -> int:
         """Return the memory of a search of so many simulations."""
-        return node_bytes(self.game) * nodes_needed(num_simulations, False)
+        nodes = nodes_needed(num_simulations, False)
+        return nodes * node_bytes(self.game, nodes)
 
     @property
     def most_simulations(self) -> int:
         """The most simulations of a position: a few such positions fit into memory together."""
-        return max(1, min(1_000_000, LARGEST_TREE // SHARE // self.tree_bytes(1) * 2))
+        node = node_bytes(self.game, self.game.num_actions)
+        return max(1, min(1_000_000, LARGEST_TREE // SHARE // node))
 
     def wave(self, positions: Sequence[Position]) -> None:
         """Search positions that are not done on, by one evaluation each; more if rows are left."""
@@ -88,11 +90,12 @@ class SideBySide:
         for number, position in enumerate(positions):
             left = -(-max(begin + 1, len(positions)) // size) * size - begin
             share = slice(begin, begin + max(1, left // (len(positions) - number)))
-            nodes, keys, legal = (array[share] for array in self.prefetched[:3])
-            prefetched, searches = Prefetched(nodes, keys, legal, journal), position.searches
+            columns = (array[share] for array in self.prefetched[:-1])
+            prefetched = Prefetched._make((*columns, journal))
+            searches = position.searches
             rows = gather(
                 *(rules, searches.tree, self.cache, 0, searches.algorithm),
-                *(self.planes[share], prefetched, scratch.key, searches.exact),
+                *(self.planes[share], prefetched, scratch, searches.exact),
             )
             if rows:
                 waiting.append((position, prefetched, begin, rows))
@@ -110,10 +113,12 @@ class SideBySide:
 
     def infer(self, rows: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the network's answers to the first rows of `planes`: logits [rows, A] and values [rows]."""
+        moves = legal_rows(self.prefetched, rows)
         size, logits, values = self.inference.batch_size, list[np.ndarray](), list[np.ndarray]()
         for start in range(0, rows, size):
             some = min(size, rows - start)
-            answers = infer_counted(self.inference, self.planes[start : start + size], some, self.stats)
+            planes = self.planes[start : start + size]
+            answers = infer_counted(self.inference, planes, some, self.stats, moves[start : start + size])
             logits.append(answers[0][:some])
             values.append(answers[1][:some])
         if not rows:

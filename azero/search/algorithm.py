@@ -5,7 +5,7 @@ SearchKind(...)`. Kernels receive a record of the algorithm's constants and arra
 module, as `algorithm`. Numba compiles a kernel once for each type of record, so a running search looks
 nothing up.
 
-Letters: B games, A actions.
+Letters: B games, A actions, M legal moves of the root.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def dispatched(stub: Callable[..., Any]) -> Callable[..., Any]:
 
 @dispatched
 def next_child(tree, b, node, algorithm):
-    """Return the action by which a simulation leaves an expanded node of game b.
+    """Return the edge by which a simulation leaves an expanded node of game b, a place in its pool.
 
     Like all functions below, it exists in compiled code only.
     """
@@ -143,7 +143,7 @@ def draw_noise(algorithm, b, temperature, stream):
 
 @dispatched
 def write_target(tree, b, algorithm, out):
-    """Write the policy target of game b's root into out [A] float32, a distribution."""
+    """Write the policy target of game b's root into out [M or more] float32: a share for each edge."""
     raise NotImplementedError
 
 
@@ -155,5 +155,5 @@ def search_value(tree, b, algorithm):
 
 @dispatched
 def choose_move(tree, b, algorithm, temperature, stream):
-    """Return the action to play after game b's search."""
+    """Return the edge to play after game b's search."""
     raise NotImplementedError

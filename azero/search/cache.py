@@ -1,6 +1,6 @@
 """The evaluation cache: the network's answers by position.
 
-Letters: E entries, K key words, A actions. The key is what planes and legal mask read, so a hit is the exact
+Letters: E entries, K key words, M moves. The key is what planes and legal moves read, so a hit is the exact
 evaluation and never changes a game. A cache belongs to one network and one worker.
 """
 
@@ -10,9 +10,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from azero.games.game import Game
+from azero.games.legal import legal_room
 from azero.kernels.compiled import kernel
 from azero.kernels.hashing import hash_words
 from azero.kernels.words import copy_words, same_words
+from azero.search.tree import MOVE
 
 PROBES = 4  # entries looked at; when all hold other positions, the first is replaced
 
@@ -22,24 +25,31 @@ class EvaluationCache(NamedTuple):
 
     used: np.ndarray  # [E] bool
     keys: np.ndarray  # [E, K] uint64
-    prior: np.ndarray  # [E, A] float32, as in the tree
+    moves: np.ndarray  # [E, M] MOVE, the legal moves with their logits
+    num_moves: np.ndarray  # [E] int32
     value: np.ndarray  # [E] float32, for the player to move
     counts: np.ndarray  # [2] int64: positions asked for, found
 
 
-def make_cache(entries: int, key_words: int, num_actions: int) -> EvaluationCache:
+def make_cache(entries: int, key_words: int, moves: int) -> EvaluationCache:
     """Return an empty cache of at least `entries` entries, rounded up to a power of two.
 
-    0 makes one that never hits.
+    0 makes one that never hits. Positions with more legal moves than `moves` are not kept.
     """
     size = 1 << (entries - 1).bit_length() if entries > 0 else 0
     return EvaluationCache(
         used=np.zeros(size, np.bool_),
         keys=np.zeros((size, key_words), np.uint64),
-        prior=np.zeros((size, num_actions), np.float32),
+        moves=np.zeros((size, moves), MOVE),
+        num_moves=np.zeros(size, np.int32),
         value=np.zeros(size, np.float32),
         counts=np.zeros(2, np.int64),
     )
+
+
+def cache_of(game: Game, entries: int) -> EvaluationCache:
+    """Return an empty cache for the positions of a game, see `make_cache`."""
+    return make_cache(entries, game.key_words, legal_room(game))
 
 
 @kernel
@@ -71,10 +81,10 @@ def find(cache, key):
 
 
 @kernel
-def remember(cache, key, prior, value):
-    """Store an evaluation."""
+def remember(cache, key, moves, count, value):
+    """Store an evaluation: moves [count or more] MOVE, and the value."""
     size = cache.used.shape[0]
-    if size == 0:
+    if size == 0 or count > cache.moves.shape[1]:
         return
     first = first_entry(cache, key)
     target = first
@@ -86,4 +96,6 @@ def remember(cache, key, prior, value):
     cache.used[target] = True
     cache.value[target] = value
     copy_words(key, cache.keys[target])
-    copy_words(prior, cache.prior[target])
+    for place in range(count):
+        cache.moves[target, place] = moves[place]
+    cache.num_moves[target] = count

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from azero.network.inference import Inference, check_answers
+from azero.network.inference import Inference, check_answers, gathers
 
 
 @dataclass
@@ -46,21 +46,23 @@ class WorkerStats:
 
 
 def infer_counted(
-    inference: Inference, planes: np.ndarray, rows: int, stats: WorkerStats
+    inference: Inference, planes: np.ndarray, rows: int, stats: WorkerStats, moves: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return logits [R, A] and values [R] of planes [R, C, H, W], and add the cost to stats.
 
-    Only the first `rows` rows count; the others are padding.
+    Only the first `rows` rows count; the others are padding. A backend that `gathers` reads the legal moves
+    [R, M] int32 and returns their logits [R, M].
 
     Raises:
         UserError: an answer is no number, or a value lies beyond ±1.
     """
     began = time.perf_counter()
-    logits, values = inference.infer(planes, rows)
+    asked = (moves,) if gathers(inference) else ()
+    logits, values = inference.infer(planes, rows, *asked)
     check_answers(inference, logits[:rows], values[:rows])
     stats.inference_seconds += time.perf_counter() - began
     stats.evaluations += rows
-    stats.rows += len(logits)
+    stats.rows += len(values)
     return logits, values
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from azero.games.game import Game
 from azero.games.repetition import dead_end
-from azero.search.tree import ROOT, Tree
+from azero.search.tree import ROOT, Tree, action_to
 
 
 def check_dead_end(game: Game, tree: Tree, b: int, before: Iterable[int] = ()) -> None:
@@ -18,6 +18,6 @@ def check_dead_end(game: Game, tree: Tree, b: int, before: Iterable[int] = ()) -
         return
     path, node = [], int(tree.searches["leaf"][b])
     while node != ROOT:
-        path.append(int(tree.nodes["parent_action"][b, node]))
+        path.append(action_to(tree, b, node))
         node = int(tree.nodes["parent"][b, node])
     raise dead_end(game, [*before, *reversed(path)])

@@ -10,7 +10,7 @@ A leaf of a known value is proven, as an end of the game is, and `mcts.prove` ca
 Any other leaf is an ordinary one. The budgets count positions, not time, and nothing is kept between two
 leaves, so the result depends on the position alone.
 
-Letters: P plies, A actions, S state words.
+Letters: P plies, A actions, M moves of a position at most, S state words.
 """
 
 from __future__ import annotations
@@ -21,20 +21,22 @@ import numpy as np
 
 from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game, no_plies_left
+from azero.games.legal import Legal, legal_room, list_legal, make_legal
 from azero.kernels.compiled import kernel, part
 from azero.search.tree import LOSS, WIN, set_bounds
 
-NO_ACTION = -1
+NO_MOVE = -1
 UNSOLVED = np.inf
 UNKNOWN = 0.0  # a position at the depth limit: neither win nor loss
 FORCED_PLIES = 16  # most plies of a forced win
+MOST_MOVES = 2  # a position with more than this times `legal_room` is not solved
 
 ROW = np.dtype(
     [
         ("alpha", np.float64),  # the player to move has at least this elsewhere
         ("beta", np.float64),  # the opponent never allows this much
         ("best", np.float64),  # value of the best move so far, for the player to move
-        ("action", np.int64),  # the move being searched
+        ("place", np.int64),  # of the move being searched
         ("to_play", np.int64),
     ]
 )
@@ -47,9 +49,12 @@ class Exact(NamedTuple):
     nodes: int
     forced_nodes: int
     rows: np.ndarray  # [P] ROW
-    legal: np.ndarray  # [P, A] bool: moves not searched yet
-    successors: np.ndarray  # [P, A, S] uint64
+    counts: np.ndarray  # [P] int64: how many legal moves
+    moves: np.ndarray  # [P, M] int32
+    left: np.ndarray  # [P, M] bool: moves not searched yet
+    successors: np.ndarray  # [P, M, S] uint64
     history: np.ndarray  # [2, A] int64: how much each player's moves cut off so far
+    legal: Legal
 
 
 def make_exact(game: Game, search: SearchConfig) -> Exact | None:
@@ -66,15 +71,19 @@ def make_exact(game: Game, search: SearchConfig) -> Exact | None:
             "have; set search.exact_plies=0."
         )
     plies, actions = min(search.exact_plies, game.max_plies), game.num_actions
+    most = min(actions, MOST_MOVES * legal_room(game))
     rows = max(plies, FORCED_PLIES if search.forced_nodes else 0)
     return Exact(
         plies,
         search.exact_nodes,
         search.forced_nodes,
         rows=np.zeros(rows, ROW),
-        legal=np.zeros((rows, actions), np.bool_),
-        successors=np.zeros((rows, actions, game.state_words), np.uint64),
+        counts=np.zeros(rows, np.int64),
+        moves=np.zeros((rows, most), np.int32),
+        left=np.zeros((rows, most), np.bool_),
+        successors=np.zeros((rows, most, game.state_words), np.uint64),
         history=np.zeros((2, actions), np.int64),
+        legal=make_legal(actions),
     )
 
 
@@ -102,7 +111,7 @@ def find_forced(rules, exact, state):
     plies, budget = 2, exact.forced_nodes
     while budget > 0 and plies <= FORCED_PLIES:
         value, nodes = find_value(rules, exact, state, plies, budget)
-        if value != UNSOLVED:
+        if value != UNSOLVED or nodes == 0:  # 0: the position has more moves than there is room for
             return value
         budget -= nodes
         plies += 1
@@ -116,44 +125,49 @@ def find_value(rules, exact, state, plies, budget):
     nodes: positions looked at, about `budget` at most. A game that is not over after `plies` counts as
     UNKNOWN; then only a win or a loss is certain.
     """
-    rows, legal = exact.rows, exact.legal
+    rows = exact.rows
     exact.history[:] = 0
     nodes, row, alpha, beta, to_play = 0, 0, LOSS, WIN, rules.to_play(state)
     all_ended = True
     while True:
         # open the row: a move that ends the game is searched by looking at its successor
-        rules.legal_mask(state, legal[row])
+        count = list_legal(rules, state, exact.legal)
+        if count > exact.moves.shape[1]:
+            return UNSOLVED, nodes
+        exact.counts[row] = count
         best = -np.inf
-        for action in range(legal.shape[1]):
-            if legal[row, action] and best < beta:
-                successor = exact.successors[row, action]
-                rules.step(state, action, successor)
+        for place in range(count):
+            exact.moves[row, place] = exact.legal.actions[place]
+            exact.left[row, place] = True
+            if best < beta:
+                successor = exact.successors[row, place]
+                rules.step(state, exact.moves[row, place], successor)
                 nodes += 1
                 if rules.is_terminal(successor):
                     value = rules.outcome(successor)
                     best = max(best, value if rules.to_play(successor) == to_play else -value)
-                    legal[row, action] = False
+                    exact.left[row, place] = False
                 elif row == plies - 1:
                     best = max(best, UNKNOWN)
-                    legal[row, action] = all_ended = False
+                    exact.left[row, place] = all_ended = False
         rows[row].alpha, rows[row].beta, rows[row].best = max(alpha, best), beta, best
         rows[row].to_play = to_play
         if nodes >= budget:
             return UNSOLVED, nodes
         # return to the last row with a move that matters
-        action = next_action(exact, row)
-        while action == NO_ACTION and row > 0:
+        place = next_move(exact, row)
+        while place == NO_MOVE and row > 0:
             row -= 1
             back_up(exact, row)
-            action = next_action(exact, row)
-        if action == NO_ACTION:
+            place = next_move(exact, row)
+        if place == NO_MOVE:
             value = rows[0].best
             known = abs(value) == WIN or (all_ended and abs(value) < WIN)  # not if a line has no legal move
             return (value if known else UNSOLVED), nodes
         # make that move
-        legal[row, action] = False
-        rows[row].action = action
-        state = exact.successors[row, action]
+        exact.left[row, place] = False
+        rows[row].place = place
+        state = exact.successors[row, place]
         to_play = rules.to_play(state)
         alpha, beta = rows[row].alpha, rows[row].beta
         if to_play != rows[row].to_play:
@@ -162,14 +176,14 @@ def find_value(rules, exact, state, plies, budget):
 
 
 @kernel
-def next_action(exact, row):
-    """Return the move of a row that cut off most elsewhere, or NO_ACTION if none matters."""
-    chosen, most = NO_ACTION, -1
+def next_move(exact, row):
+    """Return the place of the move of a row that cut off most elsewhere, or NO_MOVE if none matters."""
+    chosen, most = NO_MOVE, -1
     if exact.rows[row].best < exact.rows[row].beta:
         history = exact.history[exact.rows[row].to_play]
-        for action in range(exact.legal.shape[1]):
-            if exact.legal[row, action] and history[action] > most:
-                chosen, most = action, history[action]
+        for place in range(exact.counts[row]):
+            if exact.left[row, place] and history[exact.moves[row, place]] > most:
+                chosen, most = place, history[exact.moves[row, place]]
     return chosen
 
 
@@ -180,4 +194,4 @@ def back_up(exact, row):
     value = below.best if below.to_play == here.to_play else -below.best
     here.best, here.alpha = max(here.best, value), max(here.alpha, value)
     if value >= here.beta:
-        exact.history[here.to_play, here.action] += (exact.rows.shape[0] - row) ** 2
+        exact.history[here.to_play, exact.moves[row, here.place]] += (exact.rows.shape[0] - row) ** 2

@@ -1,6 +1,6 @@
 """Monte Carlo tree search: select, expand and backup, and the loop around them.
 
-Letters: B games, N nodes, A actions, K key words, R rows of one inference batch.
+Letters: B games, N nodes, A actions, M legal moves, K key words, R rows of one inference batch.
 
 A game's simulations run until one needs the network. Its leaf then waits in `leaf` while the other games go
 on, so every wave gives the network a full batch. Ends of the game and cached positions need no evaluation and
@@ -9,22 +9,33 @@ are backed up at once. Noise, temperature and the move belong to the search algo
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from azero.games.game import rules_at
+from azero.games.game import Game, rules_at
+from azero.games.legal import list_legal, make_legal
 from azero.kernels.compiled import borrowed, kernel, part, shared
+from azero.network.inference import Inference, gathers
 from azero.search.algorithm import next_child
 from azero.search.bounds import bounded_sum, tighten
 from azero.search.cache import find, remember
 from azero.search.exact import solve_leaf
-from azero.search.tree import LOSS, NO_LEAF, NO_PARENT, ROOT, UNVISITED, WIN, add_child
+from azero.search.tree import (
+    LOSS,
+    NO_LEAF,
+    NO_PARENT,
+    ROOT,
+    UNVISITED,
+    WIN,
+    Tree,
+    add_child,
+    add_edges,
+    soften,
+)
 
 
 @shared
 def select(rules, tree, b, algorithm, exact):
-    """Descend from the root along the algorithm's actions to a new or proven node, which is solved if near.
+    """Descend from the root along the algorithm's edges to a new or proven node, which is solved if near.
 
     exact: `exact.Exact`, or None.
     """
@@ -35,26 +46,28 @@ def select(rules, tree, b, algorithm, exact):
 
 @part
 def descend(rules, tree, b, node, choose, settings):
-    """Descend from `node` along the actions of ``choose(tree, b, node, settings)``.
+    """Descend from `node` along the edges of ``choose(tree, b, node, settings)``.
 
     Return the first new or proven node. A new one is created.
     """
     while tree.nodes[b, node].expanded and not tree.nodes[b, node].proven:
-        action = choose(tree, b, node, settings)
-        child = tree.edges[b, node, action].child
+        if tree.nodes[b, node].logits:
+            soften(tree, b, node)
+        edge = choose(tree, b, node, settings)
+        child = tree.edges[b, edge].child
         if child == UNVISITED:
-            return add_child(rules, tree, b, node, action)
+            return add_child(rules, tree, b, node, edge)
         node = child
     return node
 
 
 @part
-def expand(tree, b, node, prior, value):
-    """Give a node its evaluation: prior [A] (ILLEGAL or a probability) and value, for its player to move."""
-    for action in range(prior.shape[0]):
-        tree.edges[b, node, action].prior = prior[action]
+def expand(tree, b, node, moves, count, value):
+    """Give a node its evaluation: moves with logits [count or more] MOVE, and its player's value."""
+    add_edges(tree, b, node, moves, count, True)
     tree.nodes[b, node].raw_value = value
-    tree.nodes[b, node].expanded = True
+    if node == ROOT:
+        soften(tree, b, node)
 
 
 @shared
@@ -86,11 +99,11 @@ def add_to_edge(tree, b, node, value, visits):
 
     Return the value for the player to move there.
     """
-    parent, action = tree.nodes[b, node].parent, tree.nodes[b, node].parent_action
+    parent, edge = tree.nodes[b, node].parent, tree.nodes[b, node].parent_edge
     if tree.nodes[b, parent].to_play != tree.nodes[b, node].to_play:
         value = -value  # the only place where a value changes its perspective
-    tree.edges[b, parent, action].child_visits += visits
-    tree.edges[b, parent, action].child_value_sum += value
+    tree.edges[b, edge].child_visits += visits
+    tree.edges[b, edge].child_value_sum += value
     return value
 
 
@@ -160,28 +173,19 @@ def expand_from_cache(rules, tree, cache, b, node, key):
     entry = find(cache, key)
     if entry < 0:
         return False
-    expand(tree, b, node, cache.prior[entry], cache.value[entry])
+    expand(tree, b, node, cache.moves[entry], cache.num_moves[entry], cache.value[entry])
     return True
 
 
 @part
-def softmax_over_legal(logits, legal, prior):
-    """Write the softmax of the legal logits into prior [A]; ILLEGAL elsewhere."""
-    highest = -math.inf
-    for action in range(logits.shape[0]):
-        if legal[action] and logits[action] > highest:
-            highest = logits[action]
-    total = 0.0
-    for action in range(logits.shape[0]):
-        if legal[action]:
-            weight = math.exp(logits[action] - highest)
-            total += weight
-            prior[action] = weight
-        else:
-            prior[action] = -1.0
-    for action in range(logits.shape[0]):
-        if legal[action]:
-            prior[action] /= total
+def gather_logits(logits, actions, count, gathered, moves):
+    """Write `count` actions [count or more] with their logits into moves [A] MOVE.
+
+    logits: [A] by action, or if they are gathered [count or more] by move.
+    """
+    for place in range(count):
+        moves[place].action = actions[place]
+        moves[place].prior = logits[place if gathered else np.int64(actions[place])]
 
 
 @kernel
@@ -202,45 +206,77 @@ def write_rows(addresses, tree, planes, games):
 
 
 @kernel
+def write_moves(addresses, tree, games, rows, legal, moves):
+    """Write the legal actions of the leaves of the first `rows` of games [R] into moves [R, A].
+
+    Return the most of a leaf. What is behind a leaf's own is any action. legal: scratch.
+    """
+    rules, most = rules_at(addresses), 1
+    for row in range(rows):
+        count = list_legal(rules, tree.states[games[row], tree.searches[games[row]].leaf], legal)
+        for place in range(count):
+            moves[row, place] = legal.actions[place]
+        most = max(most, count)
+    return most
+
+
+class LegalRows:
+    """The legal moves of waiting leaves, for a backend that gathers their logits; empty for others."""
+
+    def __init__(self, game: Game, inference: Inference) -> None:
+        rows = inference.batch_size if gathers(inference) else 0
+        self.addresses, self.legal = game.rule_addresses, make_legal(game.num_actions)
+        self.moves = np.zeros((rows, game.num_actions), np.int32)
+
+    def of_leaves(self, tree: Tree, games: np.ndarray, rows: int) -> np.ndarray:
+        """Return the moves of the leaves of the first `rows` of games [R], [R, most] int32."""
+        if not len(self.moves):
+            return self.moves
+        return self.moves[:, : int(write_moves(self.addresses, tree, games, rows, self.legal, self.moves))]
+
+
+@kernel
 def receive_evaluations(addresses, tree, cache, games, rows, logits, values, scratch):
     """Expand and back up the leaves of the first `rows` of games [R] with the network's answers.
 
     Return -1, or a game whose leaf has no legal move although it is not over: that leaf still waits, as do
     those after it.
 
-    logits: [R, A] float32. values: [R] float32, for the player to move at the leaf.
+    logits: [R, A] float32, of legal moves only if scratch.gathered. values: [R] float32, for the player to
+    move at the leaf.
     """
     rules = rules_at(addresses)
     tree, cache, logits, scratch = borrowed(tree), borrowed(cache), borrowed(logits), borrowed(scratch)
-    legal, key, prior = scratch.legal, scratch.key, scratch.prior
+    key = scratch.key
     for row in range(rows):
         b = games[row]
         leaf = tree.searches[b].leaf
-        if not receive(rules, tree, b, logits[row], values[row], legal, prior):
+        count = receive(rules, tree, b, logits[row], values[row], scratch)
+        if count == 0:
             return b
         if cache.used.shape[0] > 0:
             rules.evaluation_key(tree.states[b, leaf], key)
-            remember(cache, key, prior, values[row])
+            remember(cache, key, scratch.moves, count, values[row])
     return -1
 
 
 @part
-def receive(rules, tree, b, logits, value, legal, prior):
-    """Expand and back up game b's leaf with the network's answer; return False if it has no legal move.
+def receive(rules, tree, b, logits, value, scratch):
+    """Expand and back up game b's leaf with the network's answer, if it has a legal move.
 
-    legal, prior: scratch, [A] bool and float32; `prior` holds the leaf's afterwards.
+    Return how many it has; scratch.moves [A] MOVE holds them afterwards.
     """
     leaf = tree.searches[b].leaf
-    rules.legal_mask(tree.states[b, leaf], legal)
-    if not legal.any():
-        return False
-    softmax_over_legal(logits, legal, prior)
-    expand(tree, b, leaf, prior, value)
+    count = list_legal(rules, tree.states[b, leaf], scratch.legal)
+    if count == 0:
+        return 0
+    gather_logits(logits, scratch.legal.actions, count, scratch.gathered, scratch.moves)
+    expand(tree, b, leaf, scratch.moves, count, value)
     backup(tree, b, leaf, value)
     tree.searches[b].leaf = NO_LEAF
     if leaf != ROOT:
         tree.searches[b].simulations_left -= 1
-    return True
+    return count
 
 
 @kernel

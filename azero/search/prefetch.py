@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from azero.games.game import Game, rules_at
+from azero.games.legal import list_legal
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.words import copy_words, same_words
+from azero.network.inference import gathers
 from azero.search.cache import EvaluationCache, find, remember
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
@@ -29,10 +31,10 @@ from azero.search.mcts import (
     backup,
     expand,
     expand_root,
+    gather_logits,
     receive_evaluations,
     select,
     simulate,
-    softmax_over_legal,
 )
 from azero.search.scratch import make_scratch
 from azero.search.tree import NO_LEAF, NO_PARENT, ROOT, UNVISITED, Tree
@@ -44,15 +46,14 @@ if TYPE_CHECKING:
 GUESSES = 16
 # Simulations without the network, of ends and cached positions, before the caller may read the clock.
 SLICE = 1024
-NO_ACTION = -1
+NO_EDGE = -1
 
 ENTRY = np.dtype(
     [  # a node before a guess, and the edge of it that the guess went along
         ("node", np.int32),
-        ("action", np.int32),  # NO_ACTION at the end of the path
+        ("edge", np.int32),  # NO_EDGE at the end of the path
         ("node_visits", np.int32),
         ("value_sum", np.float32),
-        ("expanded", np.bool_),
         ("child_visits", np.int32),
         ("child_value_sum", np.float32),
     ],
@@ -65,7 +66,8 @@ class Prefetched(NamedTuple):
 
     nodes: np.ndarray  # [R] int32
     keys: np.ndarray  # [R, K] uint64
-    legal: np.ndarray  # [R, A] bool
+    moves: np.ndarray  # [R, A] int32: the legal actions
+    num_moves: np.ndarray  # [R] int64
     journal: np.ndarray  # [J] ENTRY
 
 
@@ -74,9 +76,15 @@ def make_prefetched(game: Game, rows: int) -> Prefetched:
     return Prefetched(
         nodes=np.zeros(rows, np.int32),
         keys=np.zeros((rows, game.key_words), np.uint64),
-        legal=np.zeros((rows, game.num_actions), np.bool_),
+        moves=np.zeros((rows, game.num_actions), np.int32),
+        num_moves=np.zeros(rows, np.int64),
         journal=np.zeros(rows * GUESSES * (game.max_plies + 1), ENTRY),
     )
+
+
+def legal_rows(prefetched: Prefetched, rows: int) -> np.ndarray:
+    """Return the legal moves of the first `rows` leaves, [R, most] int32, for `infer_counted`."""
+    return prefetched.moves[:, : max(1, int(prefetched.num_moves[:rows].max(initial=0)))]
 
 
 @part
@@ -85,39 +93,38 @@ def note_path(tree, b, leaf, journal, length):
 
     Return the journal's length; -1 if it has no room, as when a game passes `max_plies`.
     """
-    node, action = leaf, NO_ACTION
+    node, edge = leaf, NO_EDGE
     while node != NO_PARENT:
         if length == journal.shape[0]:
             return -1
         journal[length].node = node
-        journal[length].action = action
+        journal[length].edge = edge
         journal[length].node_visits = tree.nodes[b, node].node_visits
         journal[length].value_sum = tree.nodes[b, node].value_sum
-        journal[length].expanded = tree.nodes[b, node].expanded
-        if action != NO_ACTION:
-            journal[length].child_visits = tree.edges[b, node, action].child_visits
-            journal[length].child_value_sum = tree.edges[b, node, action].child_value_sum
+        if edge != NO_EDGE:
+            journal[length].child_visits = tree.edges[b, edge].child_visits
+            journal[length].child_value_sum = tree.edges[b, edge].child_value_sum
         length += 1
-        action = tree.nodes[b, node].parent_action
+        edge = tree.nodes[b, node].parent_edge
         node = tree.nodes[b, node].parent
     return length
 
 
 @part
-def take_back(tree, b, journal, length, num_nodes):
-    """Restore what the journal holds, latest first, and forget all nodes beyond the first `num_nodes`."""
+def take_back(tree, b, journal, length, num_nodes, num_edges):
+    """Restore what the journal holds, latest first, and forget what is beyond these nodes and edges."""
     while length > 0:
         length -= 1
-        node, action = journal[length].node, journal[length].action
+        node, edge = journal[length].node, journal[length].edge
         tree.nodes[b, node].node_visits = journal[length].node_visits
         tree.nodes[b, node].value_sum = journal[length].value_sum
-        tree.nodes[b, node].expanded = journal[length].expanded
-        if action != NO_ACTION:
-            tree.edges[b, node, action].child_visits = journal[length].child_visits
-            tree.edges[b, node, action].child_value_sum = journal[length].child_value_sum
+        if edge != NO_EDGE:
+            tree.edges[b, edge].child_visits = journal[length].child_visits
+            tree.edges[b, edge].child_value_sum = journal[length].child_value_sum
     for node in range(num_nodes, tree.searches[b].num_nodes):
-        tree.edges[b, tree.nodes[b, node].parent, tree.nodes[b, node].parent_action].child = UNVISITED
+        tree.edges[b, tree.nodes[b, node].parent_edge].child = UNVISITED
     tree.searches[b].num_nodes = num_nodes
+    tree.searches[b].num_edges = num_edges
 
 
 @part
@@ -140,24 +147,28 @@ def is_prefetched(prefetched, rows, leaf, key):
 
 
 @part
-def write_row(rules, tree, b, leaf, key, planes, prefetched, row):
-    """Write a leaf into a row of the wave."""
+def write_row(rules, tree, b, leaf, scratch, planes, prefetched, row):
+    """Write a leaf, whose key is in the scratch, into a row of the wave."""
     state = tree.states[b, leaf]
     prefetched.nodes[row] = leaf
-    copy_words(key, prefetched.keys[row])
-    rules.legal_mask(state, prefetched.legal[row])
+    copy_words(scratch.key, prefetched.keys[row])
+    count = list_legal(rules, state, scratch.legal)
+    prefetched.num_moves[row] = count
+    for place in range(count):
+        prefetched.moves[row, place] = scratch.legal.actions[place]
     rules.planes(state, planes[row])
 
 
 @part
-def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key, exact):
+def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, scratch, exact):
     """Write the leaf that game b's search waits for, and leaves that it will probably need next.
 
     Return how many. The tree is left as it was. At an unexpanded root nothing can be prefetched.
     """
-    num_nodes, leaf = tree.searches[b].num_nodes, tree.searches[b].leaf
+    num_nodes, num_edges = tree.searches[b].num_nodes, tree.searches[b].num_edges
+    leaf, key = tree.searches[b].leaf, scratch.key
     rules.evaluation_key(tree.states[b, leaf], key)
-    write_row(rules, tree, b, leaf, key, planes, prefetched, 0)
+    write_row(rules, tree, b, leaf, scratch, planes, prefetched, 0)
     rows, length = 1, 0
     ahead = min(GUESSES * planes.shape[0], tree.searches[b].simulations_left) - 1 if leaf != ROOT else 0
     for _ in range(ahead):
@@ -174,32 +185,33 @@ def prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key, exact):
         rules.evaluation_key(tree.states[b, leaf], key)
         entry = find(cache, key)
         if entry >= 0:
-            expand(tree, b, leaf, cache.prior[entry], cache.value[entry])
+            if leaf >= num_nodes:  # what was there before stays as it is, also a leaf that found no room
+                expand(tree, b, leaf, cache.moves[entry], cache.num_moves[entry], cache.value[entry])
         elif not is_prefetched(prefetched, rows, leaf, key):
-            write_row(rules, tree, b, leaf, key, planes, prefetched, rows)
-            rows += 1
-    take_back(tree, b, prefetched.journal, length, num_nodes)
+            write_row(rules, tree, b, leaf, scratch, planes, prefetched, rows)
+            rows += prefetched.num_moves[rows] <= cache.moves.shape[1]  # else the cache would not keep it
+    take_back(tree, b, prefetched.journal, length, num_nodes, num_edges)
     return rows
 
 
 @kernel
-def gather(addresses, tree, cache, b, algorithm, planes, prefetched, key, exact):
+def gather(addresses, tree, cache, b, algorithm, planes, prefetched, scratch, exact):
     """Search on in game b, SLICE simulations at most, until the network is needed.
 
-    Write the rows of the wave and return how many. planes: [R, C, H, W] float32. key: scratch, [K] uint64.
+    Write the rows of the wave and return how many. planes: [R, C, H, W] float32.
     exact: `exact.Exact`, or None.
     """
     rules = rules_at(addresses)
     tree, cache, algorithm = borrowed(tree), borrowed(cache), borrowed(algorithm)
-    planes, prefetched = borrowed(planes), borrowed(prefetched)
-    if tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, key):
+    planes, prefetched, scratch = borrowed(planes), borrowed(prefetched), borrowed(scratch)
+    if tree.nodes[b, ROOT].expanded or not expand_root(rules, tree, cache, b, scratch.key):
         later = max(0, tree.searches[b].simulations_left - SLICE)
         tree.searches[b].simulations_left -= later
-        simulate(rules, tree, cache, b, algorithm, key, exact)
+        simulate(rules, tree, cache, b, algorithm, scratch.key, exact)
         tree.searches[b].simulations_left += later
     if tree.searches[b].leaf == NO_LEAF:
         return 0
-    return prefetch(rules, tree, cache, b, algorithm, planes, prefetched, key, exact)
+    return prefetch(rules, tree, cache, b, algorithm, planes, prefetched, scratch, exact)
 
 
 @kernel
@@ -208,12 +220,13 @@ def receive_prefetched(addresses, tree, cache, games, prefetched, rows, logits, 
 
     Return what `receive_evaluations` returns.
 
-    logits: [R, A] float32, or more rows. values: [R] float32.
+    logits: [R, A] float32, or more rows, of legal moves only if scratch.gathered. values: [R] float32.
     """
     for row in range(1, rows):
-        if prefetched.legal[row].any():
-            softmax_over_legal(logits[row], prefetched.legal[row], scratch.prior)
-            remember(cache, prefetched.keys[row], scratch.prior, values[row])
+        count = prefetched.num_moves[row]
+        if count > 0:
+            gather_logits(logits[row], prefetched.moves[row], count, scratch.gathered, scratch.moves)
+            remember(cache, prefetched.keys[row], scratch.moves, count, values[row])
     return receive_evaluations(addresses, tree, cache, games, 1, logits, values, scratch)
 
 
@@ -229,7 +242,7 @@ class Prefetch:
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.rows = self.planes[:leaves]
         self.prefetched = make_prefetched(game, leaves)
-        self.scratch = make_scratch(game, 0)
+        self.scratch = make_scratch(game, 0, gathers(inference))
 
     def wave(self, tree: Tree, b: int, algorithm: Any, stats: WorkerStats, exact: Exact | None) -> bool:
         """Search game b up to and with its next batch of evaluations, or SLICE simulations that need none.
@@ -237,9 +250,10 @@ class Prefetch:
         Return whether simulations are left to do.
         """
         prefetched, scratch, rules = self.prefetched, self.scratch, self.game.rule_addresses
-        rows = gather(rules, tree, self.cache, b, algorithm, self.rows, prefetched, scratch.key, exact)
+        rows = gather(rules, tree, self.cache, b, algorithm, self.rows, prefetched, scratch, exact)
         if rows:
-            logits, values = infer_counted(self.inference, self.planes, rows, stats)
+            moves = legal_rows(prefetched, rows)
+            logits, values = infer_counted(self.inference, self.planes, rows, stats, moves)
             games = np.array([b])
             stuck = receive_prefetched(
                 rules, tree, self.cache, games, prefetched, rows, logits, values, scratch

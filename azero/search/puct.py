@@ -1,11 +1,12 @@
-"""PUCT, AlphaZero's search (Silver et al. 2018, "Search"). It selects the action with the highest
+"""PUCT, AlphaZero's search (Silver et al. 2018, "Search"). It selects the move with the highest
 
     q(s, a) + c(s) * prior(s, a) * sqrt(visits(s)) / (1 + visits(s, a)),
     c(s) = c_puct + ln((1 + visits(s) + c_puct_base) / c_puct_base).
 
-First-play urgency gives unvisited actions a value.
+First-play urgency gives unvisited moves a value.
 
-Letters: B games, N nodes, A actions. A stream is uint64 [2], see `kernels/random_stream.py`.
+Letters: B games, N nodes, A actions, M legal moves of the root. A stream is uint64 [2], see
+`kernels/random_stream.py`.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from azero.kernels.compiled import kernel, part
 from azero.kernels.random_stream import next_gamma
 from azero.search.algorithm import SearchKind
 from azero.search.bounds import can_be_best, cannot_improve, prefer_sure, rule_out, sure_value, within_bounds
-from azero.search.root import choose_action, normalize
-from azero.search.tree import ROOT
+from azero.search.root import choose_place, normalize
+from azero.search.tree import ROOT, edge_range, first_edge
 
 
 class Puct(NamedTuple):
@@ -36,10 +37,11 @@ class Puct(NamedTuple):
     dirichlet_alpha: float = 1.0
     dirichlet_fraction: float = 0.0
     solver: bool = False
+    scratch: np.ndarray = np.zeros(0)  # [A] float64, of noise and weights; a search alone needs none
 
 
-def make_puct(search: SearchConfig, num_games: int = 1, num_actions: int = 1) -> Puct:
-    """Return the constants of a search, the same for any number of games and actions."""
+def make_puct(search: SearchConfig, num_games: int, num_actions: int) -> Puct:
+    """Return the constants of a search, the same for any number of games, and its scratch."""
     return Puct(
         c_puct=float(search.c_puct),
         c_puct_base=float(search.c_puct_base),
@@ -50,12 +52,13 @@ def make_puct(search: SearchConfig, num_games: int = 1, num_actions: int = 1) ->
         dirichlet_alpha=float(search.dirichlet_alpha),
         dirichlet_fraction=float(search.dirichlet_fraction),
         solver=search.solver,
+        scratch=np.zeros(num_actions),
     )
 
 
 @part
 def exploration(puct, child_visits_sum):
-    """Return c(s) * sqrt(visits(s)), the factor of the score that all actions share."""
+    """Return c(s) * sqrt(visits(s)), the factor of the score that all edges share."""
     visits = child_visits_sum + puct.extra_visits
     c = puct.c_puct
     if puct.c_puct_base > 0.0:
@@ -65,7 +68,7 @@ def exploration(puct, child_visits_sum):
 
 @part
 def select_child(tree, b, node, puct):
-    """Return the action of the highest score at an expanded node."""
+    """Return the edge of the highest score at an expanded node."""
     visits = tree.nodes[b, node].node_visits
     scale = exploration(puct, visits - 1)
     unvisited_q = puct.fpu
@@ -73,89 +76,78 @@ def select_child(tree, b, node, puct):
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu
     elif puct.fpu_by_prior:
         unvisited_q = tree.nodes[b, node].value_sum / visits - puct.fpu * explored_share(tree, b, node, puct)
-    best = best_action(tree, b, node, scale, unvisited_q, puct.solver)
-    return best if best >= 0 else first_legal(tree, b, node)
+    best = best_edge(tree, b, node, scale, unvisited_q, puct.solver)
+    # if no edge can improve the node, any of them proves it, or is a guess of `prefetch`
+    return best if best >= 0 else first_edge(tree, b, node)
 
 
 @part
-def best_action(tree, b, node, scale, unvisited_q, solver):
-    """Return the first legal action of the largest q + scale * prior / (1 + visits), or -1.
+def best_edge(tree, b, node, scale, unvisited_q, solver):
+    """Return the first edge of the largest q + scale * prior / (1 + visits), or -1.
 
-    The solver skips actions that cannot improve the node's lower bound.
+    The solver skips edges that cannot improve the node's lower bound.
     """
     best, best_score = -1, -math.inf
-    for action in range(tree.edges.shape[2]):
-        prior = tree.edges[b, node, action].prior
-        if prior < 0.0:
-            continue
-        count = tree.edges[b, node, action].child_visits
-        q = tree.edges[b, node, action].child_value_sum / count if count > 0 else unvisited_q
-        score = q + scale * prior / (1.0 + count)
-        if score > best_score and not (solver and cannot_improve(tree, b, node, action)):
-            best, best_score = action, score
+    for edge in edge_range(tree, b, node):
+        count = tree.edges[b, edge].child_visits
+        score = unvisited_q + scale * tree.edges[b, edge].prior
+        if count > 0:  # a division takes longer than all the rest
+            q = tree.edges[b, edge].child_value_sum / count
+            score = q + scale * tree.edges[b, edge].prior / (1.0 + count)
+        if score > best_score and not (solver and cannot_improve(tree, b, node, edge)):
+            best, best_score = edge, score
     return best
 
 
 @kernel
 def explored_share(tree, b, node, puct):
-    """Return the square root of the visited actions' prior.
+    """Return the square root of the visited edges' prior.
 
-    At a root with noise it is 0, because all actions should be tried there.
+    At a root with noise it is 0, because all moves should be tried there.
     """
     if puct.dirichlet_fraction > 0.0 and node == ROOT:
         return 0.0
     explored = 0.0
-    for action in range(tree.edges.shape[2]):
-        if tree.edges[b, node, action].child_visits > 0:
-            explored += tree.edges[b, node, action].prior
+    for edge in edge_range(tree, b, node):
+        if tree.edges[b, edge].child_visits > 0:
+            explored += tree.edges[b, edge].prior
     return math.sqrt(explored)
-
-
-@kernel
-def first_legal(tree, b, node):
-    """Return the first legal action of an expanded node.
-
-    It is selected if no action can improve the node: any of them proves it, or is a guess of `prefetch`.
-    """
-    action = 0
-    while tree.edges[b, node, action].prior < 0.0:
-        action += 1
-    return action
 
 
 @kernel
 def begin_puct(tree, b, puct, temperature, stream):
     """Widen the search from game b's expanded root by Dirichlet noise."""
-    add_noise(tree, b, puct.dirichlet_alpha, puct.dirichlet_fraction, stream)
+    add_noise(tree, b, puct.dirichlet_alpha, puct.dirichlet_fraction, stream, puct.scratch)
 
 
 @kernel
-def add_noise(tree, b, alpha, fraction, stream):
-    """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise."""
+def add_noise(tree, b, alpha, fraction, stream, noise):
+    """Mix Dirichlet(alpha) noise into the root's prior: (1 - fraction) * prior + fraction * noise.
+
+    noise: scratch, [A] float64.
+    """
     if fraction == 0.0:
         return
-    noise, total = np.zeros(tree.edges.shape[2]), 0.0
-    for action in range(noise.shape[0]):
-        if tree.edges[b, ROOT, action].prior >= 0.0:
-            noise[action] = next_gamma(stream, alpha)
-            total += noise[action]
+    first, count, total = first_edge(tree, b, ROOT), tree.nodes[b, ROOT].num_edges, 0.0
+    for place in range(count):
+        noise[place] = next_gamma(stream, alpha)
+        total += noise[place]
     if total < 1e-300:
         return  # every number underflowed, which only a tiny alpha can cause
-    for action in range(noise.shape[0]):
-        prior = tree.edges[b, ROOT, action].prior
-        if prior >= 0.0:
-            tree.edges[b, ROOT, action].prior = (1.0 - fraction) * prior + fraction * noise[action] / total
+    for place in range(count):
+        prior = tree.edges[b, first + place].prior
+        tree.edges[b, first + place].prior = (1.0 - fraction) * prior + fraction * noise[place] / total
 
 
 @kernel
 def move_weights(tree, b, puct):
-    """Return the weight of each root action after a search, [A] float64.
+    """Return the weight of each root move after a search, [M] float64, a view of scratch.
 
     It is the number of visits, corrected for proofs.
     """
-    weights = np.empty(tree.edges.shape[2])
-    for action in range(weights.shape[0]):
-        weights[action] = tree.edges[b, ROOT, action].child_visits
+    first, weights = first_edge(tree, b, ROOT), puct.scratch[: tree.nodes[b, ROOT].num_edges]
+    for place in range(weights.shape[0]):
+        weights[place] = tree.edges[b, first + place].child_visits
     if puct.solver:
         rule_out(tree, b, weights)
         prefer_sure(tree, b, weights)
@@ -164,31 +156,31 @@ def move_weights(tree, b, puct):
 
 @kernel
 def write_visit_shares(tree, b, puct, out):
-    """Write the policy target, out [A] float32: the weights of the root actions over their sum."""
+    """Write the policy target, out [M or more] float32: the weights of the root moves over their sum."""
     normalize(move_weights(tree, b, puct), out)
 
 
 @kernel
 def choose_by_visits(tree, b, puct, temperature, stream):
-    """Return an action drawn with probability proportional to its weight ** (1 / temperature)."""
-    return choose_action(move_weights(tree, b, puct), temperature, stream)
+    """Return a root edge drawn with probability proportional to its weight ** (1 / temperature)."""
+    return first_edge(tree, b, ROOT) + choose_place(move_weights(tree, b, puct), temperature, stream)
 
 
 @kernel
 def mean_value(tree, b, puct):
     """Return the mean value of game b's search for its player, the exact value if it is proven.
 
-    The root's own evaluation counts. Simulations through actions that cannot be best do not, because nobody
+    The root's own evaluation counts. Simulations through moves that cannot be best do not, because nobody
     has to play them.
     """
     if not puct.solver or tree.nodes[b, ROOT].proven:
         return np.float64(tree.nodes[b, ROOT].value_sum) / tree.nodes[b, ROOT].node_visits
     sure = sure_value(tree, b, ROOT)
     total, visits = np.float64(tree.nodes[b, ROOT].raw_value), 1
-    for action in range(tree.edges.shape[2]):
-        if can_be_best(tree, b, ROOT, action, sure):
-            total += tree.edges[b, ROOT, action].child_value_sum
-            visits += tree.edges[b, ROOT, action].child_visits
+    for edge in edge_range(tree, b, ROOT):
+        if can_be_best(tree, b, ROOT, edge, sure):
+            total += tree.edges[b, edge].child_value_sum
+            visits += tree.edges[b, edge].child_visits
     return max(within_bounds(tree, b, ROOT, total / visits), np.float64(sure))
 
 

@@ -1,6 +1,7 @@
 """What searches share at the root: the temperature of the move, choosing it, and the policy target.
 
-Letters: A actions. A stream is uint64 [2], see `kernels/random_stream.py`.
+Letters: M legal moves of the root, in the order of its edges. A stream is uint64 [2], see
+`kernels/random_stream.py`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from azero.kernels.compiled import kernel, part
 from azero.kernels.random_stream import next_float
-from azero.search.tree import ROOT, WIN
+from azero.search.tree import ROOT, WIN, edge_range
 
 
 class Temperature(NamedTuple):
@@ -37,32 +38,32 @@ def temperature_at(schedule, ply):
 
 @kernel
 def normalize(weights, out):
-    """Write weights [A] over their sum into out [A] float32."""
+    """Write weights [M] over their sum into out [M or more] float32."""
     total = weights.sum()
-    for action in range(out.shape[0]):
-        out[action] = weights[action] / total
+    for place in range(weights.shape[0]):
+        out[place] = weights[place] / total
 
 
 @kernel
-def choose_action(weights, temperature, stream):
-    """Return an action drawn with probability proportional to weights [A] ** (1 / temperature).
+def choose_place(weights, temperature, stream):
+    """Return a place drawn with probability proportional to weights [M] ** (1 / temperature).
 
-    Temperature 0 returns the first action with the greatest weight.
+    Temperature 0 returns the first place with the greatest weight.
     """
     best, most = 0, 0.0
-    for action in range(weights.shape[0]):
-        if weights[action] > most:
-            best, most = action, weights[action]
+    for place in range(weights.shape[0]):
+        if weights[place] > most:
+            best, most = place, weights[place]
     if temperature == 0.0:
         return best
     total = 0.0
-    for action in range(weights.shape[0]):
-        total += tempered(weights[action], most, temperature)
+    for weight in weights:
+        total += tempered(weight, most, temperature)
     remaining = next_float(stream) * total
-    for action in range(weights.shape[0]):
-        remaining -= tempered(weights[action], most, temperature)
+    for place in range(weights.shape[0]):
+        remaining -= tempered(weights[place], most, temperature)
         if remaining < 0.0:
-            return action
+            return place
     return best  # rounding left a remainder
 
 
@@ -74,20 +75,20 @@ def tempered(weight, most, temperature):
 
 @part
 def prefer_end(rules, tree, b, chosen, successor):
-    """Return the move of game b's root: one that wins at once if a win is proven there, else `chosen`.
+    """Return an edge of game b's root: one that wins at once if a win is proven there, else `chosen`.
 
-    All moves that are proven to win are equal to the search, and `chosen` may begin the longest win. A win at
+    All edges that are proven to win are equal to the search, and `chosen` may begin the longest win. A win at
     once need not be in the tree. successor: scratch, [S].
     """
     if tree.nodes[b, ROOT].lower < WIN:
         return chosen
     best = -1
-    for action in range(tree.edges.shape[2]):
-        if tree.edges[b, ROOT, action].prior >= 0.0 and best != chosen:
-            rules.step(tree.states[b, ROOT], action, successor)
+    for edge in edge_range(tree, b, ROOT):
+        if best != chosen:
+            rules.step(tree.states[b, ROOT], tree.edges[b, edge].action, successor)
             if rules.is_terminal(successor):
                 turned = rules.to_play(successor) != tree.nodes[b, ROOT].to_play
                 value = rules.outcome(successor)
-                if (-value if turned else value) >= WIN and (best < 0 or action == chosen):
-                    best = action
+                if (-value if turned else value) >= WIN and (best < 0 or edge == chosen):
+                    best = edge
     return best if best >= 0 else chosen

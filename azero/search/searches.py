@@ -13,16 +13,17 @@ from azero.config.schema import SearchConfig
 from azero.games.game import Game, rules_at
 from azero.games.repetition import check_moves
 from azero.kernels.compiled import borrowed, kernel
+from azero.network.inference import gathers
 from azero.search.algorithm import choose_move, draw_noise, find_kind, make_algorithm, search_value
 from azero.search.cache import EvaluationCache
 from azero.search.counters import WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
 from azero.search.exact import make_exact
-from azero.search.mcts import receive_evaluations, search_wave, write_rows
+from azero.search.mcts import LegalRows, receive_evaluations, search_wave, write_rows
 from azero.search.repetition import ban_roots
 from azero.search.root import Temperature, prefer_end, temperature_at
 from azero.search.scratch import make_scratch
-from azero.search.tree import ROOT, Tree, find_state, make_tree, nodes_needed, reroot, reset
+from azero.search.tree import ROOT, Tree, find_state, nodes_needed, reroot, reset, trees_of
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -61,7 +62,7 @@ def choose_actions(addresses, tree, games, algorithm, plies, schedule, streams, 
     for row in range(games.shape[0]):
         b = games[row]
         chosen = choose_move(tree, b, algorithm, temperature_at(schedule, plies[row]), streams[b])
-        actions[row] = prefer_end(rules, tree, b, chosen, successor)
+        actions[row] = tree.edges[b, prefer_end(rules, tree, b, chosen, successor)].action
 
 
 @kernel
@@ -80,7 +81,7 @@ class Searches:
     def __init__(self, game: Game, search: SearchConfig, seeds: np.ndarray) -> None:
         num_games, num_nodes = len(seeds), nodes_needed(search.num_simulations, search.tree_reuse)
         self.game, self.search = game, search
-        self.tree = make_tree(num_games, num_nodes, game.num_actions, game.state_words)
+        self.tree = trees_of(game, num_games, num_nodes)
         self.algorithm = make_algorithm(search, num_games, game.num_actions)
         self.streams = np.stack([np.asarray(seeds, np.uint64), np.zeros(num_games, np.uint64)], axis=1)
         self.scratch = make_scratch(game, num_nodes)
@@ -151,6 +152,7 @@ class LockStep:
         self.addresses, self.inference, self.cache = game.rule_addresses, inference, cache
         self.planes = np.zeros((inference.batch_size, *game.planes_shape), np.float32)
         self.games = np.zeros(inference.batch_size, np.int64)
+        self.legal, self.gathered = LegalRows(game, inference), gathers(inference)
         self.turn = 0  # the game whose leaf comes first in the next batch
 
     def wave(self, searches: Searches, games: np.ndarray) -> int:
@@ -170,8 +172,9 @@ class LockStep:
     def infer(self, searches: Searches) -> None:
         """Evaluate one batch of waiting leaves."""
         rows = self.write_leaves(searches.tree)
-        logits, values = infer_counted(self.inference, self.planes, rows, searches.stats)
-        scratch = searches.scratch
+        moves = self.legal.of_leaves(searches.tree, self.games, rows)
+        logits, values = infer_counted(self.inference, self.planes, rows, searches.stats, moves)
+        scratch = searches.scratch._replace(gathered=self.gathered)
         stuck = receive_evaluations(
             self.addresses, searches.tree, self.cache, self.games, rows, logits, values, scratch
         )

@@ -21,14 +21,21 @@ from azero.kernels.random_stream import new_stream
 from azero.network.inference import Inference, check_answers
 from azero.search.algorithm import find_kind, sound_for
 from azero.search.bounds import cannot_improve
-from azero.search.cache import make_cache
+from azero.search.cache import cache_of
 from azero.search.dead_end import check_dead_end
-from azero.search.gumbel import Gumbel, improved_policy, write_advantages, write_completed, write_open
+from azero.search.gumbel import (
+    Gumbel,
+    improved_policy,
+    write_advantages,
+    write_completed,
+    write_noise,
+    write_open,
+)
 from azero.search.mcts import receive_evaluations, search_wave
 from azero.search.puct import Puct, explored_share
 from azero.search.root import Temperature
 from azero.search.searches import Searches
-from azero.search.tree import NO_LEAF, ROOT, SMALLEST_PRIOR, Tree
+from azero.search.tree import NO_LEAF, ROOT, SMALLEST_PRIOR, Tree, action_to, edges_of, soften
 from azero.tracing.watching import Candidate, Choice, Evaluation, Simulation, Update, first_value, roll_out
 
 RULED_OUT = "a proof rules it out"
@@ -81,7 +88,7 @@ class WatchedMcts:
             sound_for(search, game), **find_kind(search.kind).play_settings, tree_reuse=False
         )
         self.searches = Searches(game, self.search, np.array([seed], np.uint64))
-        self.cache = make_cache(0, game.key_words, game.num_actions)
+        self.cache = cache_of(game, 0)
         self.schedule = Temperature(temperature, 1_000_000, 0, 0.0)
         self.searches.draw_noise(ONLY_GAME, ONLY_GAME, self.schedule)
         self.searches.begin(state[None], ONLY_GAME, None if banned is None else banned[None])
@@ -102,9 +109,7 @@ class WatchedMcts:
 
     def simulate(self) -> Simulation:
         """Run one simulation."""
-        tree, rows = self.tree, int(self.tree.searches["num_nodes"][0]) + 1
-        states, nodes, edges = (array[:, :rows].copy() for array in tree[:3])
-        before = Tree(states, nodes, edges, tree.searches.copy())
+        tree, before = self.tree, self.copy()
         algorithm, scratch, exact = self.searches.algorithm, self.searches.scratch, self.searches.exact
         tree.searches["simulations_left"] = 1
         search_wave(self.game.rule_addresses, tree, self.cache, ONLY_GAME, algorithm, scratch.key, exact)
@@ -125,7 +130,7 @@ class WatchedMcts:
         listed = len(path) - 1 if evaluation.kind != "end" else -1
         steps = pairwise(path)
         return Simulation(
-            [self.choice(before, node, int(tree.nodes["parent_action"][0, child])) for node, child in steps],
+            [self.choice(before, node, action_to(tree, 0, child)) for node, child in steps],
             leaf == before.searches["num_nodes"][0],
             listed,
             evaluation,
@@ -133,12 +138,20 @@ class WatchedMcts:
             state,
         )
 
+    def copy(self) -> Tree:
+        """Return a copy of the tree as far as it is in use, and one node more."""
+        search = self.tree.searches[0]
+        rows = int(search["num_nodes"]) + 1
+        states, nodes = self.tree.states[:, :rows].copy(), self.tree.nodes[:, :rows].copy()
+        edges = self.tree.edges[:, : search["num_edges"]].copy()
+        return Tree(states, nodes, edges, self.tree.searches.copy())
+
     def path_since(self, before: Tree) -> list[int]:
         """Return the nodes that have one visit more than before, from the root down."""
         path = [ROOT]
         while True:
-            edges = self.tree.edges[0, path[-1]]
-            grown = np.flatnonzero(edges["child_visits"] > before.edges["child_visits"][0, path[-1]])
+            edges, old = edges_of(self.tree, 0, path[-1]), edges_of(before, 0, path[-1])
+            grown = np.flatnonzero(edges["child_visits"][: len(old)] > old["child_visits"])
             if not len(grown):
                 return path
             path.append(int(edges["child"][grown[0]]))
@@ -149,8 +162,8 @@ class WatchedMcts:
             old, new = before.nodes[0, ROOT], self.tree.nodes[0, ROOT]
             names, move = ("node_visits", "value_sum"), -1
         else:
-            parent, move = (int(self.tree.nodes[name][0, node]) for name in ("parent", "parent_action"))
-            old, new = before.edges[0, parent, move], self.tree.edges[0, parent, move]
+            move, edge = action_to(self.tree, 0, node), int(self.tree.nodes["parent_edge"][0, node])
+            old, new = before.edges[0, edge], self.tree.edges[0, edge]
             names = ("child_visits", "child_value_sum")
         visits, value_sum = names
         was, now = ((each[visits].item(), each[value_sum].item()) for each in (old, new))
@@ -159,6 +172,7 @@ class WatchedMcts:
     def choice(self, tree: Tree, node: int, chosen: int) -> Choice:
         """Return the choice at a node of the tree as it was."""
         to_play, algorithm = int(tree.nodes["to_play"][0, node]), self.searches.algorithm
+        soften(tree, 0, node)
         if isinstance(algorithm, Puct):
             return Choice(to_play, "puct", *puct_candidates(tree, node, algorithm), chosen)
         if node == ROOT:
@@ -167,17 +181,13 @@ class WatchedMcts:
 
 
 def legal_edges(tree: Tree, node: int) -> list[tuple[int, int, float, float]]:
-    """Return move, visits, sum of values and prior of the legal moves of an expanded node."""
-    rows = ((move, tree.edges[0, node, move]) for move in range(tree.edges.shape[2]))
-    return [
-        (move, int(edge["child_visits"]), float(edge["child_value_sum"]), float(edge["prior"]))
-        for move, edge in rows
-        if edge["prior"] >= 0.0
-    ]
+    """Return move, visits, sum of values and prior of each edge of an expanded node."""
+    edges, names = edges_of(tree, 0, node), ("action", "child_visits", "child_value_sum", "prior")
+    return list(zip(*(edges[name].tolist() for name in names), strict=True))
 
 
 def puct_candidates(tree: Tree, node: int, puct: Puct) -> tuple[dict[str, float], list[Candidate]]:
-    """Return the terms of `search.puct.best_action`."""
+    """Return the terms of `search.puct.best_edge`."""
     visits = int(tree.nodes["node_visits"][0, node])
     mean = float(tree.nodes["value_sum"][0, node]) / visits
     total, c = visits - 1 + puct.extra_visits, puct.c_puct
@@ -188,17 +198,17 @@ def puct_candidates(tree: Tree, node: int, puct: Puct) -> tuple[dict[str, float]
         unvisited = mean - puct.fpu
     elif puct.fpu_by_prior:
         unvisited = mean - puct.fpu * explored_share(tree, 0, node, puct)
-    candidates = []
-    for move, count, value_sum, prior in legal_edges(tree, node):
+    candidates, first = [], int(tree.nodes["first_edge"][0, node])
+    for edge, (move, count, value_sum, prior) in enumerate(legal_edges(tree, node), first):
         q = value_sum / count if count else unvisited
         u = c * math.sqrt(total) * prior / (1.0 + count)
-        note = RULED_OUT if puct.solver and cannot_improve(tree, 0, node, move) else ""
+        note = RULED_OUT if puct.solver and cannot_improve(tree, 0, node, edge) else ""
         candidates.append(Candidate(move, count, value_sum, q + u, {"q": q, "prior": prior, "u": u}, note))
     return {"N": total, "c": c}, candidates
 
 
 def gumbel_terms(tree: Tree, node: int, gumbel: Gumbel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return completed q, advantage and whether it can be the best, of each move, [A]."""
+    """Return completed q, advantage and whether it can be the best, of each edge."""
     write_completed(tree, 0, node, gumbel)
     q = gumbel.advantage.copy()
     write_advantages(tree, 0, node, gumbel)
@@ -209,22 +219,23 @@ def gumbel_terms(tree: Tree, node: int, gumbel: Gumbel) -> tuple[np.ndarray, np.
 def root_candidates(tree: Tree, gumbel: Gumbel) -> tuple[dict[str, float], list[Candidate]]:
     """Return the terms of `search.gumbel.select_root`."""
     edges = legal_edges(tree, ROOT)
+    write_noise(tree, 0, gumbel)
     q, advantage, is_open = gumbel_terms(tree, ROOT, gumbel)
     row = min(len(edges), gumbel.considered_visits.shape[0] - 1)
     wanted = int(gumbel.considered_visits[row, sum(count for _, count, _, _ in edges)])
-    if not any(is_open[move] and count == wanted for move, count, _, _ in edges):
+    if not any(is_open[place] and edge[1] == wanted for place, edge in enumerate(edges)):
         wanted = -1  # any number of visits
     candidates = []
-    for move, count, value_sum, prior in edges:
+    for place, (move, count, value_sum, prior) in enumerate(edges):
         terms = {
-            "noise": float(gumbel.noise[0, move]),
+            "noise": float(gumbel.noise[0, place]),
             "log_prior": math.log(max(prior, SMALLEST_PRIOR)),
             "prior": prior,
-            "q": float(q[move]),
-            "advantage": float(advantage[move]),
+            "q": float(q[place]),
+            "advantage": float(advantage[place]),
         }
         score = terms["noise"] + terms["log_prior"] + terms["advantage"]
-        note = "" if is_open[move] else RULED_OUT
+        note = "" if is_open[place] else RULED_OUT
         if not note and wanted not in (-1, count):
             note = f"not in this round, which takes moves with n = {wanted}"
         candidates.append(Candidate(move, count, value_sum, score, terms, note))
@@ -237,9 +248,9 @@ def inner_candidates(tree: Tree, node: int, gumbel: Gumbel) -> tuple[dict[str, f
     improved, visits = np.zeros(len(q)), int(tree.nodes["node_visits"][0, node])
     improved_policy(tree, 0, node, gumbel, improved)
     candidates = []
-    for move, count, value_sum, prior in legal_edges(tree, node):
-        terms = {"q": float(q[move]), "prior": prior, "advantage": float(advantage[move])}
-        terms["improved"] = float(improved[move])
-        score, note = terms["improved"] - count / visits, "" if is_open[move] else RULED_OUT
+    for place, (move, count, value_sum, prior) in enumerate(legal_edges(tree, node)):
+        terms = {"q": float(q[place]), "prior": prior, "advantage": float(advantage[place])}
+        terms["improved"] = float(improved[place])
+        score, note = terms["improved"] - count / visits, "" if is_open[place] else RULED_OUT
         candidates.append(Candidate(move, count, value_sum, score, terms, note))
     return {"N": visits}, candidates

@@ -1,6 +1,7 @@
 """A worker: many games of self-play in flight, each advanced by compiled code until it needs the network.
 
-Letters: B games in flight, P plies (at most), A actions, S state words, R repetition words.
+Letters: B games in flight, P plies (at most), T targets' weights (at most), A actions, S state words, R
+repetition words.
 
 A game runs at its own pace. When its search is done it makes its move, keeps the subtree, and searches again,
 all in one call, so the network's batch stays full although games and searches end at different times. A game
@@ -14,7 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from azero.games.game import rules_at
+from azero.games.game import Game, rules_at
+from azero.games.legal import leave_out, legal_room, list_legal
 from azero.games.repetition import find_banned
 from azero.kernels.compiled import borrowed, inner, kernel, part
 from azero.kernels.random_stream import next_below, next_float
@@ -23,22 +25,27 @@ from azero.search.algorithm import begin_search, choose_move, search_value, writ
 from azero.search.mcts import expand_root, simulate
 from azero.search.repetition import ban
 from azero.search.root import Temperature, temperature_at
-from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, reroot, reset
+from azero.search.tree import NO_LEAF, ROOT, UNVISITED, add_child, edge_range, first_edge, reroot, reset
 
-IDLE, PLAYING, FINISHED, STUCK = 0, 1, 2, 3  # STUCK: the history forbids every legal move
+# FULL: the game's targets need more room. STUCK: the history forbids every legal move.
+IDLE, PLAYING, FULL, FINISHED, STUCK = 0, 1, 2, 3, 4
+TARGET_PLIES = 32  # whose targets have room at first
 
 
 class Worker(NamedTuple):
     """The games in flight and their records."""
 
-    status: np.ndarray  # [B] int8: IDLE, PLAYING, FINISHED or STUCK
+    status: np.ndarray  # [B] int8: IDLE, PLAYING, FULL, FINISHED or STUCK
     ply: np.ndarray  # [B] int64
     stream: np.ndarray  # [B, 2] uint64
     root_ready: np.ndarray  # [B] bool: the root's noise is in
     states: np.ndarray  # [B, P, S] uint64, before each ply
     to_play: np.ndarray  # [B, P] int8
     actions: np.ndarray  # [B, P] int32
-    policy_target: np.ndarray  # [B, P, A] float32
+    target_counts: np.ndarray  # [B, P] int32: weights of each ply's policy target that are not 0
+    target_actions: np.ndarray  # [B, T] int32: their actions, ply after ply
+    target_weights: np.ndarray  # [B, T] float32
+    targets: np.ndarray  # [B] int64: how many of T
     root_value: np.ndarray  # [B, P] float32, the search's value for to_play
     proven: np.ndarray  # [B, P] bool: the search has proven that value
     searched: np.ndarray  # [B, P] bool: False for the plies of an opening
@@ -57,18 +64,27 @@ class PlaySettings(NamedTuple):
     opening_plies: int
 
 
-def make_worker(num_games: int, max_plies: int, num_actions: int, state_words: int) -> Worker:
+def target_room(game: Game) -> int:
+    """Return how many weights of policy targets a game in flight has room for at first."""
+    return min(TARGET_PLIES, game.max_plies) * legal_room(game)
+
+
+def make_worker(game: Game, num_games: int) -> Worker:
     """Return a worker of idle games."""
-    plies = (num_games, max_plies)
+    plies = (num_games, game.max_plies)
+    targets = (num_games, target_room(game))
     return Worker(
         status=np.full(num_games, IDLE, np.int8),
         ply=np.zeros(num_games, np.int64),
         stream=np.zeros((num_games, 2), np.uint64),
         root_ready=np.zeros(num_games, np.bool_),
-        states=np.zeros((*plies, state_words), np.uint64),
+        states=np.zeros((*plies, game.state_words), np.uint64),
         to_play=np.zeros(plies, np.int8),
         actions=np.zeros(plies, np.int32),
-        policy_target=np.zeros((*plies, num_actions), np.float32),
+        target_counts=np.zeros(plies, np.int32),
+        target_actions=np.zeros(targets, np.int32),
+        target_weights=np.zeros(targets, np.float32),
+        targets=np.zeros(num_games, np.int64),
         root_value=np.zeros(plies, np.float32),
         proven=np.zeros(plies, np.bool_),
         searched=np.zeros(plies, np.bool_),
@@ -76,6 +92,17 @@ def make_worker(num_games: int, max_plies: int, num_actions: int, state_words: i
         searches=np.zeros(num_games, np.int64),
         simulations=np.zeros(num_games, np.int64),
     )
+
+
+def with_more_room(worker: Worker) -> Worker:
+    """Return the worker with twice the room for targets; games that are FULL play on."""
+    worker.status[worker.status == FULL] = PLAYING
+    grown = (
+        np.concatenate([each, np.zeros_like(each)], 1)
+        for each in (worker.target_actions, worker.target_weights)
+    )
+    actions, weights = grown
+    return worker._replace(target_actions=actions, target_weights=weights)
 
 
 @kernel
@@ -97,6 +124,7 @@ def start_game(rules, tree, worker, b, seed, settings, scratch):
     worker.ply[b] = 0
     worker.searches[b] = 0
     worker.simulations[b] = 0
+    worker.targets[b] = 0
     worker.stream[b, 0] = seed
     worker.stream[b, 1] = 0
     rules.initial(scratch.successor)
@@ -109,33 +137,25 @@ def start_game(rules, tree, worker, b, seed, settings, scratch):
 
 
 @inner
-def find_banned_here(rules, worker, b, state, scratch):
-    """Write which legal actions of `state`, game b's position, its history forbids into scratch.banned.
+def find_banned_here(rules, worker, b, state, count, scratch):
+    """Write which of the legal actions in scratch.legal the history of game b forbids into scratch.banned.
 
-    Return how many.
+    state: its position. count: of the legal actions. Return how many.
     """
-    rules.legal_mask(state, scratch.legal)
     if scratch.repetition_keys.shape[1] == 0:
         return 0
-    past = worker.states[b]
-    return find_banned(
-        rules,
-        past,
-        worker.ply[b],
-        state,
-        scratch.legal,
-        scratch.repetition_keys,
-        scratch.successor,
-        scratch.banned,
-    )
+    actions, keys = scratch.legal.actions, scratch.repetition_keys
+    past, ply = worker.states[b], worker.ply[b]
+    return find_banned(rules, past, ply, state, actions, count, keys, scratch.successor, scratch.banned)
 
 
 @inner
 def find_legal(rules, worker, b, state, scratch):
-    """Write what may be played in `state`, game b's position, into scratch.legal."""
-    if find_banned_here(rules, worker, b, state, scratch) > 0:
-        for action in range(scratch.legal.shape[0]):
-            scratch.legal[action] &= not scratch.banned[action]
+    """Write what may be played in `state`, game b's position, into scratch.legal.actions. Return how many."""
+    count = list_legal(rules, state, scratch.legal)
+    if find_banned_here(rules, worker, b, state, count, scratch) > 0:
+        count = leave_out(scratch.legal.actions, count, scratch.banned)
+    return count
 
 
 @inner
@@ -143,14 +163,10 @@ def play_opening(rules, tree, worker, b, plies, scratch):
     """Play uniformly random legal plies, stopping before one that would end the game or be the last."""
     for _ in range(min(plies, worker.actions.shape[1] - 1)):
         state = tree.states[b, ROOT]
-        find_legal(rules, worker, b, state, scratch)
-        if not scratch.legal.any():  # the search from here reports it
+        count = find_legal(rules, worker, b, state, scratch)
+        if count == 0:  # the search from here reports it
             return
-        remaining = next_below(worker.stream[b], scratch.legal.sum())
-        action = 0
-        while remaining > 0 or not scratch.legal[action]:
-            remaining -= scratch.legal[action]
-            action += 1
+        action = scratch.legal.actions[next_below(worker.stream[b], count)]
         rules.step(state, action, scratch.successor)
         if rules.is_terminal(scratch.successor):
             return
@@ -162,8 +178,7 @@ def play_unsearched(rules, tree, worker, b, action, scratch):
     """Record a ply of an opening and move on to scratch.successor."""
     worker.root_value[b, worker.ply[b]] = 0.0
     worker.proven[b, worker.ply[b]] = False
-    for choice in range(worker.policy_target.shape[2]):
-        worker.policy_target[b, worker.ply[b], choice] = 0.0
+    worker.target_counts[b, worker.ply[b]] = 0
     record_ply(tree, worker, b, action, False)
     reset(rules, tree, b, scratch.successor)
 
@@ -187,12 +202,28 @@ def prepare_search(tree, worker, b, settings):
 
 
 @part
-def record_search(tree, worker, b, algorithm, settings):
-    """Write the results of game b's search into the game's record."""
+def record_target(tree, worker, b, weights):
+    """Write the weights of game b's root edges that are not 0, [M or more] float32, into its record."""
+    before = worker.targets[b]
+    place = before
+    for edge in edge_range(tree, b, ROOT):
+        weight = weights[edge - first_edge(tree, b, ROOT)]
+        if weight > 0.0:
+            worker.target_actions[b, place] = tree.edges[b, edge].action
+            worker.target_weights[b, place] = weight
+            place += 1
+    worker.targets[b] = place
+    worker.target_counts[b, worker.ply[b]] = place - before
+
+
+@part
+def record_search(tree, worker, b, algorithm, settings, scratch):
+    """Write the results of game b's search into the game's record, which has room for them."""
     ply = worker.ply[b]
     worker.searches[b] += 1
     worker.simulations[b] += settings.num_simulations - tree.searches[b].simulations_left
-    write_target(tree, b, algorithm, worker.policy_target[b, ply])
+    write_target(tree, b, algorithm, scratch.weights)
+    record_target(tree, worker, b, scratch.weights)
     worker.root_value[b, ply] = search_value(tree, b, algorithm)
     worker.proven[b, ply] = tree.nodes[b, ROOT].proven
 
@@ -212,12 +243,12 @@ def make_move(rules, tree, worker, b, algorithm, settings, scratch):
     arrays' bounds whatever the rules do.
     """
     ply = worker.ply[b]
-    record_search(tree, worker, b, algorithm, settings)
-    action = choose_move(tree, b, algorithm, temperature_at(settings.temperature, ply), worker.stream[b])
-    record_ply(tree, worker, b, action, True)
-    child = np.int64(tree.edges[b, ROOT, action].child)  # the type of a new child, so that `reroot` has one
+    record_search(tree, worker, b, algorithm, settings, scratch)
+    edge = choose_move(tree, b, algorithm, temperature_at(settings.temperature, ply), worker.stream[b])
+    record_ply(tree, worker, b, tree.edges[b, edge].action, True)
+    child = np.int64(tree.edges[b, edge].child)  # the type of a new child, so that `reroot` has one
     if child == UNVISITED:  # its node was forgotten when the tree was full
-        child = add_child(rules, tree, b, ROOT, action)
+        child = add_child(rules, tree, b, ROOT, edge)
     if tree.nodes[b, child].terminal:
         end_game(worker, b, tree.nodes[b, child].to_play, tree.nodes[b, child].raw_value)
         return
@@ -240,24 +271,28 @@ def play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, sc
             if expand_root(rules, tree, cache, b, scratch.key):
                 return
         elif not worker.root_ready[b]:
-            banned = find_banned_here(rules, worker, b, tree.states[b, ROOT], scratch)
-            if banned > 0:
-                if banned == scratch.legal.sum():
+            if scratch.repetition_keys.shape[1] > 0:
+                legal = list_legal(rules, tree.states[b, ROOT], scratch.legal)
+                banned = find_banned_here(rules, worker, b, tree.states[b, ROOT], legal, scratch)
+                if banned == legal:
                     worker.status[b] = STUCK
                     return
-                ban(tree, b, scratch.banned)
+                if banned > 0:
+                    ban(tree, b, scratch.banned)
             temperature = temperature_at(settings.temperature, worker.ply[b])
             begin_search(tree, b, algorithm, temperature, worker.stream[b])
             worker.root_ready[b] = True
         elif simulate(rules, tree, cache, b, algorithm, scratch.key, exact):
             return
+        elif worker.targets[b] + tree.nodes[b, ROOT].num_edges > worker.target_actions.shape[1]:
+            worker.status[b] = FULL
         else:
             make_move(rules, tree, worker, b, algorithm, settings, scratch)
 
 
 @kernel
 def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch, exact):
-    """Advance every game that does not wait. Return how many are FINISHED or STUCK."""
+    """Advance every game that does not wait. Return how many are FULL, FINISHED or STUCK."""
     rules = rules_at(addresses)
     tree, cache, worker = borrowed(tree), borrowed(cache), borrowed(worker)
     algorithm, scratch = borrowed(algorithm), borrowed(scratch)
@@ -265,5 +300,5 @@ def play_wave(addresses, tree, cache, worker, algorithm, settings, scratch, exac
     for b in range(worker.status.shape[0]):
         if worker.status[b] == PLAYING and tree.searches[b].leaf == NO_LEAF:
             play_until_evaluation(rules, tree, cache, worker, b, algorithm, settings, scratch, exact)
-        finished += worker.status[b] >= FINISHED
+        finished += worker.status[b] >= FULL
     return finished

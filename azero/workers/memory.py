@@ -9,20 +9,24 @@ from pathlib import Path
 
 from azero.config.schema import Config, SearchConfig, UserError
 from azero.games.game import Game
-from azero.search.tree import node_bytes, nodes_needed
+from azero.games.legal import legal_room
+from azero.search.tree import MOVE, node_bytes, nodes_needed
+from azero.workers.games import target_room
 
+PAIR_BYTES = 8  # of a move of a policy target and its weight
 MEMORY_SHARE = 0.8  # of the machine's memory that trees may take
 
 
 def worker_bytes(game: Game, rows: int, config: Config) -> int:
     """Return a worker's bytes: trees and records of its games in flight, and its cache."""
-    record = game.max_plies * (8 * game.state_words + 4 * game.num_actions)
-    return rows * (tree_bytes(game, config.search) + record) + cache_bytes(game, config)
+    record = 8 * game.state_words * game.max_plies + 2 * PAIR_BYTES * target_room(game)  # often doubled once
+    noise = 8 * game.num_actions if config.search.kind == "gumbel" else 0
+    return rows * (tree_bytes(game, config.search) + record + noise) + cache_bytes(game, config)
 
 
 def cache_bytes(game: Game, config: Config) -> int:
     """Return the bytes of a full cache of evaluations."""
-    return config.inference.cache * (8 * game.key_words + 4 * game.num_actions)
+    return config.inference.cache * (8 * game.key_words + MOVE.itemsize * legal_room(game))
 
 
 def check_worker_memory(game: Game, rows: Sequence[int], config: Config) -> None:
@@ -35,7 +39,7 @@ def check_worker_memory(game: Game, rows: Sequence[int], config: Config) -> None
 def tree_bytes(game: Game, search: SearchConfig) -> int:
     """Return the bytes of a game's full tree."""
     nodes = nodes_needed(search.num_simulations, search.tree_reuse) + 1
-    return nodes * node_bytes(game)
+    return nodes * node_bytes(game, nodes)
 
 
 def most_bytes() -> float:

@@ -22,23 +22,24 @@ from azero.games.game import Game
 from azero.games.repetition import dead_end
 from azero.kernels.compiling import compiled_before
 from azero.match.lockstep import MatchGame
-from azero.network.inference import Inference
+from azero.network.inference import Inference, gathers
 from azero.process.machine import cores
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord
 from azero.report.console import Progress
 from azero.report.live import BOARDS
 from azero.search.algorithm import make_algorithm, sound_for
-from azero.search.cache import EvaluationCache, make_cache
+from azero.search.cache import EvaluationCache, cache_of
 from azero.search.counters import StageStats, WorkerStats, infer_counted
 from azero.search.dead_end import check_dead_end
 from azero.search.exact import make_exact
-from azero.search.mcts import receive_evaluations, write_rows
+from azero.search.mcts import LegalRows, receive_evaluations, write_rows
 from azero.search.root import Temperature
 from azero.search.scratch import make_scratch
-from azero.search.tree import make_tree, nodes_needed
+from azero.search.tree import nodes_needed, trees_of
 from azero.workers.games import (
     FINISHED,
+    FULL,
     IDLE,
     PLAYING,
     STUCK,
@@ -47,6 +48,7 @@ from azero.workers.games import (
     make_worker,
     play_wave,
     start_games,
+    with_more_room,
 )
 from azero.workers.memory import check_worker_memory
 
@@ -160,9 +162,10 @@ class SelfplayWorker:
         self.game, self.inference, self.settings, self.cache = game, inference, settings, cache
         self.proves = search.solver
         self.algorithm = make_algorithm(search, size, game.num_actions)
-        self.tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
-        self.worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
-        self.scratch = make_scratch(game, num_nodes)
+        self.tree = trees_of(game, size, num_nodes)
+        self.worker = make_worker(game, size)
+        self.scratch = make_scratch(game, num_nodes, gathers(inference))
+        self.legal = LegalRows(game, inference)
         # No search for forced wins: a network that learned from such games had a worse raw policy, and no
         # better search (docs/lab/strength.md).
         self.exact = make_exact(game, replace(search, forced_nodes=0))
@@ -199,6 +202,8 @@ class SelfplayWorker:
         Where the cache holds every position, games end and begin here to the end of the queue.
         """
         while self.wave():
+            if (self.worker.status == FULL).any():
+                self.worker = with_more_room(self.worker)
             finished = np.flatnonzero(self.worker.status == FINISHED)
             for place in finished.tolist():
                 number = int(self.numbers[place])
@@ -234,7 +239,8 @@ class SelfplayWorker:
         rules, games = self.game.rule_addresses, self.row_games
         rows = int(write_rows(rules, self.tree, self.planes, games))
         if rows:
-            logits, values = infer_counted(self.inference, self.planes, rows, self.stats)
+            moves = self.legal.of_leaves(self.tree, games, rows)
+            logits, values = infer_counted(self.inference, self.planes, rows, self.stats, moves)
             stuck = receive_evaluations(
                 rules, self.tree, self.cache, games, rows, logits, values, self.scratch
             )
@@ -280,13 +286,15 @@ def record_of(worker: Worker, place: int, number: int, proves: bool = False) -> 
         place, number: of the game.
         proves: whether searches prove values.
     """
-    plies = int(worker.ply[place])
+    plies, pairs = int(worker.ply[place]), int(worker.targets[place])
     return GameRecord(
         number=number,
         states=worker.states[place, :plies].copy(),
         to_play=worker.to_play[place, :plies].copy(),
         actions=worker.actions[place, :plies].copy(),
-        policy_target=worker.policy_target[place, :plies].copy(),
+        target_counts=worker.target_counts[place, :plies].copy(),
+        target_actions=worker.target_actions[place, :pairs].copy(),
+        target_weights=worker.target_weights[place, :pairs].copy(),
         root_value=worker.root_value[place, :plies].copy(),
         searched=worker.searched[place, :plies].copy(),
         first_outcome=float(worker.first_outcome[place]),
@@ -303,7 +311,7 @@ def make_workers(game: Game, inferences: Sequence[Inference], config: Config) ->
     check_worker_memory(game, [inference.batch_size for inference in inferences], config)
     settings = play_settings(config.search, config.selfplay)
     entries = config.inference.cache
-    caches = [make_cache(entries, game.key_words, game.num_actions) for _ in inferences]
+    caches = [cache_of(game, entries) for _ in inferences]
     return [
         SelfplayWorker(game, inference, config.search, settings, cache)
         for inference, cache in zip(inferences, caches, strict=True)

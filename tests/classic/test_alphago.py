@@ -9,6 +9,7 @@ import pytest
 from places import DOUBLE_MOVE
 from plain_mcts import Node, PlainSearch
 from searching import FakeInference, after
+from trees import by_action
 
 from azero.config.schema import SearchConfig
 from azero.games import make_game
@@ -16,7 +17,7 @@ from azero.games.game import Game
 from azero.kernels.random_stream import new_stream, next_below, next_float
 from azero.players import make_player
 from azero.players.alphago import AlphaGoPlayer
-from azero.search.tree import ROOT, make_tree
+from azero.search.tree import ROOT, edges_of, make_tree, trees_of
 
 
 def searched(
@@ -128,16 +129,25 @@ def test_it_agrees_with_the_plain_twin_visit_for_visit(name: str, options: dict[
         ]
     expected = [float(root.edge_value_sum.get(action, 0.0)) for action in range(game.num_actions)]
     np.testing.assert_allclose(
-        player.tree.edges["child_value_sum"][1, ROOT], expected, atol=1e-6
+        by_action(player.tree, 1, ROOT, "child_value_sum", game.num_actions), expected, atol=1e-6
     )  # row 1 had the last state
 
 
 def test_a_tree_without_room_for_replies_judges_them_and_goes_on() -> None:
     game = make_game(DOUBLE_MOVE)
     player, _ = searched(game, [game.initial_state()], FakeInference(game), num_simulations=60)
-    player.tree = make_tree(8, 61, game.num_actions, game.state_words)
+    player.tree = trees_of(game, 8, 61)
     counts = player.visit_counts(np.stack([game.initial_state()] * 8), np.zeros(8, np.int64))
     assert (counts.sum(axis=1) == 60).all() and player.tree.searches["num_nodes"].max() <= 61
+
+
+def test_a_pool_without_room_for_replies_judges_them_and_goes_on() -> None:
+    game = make_game("tictactoe")
+    player, _ = searched(game, [game.initial_state()], FakeInference(game), num_simulations=60)
+    player.tree = make_tree(1, len(player.tree.nodes[0]), 1, game.state_words)
+    counts = player.visit_counts(game.initial_state()[None], np.zeros(1, np.int64))
+    assert counts.sum() == 60
+    assert player.tree.searches["num_edges"][0] <= player.tree.edges.shape[1]
 
 
 def favours(game: Game, logits: list[float], value: float) -> FakeInference:
@@ -153,7 +163,7 @@ def test_the_first_simulations_by_hand() -> None:
         game, start, favours(game, [0.0] * 9, 0.2), num_simulations=12, eta=0.9, rollout_share=0.0
     )
     assert counts[0].tolist() == [12, 0, 0, 0, 0, 0, 0, 0, 0]  # 0.2 + 0.05 is more than 0.1
-    assert good.tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(
+    assert by_action(good.tree, 0, ROOT, "child_value_sum", 9)[0] == pytest.approx(
         12 * 0.2
     )  # leaves lie behind a reply, so are X's own
     _, counts = searched(
@@ -182,7 +192,7 @@ def test_a_leaf_is_worth_its_value_and_its_rollout_by_lambda() -> None:
     only_five[0, 5] = False
     network = favours(game, [0, 0, 0, 0, 0, 0, -40, 0, 0], 0.4)
     player, _ = searched(game, [state], network, only_five, num_simulations=1, rollout_share=0.25)
-    value = player.tree.edges["child_value_sum"][0, ROOT, 5]  # the leaf is X's, after the reply
+    value = by_action(player.tree, 0, ROOT, "child_value_sum", 9)[5]  # the leaf is X's, after the reply
     assert value == pytest.approx(0.75 * 0.4 + 0.25 * 0.0)
 
 
@@ -192,13 +202,14 @@ def test_one_move_has_several_successors_whose_records_are_averaged() -> None:
         game, [game.initial_state()], FakeInference(game), num_simulations=300, rollout_share=0.0
     )
     tree = player.tree
-    root, action = tree.edges[0, ROOT], int(tree.edges["child_visits"][0, ROOT].argmax())
-    replies = tree.edges[0, root[action]["child"]]
+    root = edges_of(tree, 0, ROOT)
+    most = root[root["child_visits"].argmax()]
+    replies = edges_of(tree, 0, int(most["child"]))
     assert (replies["child_visits"] > 0).sum() >= 4
-    assert replies["child_visits"].sum() == root[action]["child_visits"]
-    assert root[action]["child_value_sum"] == pytest.approx(-replies["child_value_sum"].sum(), abs=1e-4)
+    assert replies["child_visits"].sum() == most["child_visits"]
+    assert most["child_value_sum"] == pytest.approx(-replies["child_value_sum"].sum(), abs=1e-4)
     shares = replies["child_visits"] / replies["child_visits"].sum()
-    assert np.abs(shares - np.maximum(replies["prior"], 0)).max() < 0.15  # drawn by the policy, not chosen
+    assert np.abs(shares - replies["prior"]).max() < 0.15  # drawn by the policy, not chosen
 
 
 def test_a_reply_that_the_policy_hardly_plays_is_not_feared_unless_the_tree_has_two_sides() -> None:
@@ -216,14 +227,14 @@ def test_a_reply_that_the_policy_hardly_plays_is_not_feared_unless_the_tree_has_
     sampled, counts = searched(
         game, [state], FakeInference(game, blind), banned, num_simulations=400, rollout_share=0.0
     )
-    assert (
-        counts[0, 8] == 0 and -0.1 * counts[0, 2] < sampled.tree.edges["child_value_sum"][0, ROOT, 2] <= 0.0
-    )
+    feared = by_action(sampled.tree, 0, ROOT, "child_value_sum", 9)[2]
+    assert counts[0, 8] == 0 and -0.1 * counts[0, 2] < feared <= 0.0
     options = {"rollout_share": 0.0, "tree": "two_sided"}
     two_sided, counts = searched(
         game, [state], FakeInference(game, blind), banned, num_simulations=400, **options
     )
-    assert counts[0].argmax() == 5 and two_sided.tree.edges["child_value_sum"][0, ROOT, 2] < -1.0
+    feared = by_action(two_sided.tree, 0, ROOT, "child_value_sum", 9)[2]
+    assert counts[0].argmax() == 5 and feared < -1.0
 
 
 def test_rollouts_of_the_policy_cost_evaluations_and_random_ones_none() -> None:

@@ -436,12 +436,13 @@ def test_old_networks_and_shards_outside_the_window_are_removed(tmp_path: Path) 
 
 
 def test_a_match_of_a_game_with_many_actions_counts_the_caches_of_both_networks() -> None:
-    """2,401 actions: 65,536 x (8 x 3 + 4 x 2,401) bytes a cache; without any game there is none."""
+    """2,401 actions, 9 of them legal: 65,536 x (8 x 3 + 8 x 9) bytes a cache; without games there is none."""
     actions = 2401
     game = replace(make_game("tictactoe"), num_actions=actions, key_words=3)
     config = replace(Config(), evaluate=EvaluateConfig(games=2, anchor_games=0))
     assert config.inference.cache == 65_536
-    assert matches.match_bytes(config, game) > 2 * 65_536 * (8 * 3 + 4 * actions)
+    trees = 4 * tree_bytes(game, matches.match_search(config))
+    assert matches.match_bytes(config, game) == trees + 2 * 65_536 * (8 * 3 + 8 * 9)
     assert matches.match_bytes(replace(config, evaluate=EvaluateConfig(games=0)), game) == 0
 
 

@@ -12,6 +12,7 @@ from places import DOUBLE_MOVE
 from plain_mcts import Node, PlainGumbel, PlainSearch
 from puct_cases import CONFIGS
 from searching import FakeInference, after, planes_network, random_states
+from trees import by_action
 
 from azero.config.schema import SearchConfig
 from azero.games import make_game
@@ -19,6 +20,7 @@ from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
 from azero.search.algorithm import find_kind
 from azero.search.root import Temperature
+from azero.search.tree import ROOT, visits_of
 from azero.tracing.watched_mcts import WatchedMcts, by_network, by_rollouts
 from azero.tracing.watching import Simulation
 
@@ -54,7 +56,7 @@ def test_it_is_the_search_of_the_player(name: str, config: SearchConfig, tempera
         player.new_games(np.array([SEED], np.uint64))
         chosen = player.choose(state[None], ONLY_GAME, ONLY_GAME)[0]
         simulations, search = watch(game, state, config, temperature)
-        visits = search.tree.edges["child_visits"][0, 0]
+        visits = by_action(search.tree, 0, ROOT, "child_visits", game.num_actions)
         assert visits.tolist() == player.visit_counts(ONLY_GAME)[0].tolist()
         moves = [simulation.choices[0].chosen for simulation in simulations[1:]]
         assert np.bincount(moves, minlength=game.num_actions).tolist() == visits.tolist()
@@ -167,4 +169,4 @@ def test_a_move_that_the_history_forbids_is_not_tried(kind: str) -> None:
     assert moves == {0, 1, 2, 3, 5, 6, 7, 8}
     player = PvMcts(game, FakeInference(game), search.search, cache=0)
     player.search_states(game.initial_state()[None], ONLY_GAME, banned[None])
-    assert player.visit_counts(ONLY_GAME)[0].tolist() == search.tree.edges["child_visits"][0, 0].tolist()
+    assert player.visit_counts(ONLY_GAME)[0].tolist() == visits_of(search.tree, ONLY_GAME, 9)[0].tolist()

@@ -8,7 +8,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from searching import FakeInference, after
-from trees import root_with
+from targets import rows_of_targets
+from trees import action_at, root_with
 
 from azero.cli.hydra_program import compose
 from azero.config.schema import SEARCH_ALGORITHMS, Config, SearchConfig, SelfplayConfig, UserError
@@ -107,7 +108,7 @@ def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(
     for record in records:
         for ply, state in enumerate(record.states):
             counts = np.array(ucb_search(game, state, 20, exploration))
-            assert record.policy_target[ply] == pytest.approx(counts / counts.sum())
+            assert rows_of_targets(record, game.num_actions)[ply] == pytest.approx(counts / counts.sum())
             differs |= ucb_search(game, state, 20, others) != counts.tolist()
     assert differs  # the option counts
     assert len(examples_of(plies_of(records)).states) == sum(len(record.actions) for record in records)
@@ -150,6 +151,9 @@ def test_a_root_by_hand() -> None:
     """
     from toy_search import Ucb, select_ucb
 
-    tree = root_with([0.2, None, 0.8], [3, 0, 1], [0.9, 0.0, 0.1])
-    assert [select_ucb(tree, 0, ROOT, Ucb(c, False)) for c in (0.1, 1.0)] == [0, 2]
-    assert select_ucb(root_with([0.2, None, 0.8], [3, 0, 0], [0.9, 0.0, 0.0]), 0, ROOT, Ucb(1.0, False)) == 2
+    def chosen(visits: list[int], value_sums: list[float], exploration: float) -> int:
+        tree = root_with([0.2, None, 0.8], visits, value_sums)
+        return action_at(tree, select_ucb(tree, 0, ROOT, Ucb(exploration, False, np.zeros(3))))
+
+    assert [chosen([3, 0, 1], [0.9, 0.0, 0.1], c) for c in (0.1, 1.0)] == [0, 2]
+    assert chosen([3, 0, 0], [0.9, 0.0, 0.0], 1.0) == 2

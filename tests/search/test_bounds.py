@@ -9,7 +9,7 @@ import pytest
 from places import DOUBLE_MOVE
 from puct_cases import LOSS_AT_DEPTH_2, WIN_AT_DEPTH_1, WIN_AT_DEPTH_3, mistaken
 from searching import FakeInference, after, random_states, searched
-from trees import root_with
+from trees import action_at, give_edges, root_with
 
 from azero.classic.solve import Solution, solve
 from azero.config.schema import Config, SearchConfig, SelfplayConfig
@@ -26,7 +26,16 @@ from azero.search.gumbel import improved_value, make_gumbel
 from azero.search.mcts import backup, prove
 from azero.search.puct import make_puct, mean_value, move_weights
 from azero.search.repetition import ban
-from azero.search.tree import NO_PARENT, ROOT, Tree, make_tree, reroot
+from azero.search.tree import (
+    NO_PARENT,
+    ROOT,
+    UNVISITED,
+    Tree,
+    edge_to,
+    edges_of,
+    make_tree,
+    reroot,
+)
 from azero.workers.threads import GameQueue, play_games
 
 GAMES = ("tictactoe", DOUBLE_MOVE)
@@ -49,12 +58,12 @@ def with_bounds(root: Tree, bounds: dict[int, tuple[float, float]]) -> Tree:
     """Return the tree with nodes behind those root actions, with these lower and upper values for the root's
     player.
     """
-    actions = root.edges.shape[2]
-    tree = make_tree(1, 1 + len(bounds), actions, 1)
-    tree.nodes[0, ROOT], tree.edges[0, ROOT] = root.nodes[0, ROOT], root.edges[0, ROOT]
-    tree.edges["child"][0, ROOT] = -1
+    tree = make_tree(1, 1 + len(bounds), root.edges.shape[1], 1)
+    tree.nodes[0, ROOT], tree.edges[0, : root.edges.shape[1]] = root.nodes[0, ROOT], root.edges[0]
     for place, (action, (lower, upper)) in enumerate(bounds.items(), 1):
-        tree.edges["child"][0, ROOT, action] = place
+        edge = edge_to(tree, 0, ROOT, action)
+        assert edge is not None
+        edge["child"] = place
         tree.nodes["lower"][0, place], tree.nodes["upper"][0, place] = -upper, -lower
         tree.nodes["to_play"][0, place] = 1
     return tree
@@ -98,11 +107,11 @@ def test_moves_that_are_proven_worse_are_no_part_of_what_the_search_is_worth() -
     (0.3 + 3 * 0.5) / 4 = 0.45; with the lost move (0.3 - 6 + 1.5) / 10 = -0.42.
     """
     tree = with_proven(root_with([0.5, 0.5], [6, 3], [-6.0, 1.5], root_value=0.3), {0: -1.0})
-    assert mean_value(tree, 0, make_puct(SOLVER)) == pytest.approx(0.45)
-    assert mean_value(tree, 0, make_puct(SearchConfig())) == pytest.approx(-0.42)
+    assert mean_value(tree, 0, make_puct(SOLVER, 1, 9)) == pytest.approx(0.45)
+    assert mean_value(tree, 0, make_puct(SearchConfig(), 1, 9)) == pytest.approx(-0.42)
     tree.nodes["proven"][0, ROOT] = True
     tree.nodes["value_sum"][0, ROOT] = 10.0
-    assert mean_value(tree, 0, make_puct(SOLVER)) == 1.0
+    assert mean_value(tree, 0, make_puct(SOLVER, 1, 9)) == 1.0
 
 
 def test_the_search_is_worth_what_is_sure_at_least() -> None:
@@ -110,8 +119,8 @@ def test_the_search_is_worth_what_is_sure_at_least() -> None:
     / 10 = -0.39.
     """
     tree = with_proven(root_with([0.5, 0.5], [1, 8], [0.0, -4.0], root_value=0.1), {0: 0.0})
-    assert mean_value(tree, 0, make_puct(SearchConfig())) == pytest.approx(-0.39)
-    assert mean_value(tree, 0, make_puct(SOLVER)) == 0.0
+    assert mean_value(tree, 0, make_puct(SearchConfig(), 1, 9)) == pytest.approx(-0.39)
+    assert mean_value(tree, 0, make_puct(SOLVER, 1, 9)) == 0.0
 
 
 @pytest.mark.parametrize(("upper", "expected"), [(1.0, 0.3), (0.25, 0.25)])
@@ -121,7 +130,7 @@ def test_the_search_is_worth_what_is_possible_at_most(upper: float, expected: fl
     """
     tree = root_with([1.0], [2], [0.6], root_value=0.3)
     tree.nodes["upper"][0, ROOT] = upper
-    assert mean_value(tree, 0, make_puct(SOLVER)) == pytest.approx(expected)
+    assert mean_value(tree, 0, make_puct(SOLVER, 1, 9)) == pytest.approx(expected)
     assert improved_value(tree, 0, make_gumbel(KINDS["gumbel"], 1, 1)) == pytest.approx(expected)
 
 
@@ -162,7 +171,7 @@ def test_what_is_sure_takes_the_visits_of_what_turned_out_worse(
     visits: list[int], sums: list[float], bounds: dict[int, tuple[float, float]], expected: list[float]
 ) -> None:
     tree = with_bounds(root_with([0.5, 0.3, 0.2], visits, sums), bounds)
-    assert move_weights(tree, 0, make_puct(SOLVER)).tolist() == expected
+    assert move_weights(tree, 0, make_puct(SOLVER, 1, 3)).tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -206,21 +215,15 @@ def test_only_what_may_be_better_is_searched_and_only_what_may_be_best_is_played
     tree = with_bounds(
         root_with([0.2, 0.2, 0.2, 0.4, None]), {0: (0, 0), 1: (-1, 0), 2: (-1, 1), 3: (-1, -1)}
     )
-    assert [cannot_improve(tree, 0, ROOT, action) for action in range(4)] == [
-        False,
-        False,
-        False,
-        True,
-    ]  # not carried up yet
+    assert edges_of(tree, 0, ROOT)["action"].tolist() == [0, 1, 2, 3]
+
+    def idle() -> list[int]:
+        return [action_at(tree, edge) for edge in range(4) if cannot_improve(tree, 0, ROOT, edge)]
+
+    assert idle() == [3]  # not carried up yet
     tighten(tree, 0, ROOT)
-    assert [cannot_improve(tree, 0, ROOT, action) for action in range(4)] == [True, True, False, True]
-    assert [can_be_best(tree, 0, ROOT, action, 0.0) for action in range(5)] == [
-        True,
-        False,
-        True,
-        False,
-        False,
-    ]
+    assert idle() == [0, 1, 3]
+    assert [action_at(tree, edge) for edge in range(4) if can_be_best(tree, 0, ROOT, edge, 0.0)] == [0, 2]
 
 
 def line_of_three(values: tuple[float, float, float], leaf_value: float) -> Tree:
@@ -230,7 +233,15 @@ def line_of_three(values: tuple[float, float, float], leaf_value: float) -> Tree
     values: what root, node and end have brought, each for its player to move.
     """
     tree = make_tree(1, 3, 2, 1)
-    tree.nodes["parent"][0], tree.nodes["parent_action"][0] = [NO_PARENT, ROOT, 1], [0, 0, 1]
+    tree.nodes["parent"][0, ROOT] = NO_PARENT
+    give_edges(
+        *(tree, ROOT, [0, 1]),
+        prior=0.5,
+        child=[1, UNVISITED],
+        child_visits=[3, 0],
+        child_value_sum=[-values[1], 0],
+    )
+    give_edges(tree, 1, [0, 1], prior=0.5, child=[UNVISITED, 2], child_visits=[0, 1])
     tree.nodes["to_play"][0], tree.nodes["node_visits"][0] = [0, 1, 0], [4, 3, 1]
     tree.nodes["value_sum"][0], tree.nodes["raw_value"][0] = values, [0.1, -0.2, leaf_value]
     tree.nodes["proven"][0], tree.nodes["lower"][0, 2], tree.nodes["upper"][0, 2] = (
@@ -238,10 +249,6 @@ def line_of_three(values: tuple[float, float, float], leaf_value: float) -> Tree
         leaf_value,
         leaf_value,
     )
-    tree.edges["prior"] = 0.5
-    tree.edges["child"][0] = [[1, -1], [-1, 2], [-1, -1]]
-    tree.edges["child_visits"][0] = [[3, 0], [0, 1], [0, 0]]
-    tree.edges["child_value_sum"][0, ROOT, 0] = -values[1]
     return tree
 
 
@@ -258,7 +265,7 @@ def test_a_proof_puts_right_what_was_backed_up_before() -> None:
     assert tree.nodes["proven"][0].tolist() == [False, True, True]
     assert tree.nodes["raw_value"][0, 1] == 1.0
     assert tree.nodes["value_sum"][0] == pytest.approx([-3.1, 3.0, -1.0])
-    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
+    assert edges_of(tree, 0, ROOT)["child_value_sum"][0] == pytest.approx(-3.0)
     assert tree.nodes["node_visits"][0].tolist() == [4, 3, 1]
     assert (tree.nodes["lower"][0].tolist(), tree.nodes["upper"][0].tolist()) == ([-1, 1, -1], [1, 1, -1])
 
@@ -275,7 +282,7 @@ def test_a_bound_puts_right_what_was_backed_up_before() -> None:
     assert tree.nodes["raw_value"][0, 1] == np.float32(-0.2)  # its own evaluation stays
     assert tree.nodes["value_sum"][0] == pytest.approx([-0.1, -0.9, 0.0])
     assert bounded_sum(tree, 0, 1) == 0.0
-    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(0.0)
+    assert edges_of(tree, 0, ROOT)["child_value_sum"][0] == pytest.approx(0.0)
     assert (tree.nodes["lower"][0].tolist(), tree.nodes["upper"][0].tolist()) == ([-1, 0, 0], [1, 1, 0])
 
 
@@ -291,7 +298,7 @@ def test_what_did_not_count_above_is_not_taken_back_there() -> None:
     prove(tree, 0, 2)
     assert tree.nodes["proven"][0].tolist() == [False, True, True] and tree.nodes["raw_value"][0, 1] == 1.0
     assert tree.nodes["value_sum"][0, :2] == pytest.approx([-3.1, 3.0])
-    assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(-3.0)
+    assert edges_of(tree, 0, ROOT)["child_value_sum"][0] == pytest.approx(-3.0)
 
 
 def test_a_value_counts_above_as_far_as_bounds_allow() -> None:
@@ -301,16 +308,15 @@ def test_a_value_counts_above_as_far_as_bounds_allow() -> None:
     has -0.4 and counts 0; -1, so that it has 0.6 and counts 0.6.
     """
     tree = make_tree(1, 3, 1, 1)
-    tree.nodes["parent"][0], tree.nodes["to_play"][0] = [NO_PARENT, ROOT, 1], [1, 0, 1]
+    tree.nodes["parent"][0, ROOT], tree.nodes["to_play"][0] = NO_PARENT, [1, 0, 1]
+    (edge,), (below,) = give_edges(tree, ROOT, [0], child=[1]), give_edges(tree, 1, [0], child=[2])
     tree.nodes["lower"][0, 1] = 0.0
     for value, root, node in ((0.7, 0.0, -0.7), (-0.3, 0.0, -0.4), (-1.0, -0.6, 0.6)):
         backup(tree, 0, 2, np.float32(value))
         assert tree.nodes["value_sum"][0, :2] == pytest.approx([root, node])
-        assert tree.edges["child_value_sum"][0, ROOT, 0] == pytest.approx(root)
+        assert edge["child_value_sum"] == pytest.approx(root)
     assert tree.nodes["node_visits"][0].tolist() == [3, 3, 3]
-    assert tree.edges["child_value_sum"][0, 1, 0] == pytest.approx(
-        0.6
-    )  # the leaf itself is not held by what is above
+    assert below["child_value_sum"] == pytest.approx(0.6)  # the leaf itself is not held by what is above
 
 
 @pytest.mark.parametrize("config", KINDS.values(), ids=KINDS)
@@ -325,7 +331,7 @@ def test_sums_agree_and_lie_within_bounds(solved: tuple[Game, Solution], config:
         ).tree
         for b in range(20):
             for index in range(tree.searches["num_nodes"][b]):
-                node, edges = tree.nodes[b, index], tree.edges[b, index]
+                node, edges = tree.nodes[b, index], edges_of(tree, b, index)
                 if not node["proven"]:
                     assert node["value_sum"] == pytest.approx(
                         node["raw_value"] + edges["child_value_sum"].sum(), abs=1e-5
@@ -351,6 +357,7 @@ def test_a_kept_root_forgets_its_proof_before_the_winning_move_is_banned() -> No
     assert (tree.nodes["value_sum"][0, ROOT], tree.nodes["raw_value"][0, ROOT]) == (0.0, 0.0)
     assert not tree.nodes["proven"][0, ROOT] and tree.nodes["node_visits"][0, ROOT] == 4
     ban(tree, 0, np.array([True, False]))
+    assert edges_of(tree, 0, ROOT)["action"].tolist() == [1]
     assert (tree.nodes["value_sum"][0, ROOT], tree.nodes["node_visits"][0, ROOT]) == (-1.0, 3)
 
 
@@ -418,7 +425,7 @@ def test_targets_of_proven_positions_hold_nothing_but_best_moves(
         assert record.proven is not None and not record.proven[: record.opening_plies].any()
         for ply in np.flatnonzero(record.proven).tolist():
             row = rows[tuple(record.states[ply].tolist())]
-            support = np.flatnonzero(record.policy_target[ply])
+            support = record.targets()[ply][0]
             assert solution.keeps_value(np.full(len(support), row), support).all()
             assert record.root_value[ply] == outcome_or_proof(plies_of([record]))[ply] == solution.value[row]
             proven += 1
@@ -521,7 +528,7 @@ def test_a_kept_tree_s_new_root_is_proven_anew() -> None:
     game = make_game("tictactoe")
     player = searched(game, [after(game, 0, 3, 1)], SOLVER)  # X X 2 / O 4 5 / 6 7 8: O must play 2
     player.searches.begin(after(game, 0, 3, 1, 4)[None], ONLY_GAME, None)
-    root, edges = player.tree.nodes[0, ROOT], player.tree.edges[0, ROOT]
+    root, edges = player.tree.nodes[0, ROOT], edges_of(player.tree, 0, ROOT)
     assert not root["proven"] and root["node_visits"] == edges["child_visits"].sum() + 1
     assert root["raw_value"] == pytest.approx(edges["child_value_sum"].sum() / edges["child_visits"].sum())
     assert player.choose(after(game, 0, 3, 1, 4)[None], ONLY_GAME, ONLY_GAME)[0] == 2

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from azero.search.cache import PROBES, EvaluationCache, find, first_entry, make_cache, remember
+from azero.search.tree import MOVE
 
 KEYS = st.tuples(st.integers(0, 5), st.sampled_from([0, 1, 2**63, 2**64 - 1]))
 ANSWERS = st.integers(0, 1000)
@@ -18,8 +19,14 @@ def words(key: tuple[int, ...]) -> np.ndarray:
 
 
 def store(cache: EvaluationCache, key: tuple[int, ...], answer: int) -> None:
-    """Return an evaluation that differs from every other: prior [2] and value from one number."""
-    remember(cache, words(key), np.array([answer, answer + 0.5], np.float32), np.float32(answer / 1024))
+    """Store an evaluation that differs from every other: its one or two moves and value are of a number."""
+    moves = np.array([(answer, answer), (answer + 1, answer + 0.5), (7, 7)], MOVE)
+    remember(cache, words(key), moves, moves_of(answer), np.float32(answer / 1024))
+
+
+def moves_of(answer: int) -> int:
+    """Return how many moves the evaluation of a number has."""
+    return 1 + answer % 2
 
 
 def recall(cache: EvaluationCache, key: tuple[int, ...]) -> int | None:
@@ -27,8 +34,9 @@ def recall(cache: EvaluationCache, key: tuple[int, ...]) -> int | None:
     entry = find(cache, words(key))
     if entry < 0:
         return None
-    answer = int(cache.prior[entry, 0])
-    assert cache.prior[entry, 1] == answer + 0.5
+    moves = cache.moves[entry, : cache.num_moves[entry]]
+    answer = int(moves["action"][0])
+    assert moves.tolist() == [(answer, answer), (answer + 1, answer + 0.5)][: moves_of(answer)]
     assert cache.value[entry] == answer / 1024
     return answer
 
@@ -46,7 +54,7 @@ def test_the_size_is_the_next_power_of_two(asked: int, size: int) -> None:
     cache = make_cache(asked, 2, 9)
     assert (
         cache.keys.shape == (size, 2)
-        and cache.prior.shape == (size, 9)
+        and cache.moves.shape == (size, 9)
         and cache.value.shape == cache.used.shape == (size,)
     )
 
@@ -126,7 +134,16 @@ def test_entries_are_those_of_a_plain_table(stored: list[tuple[tuple[int, int], 
     assert np.flatnonzero(cache.used).tolist() == sorted(table)
     for place, (key, answer) in table.items():
         assert tuple(int(word) for word in cache.keys[place]) == key
-        assert int(cache.prior[place, 0]) == answer
+        assert int(cache.moves["action"][place, 0]) == answer
+
+
+def test_a_position_with_more_moves_than_an_entry_holds_is_not_kept() -> None:
+    cache = make_cache(64, 2, 1)
+    store(cache, (1, 2), 4)
+    store(cache, (1, 3), 5)
+    assert (recall(cache, (1, 2)), recall(cache, (1, 3))) == (4, None)
+    store(cache, (1, 2), 5)  # what is known of a position stays
+    assert recall(cache, (1, 2)) == 4
 
 
 def test_neighbouring_positions_spread_over_the_table() -> None:

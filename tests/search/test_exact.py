@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from places import DOUBLE_MOVE
 from plain_mcts import PlainGumbel, assert_same_tree
 from searching import FakeInference, after, planes_network, random_states, searched
+from targets import rows_of_targets
+from trees import assert_same_edges, by_action
 
 from azero.classic.deepening import Searcher
 from azero.classic.solve import solve
@@ -29,7 +31,7 @@ from azero.report.console import Progress
 from azero.search.bounds import bounded_sum
 from azero.search.exact import UNSOLVED, Exact, find_forced, find_value, make_exact
 from azero.search.puct import move_weights
-from azero.search.tree import ROOT, WIN
+from azero.search.tree import ROOT, WIN, edges_of
 from azero.workers.threads import GameQueue, play_games
 
 ENOUGH = 1_000_000
@@ -182,9 +184,10 @@ def test_a_solved_leaf_goes_up_the_tree() -> None:
     game = make_game("tictactoe")
     inference = FakeInference(game, lambda planes: (np.zeros(9, np.float32), np.float32(0.5)))
     player = searched(game, [after(game, *ONE_DRAW)], replace(EXACT, num_simulations=4), inference)
-    root, edges = player.tree.nodes[0, ROOT], player.tree.edges[0, ROOT]
-    assert edges["child_visits"].tolist() == [0, 0, 0, 1, 0, 1, 1, 1, 0]
-    assert edges["child_value_sum"].tolist() == [0, 0, 0, -1, 0, -1, -1, 0, 0]
+    root = player.tree.nodes[0, ROOT]
+    visits, sums = (by_action(player.tree, 0, ROOT, name, 9) for name in ("child_visits", "child_value_sum"))
+    assert visits.tolist() == [0, 0, 0, 1, 0, 1, 1, 1, 0]
+    assert sums.tolist() == [0, 0, 0, -1, 0, -1, -1, 0, 0]
     assert (root["node_visits"], root["value_sum"], root["lower"], root["upper"]) == (5, -2.5, 0, 1)
     assert bounded_sum(player.tree, 0, ROOT) == 0
     assert not root["proven"] and player.tree.nodes["proven"][0, 1:5].all()
@@ -193,7 +196,8 @@ def test_a_solved_leaf_goes_up_the_tree() -> None:
     assert player.together.wave(player.searches, ONLY_GAME) == 0
     assert (root["node_visits"], root["value_sum"], root["proven"], root["raw_value"]) == (6, 0, True, 0)
     assert player.tree.searches["simulations_left"][0] == 9
-    assert move_weights(player.tree, 0, player.searches.algorithm).tolist() == [0, 0, 0, 0, 0, 0, 0, 1, 0]
+    assert edges_of(player.tree, 0, ROOT)["action"].tolist() == [3, 5, 6, 7, 8]
+    assert move_weights(player.tree, 0, player.searches.algorithm).tolist() == [0, 0, 0, 1, 0]
     assert inference.calls == 1
 
 
@@ -220,8 +224,7 @@ def test_prefetch_finds_what_the_plain_search_finds(seed: int, leaves: int, plie
     side_by_side = searched(game, [state, game.initial_state()], config)
     nodes = player.tree.searches["num_nodes"][0]
     assert nodes == side_by_side.tree.searches["num_nodes"][0]
-    for field in ("child", "child_visits", "child_value_sum"):
-        assert (player.tree.edges[field][0, :nodes] == side_by_side.tree.edges[field][0, :nodes]).all()
+    assert_same_edges(player.tree, side_by_side.tree)
 
 
 def test_a_solved_leaf_that_becomes_the_root_is_searched() -> None:
@@ -263,7 +266,7 @@ def test_self_play_does_not_look_for_forced_wins() -> None:
         queue, seeds = GameQueue(iter(range(8))), game_seeds(1, 1, SELFPLAY, 8)
         inference, stop = FakeInference(game), StopSignal()
         records, _ = play_games(game, [inference], Config(search=search), queue, seeds, Progress(), stop)
-        played.append([(each.actions.tolist(), each.policy_target.tolist()) for each in records])
+        played.append([(each.actions.tolist(), rows_of_targets(each, 9).tolist()) for each in records])
     assert played[0] == played[1]
 
 

@@ -15,19 +15,20 @@ from hypothesis import strategies as st
 from places import DOUBLE_MOVE, OWN_GAMES, SUPPORT
 from plain_mcts import PlainGumbel, assert_same_tree
 from searching import FakeInference, after, planes_network, random_states
-from trees import root_with
+from targets import rows_of_targets
+from trees import action_at, by_action, root_with
 
 from azero.config.schema import Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
-from azero.kernels.random_stream import new_stream
+from azero.kernels.random_stream import new_stream, next_float
 from azero.players import make_player
 from azero.players.pv_mcts import PvMcts
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.report.console import Progress
 from azero.search.algorithm import check
-from azero.search.cache import make_cache
+from azero.search.cache import cache_of
 from azero.search.gumbel import (
     Gumbel,
     choose_gumbel,
@@ -39,13 +40,15 @@ from azero.search.gumbel import (
     select_root,
     visit_sequence,
     write_advantages,
+    write_noise,
 )
 from azero.search.mcts import receive_evaluations, search_wave, write_rows
 from azero.search.puct import make_puct, mean_value
+from azero.search.repetition import ban
 from azero.search.root import Temperature
 from azero.search.scratch import make_scratch
 from azero.search.searches import start_searches
-from azero.search.tree import ILLEGAL, ROOT, Tree, make_tree
+from azero.search.tree import ROOT, Tree, edges_of, make_tree
 from azero.workers.threads import GameQueue, play_games
 
 CASES = json.loads((SUPPORT / "mctx_gumbel.json").read_text())["cases"]
@@ -114,9 +117,10 @@ def with_value(tree: Tree, value: float) -> Tree:
 
 
 def test_an_unvisited_root_improves_nothing() -> None:
-    tree, out = with_value(root_with([0.5, None, 0.3, 0.2]), 0.7), np.zeros(4, np.float32)
+    tree, out = with_value(root_with([0.5, None, 0.3, 0.2]), 0.7), np.zeros(3, np.float32)
     improved_policy(tree, 0, ROOT, gumbel(4), out)
-    assert out == pytest.approx([0.5, 0, 0.3, 0.2])
+    assert edges_of(tree, 0, ROOT)["action"].tolist() == [0, 2, 3]
+    assert out == pytest.approx([0.5, 0.3, 0.2])
 
 
 def test_the_improved_policy_by_hand() -> None:
@@ -136,7 +140,7 @@ def test_what_the_search_is_worth_by_hand() -> None:
     # 4 = 0.2125.
     tree = with_value(root_with([0.4, 0.2, 0.3, 0.1], [2, 1, 0, 0], [1.0, -0.25, 0.0, 0.0], 0.1), 0.1)
     assert improved_value(tree, 0, gumbel(4)) == pytest.approx(0.4638, abs=1e-4)
-    assert mean_value(tree, 0, make_puct(SearchConfig())) == pytest.approx(0.2125)
+    assert mean_value(tree, 0, make_puct(SearchConfig(), 1, 9)) == pytest.approx(0.2125)
 
 
 def test_a_proven_root_is_worth_what_is_proven() -> None:
@@ -165,13 +169,35 @@ def test_the_move_is_the_best_of_the_most_visited() -> None:
 
 
 def test_noise_of_scale_0_is_none_and_of_scale_1_is_gumbels() -> None:
-    settings, stream = gumbel(4000), np.array([7, 0], np.uint64)
+    settings, stream, tree = gumbel(4000), np.array([7, 0], np.uint64), root_with([1 / 4000] * 4000)
     draw_noise(settings, 0, 0.0, stream)
-    assert not settings.noise.any()
+    write_noise(tree, 0, settings)
+    assert not settings.noise.any() and stream.tolist() == [7, 0]
     draw_noise(settings, 0, 1.0, stream)
+    write_noise(tree, 0, settings)
     # Gumbel(0, 1): mean 0.5772 (Euler's constant), variance pi^2 / 6
     assert settings.noise.mean() == pytest.approx(0.5772, abs=4 * math.sqrt(1.645 / 4000))
     assert settings.noise.var() == pytest.approx(math.pi**2 / 6, rel=0.15)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.5, 1.0])
+def test_the_noise_of_a_legal_move_is_its_own_number_of_the_stream(temperature: float) -> None:
+    """As if noise were drawn for all actions, one after another, and that of legal moves taken."""
+    rng = np.random.default_rng(2)
+    for seed in range(20):
+        legal = rng.random(12) < 0.5
+        legal[rng.integers(12)] = True
+        tree = root_with([1.0 / legal.sum() if each else None for each in legal])
+        settings, stream, plain = gumbel(12), new_stream(seed), new_stream(seed)
+        for _ in range(2):  # the second search's noise begins where the first one's ended
+            draw_noise(settings, 0, temperature, stream)
+            write_noise(tree, 0, settings)
+            expected = np.zeros(12)
+            for action in range(12):
+                uniform = 1.0 - next_float(plain) if temperature > 0.0 else 0.5
+                expected[action] = -temperature * math.log(max(-math.log(uniform), 1e-300))
+            assert settings.noise[0, : legal.sum()].tolist() == expected[legal].tolist()
+            assert stream.tolist() == plain.tolist()
 
 
 def test_drawing_the_best_of_noise_and_prior_draws_by_the_prior() -> None:
@@ -192,9 +218,8 @@ def search(ring: Game, case: dict[str, Any]) -> tuple[Tree, Gumbel]:
     """Search a world of mctx's cases from its start, with the noise that mctx drew."""
     num_simulations = case["num_simulations"]
     settings = gumbel(4, num_simulations, max_considered_actions=case["considered"])
-    settings.noise[0] = case["noise"]
     tree = make_tree(1, num_simulations + 1, 4, 2)
-    scratch, cache = make_scratch(ring, num_simulations + 1), make_cache(0, 1, 4)
+    scratch, cache = make_scratch(ring, num_simulations + 1), cache_of(ring, 0)
     start, first = np.array([[case["seed"] % 97, 0]], np.uint64), np.zeros(1, np.int64)
     start_searches(
         ring.rule_addresses, tree, start, first, np.zeros(1, np.bool_), 0, False, scratch.new_index
@@ -207,7 +232,9 @@ def search(ring: Game, case: dict[str, Any]) -> tuple[Tree, Gumbel]:
         answers = logits[place], values[place]
         receive_evaluations(ring.rule_addresses, tree, cache, games, rows, *answers, scratch)
         if tree.nodes["node_visits"][0, ROOT] == 1:  # only the root is there yet
-            tree.edges["prior"][0, ROOT, case["illegal"]] = ILLEGAL
+            ban(tree, 0, np.isin(np.arange(4), case["illegal"]))
+            legal = edges_of(tree, 0, ROOT)["action"]
+            settings.noise[0, : len(legal)] = np.array(case["noise"])[legal]
             tree.searches["simulations_left"] = num_simulations
     return tree, settings
 
@@ -217,11 +244,13 @@ def search(ring: Game, case: dict[str, Any]) -> tuple[Tree, Gumbel]:
 )
 def test_the_search_is_mctx_s(ring: Game, case: dict[str, Any]) -> None:
     tree, settings = search(ring, case)
-    assert tree.edges["child_visits"][0, ROOT].tolist() == case["visits"]
+    assert by_action(tree, 0, ROOT, "child_visits", 4).tolist() == case["visits"]
     assert sorted(tree.nodes["node_visits"][0].tolist(), reverse=True) == case["inner_visits"]
-    assert choose_gumbel(tree, 0, settings, 0.0, new_stream(0)) == case["action"]
-    target = np.zeros(4, np.float32)
-    improved_policy(tree, 0, ROOT, settings, target)
+    assert action_at(tree, choose_gumbel(tree, 0, settings, 0.0, new_stream(0))) == case["action"]
+    shares, target = np.zeros(4, np.float32), np.zeros(4)
+    improved_policy(tree, 0, ROOT, settings, shares)
+    legal = edges_of(tree, 0, ROOT)["action"]
+    target[legal] = shares[: len(legal)]
     assert target == pytest.approx(case["target"], abs=2e-4)
     root = tree.nodes[0, ROOT]
     assert root["value_sum"] / root["node_visits"] == pytest.approx(case["root_value"], abs=1e-5)
@@ -255,13 +284,17 @@ def test_the_search_is_its_plain_twin_s_visit_for_visit(name: str, settings: dic
     player.search_states(np.stack(states), np.arange(len(states)))
     proven = 0
     for b, state in enumerate(states):
-        twin = PlainGumbel(game, planes_network(game), config, player.searches.algorithm.noise[b].tolist())
+        legal, noise = game.legal_actions(state), np.zeros(game.num_actions)
+        noise[legal] = player.searches.algorithm.noise[b, : len(legal)]
+        twin = PlainGumbel(game, planes_network(game), config, noise.tolist())
         root = twin.run(state, config.num_simulations)
         assert_same_tree(player.tree, b, ROOT, root)
-        assert choose_gumbel(player.tree, b, player.searches.algorithm, 0.0, new_stream(0)) == twin.move()
-        target = np.zeros(game.num_actions, np.float32)
+        chosen = choose_gumbel(player.tree, b, player.searches.algorithm, 0.0, new_stream(0))
+        assert player.tree.edges["action"][b, chosen] == twin.move()
+        target = np.zeros(len(legal), np.float32)
         improved_policy(player.tree, b, ROOT, player.searches.algorithm, target)
-        assert {action: share for action, share in enumerate(target.tolist()) if share} == pytest.approx(
+        shares = zip(legal, target.tolist(), strict=True)
+        assert {action: share for action, share in shares if share} == pytest.approx(
             {action: share for action, share in twin.improved_policy(root).items() if share > 1e-40}, abs=1e-6
         )
         proven += root.proven
@@ -340,8 +373,8 @@ def test_self_play_with_gumbel_records_the_improved_policy_and_is_the_same_in_an
 
     one, two = play(1), play(2)
     assert [record.actions.tolist() for record in one] == [record.actions.tolist() for record in two]
-    assert all(np.array_equal(a.policy_target, b.policy_target) for a, b in zip(one, two, strict=True))
-    targets = np.concatenate([record.policy_target for record in one])
+    assert all(np.array_equal(a.target_weights, b.target_weights) for a, b in zip(one, two, strict=True))
+    targets = np.concatenate([rows_of_targets(record, 9) for record in one])
     assert targets.sum(axis=1) == pytest.approx(1, abs=1e-5)
     shares = targets * 8  # visit counts of eight simulations would be whole numbers
     assert np.abs(shares - np.round(shares)).max() > 0.1

@@ -10,6 +10,7 @@ from places import DOUBLE_MOVE
 from plain_mcts import PlainSearch, assert_same_tree
 from puct_cases import CONFIGS, LOSS_AT_DEPTH_2, WIN_AT_DEPTH_1, WIN_AT_DEPTH_3, mistaken, uniform
 from searching import FakeInference, after, planes_network, random_states, searched
+from trees import by_action, child_of
 
 from azero.config.schema import SearchConfig
 from azero.games import make_game
@@ -111,10 +112,9 @@ def test_a_reused_tree_goes_on_from_its_visits() -> None:
     """
     game = make_game("tictactoe")
     player = searched(game, [after(game)], SearchConfig(num_simulations=300), uniform(game))
-    known = player.tree.edges[0, ROOT, 0]["child"]
-    grandchild = player.tree.edges[0, known, 4]["child"]
+    grandchild = child_of(player.tree, 0, child_of(player.tree, 0, ROOT, 0), 4)
     before = int(player.tree.nodes[0, grandchild]["node_visits"])
-    counts_before = player.tree.edges["child_visits"][0, grandchild].copy()
+    counts_before = by_action(player.tree, 0, grandchild, "child_visits", 9)
     assert before > 2
     player.search_states(after(game, 0, 4)[None], np.array([0]))
     assert player.tree.nodes[0, ROOT]["node_visits"] == before + 300

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from places import DOUBLE_MOVE
 from plain_mcts import PlainSearch
 from searching import FakeInference, after, hashed, random_game, searched
+from trees import assert_same_edges
 
 from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
@@ -21,7 +22,7 @@ from azero.network.side_by_side import SideBySideInference
 from azero.players import make_player
 from azero.players.pv_mcts import PvMcts, is_decided
 from azero.search.prefetch import gather, receive_prefetched
-from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT
+from azero.search.tree import EDGE, NO_LEAF, NODE, ROOT, edges_of
 
 GAMES = ("tictactoe", DOUBLE_MOVE, "connect_four")
 ONLY = np.zeros(1, np.int64)
@@ -42,8 +43,7 @@ def random_state(game: Game, seed: int) -> np.ndarray:
 
 def assert_same_root(player: PvMcts, other: PvMcts, other_game: int = 0) -> None:
     """Assert that both searches' roots are equal bit for bit."""
-    for field in ("prior", "child_visits", "child_value_sum"):
-        assert (player.tree.edges[field][0, ROOT] == other.tree.edges[field][other_game, ROOT]).all()
+    assert (edges_of(player.tree, 0, ROOT) == edges_of(other.tree, other_game, ROOT)).all()
     assert player.tree.nodes["value_sum"][0, ROOT] == other.tree.nodes["value_sum"][other_game, ROOT]
 
 
@@ -87,8 +87,7 @@ def test_guesses_about_lost_endings_leave_no_trace_in_a_gumbel_search(
     side_by_side = searched(game, [state, game.initial_state()], config)
     nodes = player.tree.searches["num_nodes"][0]
     assert nodes == side_by_side.tree.searches["num_nodes"][0]
-    for field in ("child", "child_visits", "child_value_sum"):
-        assert (player.tree.edges[field][0, :nodes] == side_by_side.tree.edges[field][0, :nodes]).all()
+    assert_same_edges(player.tree, side_by_side.tree)
 
 
 def test_the_plain_twin_finds_the_same_visits() -> None:
@@ -142,7 +141,7 @@ def gather_rows(player: PvMcts) -> int:
             player.searches.algorithm,
             own.rows,
             own.prefetched,
-            own.scratch.key,
+            own.scratch,
             player.searches.exact,
         )
     )
@@ -164,9 +163,9 @@ def test_what_was_guessed_is_taken_back_bit_for_bit() -> None:
         rows = [gather_rows(player) for player in (wide, narrow)]
         nodes = int(wide.tree.searches["num_nodes"][0])
         assert (wide.tree.searches == narrow.tree.searches).all()
+        assert_same_edges(wide.tree, narrow.tree)
         for field in set(NODE.names or ()) - {"raw_value"}:  # which a leaf does not have yet
             assert (wide.tree.nodes[field][0, :nodes] == narrow.tree.nodes[field][0, :nodes]).all()
-        assert (wide.tree.edges[0, :nodes] == narrow.tree.edges[0, :nodes]).all()
         assert (rows[0] > 0) == (rows[1] > 0)
         if not rows[0]:
             break
@@ -319,13 +318,12 @@ def test_a_decided_search_ends_early_with_the_same_move() -> None:
 
 
 def test_a_search_is_decided_when_the_second_cannot_come_level() -> None:
-    edges = np.zeros(3, EDGE)
-    edges["prior"], edges["child_visits"] = [0.5, 0.5, -1.0], [30, 10, 0]
+    edges = np.zeros(2, EDGE)
+    edges["child_visits"] = [30, 10]
     assert is_decided(edges, 19) and not is_decided(edges, 20)
-    edges["prior"][1] = -1.0
-    assert is_decided(edges, 1000)  # the only move
+    assert is_decided(edges[:1], 1000)  # the only move
     edges["child_visits"] = 0
-    assert not is_decided(edges, 1000)  # there is none yet
+    assert not is_decided(edges[:1], 1000)  # there is none yet
 
 
 @pytest.mark.parametrize(

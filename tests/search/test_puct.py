@@ -26,7 +26,7 @@ CONSTANT = Puct(c_puct=1.0, c_puct_base=0.0, extra_visits=1, fpu_from_parent=Fal
 
 @kernel
 def chosen_at(tree: Any, b: int, node: int, puct: Any) -> int:
-    return select_child(tree, b, node, puct)
+    return tree.edges[b, select_child(tree, b, node, puct)].action
 
 
 @kernel
@@ -44,15 +44,22 @@ def chosen(
     return int(chosen_at(root_with(prior, visits, value_sums, root_value), 0, ROOT, puct))
 
 
+def constants(search: SearchConfig) -> Puct:
+    """Return what `make_puct` makes of a search, with the scratch of none."""
+    puct = make_puct(search, 1, 3)
+    assert puct.scratch.shape == (3,)
+    return puct._replace(scratch=CONSTANT.scratch)
+
+
 def test_the_config_names_the_constants() -> None:
     plain = SearchConfig(c_puct=2, c_puct_base=7, puct_visits="node", fpu_mode="absolute", fpu=-1)
-    assert make_puct(plain) == Puct(
+    assert constants(plain) == Puct(
         2, 7, 1, False, -1, fpu_by_prior=False, dirichlet_fraction=0.25, solver=False
     )
     other = SearchConfig(
         c_puct=1, c_puct_base=0, puct_visits="children", fpu_mode="parent", fpu=0.3, dirichlet_fraction=0
     )
-    assert make_puct(other) == Puct(
+    assert constants(other) == Puct(
         1, 0, 0, True, 0.3, fpu_by_prior=False, dirichlet_fraction=0.0, solver=False
     )
     katago = SearchConfig(
@@ -71,7 +78,7 @@ def test_the_config_names_the_constants() -> None:
         dirichlet_fraction=0.1,
         solver=True,
     )
-    assert make_puct(katago) == expected
+    assert constants(katago) == expected
 
 
 def test_a_constant_c_grows_with_the_root_of_the_visits_alone() -> None:

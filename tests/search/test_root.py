@@ -21,20 +21,20 @@ from azero.search.puct import (
 )
 from azero.search.root import (
     Temperature,
-    choose_action,
+    choose_place,
     normalize,
     temperature_at,
 )
-from azero.search.tree import ILLEGAL, ROOT, Tree
+from azero.search.tree import ROOT, Tree, edges_of
 
 DRAWS = 40_000
-PUCT = make_puct(SearchConfig())
+PUCT = make_puct(SearchConfig(), 1, 5)
 
 
 @kernel
 def count_choices(weights: Any, temperature: float, stream: Any, draws: int, counts: Any) -> None:
     for _ in range(draws):
-        counts[choose_action(weights, temperature, stream)] += 1
+        counts[choose_place(weights, temperature, stream)] += 1
 
 
 @kernel
@@ -50,14 +50,16 @@ def fill_normals(stream: Any, out: Any) -> None:
 
 
 @kernel
-def fill_priors(tree: Any, prior: Any, alpha: float, fraction: float, stream: Any, out: Any) -> None:
-    """Add noise to the same root many times: out [draws, A]."""
+def fill_priors(
+    tree: Any, prior: Any, alpha: float, fraction: float, stream: Any, noise: Any, out: Any
+) -> None:
+    """Add noise to the same root many times: prior [M], noise [M or more], out [draws, M]."""
     for i in range(out.shape[0]):
-        for action in range(prior.shape[0]):
-            tree.edges[0, 0, action].prior = prior[action]
-        add_noise(tree, 0, alpha, fraction, stream)
-        for action in range(prior.shape[0]):
-            out[i, action] = tree.edges[0, 0, action].prior
+        for place in range(prior.shape[0]):
+            tree.edges[0, place].prior = prior[place]
+        add_noise(tree, 0, alpha, fraction, stream, noise)
+        for place in range(prior.shape[0]):
+            out[i, place] = tree.edges[0, place].prior
 
 
 def choices(visits: Sequence[int], temperature: float, draws: int = DRAWS) -> list[float]:
@@ -70,14 +72,18 @@ def choices(visits: Sequence[int], temperature: float, draws: int = DRAWS) -> li
 def noisy_priors(
     prior: Sequence[float | None], alpha: float, fraction: float, draws: int = DRAWS
 ) -> np.ndarray:
+    """Return the priors of the legal actions, [draws, M] float32."""
     tree = root_with(prior)
-    out = np.zeros((draws, len(prior)), np.float32)
-    fill_priors(tree, tree.edges["prior"][0, ROOT].copy(), alpha, fraction, new_stream(5), out)
+    clean = edges_of(tree, 0, ROOT)["prior"].copy()
+    out = np.zeros((draws, len(clean)), np.float32)
+    fill_priors(tree, clean, alpha, fraction, new_stream(5), np.zeros(len(prior)), out)
+    assert (edges_of(tree, 0, ROOT)["action"] == [a for a, p in enumerate(prior) if p is not None]).all()
     return out
 
 
 def target_of(tree: Tree) -> list[float]:
-    out = np.zeros(tree.edges.shape[2], np.float32)
+    """Return the share of each edge."""
+    out = np.zeros(tree.nodes["num_edges"][0, ROOT], np.float32)
     normalize(move_weights(tree, 0, PUCT), out)
     return [float(share) for share in out]
 
@@ -102,7 +108,8 @@ def test_the_temperature_may_rise_as_well() -> None:
 
 def test_the_policy_target_is_the_visits_over_their_sum() -> None:
     tree = root_with([0.2, 0.2, 0.2, None, 0.4], [6, 3, 1, 0, 0])
-    assert target_of(tree) == pytest.approx([0.6, 0.3, 0.1, 0.0, 0.0])
+    assert edges_of(tree, 0, ROOT)["action"].tolist() == [0, 1, 2, 4]
+    assert target_of(tree) == pytest.approx([0.6, 0.3, 0.1, 0.0])
     assert target_of(root_with([0.5, 0.5], [0, 1])) == [0.0, 1.0]
 
 
@@ -110,7 +117,7 @@ def test_the_policy_target_is_the_visits_over_their_sum() -> None:
 def test_choosing_a_move_leaves_target_and_tree_untouched(temperature: float) -> None:
     tree = root_with([0.2, 0.3, 0.5], [6, 3, 1], [1.0, 0.5, -0.25])
     before = tree.edges.copy()
-    choose_action(move_weights(tree, 0, PUCT), temperature, new_stream(1))
+    choose_place(move_weights(tree, 0, PUCT), temperature, new_stream(1))
     assert (tree.edges == before).all()
     assert target_of(tree) == pytest.approx([0.6, 0.3, 0.1])
 
@@ -134,7 +141,7 @@ def test_a_move_is_chosen_as_often_as_its_visits_to_the_power_of_one_over_the_te
 
 def test_temperature_0_takes_the_first_of_the_most_visited_and_draws_nothing() -> None:
     stream = new_stream(1)
-    assert choose_action(np.array([2.0, 5.0, 5.0, 1.0]), 0.0, stream) == 1
+    assert choose_place(np.array([2.0, 5.0, 5.0, 1.0]), 0.0, stream) == 1
     assert stream[1] == 0
 
 
@@ -155,7 +162,7 @@ def test_a_huge_temperature_makes_all_visited_moves_alike() -> None:
 def test_the_same_stream_chooses_the_same_moves() -> None:
     weights = np.array([4.0, 3.0, 2.0, 1.0])
     streams = [new_stream(9), new_stream(9)]
-    moves = [[int(choose_action(weights, 1.0, stream)) for _ in range(50)] for stream in streams]
+    moves = [[int(choose_place(weights, 1.0, stream)) for _ in range(50)] for stream in streams]
     assert moves[0] == moves[1]
     assert set(moves[0]) == {0, 1, 2, 3}
 
@@ -192,7 +199,7 @@ def test_pure_noise_has_the_mean_and_variance_of_a_dirichlet_distribution(alpha:
     """
     legal = [0, 2, 3, 6, 8]
     prior = [0.2 if action in legal else None for action in range(9)]
-    noise = noisy_priors(prior, alpha, 1.0)[:, legal].astype(np.float64)
+    noise = noisy_priors(prior, alpha, 1.0).astype(np.float64)
     k = len(legal)
     variance = (1 / k) * (1 - 1 / k) / (k * alpha + 1)
     np.testing.assert_allclose(noise.mean(axis=0), 1 / k, atol=5 * (variance / DRAWS) ** 0.5)
@@ -205,10 +212,8 @@ def test_pure_noise_has_the_mean_and_variance_of_a_dirichlet_distribution(alpha:
 @pytest.mark.parametrize("fraction", [0.25, 1.0])
 def test_noise_touches_legal_actions_only_and_the_priors_sum_to_one(alpha: float, fraction: float) -> None:
     priors = noisy_priors([0.5, None, 0.125, None, 0.375, 0.0], alpha, fraction, draws=2000)
-    assert (priors[:, [1, 3]] == ILLEGAL).all()
-    legal = priors[:, [0, 2, 4, 5]]
-    assert (legal >= 0).all()
-    np.testing.assert_allclose(legal.sum(axis=1), 1.0, atol=1e-6)
+    assert priors.shape == (2000, 4) and (priors >= 0).all()
+    np.testing.assert_allclose(priors.sum(axis=1), 1.0, atol=1e-6)
 
 
 def test_the_fraction_mixes_prior_and_noise() -> None:
@@ -222,10 +227,10 @@ def test_the_fraction_mixes_prior_and_noise() -> None:
 def test_fraction_0_leaves_the_priors_untouched_and_draws_nothing() -> None:
     tree = root_with([0.7, None, 0.3])
     before, stream = tree.edges.copy(), new_stream(1)
-    add_noise(tree, 0, 0.3, 0.0, stream)
+    add_noise(tree, 0, 0.3, 0.0, stream, np.zeros(3))
     assert (tree.edges == before).all()
     assert stream[1] == 0
 
 
 def test_a_single_legal_action_keeps_all_of_the_prior() -> None:
-    np.testing.assert_allclose(noisy_priors([None, 1.0, None], 0.3, 0.25, draws=100)[:, 1], 1.0)
+    np.testing.assert_allclose(noisy_priors([None, 1.0, None], 0.3, 0.25, draws=100), 1.0)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hand_driven import PLAIN, HandDriven
 from places import DOUBLE_MOVE
 from searching import FakeInference
 
-from azero.config.schema import SearchConfig
+from azero.config.schema import Config, SearchConfig
 from azero.games import make_game
 from azero.games.game import Game
 from azero.players.pv_mcts import PvMcts
+from azero.process.seeds import SELFPLAY, game_seeds
+from azero.process.signals import StopSignal
 from azero.search.root import Temperature
-from azero.search.tree import NO_LEAF, ROOT, UNVISITED
+from azero.search.tree import NO_LEAF, ROOT, UNVISITED, edges_of, soften
 from azero.workers.games import (
     FINISHED,
+    FULL,
     IDLE,
     PLAYING,
 )
+from azero.workers.threads import GameQueue, make_workers
 
 GAMES = ("tictactoe", DOUBLE_MOVE)
 
@@ -54,7 +60,7 @@ def test_openings_are_random_plies_that_count_as_not_searched(game: Game) -> Non
                 state
             )
             assert not worker.searched[place, ply]
-            assert worker.root_value[place, ply] == 0.0 and not worker.policy_target[place, ply].any()
+            assert worker.root_value[place, ply] == 0.0 and worker.target_counts[place, ply] == 0
             state = game.step(state, int(worker.actions[place, ply]))
         assert (played.tree.states[place, ROOT] == state).all()
 
@@ -112,7 +118,7 @@ def test_each_ply_s_target_and_value_are_those_of_a_search_of_its_state(name: st
             player.search_states(played.worker.states[place, ply][None], np.array([place]))
             counts = player.visit_counts(np.array([place]))[0]
             np.testing.assert_array_equal(
-                played.worker.policy_target[place, ply], (counts / counts.sum()).astype(np.float32)
+                played.target(place, ply), (counts / counts.sum()).astype(np.float32)
             )
             assert played.worker.root_value[place, ply] == np.float32(
                 player.root_values(np.array([place]))[0]
@@ -136,10 +142,13 @@ def test_at_temperature_0_the_most_visited_action_is_played(game: Game) -> None:
     played = HandDriven(game, 8, PLAIN._replace(temperature=Temperature(1.0, 2, 0, 0.0)))
     played.play_out()
     worker = played.worker
-    best = worker.policy_target.argmax(axis=2)
+    differs = False
     for place in range(8):
-        assert (worker.actions[place, 2 : worker.ply[place]] == best[place, 2 : worker.ply[place]]).all()
-    assert (worker.actions[:, :2] != best[:, :2]).any()
+        best = [played.target(place, ply).argmax() for ply in range(worker.ply[place])]
+        actions = worker.actions[place, : worker.ply[place]]
+        assert (actions[2:] == best[2:]).all()
+        differs |= bool((actions[:2] != best[:2]).any())
+    assert differs
 
 
 def test_the_outcome_is_the_first_player_s(game: Game) -> None:
@@ -150,6 +159,44 @@ def test_the_outcome_is_the_first_player_s(game: Game) -> None:
     played.play_out()
     assert played.worker.actions[0, : played.worker.ply[0]].tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert played.worker.first_outcome.tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("search", [SearchConfig(), SearchConfig(kind="gumbel", tree_reuse=False)])
+def test_games_whose_targets_need_more_room_are_the_same(game: Game, search: SearchConfig) -> None:
+    """There is room for the targets of one ply at first, so games are FULL more than once."""
+    settings = PLAIN._replace(tree_reuse=search.tree_reuse, opening_fraction=0.5, opening_plies=3)
+    wide, narrow = (HandDriven(game, 12, settings, search=search) for _ in range(2))
+    room = np.zeros((12, game.num_actions))
+    narrow.worker = narrow.worker._replace(
+        target_actions=room.astype(np.int32), target_weights=room.astype(np.float32)
+    )
+    full = 0
+    while narrow.wave() < 12 or (narrow.worker.status == FULL).any():
+        full += int((narrow.worker.status == FULL).sum())
+        narrow.make_room()
+        narrow.evaluate()
+    wide.play_out()
+    assert full > 1 and narrow.worker.target_actions.shape[1] < wide.worker.target_actions.shape[1] == 9 * 9
+    for field in ("status", "ply", "stream", "actions", "target_counts", "targets", "root_value"):
+        np.testing.assert_array_equal(getattr(narrow.worker, field), getattr(wide.worker, field))
+    for place in range(12):
+        for ply in range(wide.worker.ply[place]):
+            np.testing.assert_array_equal(narrow.target(place, ply), wide.target(place, ply))
+
+
+def test_self_play_makes_room_for_targets(game: Game, monkeypatch: pytest.MonkeyPatch) -> None:
+    def played() -> tuple[list[list[Any]], int]:
+        config = Config(search=SearchConfig(num_simulations=16))
+        (worker,) = make_workers(game, [FakeInference(game)], config)
+        queue = GameQueue(iter(range(20)))
+        worker.play(queue, game_seeds(1, 1, SELFPLAY, 20), StopSignal())
+        games = [[each.actions.tolist(), each.root_value.tolist()] for each in queue.in_order()]
+        return games, worker.worker.target_actions.shape[1]
+
+    wide, most = played()
+    monkeypatch.setattr("azero.workers.games.TARGET_PLIES", 1)
+    narrow, room = played()
+    assert narrow == wide and 9 < room < most == 9 * 9
 
 
 def softmax(logits: np.ndarray) -> np.ndarray:
@@ -172,7 +219,10 @@ def test_noise_is_in_the_root_and_in_no_other_node(game: Game) -> None:
             legal = game.legal_mask(state)
             logits, _ = played.inference.answer(game.planes(state))
             clean = softmax(logits[legal])
-            prior = tree.edges["prior"][place, index][legal]
+            soften(tree, place, index)
+            edges = edges_of(tree, place, index)
+            assert edges["action"].tolist() == game.legal_actions(state)
+            prior = edges["prior"]
             if index == ROOT:
                 assert np.abs(prior - clean).max() > 0.01
                 assert prior.sum() == pytest.approx(1.0, abs=1e-6)
@@ -190,5 +240,6 @@ def test_a_kept_child_gets_noise_when_it_becomes_the_root(game: Game) -> None:
         assert played.worker.ply[place] == 1
         legal = game.legal_mask(state)
         clean = softmax(played.inference.answer(game.planes(state))[0][legal])
-        assert played.tree.edges["child"][place, ROOT].max() != UNVISITED
-        assert np.abs(played.tree.edges["prior"][place, ROOT][legal] - clean).max() > 0.01
+        edges = edges_of(played.tree, place, ROOT)
+        assert edges["child"].max() != UNVISITED
+        assert np.abs(edges["prior"] - clean).max() > 0.01

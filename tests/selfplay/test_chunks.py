@@ -9,7 +9,7 @@ import pytest
 
 from azero.cluster.chunks import Answer, Book, Chunk, Differing, answer_of, chunks_of, digest_of
 from azero.config.schema import UserError
-from azero.replay.examples import GameRecord
+from azero.replay.examples import GameRecord, pairs_of
 
 
 def record(number: int, root: float = 0.0) -> GameRecord:
@@ -19,7 +19,7 @@ def record(number: int, root: float = 0.0) -> GameRecord:
         states=np.full((1, 2), number, np.uint64),
         to_play=np.zeros(1, np.int8),
         actions=np.zeros(1, np.int32),
-        policy_target=np.ones((1, 1), np.float32),
+        **pairs_of(np.ones((1, 1))),
         root_value=np.full(1, root, np.float32),
         searched=np.ones(1, np.bool_),
         first_outcome=1.0,

@@ -20,7 +20,7 @@ from azero.match.text import game_text
 from azero.network.backends import make_inferences
 from azero.network.inference import InferenceChoice
 from azero.process.signals import Stopped, StopSignal
-from azero.replay.examples import GameRecord
+from azero.replay.examples import GameRecord, pairs_of
 from azero.replay.shards import load_games
 from azero.run.run import Run
 from azero.run.state import ShardEntry
@@ -215,10 +215,15 @@ def record(
     target = np.zeros((plies, 9), np.float32)
     for ply, row in enumerate(targets):
         target[ply, : len(row)] = row
-    states, to_play = np.zeros((plies, 2), np.uint64), (np.arange(plies) % 2).astype(np.int8)
-    value = np.zeros(plies, np.float32)
     return GameRecord(
-        number, states, to_play, np.array(actions, np.int32), target, value, np.array(searched), outcome
+        number=number,
+        states=np.zeros((plies, 2), np.uint64),
+        to_play=(np.arange(plies) % 2).astype(np.int8),
+        actions=np.array(actions, np.int32),
+        **pairs_of(target),
+        root_value=np.zeros(plies, np.float32),
+        searched=np.array(searched),
+        first_outcome=outcome,
     )
 
 

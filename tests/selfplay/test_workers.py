@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from places import DOUBLE_MOVE
 from searching import FakeInference
+from targets import rows_of_targets
 
 from azero.config.schema import Config, InferenceConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
@@ -66,10 +67,8 @@ def assert_same(left: Sequence[GameRecord], right: Sequence[GameRecord]) -> None
 def assert_valid(game: Game, record: GameRecord) -> None:
     """Assert that a record agrees with its actions, played by the rules."""
     plies = len(record.actions)
-    assert record.states.shape == (plies, game.state_words) and record.policy_target.shape == (
-        plies,
-        game.num_actions,
-    )
+    assert record.states.shape == (plies, game.state_words) and record.target_counts.shape == (plies,)
+    targets = rows_of_targets(record, game.num_actions)
     state = game.initial_state()
     for ply, action in enumerate(record.actions.tolist()):
         assert not game.is_terminal(state)
@@ -77,7 +76,7 @@ def assert_valid(game: Game, record: GameRecord) -> None:
         assert record.to_play[ply] == game.to_play(state)
         legal = game.legal_mask(state)
         assert legal[action]
-        target = record.policy_target[ply]
+        target = targets[ply]
         if ply >= record.opening_plies:
             assert target.sum() == pytest.approx(1.0, abs=1e-6)
             assert (target[~legal] == 0).all() and target[action] > 0
@@ -161,8 +160,11 @@ def test_the_number_of_games_in_flight_changes_nothing(game: Game) -> None:
 
 
 def test_workers_that_do_not_fit_into_memory_are_refused_with_what_to_lower(game: Game) -> None:
-    """A node: 32 bytes, 2 words of state, 9 edges of 16 bytes: 192. A tree keeps 3 times its simulations."""
-    assert worker_bytes(game, 1, CONFIG) == (3 * 12 + 2) * 192 + 9 * (16 + 4 * 9)
+    """A node: 44 bytes, 2 words of state, 9 edges of 20 bytes: 240. A tree keeps 3 times its simulations.
+
+    A game's record: 9 plies of 2 words, and targets of 9 * 9 pairs of 8 bytes, twice.
+    """
+    assert worker_bytes(game, 1, CONFIG) == (3 * 12 + 2) * 240 + 9 * 16 + 2 * 81 * 8
     huge = replace(CONFIG, search=replace(SEARCH, num_simulations=10**9))
     with pytest.raises(UserError, match=r"this machine has [\d.]+; lower selfplay.concurrent_games"):
         played(game, config=huge)
@@ -239,7 +241,7 @@ def test_a_tree_anew_each_ply_has_whole_simulations_in_its_targets(game: Game) -
     kept = played(game)[0]
 
     def twelfths(records: Sequence[GameRecord]) -> bool:
-        targets = np.concatenate([record.policy_target for record in records]) * 12
+        targets = np.concatenate([rows_of_targets(record, game.num_actions) for record in records]) * 12
         return bool((np.abs(targets - targets.round()) < 1e-5).all())
 
     assert twelfths(anew)

@@ -7,18 +7,20 @@ from searching import FakeInference
 
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
-from azero.search.cache import make_cache
+from azero.search.algorithm import make_algorithm
+from azero.search.cache import cache_of
 from azero.search.mcts import receive_evaluations, write_rows
-from azero.search.puct import make_puct
 from azero.search.root import Temperature
 from azero.search.scratch import Scratch, make_scratch
-from azero.search.tree import Tree, make_tree, nodes_needed
+from azero.search.tree import Tree, nodes_needed, trees_of
 from azero.workers.games import (
+    FULL,
     PlaySettings,
     Worker,
     make_worker,
     play_wave,
     start_games,
+    with_more_room,
 )
 
 PLAIN = PlaySettings(
@@ -48,11 +50,11 @@ class HandDriven:
         self.game, self.settings = game, settings
         num_nodes = nodes_needed(settings.num_simulations, settings.tree_reuse) + 1
         self.inference = FakeInference(game, answer, batch_size=size)
-        self.tree: Tree = make_tree(size, num_nodes, game.num_actions, game.state_words)
-        self.worker: Worker = make_worker(size, game.max_plies, game.num_actions, game.state_words)
+        self.tree: Tree = trees_of(game, size, num_nodes)
+        self.worker: Worker = make_worker(game, size)
         self.scratch: Scratch = make_scratch(game, num_nodes)
-        self.cache = make_cache(0, game.key_words, game.num_actions)
-        self.puct = make_puct(search)
+        self.cache = cache_of(game, 0)
+        self.algorithm = make_algorithm(search, size, game.num_actions)
         self.planes = np.zeros((size, *game.planes_shape), np.float32)
         self.rows = np.zeros(size, np.int64)
         seeds = np.arange(first_seed, first_seed + size, dtype=np.uint64)
@@ -69,7 +71,7 @@ class HandDriven:
     def wave(self) -> int:
         """Move every game to its next evaluation; return how many are finished."""
         addresses, games = self.game.rule_addresses, (self.tree, self.cache, self.worker)
-        return int(play_wave(addresses, *games, self.puct, self.settings, self.scratch, None))
+        return int(play_wave(addresses, *games, self.algorithm, self.settings, self.scratch, None))
 
     def evaluate(self) -> int:
         """Answer every waiting leaf; return how many there were."""
@@ -81,5 +83,20 @@ class HandDriven:
 
     def play_out(self) -> None:
         """Play until all games are finished."""
-        while self.wave() < len(self.worker.status):
+        while self.wave() < len(self.worker.status) or self.make_room():
             self.evaluate()
+
+    def make_room(self) -> bool:
+        """Give games that are FULL more room for their targets. Return whether there were any."""
+        full = bool((self.worker.status == FULL).any())
+        if full:
+            self.worker = with_more_room(self.worker)
+        return full
+
+    def target(self, place: int, ply: int) -> np.ndarray:
+        """Return the policy target of a ply by action, [A] float32."""
+        worker, found = self.worker, np.zeros(self.game.num_actions, np.float32)
+        first = int(worker.target_counts[place, :ply].sum())
+        own = slice(first, first + int(worker.target_counts[place, ply]))
+        found[worker.target_actions[place, own]] = worker.target_weights[place, own]
+        return found

@@ -8,4 +8,5 @@ PROJECT = Path(__file__).resolve().parents[2]
 SCRIPTS = PROJECT / "scripts"
 SUPPORT = PROJECT / "tests" / "support"
 OWN_GAMES = SUPPORT / "games"
+MANY_ACTIONS = str(OWN_GAMES / "many_actions.py")  # thousands of actions, of which it lists the legal ones
 DOUBLE_MOVE = str(OWN_GAMES / "double_move.py")  # a player may move twice in a row

@@ -15,7 +15,7 @@ import numpy as np
 from azero.config.schema import SearchConfig
 from azero.games.game import Game
 from azero.search.gumbel import SMALLEST_RANGE
-from azero.search.tree import SMALLEST_PRIOR, Tree
+from azero.search.tree import SMALLEST_PRIOR, UNVISITED, Tree, edges_of
 
 Network = Callable[
     [np.ndarray], tuple[np.ndarray, np.float32]
@@ -47,6 +47,7 @@ class PlainSearch:
     def __init__(self, game: Game, network: Network, config: SearchConfig) -> None:
         self.game, self.network, self.config = game, network, config
         self.evaluations = 0
+        self.room, self.used = math.inf, 0  # actions of expanded nodes
         self.solved: dict[bytes, float] = {}  # value for the player to move, by state
 
     def run(self, state: np.ndarray, num_simulations: int) -> Node:
@@ -93,9 +94,7 @@ class PlainSearch:
             return node.value
         known = node.state.tobytes()
         if known not in self.solved:
-            legal = np.zeros(self.game.num_actions, np.bool_)
-            self.game.rules.plain().legal_mask(node.state, legal)
-            after = [Node(self.game, self.step(node.state, int(action))) for action in np.flatnonzero(legal)]
+            after = [Node(self.game, self.step(node.state, action)) for action in self.legal(node.state)]
             values = [self.negamax(each) * (1 if each.to_play == node.to_play else -1) for each in after]
             self.solved[known] = max(values)
         return self.solved[known]
@@ -156,17 +155,27 @@ class PlainSearch:
         return q + c * math.sqrt(total) * node.priors[action] / (1 + n)
 
     def evaluate(self, node: Node) -> None:
-        """Priors are the softmax over legal actions."""
+        """Priors are the softmax over legal actions; without room for its actions a node stays a leaf."""
         self.evaluations += 1
         logits, value = self.network(node.state)
-        mask = np.zeros(self.game.num_actions, np.bool_)
-        self.game.rules.plain().legal_mask(node.state, mask)
-        legal = [int(action) for action in np.flatnonzero(mask)]
+        legal = self.legal(node.state)
         highest = max(float(logits[action]) for action in legal)
         weights = {action: np.float32(math.exp(float(logits[action]) - highest)) for action in legal}
         total = sum(math.exp(float(logits[action]) - highest) for action in legal)
         node.priors = {action: float(np.float32(float(weight) / total)) for action, weight in weights.items()}
         node.value = float(np.float32(value))
+        if self.used + len(legal) > self.room:
+            node.priors = {}
+        self.used += len(node.priors)
+
+    def legal(self, state: np.ndarray) -> list[int]:
+        """The legal actions in rising order."""
+        rules, actions = self.game.rules.plain(), np.zeros(self.game.num_actions, np.int32)
+        if self.game.lists_moves:
+            return actions[: rules.legal_actions(state, actions)].tolist()
+        mask = np.zeros(self.game.num_actions, np.bool_)
+        rules.legal_mask(state, mask)
+        return np.flatnonzero(mask).tolist()
 
     def back_up(self, path: list[Node], actions: list[int], value: float, visits: int = 1) -> None:
         """Give the path's end the value; what that changes in what it counts goes on to the edge above."""
@@ -287,9 +296,12 @@ def assert_same_tree(tree: Tree, b: int, index: int, node: Node) -> None:
     """Game b's tree from a node on is the plain one, visit for visit."""
     assert tree.nodes["node_visits"][b, index] == node.visits
     assert tree.nodes["value_sum"][b, index] == node.value_sum
-    for action in range(tree.edges.shape[2]):
-        edge = tree.edges[b, index, action]
+    edges = edges_of(tree, b, index)
+    assert edges["action"].tolist() == sorted(node.priors)
+    for edge in edges:
+        action = int(edge["action"])
         assert edge["child_visits"] == node.edge_visits.get(action, 0)
         assert edge["child_value_sum"] == node.edge_value_sum.get(action, np.float32(0))
+        assert (edge["child"] != UNVISITED) == (action in node.children)
         if action in node.children:
             assert_same_tree(tree, b, edge["child"], node.children[action])

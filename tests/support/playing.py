@@ -6,6 +6,7 @@ import numpy as np
 from numba import njit
 
 from azero.games.game import Game, rules_at
+from azero.games.legal import Legal, list_legal, make_legal
 
 
 def play(game: Game, moves: str) -> np.ndarray:
@@ -30,7 +31,7 @@ def legal_names(game: Game, state: np.ndarray) -> set[str]:
 
 
 @njit(cache=True)
-def count_from(addresses, states, masks, tried, counts, finished):
+def count_from(addresses, states, lists, legal, tried, lengths, counts, finished):
     """Walk through all sequences of moves from states[0], depth first, and count them by ply."""
     rules = rules_at(addresses)
     last, ply = len(counts) - 1, 0
@@ -40,14 +41,12 @@ def count_from(addresses, states, masks, tried, counts, finished):
             counts[ply] += 1
             over = rules.is_terminal(states[ply])
             finished[ply] += over
-            tried[ply] = masks.shape[1] if over or ply == last else 0
-            if tried[ply] == 0:
-                rules.legal_mask(states[ply], masks[ply])
-        while tried[ply] < masks.shape[1] and not masks[ply, tried[ply]]:
-            tried[ply] += 1
-        arrived = tried[ply] < masks.shape[1]
+            tried[ply] = lengths[ply] = 0
+            if not over and ply < last:
+                lengths[ply] = list_legal(rules, states[ply], Legal(lists[ply], legal.mask, legal.words))
+        arrived = tried[ply] < lengths[ply]
         if arrived:
-            rules.step(states[ply], tried[ply], states[ply + 1])
+            rules.step(states[ply], np.int64(lists[ply, tried[ply]]), states[ply + 1])
             tried[ply] += 1
         ply += 1 if arrived else -1
 
@@ -60,8 +59,9 @@ def perft(game: Game, plies: int) -> tuple[list[int], list[int]]:
     states = np.zeros((plies + 1, game.state_words), np.uint64)
     states[0] = game.initial_state()
     counts, finished = np.zeros(plies + 1, np.int64), np.zeros(plies + 1, np.int64)
-    masks, tried = np.zeros((plies + 1, game.num_actions), np.bool_), np.zeros(plies + 1, np.int64)
-    count_from(game.rule_addresses, states, masks, tried, counts, finished)
+    lists, legal = np.zeros((plies + 1, game.num_actions), np.int32), make_legal(game.num_actions)
+    tried, lengths = np.zeros((2, plies + 1), np.int64)
+    count_from(game.rule_addresses, states, lists, legal, tried, lengths, counts, finished)
     return counts.tolist(), finished.tolist()
 
 

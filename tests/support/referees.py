@@ -47,7 +47,7 @@ class Compiled:
         """Begins at a state, by default the initial one."""
         self.game = game
         self.state = game.initial_state() if state is None else state
-        self.mask = np.zeros(game.num_actions, np.bool_)
+        self.mask, self.listed = np.zeros(game.num_actions, np.bool_), np.zeros(game.num_actions, np.int32)
         self.planes = np.zeros(game.planes_shape, np.float32)
         self.key = np.zeros(game.key_words, np.uint64)
         self.look()
@@ -55,9 +55,12 @@ class Compiled:
     def look(self) -> None:
         """Ask the rules about the state."""
         addresses = self.game.rule_addresses
-        self.to_play, self.terminal, self.outcome = look_compiled(
-            addresses, self.state, self.mask, self.planes, self.key
+        self.to_play, self.terminal, self.outcome, count = look_compiled(
+            addresses, self.state, self.mask, self.listed, self.planes, self.key
         )
+        if self.game.lists_moves:
+            self.mask[:] = False
+            self.mask[self.listed[:count]] = True
 
     def step(self, action: int) -> None:
         """Play."""

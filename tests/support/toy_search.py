@@ -13,35 +13,33 @@ import numpy as np
 from azero.config.schema import SearchConfig
 from azero.kernels.compiled import kernel, part
 from azero.search.algorithm import SearchKind
-from azero.search.root import choose_action, normalize
-from azero.search.tree import ROOT
+from azero.search.root import choose_place, normalize
+from azero.search.tree import ROOT, edge_range, first_edge
 
 
 class Ucb(NamedTuple):
-    """The constants of the search."""
+    """The constants of the search, and scratch."""
 
     exploration: float
     solver: bool
+    weights: np.ndarray  # [A] float64: visits of the root's moves, in the order of its edges
 
 
 def make_ucb(search: SearchConfig, num_games: int, num_actions: int) -> Ucb:
-    return Ucb(float(search.options.get("exploration", 1.4)), search.solver)
+    return Ucb(float(search.options.get("exploration", 1.4)), search.solver, np.zeros(num_actions))
 
 
 @part
 def select_ucb(tree, b, node, ucb):  # type: ignore[no-untyped-def]
-    """Return the action with the highest q + exploration * sqrt(ln(visits) / count), unvisited ones first."""
+    """Return the edge with the highest q + exploration * sqrt(ln(visits) / count), unvisited ones first."""
     best, best_score = -1, -math.inf
-    for action in range(tree.edges.shape[2]):
-        edge = tree.edges[b, node, action]
-        if edge.prior < 0.0:
-            continue
-        score = math.inf
-        if edge.child_visits > 0:
-            spread = math.sqrt(math.log(tree.nodes[b, node].node_visits) / edge.child_visits)
-            score = edge.child_value_sum / edge.child_visits + ucb.exploration * spread
+    for edge in edge_range(tree, b, node):
+        count, score = tree.edges[b, edge].child_visits, math.inf
+        if count > 0:
+            spread = math.sqrt(math.log(tree.nodes[b, node].node_visits) / count)
+            score = tree.edges[b, edge].child_value_sum / count + ucb.exploration * spread
         if score > best_score:
-            best, best_score = action, score
+            best, best_score = edge, score
     return best
 
 
@@ -51,16 +49,17 @@ def begin_ucb(tree, b, ucb, temperature, stream):  # type: ignore[no-untyped-def
 
 
 @kernel
-def root_visits(tree, b):  # type: ignore[no-untyped-def]
-    visits = np.zeros(tree.edges.shape[2])
-    for action in range(visits.shape[0]):
-        visits[action] = tree.edges[b, ROOT, action].child_visits
-    return visits
+def root_visits(tree, b, ucb):  # type: ignore[no-untyped-def]
+    """Return the visits of the root's moves, in the order of its edges."""
+    first, weights = first_edge(tree, b, ROOT), ucb.weights[: tree.nodes[b, ROOT].num_edges]
+    for place in range(weights.shape[0]):
+        weights[place] = tree.edges[b, first + place].child_visits
+    return weights
 
 
 @kernel
 def write_shares(tree, b, ucb, out):  # type: ignore[no-untyped-def]
-    normalize(root_visits(tree, b), out)
+    normalize(root_visits(tree, b, ucb), out)
 
 
 @kernel
@@ -70,7 +69,8 @@ def root_mean(tree, b, ucb):  # type: ignore[no-untyped-def]
 
 @kernel
 def choose_visited(tree, b, ucb, temperature, stream):  # type: ignore[no-untyped-def]
-    return choose_action(root_visits(tree, b), temperature, stream)
+    """Return an edge of the root."""
+    return first_edge(tree, b, ROOT) + choose_place(root_visits(tree, b, ucb), temperature, stream)
 
 
 KIND = SearchKind(

@@ -1,12 +1,35 @@
-"""Trees made by hand, for tests of the score and of the root."""
+"""Trees made by hand and read by action, for tests of the search."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from azero.search.tree import ILLEGAL, ROOT, UNVISITED, Tree, make_tree
+from azero.games.game import Game
+from azero.search.tree import EDGE, NO_PARENT, ROOT, UNVISITED, Tree, edge_to, edges_of, make_tree, soften
+
+
+def give_edges(tree: Tree, node: int, actions: Sequence[int], **columns: Any) -> np.ndarray:
+    """Expand a node of game 0 with edges of these actions, at the end of the pool. Return the edges.
+
+    columns: fields of EDGE, [legal moves] each; what is left out is 0, and `child` UNVISITED. Children learn
+    of their parent and of their edge.
+    """
+    search, nodes = tree.searches[0], tree.nodes[0]
+    first = int(search["num_edges"])
+    search["num_edges"] += len(actions)
+    nodes["expanded"][node], nodes["first_edge"][node], nodes["num_edges"][node] = True, first, len(actions)
+    edges = edges_of(tree, 0, node)
+    assert len(edges) == len(actions)  # the pool has room for them
+    edges["action"], edges["child"] = actions, UNVISITED
+    for name, values in columns.items():
+        edges[name] = values
+    for edge, child in enumerate(edges["child"].tolist(), first):
+        if child != UNVISITED:
+            nodes["parent"][child], nodes["parent_edge"][child] = node, edge
+    return edges
 
 
 def root_with(
@@ -14,25 +37,99 @@ def root_with(
     visits: Sequence[int] | None = None,
     value_sums: Sequence[float] | None = None,
     root_value: float = 0.0,
+    num_nodes: int = 1,
 ) -> Tree:
     """Return one expanded root, as after its evaluation and the simulations that `visits` counts.
 
     Args:
-        prior: [A], None where an action is illegal.
+        prior: [A], None where an action is illegal, so that it has no edge.
         visits: [A] child visits.
         value_sums: [A] sums of backed-up values, for the player to move at the root.
         root_value: the network's value of the root.
+        num_nodes: for which the tree has room.
     """
-    num_actions = len(prior)
-    tree = make_tree(1, 1, num_actions, 1)
-    edges = tree.edges[0, ROOT]
-    edges["prior"] = [ILLEGAL if p is None else p for p in prior]
-    edges["child"] = UNVISITED
-    edges["child_visits"] = visits if visits is not None else [0] * num_actions
-    edges["child_value_sum"] = value_sums if value_sums is not None else [0.0] * num_actions
+    legal = [action for action, share in enumerate(prior) if share is not None]
+    tree = make_tree(1, num_nodes, len(prior), 1)
+    edges = give_edges(
+        tree,
+        ROOT,
+        legal,
+        prior=[prior[action] for action in legal],
+        child_visits=[visits[action] for action in legal] if visits else 0,
+        child_value_sum=[value_sums[action] for action in legal] if value_sums else 0.0,
+    )
     tree.searches["num_nodes"] = 1
-    tree.nodes["expanded"] = True
-    tree.nodes["node_visits"] = 1 + edges["child_visits"].sum()
-    tree.nodes["raw_value"] = root_value
-    tree.nodes["value_sum"] = np.float32(root_value + edges["child_value_sum"].sum())
+    root = tree.nodes[0, ROOT]
+    root["node_visits"], root["raw_value"] = 1 + edges["child_visits"].sum(), root_value
+    root["value_sum"] = np.float32(root_value + edges["child_value_sum"].sum())
     return tree
+
+
+def by_action(tree: Tree, b: int, node: int, field: str, num_actions: int, missing: float = 0) -> np.ndarray:
+    """Return a field of a node's edges by action, [A]; `missing` where an action has no edge."""
+    edges = edges_of(tree, b, node)
+    found = np.full(num_actions, missing, edges.dtype[field])
+    found[edges["action"]] = edges[field]
+    return found
+
+
+def child_of(tree: Tree, b: int, node: int, action: int) -> int:
+    """Return the node behind an action, or UNVISITED."""
+    edge = edge_to(tree, b, node, action)
+    return UNVISITED if edge is None else int(edge["child"])
+
+
+def action_at(tree: Tree, edge: int) -> int:
+    """Return the action of an edge of game 0, a place in its pool."""
+    return int(tree.edges["action"][0, edge])
+
+
+def assert_same_edges(tree: Tree, other: Tree) -> None:
+    """Assert that every node of game 0 has the same edges in both trees, in the same places.
+
+    Logits are turned into priors first, which a guess of `prefetch` may have done already.
+    """
+    for node in range(int(tree.searches["num_nodes"][0])):
+        for each in (tree, other):
+            soften(each, 0, node)
+        assert tree.nodes["first_edge"][0, node] == other.nodes["first_edge"][0, node]
+        assert (edges_of(tree, 0, node) == edges_of(other, 0, node)).all()
+
+
+def with_pool(tree: Tree, edges: int) -> Tree:
+    """Return an empty tree whose pools have that many edges a game, [B, edges] EDGE."""
+    return tree._replace(edges=np.zeros((len(tree.searches), edges), EDGE))
+
+
+def assert_consistent(game: Game, tree: Tree, b: int) -> None:
+    """Assert that game b's nodes, their edges and their visits fit together.
+
+    Expanded nodes share no edge, their actions are legal ones, links agree in both directions, and a node was
+    visited once for itself and once for each visit of a child, or more often where it was a leaf for long.
+    """
+    count, in_use = int(tree.searches["num_nodes"][b]), int(tree.searches["num_edges"][b])
+    nodes, owner = tree.nodes[b, :count], np.full(in_use, UNVISITED)
+    assert count <= tree.nodes.shape[1] and in_use <= tree.edges.shape[1]
+    for index, node in enumerate(nodes):
+        parent, edge, state = int(node["parent"]), int(node["parent_edge"]), tree.states[b, index]
+        if parent != NO_PARENT:  # not the root, nor banned
+            above = nodes[parent]
+            assert parent < index and above["expanded"]
+            assert above["first_edge"] <= edge < above["first_edge"] + above["num_edges"]
+            assert tree.edges["child"][b, edge] == index
+            assert (game.step(tree.states[b, parent], int(tree.edges["action"][b, edge])) == state).all()
+        edges, first = edges_of(tree, b, index), int(node["first_edge"])
+        assert node["expanded"] == (len(edges) > 0) and not (node["terminal"] and node["expanded"])
+        if not node["expanded"]:
+            continue
+        assert first + len(edges) <= in_use and (owner[first : first + len(edges)] == UNVISITED).all()
+        owner[first : first + len(edges)] = index
+        actions = edges["action"].tolist()
+        assert actions == sorted(set(actions) & set(game.legal_actions(state)))
+        assert index == ROOT or actions == game.legal_actions(state)
+        assert node["node_visits"] >= 1 + edges["child_visits"].sum()
+        for child, visits in zip(edges["child"].tolist(), edges["child_visits"].tolist(), strict=True):
+            assert child == UNVISITED or (nodes["parent"][child] == index and child < count)
+            assert child == UNVISITED or 0 <= nodes["node_visits"][child] <= visits
+        if not node["logits"]:
+            assert abs(edges["prior"].sum() - 1.0) < 1e-5
