@@ -54,6 +54,15 @@ def list_legal(rules, state, legal):
 
 
 @part
+def copy_legal(rules, state, legal, row):
+    """Do as `list_legal`, and copy the list into row [A]."""
+    count = list_legal(rules, state, legal)
+    for place in range(count):
+        row[place] = legal.actions[place]
+    return count
+
+
+@part
 def list_allowed(rules, state, legal, banned):
     """Do as `list_legal`, without the banned moves [A] of the state."""
     return leave_out(legal.actions, list_legal(rules, state, legal), banned)

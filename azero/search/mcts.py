@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from azero.games.game import Game, rules_at
-from azero.games.legal import list_legal, make_legal
+from azero.games.legal import copy_legal, list_legal, make_legal
 from azero.kernels.compiled import borrowed, kernel, part, shared
 from azero.network.inference import Inference, gathers
 from azero.search.algorithm import next_child
@@ -206,17 +206,15 @@ def write_rows(addresses, tree, planes, games):
 
 
 @kernel
-def write_moves(addresses, tree, games, rows, legal, moves):
+def write_legal_rows(addresses, tree, games, rows, legal, moves):
     """Write the legal actions of the leaves of the first `rows` of games [R] into moves [R, A].
 
     Return the most of a leaf. What is behind a leaf's own is any action. legal: scratch.
     """
     rules, most = rules_at(addresses), 1
     for row in range(rows):
-        count = list_legal(rules, tree.states[games[row], tree.searches[games[row]].leaf], legal)
-        for place in range(count):
-            moves[row, place] = legal.actions[place]
-        most = max(most, count)
+        state = tree.states[games[row], tree.searches[games[row]].leaf]
+        most = max(most, copy_legal(rules, state, legal, moves[row]))
     return most
 
 
@@ -232,7 +230,8 @@ class LegalRows:
         """Return the moves of the leaves of the first `rows` of games [R], [R, most] int32."""
         if not len(self.moves):
             return self.moves
-        return self.moves[:, : int(write_moves(self.addresses, tree, games, rows, self.legal, self.moves))]
+        most = write_legal_rows(self.addresses, tree, games, rows, self.legal, self.moves)
+        return self.moves[:, : int(most)]
 
 
 @kernel

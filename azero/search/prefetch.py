@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from azero.games.game import Game, rules_at
-from azero.games.legal import list_legal
+from azero.games.legal import copy_legal
 from azero.kernels.compiled import borrowed, kernel, part
 from azero.kernels.words import copy_words, same_words
 from azero.network.inference import gathers
@@ -152,10 +152,7 @@ def write_row(rules, tree, b, leaf, scratch, planes, prefetched, row):
     state = tree.states[b, leaf]
     prefetched.nodes[row] = leaf
     copy_words(scratch.key, prefetched.keys[row])
-    count = list_legal(rules, state, scratch.legal)
-    prefetched.num_moves[row] = count
-    for place in range(count):
-        prefetched.moves[row, place] = scratch.legal.actions[place]
+    prefetched.num_moves[row] = copy_legal(rules, state, scratch.legal, prefetched.moves[row])
     rules.planes(state, planes[row])
 
 

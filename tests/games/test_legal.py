@@ -10,7 +10,7 @@ import pytest
 import twins
 from searching import FakeInference, random_game, random_states, searched
 
-from azero.config.schema import SearchConfig
+from azero.config.schema import BrokenGame, SearchConfig
 from azero.games import make_game
 from azero.games.game import LEGAL_ACTIONS, Game, rule, rules_at
 from azero.games.legal import (
@@ -174,3 +174,29 @@ def test_a_search_of_the_list_is_that_of_the_mask(kind: str, cache: int) -> None
         for each in GAMES.values()
     ]
     assert (found[0] == found[1]).all() and found[0].any()
+
+
+@pytest.mark.parametrize(("first", "second"), [(1, 0), (0, 0), (0, 9), (-1, 0)])
+def test_a_list_that_cannot_be_is_one_sentence(first: int, second: int) -> None:
+    @rule(LEGAL_ACTIONS)
+    def legal_actions(state: np.ndarray, actions: np.ndarray) -> int:
+        actions[0], actions[1] = first, second
+        return 2
+
+    game = twins.listed(make_game("tictactoe"))
+    game = replace(game, rules=game.rules._replace(legal_actions=legal_actions))
+    with pytest.raises(BrokenGame, match="lists legal actions that do not rise, or that it does not have"):
+        legal_room(game)
+
+
+def test_a_list_that_counts_more_than_all_actions_is_cut() -> None:
+    """Nine actions are listed and 1,000 counted: others write no more than nine."""
+
+    @rule(LEGAL_ACTIONS)
+    def legal_actions(state: np.ndarray, actions: np.ndarray) -> int:
+        for action in range(9):
+            actions[action] = action
+        return 1000
+
+    game = twins.listed(make_game("tictactoe"))
+    assert legal_room(replace(game, rules=game.rules._replace(legal_actions=legal_actions))) == 9
