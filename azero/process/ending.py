@@ -21,6 +21,7 @@ INTERRUPTED, CLOSED_PIPE, CANNOT_WRITE, CRASHED = 130, 141, 74, 70
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 # What a disk, a network drive or the system's limits refuse, perhaps for a moment only
 REFUSALS = (errno.EIO, errno.EACCES, errno.EPERM, errno.EROFS, errno.ESTALE, errno.ENFILE, errno.EMFILE)
+CLEAR_LINE = b"\r\x1b[K"
 ASCII = {
     "…": "...", "→": "->", "×": "x", "·": "|", "–": "-", "—": "-", "−": "-", "─": "-", "━": "-",
     "│": "|", "±": "+-", "√": "sqrt", "■": "#", "█": "#", "╸": "-", "╺": "-",
@@ -89,7 +90,7 @@ def report_crash(error: Exception) -> int:
     except OSError:
         where = f"its traceback:\n{text}"
     first = (str(error).strip().splitlines() or ["no reason given"])[0].rstrip(".")
-    show_cursor()
+    show_cursor(1, 2)
     print(f"azero: unexpected {type(error).__name__}: {first}; {where}", file=sys.stderr, flush=True)
     return CRASHED
 
@@ -123,16 +124,48 @@ def flush_output() -> None:
         end_quietly(error)
 
 
-def end_now(status: int) -> NoReturn:
-    """End the process with the cursor shown, from any thread. It does not flush, which could block."""
-    show_cursor()
+def end_now(status: int, closing: str = "") -> NoReturn:
+    """End the process with the cursor shown, from any thread. It does not flush, which could block.
+
+    Args:
+        status: the exit status.
+        closing: a last line for the standard error, if any.
+    """
+    out, error = take_output()
+    if closing:
+        write_line(closing, error)
+    show_cursor(out, error)
     os._exit(status)
 
 
-def show_cursor() -> None:
-    """Clear the live line of the terminal and show the cursor, which such a line hides."""
-    for descriptor in (1, 2):
+def take_output() -> list[int]:
+    """Return the standard output and error as descriptors of their own, and leave terminals to nobody else.
+
+    The progress bar of another thread could otherwise replace the last line.
+    """
+    own = [1, 2]
+    with contextlib.suppress(OSError):  # no descriptor is left: then as it is
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        for place, descriptor in enumerate((1, 2)):
+            if os.isatty(descriptor):
+                own[place] = os.dup(descriptor)
+                os.dup2(nowhere, descriptor)
+    return own
+
+
+def write_line(text: str, descriptor: int = 2) -> None:
+    """Write a line to the standard error, in place of the live line of a terminal.
+
+    It does not use `print`, which a signal may have interrupted.
+    """
+    with contextlib.suppress(OSError):
+        os.write(descriptor, (CLEAR_LINE if os.isatty(descriptor) else b"") + text.encode() + b"\n")
+
+
+def show_cursor(*descriptors: int) -> None:
+    """Clear the live line of the first of these that is a terminal, and show the cursor, which it hides."""
+    for descriptor in descriptors:
         with contextlib.suppress(OSError):
             if os.isatty(descriptor):
-                os.write(descriptor, b"\r\x1b[K\x1b[?25h")
+                os.write(descriptor, CLEAR_LINE + b"\x1b[?25h")
                 return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 import signal
@@ -12,11 +11,10 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-from azero.process.ending import end_now
+from azero.process.ending import end_now, write_line
 
 STOPPING = "Stopping: azero saves what is finished. A second Ctrl-C ends it at once."
 STOPPED = "Stopped; the same command goes on from here."
-CLEAR_LINE = b"\r\x1b[K"
 GRACE_SECONDS = 8.0  # from the request to the end, in any case: people and schedulers wait about ten
 
 
@@ -112,15 +110,4 @@ class StopSignal:
         """End the process now, from whichever thread."""
         if self._clean is not None:
             self._clean()
-        if not self._at_once:
-            write_line(self._closing)
-        end_now(128 + self.number)
-
-
-def write_line(text: str) -> None:
-    """Write a line to the standard error, in place of the live line of a terminal.
-
-    It does not use `print`, which a signal may have interrupted.
-    """
-    with contextlib.suppress(OSError):
-        os.write(2, (CLEAR_LINE if os.isatty(2) else b"") + text.encode() + b"\n")
+        end_now(128 + self.number, "" if self._at_once else self._closing)
