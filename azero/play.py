@@ -18,7 +18,14 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from azero.cli.arguments import RunSettings, refuse_rest, run_program, split_words, take_settings
+from azero.cli.arguments import (
+    POSITION_HELP,
+    RunSettings,
+    refuse_rest,
+    run_program,
+    split_words,
+    take_settings,
+)
 from azero.cli.overrides import conf_files
 from azero.cli.player_spec import PlayerSpec, make_from_spec, must_have_network, run_of, take_player_spec
 from azero.config.schema import Config, UserError, setting
@@ -33,7 +40,7 @@ from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
 from azero.process.typed import azero_command
 from azero.protocols.engine import game_of_run
-from azero.records.begin import take_start
+from azero.records.begin import start_of, take_start
 from azero.report.console import Console, format_count, is_terminal, table_text
 from azero.run.run import Run
 from azero.truth.known import board_of
@@ -59,6 +66,7 @@ class PlayArguments(RunSettings):
     run: str = setting("", "The run whose champion you play against. Default: a run of the game.")
     side: str = setting("first", "Your side.", choices=("first", "second"))
     ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
+    position: str = setting("", POSITION_HELP)
     record: str = setting("", "File to add the game to, as a JSON line. Default: data/play.jsonl.")
 
 
@@ -86,6 +94,7 @@ class PlaySession:
         name: the opponent's, such as "the champion"; "" for that of the player.
         about: more about the opponent, such as " of run hex5 after 20 cycles".
         begin: moves that were played before.
+        start: where the game begins, [S]; None for the game's own position.
     """
 
     game: Game
@@ -98,10 +107,11 @@ class PlaySession:
     name: str = ""
     about: str = ""
     begin: Sequence[int] = ()
+    start: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         self.name = self.name or self.opponent.name
-        self.at = GameInProgress(self.game, self.begin)
+        self.at = GameInProgress(self.game, self.begin, self.start)
 
     def think(self, player: ThinkingPlayer) -> Thought:
         """Let a player think about the position, and show what it thinks so far; Ctrl-C stops it."""
@@ -110,7 +120,7 @@ class PlaySession:
 
         def see(thought: Thought) -> None:
             if thought.visits and not stop.is_set():
-                name = self.game.action_name(thought.best)
+                name = self.game.action_name(self.at.state, thought.best)
                 self.show(f"thinking … {name}: {self.visits_text(thought)}")
 
         try:
@@ -148,7 +158,7 @@ class PlaySession:
     def greeting(self) -> str:
         """Return who the person and the opponent are."""
         order, board = ("first", "second")[self.side], self.game.board
-        you = f"You play {board.symbols[1 + self.side]} and move {order}" if board else f"You move {order}"
+        you = f"You play {board.side_name(self.side)} and move {order}" if board else f"You move {order}"
         goal = f" You {board.goals[self.side]}." if board and board.goals[self.side] else ""
         return f"{you}.{goal}\nYou play against {self.name}{self.about}.\nType help for the commands."
 
@@ -163,18 +173,19 @@ class PlaySession:
             self.say(f"\n{self.picture()}")
         thought = self.think(self.opponent)
         seen = f" ({self.visits_text(thought)})" if thought.visits else ""
+        name = self.game.action_name(self.at.state, thought.best)
         self.at.play(thought.best)
         doubt = " (not proven)" if isinstance(self.opponent, Prover) and self.opponent.unproven else ""
-        self.say(f"{self.subject} plays {self.game.action_name(thought.best)}{doubt}{seen}")
+        self.say(f"{self.subject} plays {name}{doubt}{seen}")
 
     def persons_move(self) -> None:
         """Ask until there is a move or one is taken back."""
         self.say(f"\n{self.picture()}")
         while True:
-            text = self.ask("your move: ").strip().lower()
-            if text in ("quit", "exit"):
+            text = self.ask("your move: ").strip()
+            if text.lower() in ("quit", "exit"):
                 raise EOFError
-            if text == "undo" and self.take_back():
+            if text.lower() == "undo" and self.take_back():
                 return
             action = self.action_of(text)
             if action is not None:
@@ -187,7 +198,7 @@ class PlaySession:
             self.say(answer)
             return None
         try:
-            action = self.game.parse_action(text)
+            action = self.game.parse_action(self.at.state, text)
         except ValueError as mistake:
             self.say(f"{mistake} Type help for the commands.")
             return None
@@ -198,17 +209,23 @@ class PlaySession:
 
     def answer_to(self, text: str) -> str:
         """Return the answer to a command; "" for a move."""
-        match text:
+        match text.lower():
             case "" | "help":
-                names = [self.game.action_name(action) for action in (0, self.game.num_actions - 1)]
-                return f"A move is written {names[0]} … {names[1]}. ( ) marks the last one.\n{COMMANDS}"
+                names = self.names([0, self.game.num_actions - 1])
+                if not self.game.fixed_names:
+                    names = self.names(self.at.legal_actions())
+                return f"A move is written {names[0]} … {names[-1]}. ( ) marks the last one.\n{COMMANDS}"
             case "hint":
                 return self.hint_text()
             case "moves":
-                return " ".join(map(self.game.action_name, self.at.legal_actions()))
+                return " ".join(self.names(self.at.legal_actions()))
             case "undo":
                 return "There is nothing to take back."
         return ""
+
+    def names(self, actions: Sequence[int]) -> list[str]:
+        """Return the names of actions in the position on the board."""
+        return [self.game.action_name(self.at.state, action) for action in actions]
 
     def take_back(self) -> bool:
         """Go back to the person's last turn; False if there was none."""
@@ -226,7 +243,7 @@ class PlaySession:
         shown = [move for move in thought.best_first() if move.visits or move.action == thought.best][:HINTS]
         rows = [["move", "visits", "value"]]
         for move in shown:
-            rows.append([self.game.action_name(move.action), f"{move.visits:,}", value_text(move.value)])
+            rows.append([*self.names([move.action]), f"{move.visits:,}", value_text(move.value)])
         legal = len(self.at.legal_actions())
         count = "" if len(shown) == legal else f"best {len(shown)} of {legal} moves\n"
         legend = "Best move first, then by visits. value: +1 you win, 0 draw, -1 you lose"
@@ -243,7 +260,9 @@ class PlaySession:
         The outcome is that of the first player; it is null in an unfinished game.
         """
         players = ["human", opponent] if self.side == 0 else [opponent, "human"]
-        return record_line(self.game, players, self.at.actions, self.at.outcome, seed=seed)
+        return record_line(
+            self.game, players, self.at.actions, self.at.outcome, self.at.start, {"seed": seed}
+        )
 
 
 def value_text(value: float) -> str:
@@ -324,9 +343,10 @@ def run_session(
         wanted = replace(wanted, options={"run": asked.run, **wanted.options})
     run = asked.run or str(wanted.options.get("run") or "")
     if run and not is_named and "from" not in texts and asked.ply is None:
-        game, begin = game_of_run(config, run), None
+        game, begin, start = game_of_run(config, run), None, None
     else:
-        game, begin = take_start(texts, asked, asked.ply, is_named)
+        game, begin, start = take_start(texts, asked, asked.ply, is_named)
+    start = start_of(game, asked.position, begin, start)
     opponent = choose_opponent(wanted, game, config)
     adviser = take_player_spec(texts, "adviser", "auto")
     refuse_rest(texts, PlayArguments, ("from", "opponent", "adviser", "opponent.num_simulations"))
@@ -339,7 +359,7 @@ def run_session(
         named = asked.game if begin is None else game.name
         name, about = "UCT", limit_text(opponent) + no_champion_text(game, named, words)
     side = int(asked.side == "second")
-    session = PlaySession(game, player, advising, side, ask, say, show, name, about, begin or ())
+    session = PlaySession(game, player, advising, side, ask, say, show, name, about, begin or (), start)
     with open_record(record) as file:
         try:
             raise_interrupts()

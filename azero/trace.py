@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import (
+    POSITION_HELP,
     FolderSettings,
     GameSettings,
     refuse_rest,
@@ -84,6 +85,7 @@ class TraceSettings(FolderSettings, GameSettings):
         "Moves to play before the search, with spaces between. auto: an example of tic-tac-toe with three "
         "legal moves; none in other games.",
     )
+    position: str = setting("", POSITION_HELP)
     ply: int | None = setting(None, "With from=: how many moves of the game are kept; auto: all.")
     out: str = setting("", "File for a page, such as trace.html. Default: print to the terminal.")
 
@@ -96,13 +98,14 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     """
     from azero.cli.player_spec import take_player_spec
     from azero.match.openings import read_opening
-    from azero.records.begin import take_start
+    from azero.records.begin import start_of, take_start
     from azero.tracing.record import UctSettings, record
 
     texts = split_words(words)
     is_named = "game" in texts
     asked = take_settings(texts, TraceSettings)
-    game, actions = take_start(texts, asked, asked.ply, is_named)
+    game, actions, start = take_start(texts, asked, asked.ply, is_named)
+    start = start_of(game, asked.position, actions, start)
     player = take_player_spec(texts, "player", "uct")
     refuse_rest(texts, TraceSettings, ["from", "player", "player.num_simulations"])
     if player.name not in PLAYER_OPTIONS:
@@ -110,8 +113,10 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     schema = PLAYER_OPTIONS[player.name]
     options = read_options(schema, player.options, "player.", f"a traced {player.name}")
     if actions is None:
-        moves = EXAMPLE.get(game.name, "") if asked.moves == AUTO else asked.moves
-        actions = read_opening(game, moves.split(), "moves").actions
+        moves = asked.moves
+        if moves == AUTO:
+            moves = "" if start is not None else EXAMPLE.get(game.name, "")
+        actions = read_opening(game, moves.split(), "moves", start).actions
     elif asked.moves != AUTO:
         raise UserError("from= and moves= cannot both be set.")
     settings: UctSettings | MctsSettings
@@ -121,7 +126,7 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     else:
         settings = network_search(game, options, asked)
         simulations = options.num_simulations or settings.search.num_simulations
-    return record(game, actions, settings, simulations, asked.seed), asked.out
+    return record(game, actions, settings, simulations, asked.seed, start), asked.out
 
 
 def network_search(game: Game, options: MctsOptions, asked: TraceSettings) -> MctsSettings:

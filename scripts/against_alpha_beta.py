@@ -105,7 +105,7 @@ def report(duel: Duel, games: Sequence[Played]) -> list[str]:
     own, other = duel.own.mean, duel.other.mean
     print(f"{1000 * own:.1f} ms a move, alpha-beta {1000 * other:.1f} ms")
     for each in dict.fromkeys(each for each in games if each.outcome < 0):
-        print("lost:", " ".join(map(duel.game.action_name, each.moves)))
+        print("lost:", " ".join(duel.game.move_names(each.moves)))
     lost = f"losses_percent={100 * stats['losses'] / len(games):.2f}"
     return [
         *(f"{name}={value}" for name, value in stats.items()),

@@ -37,7 +37,7 @@ from gnugo import COLOURS, PROGRAM, GnuGo
 
 def play(game: Game, champion: Player, gnugo: GnuGo, side: int, opening: Sequence[int]) -> Played:
     """Play a game after an opening; the champion is player `side`, 0 for black."""
-    actions = {game.action_name(action): action for action in range(game.num_actions)}
+    actions = {game.action_name(game.initial_state(), action): action for action in range(game.num_actions)}
     at = GameInProgress(game)
     gnugo.ask("clear_board")
     champion.new_games(np.zeros(1, np.uint64))
@@ -47,7 +47,7 @@ def play(game: Game, champion: Player, gnugo: GnuGo, side: int, opening: Sequenc
             action = actions[gnugo.ask(f"genmove {COLOURS[mover]}")]
         else:
             action = move_of(champion, at) if ply >= len(opening) else opening[ply]
-            gnugo.ask(f"play {COLOURS[mover]} {game.action_name(action)}")
+            gnugo.ask(f"play {COLOURS[mover]} {game.action_name(at.state, action)}")
         at.play(action)
     assert at.outcome is not None
     return Played(tuple(at.actions), at.outcome * (1 - 2 * side))

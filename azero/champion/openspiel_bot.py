@@ -46,7 +46,7 @@ def openspiel_bot(champion: Champion, game: Any, num_simulations: int | None = N
             pyspiel.Bot.__init__(self)
 
         def step(self, state: Any) -> int:
-            moves = " ".join(map(champion.game.action_name, state.history()))
+            moves = " ".join(champion.game.move_names(state.history()))
             return champion.search(champion.position(moves), num_simulations, moves).best_move
 
         def restart_at(self, state: Any) -> None:

@@ -49,7 +49,7 @@ class PettingZooPlayer:
         moves, state = found
         if not np.array_equal(game.legal_mask(state), np.asarray(observation["action_mask"], bool)):
             raise UserError(f"PettingZoo's legal moves are not those of {game.name} in this position.")
-        texts = " ".join(map(game.action_name, moves))
+        texts = " ".join(game.move_names(moves))
         self.moves = [*moves, self.champion.search(state, self.num_simulations, texts).best_move]
         return self.moves[-1]
 

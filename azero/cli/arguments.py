@@ -38,6 +38,9 @@ class GameSettings:
     seed: int = setting(1, "Seed of all random numbers.", between=(0, math.inf))
 
 
+POSITION_HELP = "Begin at a position: FEN in chess; else the rows and who moves, as '.../.X./... O'."
+
+
 @dataclass(frozen=True)
 class FolderSettings:
     """Where runs lie."""

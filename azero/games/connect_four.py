@@ -12,6 +12,7 @@ rows x columns = 6 x 7, bit = column * (rows + 1) + height:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,7 +23,16 @@ from azero.config.schema import UserError, setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, cells_of, popcount
-from azero.games.kit.board import NO_CELL, Board, numbers
+from azero.games.kit.board import (
+    EMPTY,
+    FIRST,
+    NO_CELL,
+    SECOND,
+    Board,
+    check_turns,
+    numbers,
+    words_of_marks,
+)
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -46,11 +56,15 @@ def has_line(stones, directions, connect):
     return False
 
 
+def directions_of(rows: int, connect: int) -> tuple[int, ...]:
+    """Return up, along the row, and both diagonals, if a line of that direction fits into a word."""
+    height = rows + 1
+    return tuple(way for way in (1, height - 1, height, height + 1) if (connect - 1) * way < WORD_BITS)
+
+
 def make_rules(rows: int, columns: int, connect: int) -> Rules:
     """Return the rules for one size of board."""
-    height = rows + 1
-    # Up, along the row, and both diagonals, if a line of that direction fits into a word
-    directions = tuple(way for way in (1, height - 1, height, height + 1) if (connect - 1) * way < WORD_BITS)
+    height, directions = rows + 1, directions_of(rows, connect)
     top_row = sum(1 << (column * height + rows - 1) for column in range(columns))
 
     @interface.rule(interface.INITIAL)
@@ -124,6 +138,24 @@ def make_board(rows: int, columns: int) -> Board:
     return Board("squares", numbers(columns), tuple(reversed(numbers(rows))), marks, cell_of)
 
 
+def make_set_up(rows: int, columns: int, connect: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Return `Game.set_up`."""
+    directions = directions_of(rows, connect)
+
+    def set_up(marks: np.ndarray, to_play: int) -> np.ndarray:
+        check_turns(marks, to_play)
+        if ((marks[:-1] != EMPTY) & (marks[1:] == EMPTY)).any():
+            raise ValueError("a stone hangs in the air")
+        above = np.pad(marks, ((1, 0), (0, 0)))  # the bit above each column
+        upward = np.ascontiguousarray(above[::-1].T)
+        own, other = words_of_marks(upward, FIRST + to_play)[0], words_of_marks(upward, SECOND - to_play)[0]
+        if has_line(own, directions, connect):
+            raise ValueError("the game was over before the last move")
+        return np.array([own, other], np.uint64)
+
+    return set_up
+
+
 @dataclass(frozen=True)
 class Options(GameOptions):
     """Options of Connect Four."""
@@ -159,6 +191,7 @@ def make_game(options: Options = Options()) -> Game:
         cell_symmetries=np.stack([cells.ravel(), cells[:, ::-1].ravel()]),
         format_state=board.text,
         action_name=lambda action: str(action + 1),
+        set_up=make_set_up(rows, columns, connect),
         options=options.values(),
         board=board,
     )

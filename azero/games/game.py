@@ -30,7 +30,8 @@ than the present one. Self-play and matches remove these moves from those of the
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +41,7 @@ from numba import cfunc, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from azero.config.schema import UserError
 from azero.games.kit.board import NO_CELL, Board
 from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
 
@@ -187,6 +189,27 @@ def rules_at(addresses: np.ndarray) -> Rules:
     )
 
 
+def takes_one(function: Callable[..., Any]) -> bool:
+    """Return whether a function can be called with one argument, as far as Python knows."""
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError:
+        return False
+    except ValueError:  # of some built-in classes, such as str
+        return True
+    return True
+
+
+class FixedNames(NamedTuple):
+    """Names of actions that are the same in every state, called as others are."""
+
+    of_action: Callable[[int], str]
+
+    def __call__(self, _state: np.ndarray, action: int) -> str:
+        """Return the name of an action."""
+        return self.of_action(action)
+
+
 @dataclass(frozen=True)
 class Game:
     """Everything azero knows about a game.
@@ -203,10 +226,16 @@ class Game:
             is the identity.
         cell_symmetries: [symmetries, H*W] int64; the same for the cells of a plane, row by row.
         format_state: returns a state as text of several lines, with coordinates.
-        action_name: returns an action as people write it, in lower case.
+        action_name: returns for (state, legal action) the name of the action, in lower case. A game whose
+            names never depend on the state may give a function of the action alone.
         options: the options the game was made with, defaults included.
         board: how to draw the game; None if it has no board of cells.
         repetition_words: R; 0 if positions may repeat.
+        read_action: returns for (state, text) the legal action that is meant in another spelling, or None.
+        set_up: returns the state of marks [H, W], as `Board.marks`, and who is to play, 0 or 1. ValueError:
+            no game has this position; the message says why.
+        write_position, read_position: a state as a line of text, and back, where the game has a notation of
+            its own, such as FEN. `read_position` raises as `set_up` does.
     """
 
     name: str
@@ -219,10 +248,19 @@ class Game:
     action_symmetries: np.ndarray
     cell_symmetries: np.ndarray
     format_state: Callable[[np.ndarray], str]
-    action_name: Callable[[int], str]
+    action_name: Callable[..., str]
     options: dict[str, Any] = field(default_factory=dict)
     board: Board | None = None
     repetition_words: int = 0
+    read_action: Callable[[np.ndarray, str], int | None] | None = None
+    set_up: Callable[[np.ndarray, int], np.ndarray] | None = None
+    write_position: Callable[[np.ndarray], str] | None = None
+    read_position: Callable[[str], np.ndarray] | None = None
+
+    def __post_init__(self) -> None:
+        """Let `action_name` take a state in every game."""
+        if takes_one(self.action_name):
+            object.__setattr__(self, "action_name", FixedNames(self.action_name))
 
     @cached_property
     def rule_addresses(self) -> np.ndarray:
@@ -234,22 +272,76 @@ class Game:
         return np.array(written, np.int64)
 
     @property
+    def fixed_names(self) -> bool:
+        """Whether the names of actions are the same in every state."""
+        return isinstance(self.action_name, FixedNames)
+
+    @property
     def lists_moves(self) -> bool:
         """Whether the game writes its legal moves as a list, not as a mask."""
         return self.rules.legal_actions is not no_legal_actions
 
-    def parse_action(self, text: str) -> int:
-        """Return the action of that name.
+    def move_names(self, actions: Iterable[int], state: np.ndarray | None = None) -> list[str]:
+        """Return the names of moves that are played one after the other, by default from the start."""
+        names = []
+        if self.fixed_names:
+            return [self.action_name(state, action) for action in actions]
+        state = self.initial_state() if state is None else state
+        for action in actions:
+            names.append(self.action_name(state, action))
+            state = self.step(state, action)
+        return names
+
+    def parse_action(self, state: np.ndarray, text: str) -> int:
+        """Return the action that a text means in a state. In a game of fixed names it may be illegal there.
 
         Raises:
             ValueError: no action has that name.
         """
-        names = [self.action_name(action) for action in range(self.num_actions)]
-        if text.strip().lower() not in names:
+        if not self.fixed_names and self.is_terminal(state):
+            raise ValueError("the game is over.")
+        actions = list(range(self.num_actions)) if self.fixed_names else self.legal_actions(state)
+        names = [self.action_name(state, action) for action in actions]
+        if (name := text.strip().lower()) in names:
+            return actions[names.index(name)]
+        read = None if self.read_action is None else self.read_action(state, text.strip())
+        if read is None:
             raise ValueError(
-                f"{text!r} is not a move of {self.name}; moves are written {names[0]} … {names[-1]}."
+                f"{text!r} is not a move of {self.name}{'' if self.fixed_names else ' here'}; "
+                f"moves are written {names[0]} … {names[-1]}."
             )
-        return names.index(text.strip().lower())
+        return read
+
+    def text(self, state: np.ndarray) -> str:
+        """Return a state as one line that `position` reads: FEN, or the board's rows and who is to play.
+
+        A state may hold more than its line, such as that a player has passed.
+
+        Raises:
+            UserError: the game has no such line.
+        """
+        if self.write_position is not None:
+            return self.write_position(state)
+        if self.board is None:
+            raise UserError(f"{self.name} has no text for positions, because it has no board of cells.")
+        return self.board.line(state, self.to_play(state))
+
+    def position(self, text: str) -> np.ndarray:
+        """Return the state, [S] uint64, that a line of `text` describes.
+
+        Raises:
+            UserError: the line describes none, or the game cannot begin at any position.
+        """
+        try:
+            if self.read_position is not None:
+                return self.read_position(text)
+            if self.board is None or self.set_up is None:
+                raise ValueError("this game cannot begin at any position")
+            return self.set_up(*self.board.read_line(text))
+        except UserError:  # a sentence already
+            raise
+        except ValueError as mistake:
+            raise UserError(f"{text[:90]!r} is not a position of {self.name}: {mistake}.") from mistake
 
     def initial_state(self) -> np.ndarray:
         """Return the initial state, [S] uint64."""
@@ -299,6 +391,18 @@ class Game:
         """Return the cell where an action puts its piece; None: there is none, or no board."""
         cell = NO_CELL if self.board is None else self.board.cell_of(state, action)
         return None if cell == NO_CELL else int(cell)
+
+    def from_of(self, state: np.ndarray, action: int) -> int | None:
+        """Return the cell that an action's piece leaves; None: it comes from outside, or there is none."""
+        if self.board is None or self.board.from_of is None:
+            return None
+        cell = int(self.board.from_of(state, action))
+        return None if cell == NO_CELL else cell
+
+    def alert(self, state: np.ndarray) -> int | None:
+        """Return the cell that a board warns of, such as that of a king in check; None: there is none."""
+        cell = NO_CELL if self.board is None or self.board.alert is None else int(self.board.alert(state))
+        return None if cell == NO_CELL else cell
 
     def planes(self, state: np.ndarray) -> np.ndarray:
         """Return the network's input for a state, [C, H, W] float32."""

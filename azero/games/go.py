@@ -33,6 +33,7 @@ from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.board import (
+    FIRST,
     NO_CELL,
     Board,
     letters,
@@ -40,6 +41,7 @@ from azero.games.kit.board import (
     numbers,
     square_symmetries,
     with_pass,
+    words_of_marks,
 )
 from azero.games.kit.grid import (
     any_cell,
@@ -152,6 +154,23 @@ def play_stone(state, cell, successor, grid):
 
 
 @njit(cache=True)
+def place_stones(state, black, white, grid):
+    """Write all stones of a position into a state; return whether every chain has a liberty."""
+    empty, atari, alive = (
+        without(grid.cells, union(black, white)),
+        without(black, black),
+        without(black, black),
+    )
+    for stones in (black, white):
+        alive = union(alive, flood(common(neighbours(empty, grid), stones), stones, grid))
+        atari = union(atari, chains_in_atari(stones, stones, empty, grid))
+    write(black, BLACK, state)
+    write(white, WHITE, state)
+    write(atari, ATARI, state)
+    return not any_cell(without(union(black, white), alive))
+
+
+@njit(cache=True)
 def black_lead(state, grid):
     """Return black's area minus white's, without komi.
 
@@ -236,9 +255,7 @@ def make_rules(size: int, komi: float, max_plies: int, superko: str) -> Rules:
 # The game as people see it
 
 
-def make_format(
-    board: Board, action_name: Callable[[int], str], komi: float, rules: Rules
-) -> Callable[[np.ndarray], str]:
+def make_format(board: Board, komi: float, rules: Rules) -> Callable[[np.ndarray], str]:
     """Return the function that formats a state: board, player to move, ko, pass, or the final lead."""
     size = len(board.rows)
     grid = make_grid(size)
@@ -249,11 +266,26 @@ def make_format(
             leader = "X" if lead > 0 else "O"
             return f"over; {leader} leads by {abs(lead):g} with komi {komi:g}" if lead else "over; a draw"
         mover, other = "XO" if rules.to_play(state) == 0 else "OX"
-        ko = f"; the ko forbids {action_name(int(state[KO]))}" if state[KO] < size * size else ""
+        ko = f"; the ko forbids {board.cell_name(int(state[KO]))}" if state[KO] < size * size else ""
         passed = f"; {other} has passed" if state[PASSES] else ""
         return f"{mover} to play{ko}{passed}"
 
     return lambda state: f"{board.text(state)}\n{below(state)}"
+
+
+def make_set_up(size: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Return `Game.set_up`: nobody has passed, and no ko forbids anything."""
+    grid = make_grid(size)
+
+    def set_up(marks: np.ndarray, to_play: int) -> np.ndarray:
+        state = np.zeros(BOARDS + 3 * len(grid.cells), np.uint64)
+        state[PLY], state[KO] = to_play, size * size
+        black, white = (tuple(words_of_marks(marks, FIRST + colour)) for colour in (BLACK, WHITE))
+        if not place_stones(state, black, white, grid):
+            raise ValueError("a chain has no liberty")
+        return state
+
+    return set_up
 
 
 @dataclass(frozen=True)
@@ -304,8 +336,9 @@ def make_game(options: Options = Options()) -> Game:
         rules=rules,
         action_symmetries=with_pass(symmetries),
         cell_symmetries=symmetries,
-        format_state=make_format(board, action_name, komi, rules),
+        format_state=make_format(board, komi, rules),
         action_name=action_name,
+        set_up=make_set_up(size),
         options=options.values(),
         board=board,
         repetition_words=2 * words if options.superko == "positional" else 0,

@@ -10,6 +10,7 @@ bit = cell = row * columns + column, from the top left; 64 cells to a word, W wo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,18 @@ from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, words_needed
-from azero.games.kit.board import Board, letters, marks_of_words, numbers, rectangle_symmetries
+from azero.games.kit.board import (
+    EMPTY,
+    FIRST,
+    SECOND,
+    Board,
+    check_turns,
+    letters,
+    marks_of_words,
+    numbers,
+    rectangle_symmetries,
+    words_of_marks,
+)
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -118,6 +130,26 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     )
 
 
+def make_set_up(rows: int, columns: int, connect: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Return `Game.set_up`."""
+
+    def set_up(marks: np.ndarray, to_play: int) -> np.ndarray:
+        check_turns(marks, to_play)
+        own, other = words_of_marks(marks, FIRST + to_play), words_of_marks(marks, SECOND - to_play)
+        state = np.concatenate([own, other, [np.uint64((marks != EMPTY).sum())]])
+        lines = [
+            any(makes_line(side, 0, cell, rows, columns, connect) for cell in np.flatnonzero(marks == mark))
+            for side, mark in ((own, FIRST + to_play), (other, SECOND - to_play))
+        ]
+        if lines[0]:
+            raise ValueError("the game was over before the last move")
+        if lines[1]:
+            state[-1] |= LINE
+        return state
+
+    return set_up
+
+
 @dataclass(frozen=True)
 class Options(GameOptions):
     """Options of Gomoku and other m,n,k-games."""
@@ -149,6 +181,7 @@ def make_game(options: Options = Options()) -> Game:
         cell_symmetries=symmetries,
         format_state=board.text,
         action_name=board.cell_name,
+        set_up=make_set_up(rows, columns, connect),
         options=options.values(),
         board=board,
     )

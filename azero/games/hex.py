@@ -16,6 +16,7 @@ players' sides.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,17 @@ from azero.config.schema import setting
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, list_bits, lowest_bit, popcount, words_needed, words_of
-from azero.games.kit.board import NO_CELL, Board, letters, marks_of_words, numbers
+from azero.games.kit.board import (
+    EMPTY,
+    FIRST,
+    NO_CELL,
+    SECOND,
+    Board,
+    check_turns,
+    letters,
+    marks_of_words,
+    numbers,
+)
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -198,6 +209,28 @@ def make_board(size: int) -> Board:
     return Board("hexagons", letters(size), numbers(size), marks, cell_of, goals=goals)
 
 
+def make_set_up(size: int, swap: bool) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Return `Game.set_up`."""
+    width = words_needed(size * size)
+    neighbours, edges = neighbour_table(size, width), edge_table(size, width)
+
+    def set_up(marks: np.ndarray, to_play: int) -> np.ndarray:
+        swapped = swap and (marks == FIRST).sum() - (marks == SECOND).sum() == to_play - 1
+        if not swapped:
+            check_turns(marks, to_play)
+        state, won = np.zeros(4 * width + 1, np.uint64), [False, False]
+        for side in (0, 1):
+            for cell in np.flatnonzero(marks == FIRST + side).tolist():
+                won[side] |= bool(place_stone(state, side, cell, neighbours, edges))
+        if won[to_play]:
+            raise ValueError("the game was over before the last move")
+        plies = int((marks != EMPTY).sum()) + swapped
+        state[4 * width] = np.uint64(plies) | (WON if won[1 - to_play] else np.uint64(0))
+        return state
+
+    return set_up
+
+
 @dataclass(frozen=True)
 class Options(GameOptions):
     """Options of Hex."""
@@ -226,6 +259,7 @@ def make_game(options: Options = Options()) -> Game:
         cell_symmetries=np.stack([np.arange(cells), turned]),
         format_state=board.text,
         action_name=lambda action: board.cell_name(action) if action < cells else "swap",
+        set_up=make_set_up(size, swap),
         options=options.values(),
         board=board,
     )

@@ -15,6 +15,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,13 +26,16 @@ from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import list_bits, popcount
 from azero.games.kit.board import (
+    FIRST,
     NO_CELL,
+    SECOND,
     Board,
     letters,
     marks_of_words,
     numbers,
     square_symmetries,
     with_pass,
+    words_of_marks,
 )
 from azero.games.kit.options import GameOptions
 
@@ -160,6 +164,20 @@ def make_rules(size: int) -> Rules:
     )
 
 
+def make_set_up(size: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """Return `Game.set_up`."""
+    board = np.uint64((1 << size * size) - 1)
+    inner = np.uint64(sum(1 << cell for cell in range(size * size) if 0 < cell % size < size - 1))
+
+    def set_up(marks: np.ndarray, to_play: int) -> np.ndarray:
+        own, other = words_of_marks(marks, FIRST + to_play)[0], words_of_marks(marks, SECOND - to_play)[0]
+        moves = [np.uint64(find_moves(*sides, board, inner, size)) for sides in ((own, other), (other, own))]
+        over = OVER if moves[0] == moves[1] == 0 else NONE
+        return np.array([own, other, moves[0], np.uint64(to_play) | over], np.uint64)
+
+    return set_up
+
+
 @dataclass(frozen=True)
 class Options(GameOptions):
     """Options of Othello."""
@@ -195,6 +213,7 @@ def make_game(options: Options = Options()) -> Game:
         cell_symmetries=symmetries,
         format_state=board.text,
         action_name=lambda action: board.cell_name(action) if action < cells else "pass",
+        set_up=make_set_up(size),
         options=options.values(),
         board=board,
     )

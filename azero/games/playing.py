@@ -45,6 +45,12 @@ class GameInProgress:
         return at
 
     @property
+    def start(self) -> str:
+        """The first position as `Game.text` writes it; "" for the game's own."""
+        first = self.states[0]
+        return "" if np.array_equal(first, self.game.initial_state()) else self.game.text(first)
+
+    @property
     def state(self) -> np.ndarray:
         """The position on the board, [S] uint64."""
         return self.states[-1]
@@ -72,7 +78,7 @@ class GameInProgress:
     @property
     def moves(self) -> list[str]:
         """The names of the moves so far."""
-        return [self.game.action_name(action) for action in self.actions]
+        return [self.game.action_name(*played) for played in zip(self.states, self.actions, strict=False)]
 
     def banned(self) -> np.ndarray | None:
         """Return which actions the game's history forbids, [A] bool; None for a game that forbids none."""
@@ -109,7 +115,7 @@ class GameInProgress:
             raise UserError("the game is over.")
         if not self.is_legal(action):
             if 0 <= action < self.game.num_actions and self.game.legal_mask(self.state)[action]:
-                raise UserError(f"{self.game.action_name(action)} repeats an earlier position.")
+                raise UserError(f"{self.game.action_name(self.state, action)} repeats an earlier position.")
             raise UserError(f"move {len(self.actions) + 1} is not legal.")
         self._go_to(action, self.game.step(self.state, action))
 
@@ -117,7 +123,7 @@ class GameInProgress:
         """Play moves as the game writes them; UserError: one does not exist or is not legal."""
         for text in texts:
             try:
-                action = self.game.parse_action(text)
+                action = self.game.parse_action(self.state, text)
             except ValueError as mistake:
                 raise UserError(str(mistake)) from mistake
             if not self.is_legal(action):

@@ -132,7 +132,7 @@ def dead_end(game: Game, actions: Iterable[int], repeats: bool = False) -> Broke
 
     repeats: it has some, but the history forbids them all.
     """
-    moves = " ".join(game.action_name(action) for action in actions)
+    moves = " ".join(game.move_names(actions))
     where = f"after {moves}" if moves else "in the position to search"
     why, cure = "", f"correct is_terminal or {'legal_actions' if game.lists_moves else 'legal_mask'}"
     if repeats:

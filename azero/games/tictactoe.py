@@ -13,7 +13,16 @@ from numba import njit
 from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import popcount
-from azero.games.kit.board import Board, marks_of_words, numbers, square_symmetries
+from azero.games.kit.board import (
+    FIRST,
+    SECOND,
+    Board,
+    check_turns,
+    marks_of_words,
+    numbers,
+    square_symmetries,
+    words_of_marks,
+)
 
 CELLS = 9
 FULL = np.uint64(0b111_111_111)
@@ -116,6 +125,15 @@ def format_state(state: np.ndarray) -> str:
     return "\n".join(f" {row}    {3 * at} {3 * at + 1} {3 * at + 2}" for at, row in enumerate(rows))
 
 
+def set_up(marks: np.ndarray, to_play: int) -> np.ndarray:
+    """Return the state of a position, see `Game.set_up`."""
+    check_turns(marks, to_play)
+    own, other = words_of_marks(marks, FIRST + to_play), words_of_marks(marks, SECOND - to_play)
+    if has_line(own[0]):
+        raise ValueError("the game was over before the last move")
+    return np.array([own[0], other[0]], np.uint64)
+
+
 def make_game() -> Game:
     """Return tic-tac-toe; it has no options."""
     symmetries = square_symmetries(3)
@@ -134,5 +152,6 @@ def make_game() -> Game:
         cell_symmetries=symmetries,
         format_state=format_state,
         action_name=str,
+        set_up=set_up,
         board=Board("squares", numbers(3), numbers(3), marks, lambda _state, action: action),
     )

@@ -70,9 +70,12 @@ def read_book(game: Game, path: Path) -> tuple[list[int], ...]:
     return tuple(read_opening(game, line, f"book={path}").actions for line in lines)
 
 
-def read_opening(game: Game, moves: list[str], where: str) -> GameInProgress:
-    """Return the unfinished game after an opening; UserError: it is not legal. `where` names it then."""
-    at = GameInProgress(game)
+def read_opening(game: Game, moves: list[str], where: str, start: np.ndarray | None = None) -> GameInProgress:
+    """Return the unfinished game after an opening; UserError: it is not legal. `where` names it then.
+
+    start: the first position, [S]; None for the game's own.
+    """
+    at = GameInProgress(game, state=start)
     try:
         at.play_moves(moves)
     except UserError as mistake:

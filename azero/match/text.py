@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,22 +27,29 @@ def game_line(game: Game, names: Sequence[str], played: MatchGame, seed: int) ->
     in_order = list(names) if played.first == 0 else list(names)[::-1]
     outcome = played.outcome if played.first == 0 else -played.outcome
     more = {"number": played.number, "seed": seed, "opening_plies": played.opening_plies}
-    return record_line(game, in_order, played.actions, outcome, **more)
+    return record_line(game, in_order, played.actions, outcome, more=more)
 
 
 def record_line(
-    game: Game, players: Sequence[str], actions: Sequence[int], outcome: float | None, **more: int
+    game: Game,
+    players: Sequence[str],
+    actions: Sequence[int],
+    outcome: float | None,
+    start: str = "",
+    more: Mapping[str, int] = {},
 ) -> str:
     """Return a game as a JSON line.
 
-    players: in the order in which they moved; outcome: for the first of them, None in an unfinished game.
+    players: in the order in which they moved; outcome: for the first of them, None in an unfinished game;
+    start: the first position as `Game.text` writes it, "" for the game's own.
     """
     record = {
         "game": game.name,
         "options": game.options,
         "players": list(players),
         **more,
-        "moves": [game.action_name(action) for action in actions],
+        **({"position": start} if start else {}),
+        "moves": game.move_names(actions, game.position(start) if start else None),
         "outcome": None if outcome is None else outcome + 0.0,  # + 0.0 makes -0.0 plain
     }
     return json.dumps(record, ensure_ascii=False)
@@ -75,7 +82,7 @@ def game_text(
     state = game.initial_state()
     for action in actions:
         state = game.step(state, action)
-    moves = [game.action_name(action) for action in actions]
+    moves = game.move_names(actions)
     opening, played = " ".join(moves[:opening_plies]), " ".join(moves[opening_plies:])
     winner = 0 if first_outcome > 0 else 1
     who = ("the first player", "the second player")[winner] if names is None else f"the {names[winner]}"

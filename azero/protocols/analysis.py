@@ -13,7 +13,7 @@ import heapq
 import json
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ import azero
 from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.games import go
+from azero.games.kit.board import EMPTY, FIRST
 from azero.games.playing import GameInProgress
 from azero.players import Thought
 from azero.players.policy import PolicyPlayer
@@ -43,7 +44,7 @@ KNOWN = (
     *("id", "moves", "initialStones", "initialPlayer", "rules", "komi", "boardXSize", "boardYSize"),
     *("analyzeTurns", "maxVisits", "priority", "priorities", "includePolicy", "includePVVisits"),
     *("includeOwnership", "includeMovesOwnership", "overrideSettings", "reportDuringSearchEvery"),
-    *("avoidMoves", "allowMoves", "game"),
+    *("avoidMoves", "allowMoves", "game", "position"),
 )
 OVERRIDES = ("reportAnalysisWinratesAs", "maxTime", "maxVisits")
 ACTIONS = ("query_version", "clear_cache", "terminate", "terminate_all")
@@ -128,10 +129,6 @@ class Analysis:
         self.order = 0
         self.side_by_side = SideBySide(player, MOST_POSITIONS)
         self.network = PolicyPlayer(self.game, player.inference)
-        self.names = [self.game.action_name(action) for action in range(self.game.num_actions)]
-        self.actions = {name.lower(): action for action, name in enumerate(self.names)}
-        if self.game.name == "go":  # as GTP and KataGo write them
-            self.names = [name if name == "pass" else name.upper() for name in self.names]
 
     def warm_up(self) -> None:
         """Search a few moves, so that no query waits for compilation."""
@@ -252,10 +249,10 @@ class Analysis:
         infos = []
         for order, move in enumerate(visited):
             info = {
-                "move": self.names[move.action],
+                "move": self.names(turn.state, [move.action])[0],
                 "order": order,
                 "prior": move.prior,
-                "pv": [self.names[action] for action in move.line],
+                "pv": self.names(turn.state, move.line),
                 "visits": move.visits,
                 **self.values(turn, move.value),
             }
@@ -263,6 +260,13 @@ class Analysis:
                 info["pvVisits"] = self.line_visits(turn, move.line)
             infos.append(info)
         return infos
+
+    def names(self, state: np.ndarray, line: Sequence[int]) -> list[str]:
+        """Return the names of moves that follow each other; Go's as GTP and KataGo write them."""
+        names = self.game.move_names(line, state)
+        return (
+            [name if name == "pass" else name.upper() for name in names] if self.game.name == "go" else names
+        )
 
     def line_visits(self, turn: Turn, line: tuple[int, ...]) -> list[int]:
         """Return the visits of each move along a line from the root."""
@@ -401,19 +405,20 @@ class Analysis:
         if "moves" not in asked:
             raise Refused("moves", PAIRS)
         moves = self.read_moves(asked, "moves", [])
-        first = moves[0][0] if moves and game.name == "go" else None
+        first = moves[0][0] if moves and game.name == "go" and "position" not in asked else None
         if "initialPlayer" in asked:
             first = read_player(asked["initialPlayer"], "initialPlayer")
-        at, turns = GameInProgress(game, state=self.initial_state(stones, first)), list[Turn]()
-        for number, (mover, action) in enumerate([*moves, (None, -1)]):
+        at, turns = GameInProgress(game, state=self.first_state(asked, stones, first)), list[Turn]()
+        for number, (mover, text) in enumerate([*moves, (None, None)]):
             side = at.to_play if mover is None else mover
             if game.name == "go" and side != at.to_play and not at.is_over:
                 at = GameInProgress(game, state=go_turn(game, at.state, side))
             forbidden = None if at.is_over else at.banned()
             turns.append(Turn(asked["id"], number, at.state, at.to_play, forbidden))
-            if action < 0:
+            if text is None:
                 break
-            if game.name == "go" and at.is_over and self.names[action] == "pass":
+            action = self.read_action(at.state, text, "moves")
+            if game.name == "go" and at.is_over and game.action_name(at.state, action) == "pass":
                 state = at.state.copy()
                 state[go.PLY] += 1  # the game stays over
                 at = GameInProgress(game, state=state)
@@ -421,37 +426,48 @@ class Analysis:
             if game.name == "go" and at.is_over:  # it goes on, as between people who settle dead stones
                 at = GameInProgress(game, state=go_turn(game, at.state, side))
             if not at.is_legal(action):
-                raise Refused("moves", f"Illegal move {number}: {self.names[action]}")
+                raise Refused("moves", f"Illegal move {number}: {self.names(at.state, [action])[0]}")
             if mover not in (None, at.to_play):
-                other = COLOURS[at.to_play]
-                raise Refused("moves", f"Illegal move {number}: {self.names[action]}, it is {other}'s turn")
+                name, other = self.names(at.state, [action])[0], COLOURS[at.to_play]
+                raise Refused("moves", f"Illegal move {number}: {name}, it is {other}'s turn")
             at.play(action)
         return turns
 
-    def initial_state(self, stones: list[tuple[int | None, int]], first: int | None) -> np.ndarray:
-        """Return the state before the first move, with stones set up in Go; Refused: it cannot be."""
+    def first_state(
+        self, asked: Json, stones: list[tuple[int | None, object]], first: int | None
+    ) -> np.ndarray:
+        """Return the state before the first move, from `position` or stones of Go; Refused: it cannot be."""
         game, state = self.game, self.game.initial_state()
+        if "position" in asked:
+            if stones or first is not None or not isinstance(asked["position"], str):
+                raise Refused("position", "Must be a string, without initialStones and initialPlayer")
+            try:
+                return game.position(asked["position"])
+            except UserError as mistake:
+                raise Refused("position", str(mistake)) from mistake
         if game.name != "go":
             if stones:
                 raise Refused("initialStones", f"azero cannot set up stones in {game.name}")
             if first not in (None, 0):
                 raise Refused("initialPlayer", 'Must be "B": the first player begins')
             return state
-        for colour, cell in stones:
-            if colour is None or self.names[cell] == "pass":
+        assert game.board and game.set_up
+        marks = np.zeros_like(game.board.marks(state))
+        for colour, text in stones:
+            cell = self.read_action(state, text, "initialStones")
+            if colour is None or cell >= marks.size:
                 raise Refused("initialStones", PAIRS)
-            state = go_turn(game, state, colour)
-            if not game.legal_mask(state)[cell]:
-                raise Refused("initialStones", f"{self.names[cell]} is taken, or has no liberty")
-            state = go_turn(game, game.step(state, cell), 0)
-        assert game.board
-        if (game.board.marks(state) > 0).sum() != len(stones):
-            raise Refused("initialStones", "A chain has no liberty")
-        return state if first is None else go_turn(game, state, first)
+            if marks.flat[cell] != EMPTY:
+                raise Refused("initialStones", f"{self.names(state, [cell])[0]} is taken")
+            marks.flat[cell] = FIRST + colour
+        try:
+            return game.set_up(marks, first or 0)
+        except ValueError as mistake:
+            raise Refused("initialStones", str(mistake).capitalize()) from mistake
 
-    def read_moves(self, asked: Json, name: str, default: list[Any]) -> list[tuple[int | None, int]]:
-        """Return players (None where not named) and actions of a list of moves."""
-        given, moves = asked.get(name, default), list[tuple[int | None, int]]()
+    def read_moves(self, asked: Json, name: str, default: list[Any]) -> list[tuple[int | None, object]]:
+        """Return players (None where not named) and texts of a list of moves."""
+        given, moves = asked.get(name, default), list[tuple[int | None, object]]()
         if not isinstance(given, list):
             raise Refused(name, PAIRS)
         for each in given:
@@ -459,15 +475,15 @@ class Analysis:
             if not isinstance(pair, list) or len(pair) != 2:
                 raise Refused(name, PAIRS)
             mover = None if pair[0] is None else read_player(pair[0], name)
-            moves.append((mover, self.read_action(pair[1], name)))
+            moves.append((mover, pair[1]))
         return moves
 
-    def read_action(self, text: object, name: str) -> int:
-        """Return the action of a move; Refused: there is none."""
-        action = self.actions.get(text.strip().lower()) if isinstance(text, str) else None
-        if action is None:
-            raise Refused(name, f"Could not parse board location: {str(text)[:50]}")
-        return action
+    def read_action(self, state: np.ndarray, text: object, name: str) -> int:
+        """Return the action of a move in a state; Refused: there is none."""
+        try:
+            return self.game.parse_action(state, str(text) if isinstance(text, str) else "")
+        except ValueError as mistake:
+            raise Refused(name, f"Could not parse board location: {str(text)[:50]}") from mistake
 
     def read_numbers(self, asked: Json, name: str, default: list[int]) -> list[int]:
         """Return a list of whole numbers."""
@@ -515,7 +531,7 @@ class Analysis:
                 raise Refused(name, RESTRICTIONS)
             if not isinstance(each["moves"], list):
                 raise Refused(name, "Must be an array of moves")
-            actions = [self.read_action(move, name) for move in each["moves"]]
+            actions = [self.read_action(turn.state, move, name) for move in each["moves"]]
             depth = whole(each, "untilDepth", 1, 1, 10**9)
             warning = (name, "Only the first move is restricted: azero knows no untilDepth beyond 1.")
             if depth > 1 and warning not in warnings:

@@ -167,7 +167,7 @@ class Engine:
             return
         if self.at.is_over:
             raise UserError("illegal move: the game is over")
-        passing = self.moves.pass_action(self.at.legal_actions())
+        passing = self.moves.pass_action(self.at.state, self.at.legal_actions())
         if passing is None:
             raise UserError(f"illegal move: it is the turn of {COLOURS[1 - side]}")
         before = self.place
@@ -422,7 +422,7 @@ def loadsgf(engine: Engine, words: list[str]) -> str:
         actions = record.path(record.main_line()[-1])
         if has_number:
             actions = actions[: max(0, integer(words[-1]) - 1)]
-        at = GameInProgress(game, actions)
+        at = GameInProgress(game, actions, game.position(record.start) if record.start else None)
     except UserError as refusal:
         raise UserError(f"cannot load file: {own_words(refusal)}") from refusal
     except (StopIteration, OSError, ValueError) as failure:  # a path too long or with a NUL

@@ -71,7 +71,7 @@ class Moves:
 
     def texts(self, state: np.ndarray, actions: Sequence[int]) -> list[str]:
         """Return how these actions, which are legal at a state, are written."""
-        names = [self.game.action_name(action) for action in actions]
+        names = [self.game.action_name(state, action) for action in actions]
         board = self.board
         if board is None:
             return names
@@ -111,7 +111,7 @@ class Moves:
         """Return the legal actions by every name that is read, in small letters."""
         known = dict(zip((name.lower() for name in self.texts(state, legal)), legal, strict=True))
         for action in legal:
-            if not CELL.fullmatch(name := self.game.action_name(action).lower()):
+            if not CELL.fullmatch(name := self.game.action_name(state, action).lower()):
                 known.setdefault(name, action)
         if SWAP in known:
             known |= dict.fromkeys(SWAPS, known[SWAP])
@@ -120,7 +120,8 @@ class Moves:
     @cached_property
     def vertices(self) -> frozenset[str]:
         """What a client may name as a move in some position, in small letters: also a pass."""
-        names = {self.game.action_name(action).lower() for action in range(self.game.num_actions)}
+        actions = range(self.game.num_actions) if self.game.fixed_names else ()
+        names = {self.game.action_name(self.game.initial_state(), action).lower() for action in actions}
         if self.board:
             names = self.cells() | {name for name in names if not CELL.fullmatch(name)}
         return frozenset(names | {PASS} | set(SWAPS if self.game.name == "hex" else ()))
@@ -130,9 +131,9 @@ class Moves:
         columns, rows = self.size
         return {self.board.cell_name(cell).lower() for cell in range(columns * rows)} if self.board else set()
 
-    def pass_action(self, legal: Sequence[int]) -> int | None:
-        """Return the legal pass, None if there is none."""
-        return next((action for action in legal if self.game.action_name(action) == PASS), None)
+    def pass_action(self, state: np.ndarray, legal: Sequence[int]) -> int | None:
+        """Return the legal pass of a state, None if there is none."""
+        return next((action for action in legal if self.game.action_name(state, action) == PASS), None)
 
     def rows(self, state: np.ndarray) -> list[str]:
         """Return the board for GoGui, a square from row N down: X, O, "." and "?" where there is no cell."""

@@ -167,7 +167,7 @@ class NBoard:
 
     def name(self, action: int) -> str:
         """Return a move as NBoard writes it."""
-        name = self.game.action_name(action)
+        name = self.game.action_name(self.playing.state, action)
         return PASS if name == "pass" else name.upper()
 
 
@@ -180,7 +180,7 @@ def read_move(game: Game, text: str) -> int:
     """Return the action of such as "F5/1.2/3" or "PA"; UserError: it is no move."""
     name = text.partition("/")[0].strip().lower()
     try:
-        return game.parse_action("pass" if name in ("pa", "pass") else name[:2])
+        return game.parse_action(game.initial_state(), "pass" if name in ("pa", "pass") else name[:2])
     except ValueError as mistake:
         raise UserError(f"{name[:10]!r} is not a move.") from mistake
 

@@ -163,14 +163,14 @@ def report_text(game: Game, oracle: Oracle, games: Sequence[Played]) -> str:
     lines = [results_text(count(games), "wins")]
     for each in dict.fromkeys(each for each in games if each.outcome < 1):
         end = "drawn" if each.outcome == 0 else "lost"
-        moves = " ".join(map(game.action_name, each.moves))
+        moves = " ".join(game.move_names(each.moves))
         lines.append(f"{end}, first mistake at ply {first_mistake(game, oracle, each.moves)}: {moves}")
     return "\n".join(lines)
 
 
 def replies_text(game: Game, found: Sequence[Replies]) -> str:
     """Return a table of the plies, and the moves up to each mistake."""
-    mistakes = [" ".join(map(game.action_name, moves)) for each in found for moves in each.mistakes]
+    mistakes = [" ".join(game.move_names(moves)) for each in found for moves in each.mistakes]
     rows = [["ply", "positions", "mistakes"]]
     rows += [[str(each.ply), f"{each.positions:,}", str(len(each.mistakes))] for each in found]
     rows.append(["all", f"{sum(each.positions for each in found):,}", str(len(mistakes))])

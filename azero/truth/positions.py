@@ -77,7 +77,7 @@ def write_positions(path: Path, game: Game, origin: Origin, sets: Sequence[Posit
     for each in sets:
         for moves, scores in zip(each.moves, each.scores, strict=True):
             words = [ILLEGAL_TEXT if score == ILLEGAL else str(score) for score in scores.tolist()]
-            lines.append("\t".join([each.name, " ".join(map(game.action_name, moves)), " ".join(words)]))
+            lines.append("\t".join([each.name, " ".join(game.move_names(moves)), " ".join(words)]))
     text = "".join(f"{line}\n" for line in lines)
     refuse_place(path)
     write_atomically(Disk(), path, gzip.compress(text.encode(), mtime=0))

@@ -144,7 +144,7 @@ def report_line(config: Config, name: str, text: str) -> None:
         for symmetry in game.action_symmetries
     ]
     policies, values = PolicyPlayer(game, inference).ask(np.array(lines[0]))
-    plays = [*(f"  plays {game.action_name(action)}" for action in line), ""]
+    plays = [*(f"  plays {name}" for name in game.move_names(line)), ""]
     for ply, images in enumerate(zip(*lines, strict=True)):
         scores, legal = oracle.score_moves(images[0]), game.legal_mask(images[0])
         known = " ".join(f"{score:4d}" if can else "   ." for score, can in zip(scores, legal, strict=True))

@@ -152,7 +152,7 @@ def test_whole_games_are_played_in_pettingzoo(name: str, env_name: str, make: Ma
             elif agent == mine:
                 rewards.append(reward)
             env.step(action)
-        assert champion.game.is_terminal(champion.position(" ".join(map(champion.game.action_name, played))))
+        assert champion.game.is_terminal(champion.position(" ".join(champion.game.move_names(played))))
         assert played[: len(player.moves)] == player.moves
     assert sum(rewards) >= 3  # against chance
 

@@ -137,7 +137,7 @@ def test_a_move_that_repeats_a_position_is_not_legal_where_superko_holds() -> No
         found = at.banned()
         assert found is not None
         banned = found & (not at.is_over)
-    repeat = game.action_name(int(np.flatnonzero(banned)[0]))
+    repeat = game.action_name(game.initial_state(), int(np.flatnonzero(banned)[0]))
     champion.position(" ".join(at.moves))
     with pytest.raises(UserError, match="is not legal after"):
         champion.position(" ".join([*at.moves, repeat]))

@@ -131,7 +131,7 @@ def test_no_piece_looks_like_the_number_of_a_cell_and_the_last_move_is_marked() 
         ("othello", "d3", "3 . . .(X). . . ."),
     ):
         game = make_game(name)
-        begin = [game.parse_action(move) for move in moves.split()]
+        begin = [game.parse_action(game.initial_state(), move) for move in moves.split()]
         session = PlaySession(game, make_player("random", game), Adviser(), 0, begin=begin)
         picture = session.picture()
         assert marked in map(str.strip, picture.splitlines()) and picture.count("(") == 1, picture
@@ -254,11 +254,17 @@ def test_repeated_positions_are_refused_in_go_also_after_undo() -> None:
         def choose(
             self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
         ) -> np.ndarray:
-            return np.array([game.parse_action([*moves, "b3", "e5"][int(plies[0]) if plies[0] < 8 else 8])])
+            return np.array(
+                [
+                    game.parse_action(
+                        game.initial_state(), [*moves, "b3", "e5"][int(plies[0]) if plies[0] < 8 else 8]
+                    )
+                ]
+            )
 
     session, shown = sit(*moves[0::2], "c3", "undo", "c3", "c3", "e1", opponent=Scripted(), game=game)
     assert shown.count("c3 is not legal here") == 2
-    assert game.action_name(session.at.actions[8]) == "e1"
+    assert game.action_name(game.initial_state(), session.at.actions[8]) == "e1"
 
 
 def test_a_game_is_kept_as_a_line_of_json(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,6 +429,17 @@ def test_in_hex_the_sides_are_said() -> None:
     opponent.new_games(np.zeros(1, np.uint64))
     second = sit(side=1, opponent=opponent, game=game)[1]
     assert second.startswith("You play O and move second. You connect left and right.\n")
+
+
+def test_figures_are_white_and_black() -> None:
+    game = make_game("breakthrough", rows=5, columns=4)
+    opponent = make_player("random", game)
+    opponent.new_games(np.zeros(1, np.uint64))
+    greetings = [sit(side=side, opponent=opponent, game=game)[1] for side in (0, 1)]
+    assert [each.partition(".")[0] for each in greetings] == [
+        "You play White and move first",
+        "You play Black and move second",
+    ]
 
 
 def test_the_opponent_is_named_with_run_and_cycle(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from searching import random_game
 from azero.classic.deepening import Searcher
 from azero.config.schema import UserError
 from azero.games import make_game
+from azero.games.breakthrough import set_up
 from azero.games.game import Game
 from azero.heuristics import Heuristic, make_heuristic
 from azero.match.lockstep import play_match
@@ -32,6 +34,8 @@ CASES: list[tuple[str, str, dict[str, Any]]] = [
     ("shortest_path", "hex", {"size": 4}),
     ("shortest_path", "hex", {"size": 9}),
     ("shortest_path", "hex", {"size": 5, "swap": True}),
+    ("material", "breakthrough", {}),
+    ("material", "breakthrough", {"rows": 4, "columns": 3}),
     ("rollouts", "tictactoe", {}),
     ("rollouts", "go", {"size": 5}),
 ]
@@ -147,6 +151,33 @@ def test_lines_with_more_stones_count_four_times_as_much() -> None:
     assert plain(make_heuristic("lines", game), play(game, "a1 e1 c1")) == -5 / (4 + 5)
 
 
+def test_pawns_of_breakthrough_are_worth_more_near_the_goal_and_at_home() -> None:
+    game = make_game("breakthrough")
+    heuristic = make_heuristic("material", game)
+    marks = np.zeros((8, 8), np.int8)
+    marks[7, 0], marks[2, 3], marks[5, 5] = 1, 1, 1  # a1 at home, d6 two rows from the goal, f3 five rows
+    marks[6, 7], marks[1, 1] = 2, 2  # h2 one row from the goal, b7 six rows
+    lead = 29 + 26 + 20 - (36 + 20)
+    assert plain(heuristic, set_up(marks, 0)) == lead / (60 + lead)
+    assert plain(heuristic, set_up(marks, 1)) == -lead / (60 + lead)
+    assert plain(heuristic, game.initial_state()) == 0.0
+
+
+def test_pieces_of_chess_are_worth_1_3_3_5_and_9() -> None:
+    """State words: own, opponent, pawns, knights, bishops, rooks, queens, kings, flags.
+
+    Own: king, queen, three pawns, bishop: 9 + 3 + 3. The opponent's: king, two rooks, knight: 10 + 3.
+    """
+    kings, queens, bishops, rooks, knights = 1 | 1 << 63, 1 << 1, 1 << 2, 3 << 61, 1 << 60
+    pawns = 0b111 << 8
+    own, other = 1 | queens | bishops | pawns, 1 << 63 | rooks | knights
+    state = np.array([own, other, pawns, knights, bishops, rooks, queens, kings, 0], np.uint64)
+    chess = replace(make_game("tictactoe"), name="chess")  # only its name is looked at
+    assert plain(make_heuristic("material", chess), state) == (15 - 13) / (3 + 2)
+    state[[0, 1]] = state[[1, 0]]
+    assert plain(make_heuristic("material", chess), state) == -2 / 5
+
+
 def test_the_shortest_path_at_hex() -> None:
     """3 x 3, first player X from top to bottom, second player O from left to right; O is to play.
 
@@ -198,6 +229,7 @@ def test_the_network_is_asked_for_its_value() -> None:
         ("lines", "connect_four", {}),
         ("lines", "gomoku", {"rows": 9, "columns": 9}),
         ("shortest_path", "hex", {"size": 5}),
+        ("material", "breakthrough", {"rows": 6, "columns": 6}),
         ("rollouts", "connect_four", {}),
     ],
 )

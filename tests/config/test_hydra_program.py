@@ -351,7 +351,7 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
         ("train.window_beta=0.5", ["unknown setting 'train.window_beta'; did you mean train.window?"]),
         ("search=3", ["search=3", "puct"]),
         ("experiment=nonsense", ["experiment=nonsense", "smoke", "tictactoe", "published_tictactoe"]),
-        ("game=chess", ["game=chess", "tictactoe", "path of a Python file"]),
+        ("game=draughts", ["game=draughts", "tictactoe", "path of a Python file"]),
         ("cycles", ["cycles", "key=value"]),
         ("=3", ["=3", "key=value"]),
         ("train.lr=nan", ["train.lr=nan"]),
@@ -480,8 +480,8 @@ def test_a_mistake_of_yaml_is_one_sentence_with_file_and_line(
     [
         ("search:\n  c_put: 3\n", ["experiment/mine", "unknown setting 'search.c_put'", "search.c_puct?"]),
         (
-            "defaults:\n  - override /game: chess\n",
-            ["a recipe names game/chess, which does not exist"],
+            "defaults:\n  - override /game: draughts\n",
+            ["a recipe names game/draughts, which does not exist"],
         ),
         ("cycles: many\n", ["mine.yaml, line 2: cycles=many must be a whole number from 0 to 1,000,000."]),
         ("- cycles\n", ["experiment/mine"]),

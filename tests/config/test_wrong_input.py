@@ -67,7 +67,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_an_unknown_game_is_answered_with_those_there_are(run_program: RunProgram, tmp_path: Path) -> None:
-    assert_refused(run_program("loop", "game.name=chess", folder=tmp_path), "game.name=chess", "tictactoe")
+    refused = run_program("loop", "game.name=draughts", folder=tmp_path)
+    assert_refused(refused, "game.name=draughts", "tictactoe")
     assert_refused(
         run_program("loop", "game.name=mine.py", folder=tmp_path), "mine.py", "cannot be read: No such file"
     )

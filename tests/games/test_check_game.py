@@ -34,7 +34,7 @@ def make_game():
     if BOARD:
         CHANGES["board"] = replace(game.board, **BOARD)
     changed = {name: rule for name, rule in globals().items() if name in game.rules._fields}
-    return replace(game, name="changed", rules=game.rules._replace(**changed), **CHANGES)
+    return replace(game, name="changed", rules=game.rules._replace(**changed), **{"set_up": None} | CHANGES)
 """
 
 LISTED = """
@@ -444,6 +444,18 @@ FAULTS = {
         "action_name(3) returns no text",
         "CHANGES = {'action_name': lambda a: 'abc'[a:a + 1]}",
     ),
+    "a position that forgets who moves": (
+        "position(text(state)) is another position",
+        "CHANGES = {'set_up': lambda marks, to_play: np.zeros(2, np.uint64)}",
+    ),
+    "a position that cannot be read": (
+        "text or position raised KeyError",
+        "CHANGES = {'set_up': lambda marks, to_play: {}[0]}",
+    ),
+    "moves of one name in a position": (
+        "actions 0 and 1 have the same name, 'x'",
+        "CHANGES = {'action_name': lambda state, action: 'x'}",
+    ),
     "two actions of one name": ("have the same name, 'x'", "CHANGES = {'action_name': lambda action: 'x'}"),
     "names that cannot be read back": (
         "parse_action cannot read action_name(",
@@ -705,7 +717,7 @@ def test_the_same_seed_gives_the_same_report() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["chess"], ["tictactoe", "size=4"], ["tictactoe", "games=0"], ["tictactoe", "games"]]
+    "arguments", [["draughts"], ["tictactoe", "size=4"], ["tictactoe", "games=0"], ["tictactoe", "games"]]
 )
 def test_a_wrong_command_line_gets_one_sentence(
     arguments: list[str], capsys: pytest.CaptureFixture[str]

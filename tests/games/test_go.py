@@ -37,14 +37,14 @@ def drawn(game: Game, state: np.ndarray) -> list[str]:
 
 
 def legal(game: Game, state: np.ndarray, name: str) -> bool:
-    return game.parse_action(name) in game.legal_actions(state)
+    return game.parse_action(state, name) in game.legal_actions(state)
 
 
 def play(game: Game, state: np.ndarray, moves: str) -> np.ndarray:
     """The state after moves such as "c3 pass d4", each of them legal."""
     for name in moves.split():
         assert legal(game, state, name), f"{name} is not legal:\n{game.format_state(state)}"
-        state = game.step(state, game.parse_action(name))
+        state = game.step(state, game.parse_action(state, name))
     return state
 
 
@@ -55,7 +55,8 @@ def moves_to(game: Game, picture: str, to_play: int) -> str:
     """
     cells = "".join(rows_of(picture))
     black, white = (
-        [game.action_name(cell) for cell, mark in enumerate(cells) if mark == stone] for stone in "XO"
+        [game.action_name(game.initial_state(), cell) for cell, mark in enumerate(cells) if mark == stone]
+        for stone in "XO"
     )
     pairs = max(len(black), len(white))
     moves = [side[pair] if pair < len(side) else "pass" for pair in range(pairs) for side in (black, white)]
@@ -181,7 +182,7 @@ def test_a_ko_is_taken_back_only_after_a_move_elsewhere(superko: str) -> None:
     state = play(game, position(game, picture), "c3")
     assert drawn(game, state) == [".XO.", "X.XO", ".XO.", "...."]
     assert game.format_state(state).endswith("O to play; the ko forbids b3")
-    assert np.flatnonzero(game.planes(state)[3]).tolist() == [game.parse_action("b3")]
+    assert np.flatnonzero(game.planes(state)[3]).tolist() == [game.parse_action(state, "b3")]
     assert not legal(game, state, "b3")
     state = play(game, state, "d1 a1")
     assert drawn(game, play(game, state, "b3")) == [".XO.", "XO.O", ".XO.", "X..O"]
@@ -201,9 +202,9 @@ def test_superko_forbids_a_cycle_of_three_plies() -> None:
     for (
         name
     ) in f"{moves_to(game, SEND_TWO, WHITE)} a1 c1".split():  # white sends two stones, black takes them
-        played.play(game.parse_action(name))
+        played.play(game.parse_action(played.state, name))
     assert drawn(game, played.state) == ["....", "....", "XXO.", "..XO"]
-    return_one = game.parse_action("b1")
+    return_one = game.parse_action(played.state, "b1")
     assert drawn(game, game.step(played.state, return_one)) == rows_of(SEND_TWO)
     assert return_one not in played.legal_actions()
     assert return_one in game.legal_actions(played.state)  # a state knows no history
@@ -220,7 +221,7 @@ def test_passing_is_never_a_repetition() -> None:
     game = go(4)
     played = PlayedGo(game)
     for name in ("a1", "pass", "b1"):
-        played.play(game.parse_action(name))
+        played.play(game.parse_action(played.state, name))
     assert 16 in played.legal_actions()
 
 
@@ -299,9 +300,9 @@ def test_a_game_that_reaches_max_plies_is_scored_as_it_stands() -> None:
 
 def test_moves_are_named_by_column_and_row_without_the_letter_i() -> None:
     game = go(9)
-    names = [game.action_name(action) for action in range(game.num_actions)]
+    names = [game.action_name(game.initial_state(), action) for action in range(game.num_actions)]
     assert names[0] == "a9" and names[8] == "j9" and names[72] == "a1" and names[81] == "pass"
-    assert [game.parse_action(name) for name in names] == list(range(82))
+    assert [game.parse_action(game.initial_state(), name) for name in names] == list(range(82))
     assert not any("i" in name for name in names)
 
 
@@ -355,7 +356,7 @@ def test_legal_positions_are_as_many_as_published(size: int, published: int) -> 
 
 
 def names_of(game: Game, actions: list[int]) -> set[str]:
-    return {game.action_name(action) for action in actions}
+    return {game.action_name(game.initial_state(), action) for action in actions}
 
 
 def play_beside_the_twin(size: int, seed: int, look_every: int = 1) -> int:
@@ -378,7 +379,7 @@ def play_beside_the_twin(size: int, seed: int, look_every: int = 1) -> int:
             played, game.legal_actions(played.state) if look_every > 1 else played.legal_actions(), rng
         )
         played.play(action)
-        twin.play(game.action_name(action))
+        twin.play(game.action_name(game.initial_state(), action))
         for side, colour in enumerate(("black", "white")):
             assert played.stones(side) == {
                 twin.name(point) for point, stone in twin.stones.items() if stone == colour

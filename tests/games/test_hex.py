@@ -71,7 +71,7 @@ def test_a_long_winding_chain_wins_when_its_last_gap_is_filled() -> None:
     moves = [name for pair in zip(first, second, strict=True) for name in pair]
     before = play(game, " ".join(moves))
     assert not game.is_terminal(before)
-    after = game.step(before, game.parse_action("c3"))
+    after = game.step(before, game.parse_action(before, "c3"))
     assert game.is_terminal(after)
     assert game.outcome(after) == -1.0
 
@@ -92,7 +92,7 @@ def test_swap_takes_over_the_first_stone_mirrored() -> None:
     game = make_game("hex", size=5, swap=True)
     state = play(game, "d2")
     assert "swap" in legal_names(game, state)
-    swapped = game.step(state, game.parse_action("swap"))
+    swapped = game.step(state, game.parse_action(state, "swap"))
     assert game.to_play(swapped) == 0
     assert (
         game.format_state(swapped)

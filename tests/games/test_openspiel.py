@@ -177,16 +177,14 @@ def test_a_game_without_a_board_has_cells_of_one() -> None:
 
 
 def test_actions_are_called_as_openspiel_calls_them_for_both_players() -> None:
-    assert [make_game("openspiel:tic_tac_toe").action_name(action) for action in (0, 8)] == [
-        "(0,0)",
-        "(2,2)",
-    ]  # x(0,0), o(0,0)
+    game = make_game("openspiel:tic_tac_toe")
+    names = [game.action_name(game.initial_state(), action) for action in (0, 8)]
+    assert names == ["(0,0)", "(2,2)"]  # x(0,0), o(0,0)
     go = make_game("openspiel:go", board_size=5)
-    assert [go.action_name(action) for action in (0, 24, 25)] == ["a1", "e5", "pass"]
-    assert (
-        make_game("openspiel:chess", max_plies=500).action_name(9) == "9"
-    )  # Nf3, or Nxf3: it depends on the position
-    assert go.parse_action("PASS") == 25
+    assert [go.action_name(go.initial_state(), action) for action in (0, 24, 25)] == ["a1", "e5", "pass"]
+    chess = make_game("openspiel:chess", max_plies=500)
+    assert chess.action_name(chess.initial_state(), 9) == "9"  # Nf3, or Nxf3: it depends on the position
+    assert go.parse_action(go.initial_state(), "PASS") == 25
 
 
 def test_a_longer_game_than_allowed_is_a_draw() -> None:

@@ -62,10 +62,10 @@ def test_the_solved_game_on_6x6_ends_16_to_20_after_one_pass() -> None:
     state, passes = game.initial_state(), 0
     for name in SOLVED_6X6.split():
         if legal_names(game, state) == {"pass"}:
-            state = game.step(state, game.parse_action("pass"))
+            state = game.step(state, game.parse_action(state, "pass"))
             passes += 1
         assert name in legal_names(game, state)
-        state = game.step(state, game.parse_action(name))
+        state = game.step(state, game.parse_action(state, name))
     assert game.is_terminal(state)
     assert passes == 1
     assert printed_score(game, state) == (16, 20)
@@ -86,7 +86,7 @@ def test_a_pass_is_legal_only_when_it_is_forced() -> None:
             names = legal_names(game, state)
             assert names == {"pass"} or "pass" not in names
             if names == {"pass"}:
-                passed = game.step(state, game.parse_action("pass"))
+                passed = game.step(state, game.parse_action(state, "pass"))
                 assert passed[:2].tolist() == state[1::-1].tolist()  # the same discs, seen by the other
                 assert not game.is_terminal(passed)
                 assert legal_names(game, passed) != {"pass"}  # else the game would have been over before
@@ -103,7 +103,7 @@ def test_a_full_board_ends_the_game() -> None:
         O O O O
         O O O O""", 1)  # fmt: skip
     before[2] = 1  # a1 takes b1 ... the second player's line a1 b1 c1
-    after = game.step(before, game.parse_action("a1"))
+    after = game.step(before, game.parse_action(before, "a1"))
     assert game.is_terminal(after)  # a full board of the second player's discs
     assert game.outcome(after) == -1.0  # for the first player, who would be to move
 
@@ -141,7 +141,7 @@ def test_a_move_turns_lines_in_all_eight_directions() -> None:
         . O O O . .
         X . X . X .
         . . . . . .""", 0)  # fmt: skip
-    after = game.step(before, game.parse_action("c3"))
+    after = game.step(before, game.parse_action(before, "c3"))
     assert game.format_state(after).splitlines()[1:4] == ["2 . X X X . .", "3 X X X X X .", "4 . X X X . ."]
 
 
@@ -152,7 +152,7 @@ def test_a_line_does_not_run_on_over_the_edge() -> None:
         O X . .
         . . . .
         . . . .""", 1)  # fmt: skip
-    passed = game.step(state, game.parse_action("pass"))
+    passed = game.step(state, game.parse_action(state, "pass"))
     # c1, d1, a2, b2 follow each other in bits: c1 would enclose d1 and a2, were there no edge between them
     assert legal_names(game, passed) == {"pass"}
 

@@ -167,7 +167,7 @@ def test_no_player_repeats_a_position_in_a_match(game: Game, name: str) -> None:
 def test_a_champion_s_game_and_a_random_opening_repeat_nothing(game: Game) -> None:
     champion = Champion(game, FakeInference(game), SearchConfig(num_simulations=8))
     played = champion.play_game(make_player("random", game))
-    legal_throughout(game, [game.parse_action(name) for name in played.moves])
+    legal_throughout(game, [game.parse_action(game.initial_state(), name) for name in played.moves])
     repeats = 0
     for seed in range(30):
         repeats += legal_throughout(game, random_opening(game, 15, np.random.default_rng(seed))).repeats

@@ -68,7 +68,7 @@ def test_every_game_is_a_line_that_can_be_played_again() -> None:
         )
         state = game.initial_state()
         for move in line["moves"]:  # type: ignore[attr-defined]
-            state = game.step(state, game.parse_action(move))
+            state = game.step(state, game.parse_action(state, move))
         assert game.is_terminal(state)
         assert line["outcome"] == game.outcome(state) * (1 if game.to_play(state) == 0 else -1)
 
@@ -161,7 +161,7 @@ def test_records_are_numbered_and_never_written_over(capsys: pytest.CaptureFixtu
         (["first=pv_mcts", "first.search=5"], "unknown setting 'first.search'"),
         (["first=alpha_beta", "first.heuristic=[a]"], "first.heuristic=[a] must be one of: auto"),
         (["first=policy", "first.run=nowhere"], "holds no run nowhere"),
-        (["game=chess"], "game=chess does not exist; there are connect_four, "),
+        (["game=draughts"], "game=draughts does not exist; there are breakthrough, breakthrough6, chess, "),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_sentence(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,4 +35,4 @@ def test_pairs_from_one_opening_with_colours_swapped() -> None:
         marks = game.board.marks(reduce(game.step, last.moves, game.initial_state()))
         for colour in (0, 1):  # the last game's stones are those of GNU Go's own board
             cells = np.flatnonzero(marks == colour + 1).tolist()
-            assert {game.action_name(cell) for cell in cells} == gnugo.stones(colour)
+            assert {game.action_name(game.initial_state(), cell) for cell in cells} == gnugo.stones(colour)

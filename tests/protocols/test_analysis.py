@@ -72,7 +72,11 @@ def visits_of(answer: Json) -> dict[str, int]:
 def own_visits(game: Game, moves: str, simulations: int, **search: Any) -> dict[str, int]:
     """Return the visits of a player's own search after some moves, by move."""
     found = thought_of(player_of(game, simulations, **search), play(game, moves))
-    return {game.action_name(move.action): move.visits for move in found.moves if move.visits}
+    return {
+        game.action_name(game.initial_state(), move.action): move.visits
+        for move in found.moves
+        if move.visits
+    }
 
 
 @pytest.mark.parametrize("search", [{}, {"solver": True}, {"kind": "gumbel"}], ids=str)
@@ -84,7 +88,7 @@ def test_every_turn_of_a_game_has_the_visits_of_the_players_own_search(
     state, moves = game.initial_state(), list[str]()
     rng = np.random.default_rng(3)
     for _ in range(5):
-        moves.append(game.action_name(int(rng.choice(game.legal_actions(state)))))
+        moves.append(game.action_name(state, int(rng.choice(game.legal_actions(state)))))
         state = play(game, " ".join(moves))
     session = Session(game, 60, **search)
     session.send(moves=moves, analyzeTurns=[0, 1, 2, 3, 4, 5])
@@ -466,7 +470,19 @@ def test_stones_are_set_up_and_either_player_may_begin() -> None:
     session.send(moves=[], initialStones=[["B", "A1"], ["W", "A2"], ["W", "B1"]], **GO)
     assert session.finish()[0]["field"] == "initialStones"
     session.send(moves=[], initialStones=[["B", "A1"], ["W", "A1"]], **GO)
-    assert session.finish()[0]["error"] == "A1 is taken, or has no liberty"
+    assert session.finish()[0]["error"] == "A1 is taken"
+
+
+def test_a_query_may_begin_at_a_position_of_any_game() -> None:
+    game = make_game("connect_four")
+    session = Session(game)
+    after = game.text(play(game, "4 4 3"))
+    answer = session.ask(moves=["3"], position=after)
+    assert visits_of(answer) == own_visits(game, "4 4 3 3", 50)
+    refused = session.ask(moves=[], position="X")
+    assert refused["field"] == "position" and "is not a position of connect_four" in refused["error"]
+    both = session.ask(moves=[], position=after, initialPlayer="B")
+    assert both["error"] == "Must be a string, without initialStones and initialPlayer"
 
 
 def test_a_move_that_the_history_forbids_is_not_searched_and_not_legal() -> None:
@@ -479,15 +495,15 @@ def test_a_move_that_the_history_forbids_is_not_searched_and_not_legal() -> None
             last = turns[-1]
             assert last.forbidden is not None
             if last.forbidden.any():
-                move = game.action_name(int(last.forbidden.argmax()))
+                move = game.action_name(game.initial_state(), int(last.forbidden.argmax()))
                 answer = session.ask(moves=moves, includePolicy=True, **GO)
                 assert move.upper() not in visits_of(answer) and answer["policy"][last.forbidden.argmax()] < 0
                 session.send(moves=[*moves, move], **GO)
                 assert "Illegal move" in session.finish()[0]["error"]
                 return
             legal = [action for action in game.legal_actions(state) if action < 25] or [25]
-            moves.append(game.action_name(int(rng.choice(legal))))
-            state = game.step(state, game.parse_action(moves[-1]))
+            moves.append(game.action_name(state, int(rng.choice(legal))))
+            state = game.step(state, game.parse_action(state, moves[-1]))
     pytest.fail("no game came to a repeat")
 
 

@@ -1,4 +1,4 @@
-"""Every player stops when it is told to: by three protocols, by the studio, and by Ctrl-C in play."""
+"""Every player stops when it is told to: by four protocols, by the studio, and by Ctrl-C in play."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ from azero.protocols.gtp_engine import Engine
 from azero.protocols.lines import Lines
 from azero.protocols.nboard import NBoard
 from azero.protocols.thinking import Thinker
+from azero.protocols.uci import Uci
 from azero.studio import pool
 
 OTHELLO = make_game("othello")
@@ -99,7 +100,7 @@ def by_gtp(cell: Cell) -> None:
     cell.serve(lambda lines: gtp.Session(engine, lines, answers).serve, "genmove b\n", "# interrupt\nquit\n")
     answer = answers.getvalue().decode().split()
     assert answer[0] == answer[2] == "=" and len(engine.at.actions) == 1
-    assert answer[1].lower() == OTHELLO.action_name(engine.at.actions[0])
+    assert answer[1].lower() == OTHELLO.action_name(OTHELLO.initial_state(), engine.at.actions[0])
 
 
 def by_gomocup(cell: Cell) -> None:
@@ -125,6 +126,23 @@ def by_nboard(cell: Cell) -> None:
     answers, thinker = list[str](), Thinker(cell.spec, OTHELLO, Config())
     cell.serve(lambda lines: NBoard(thinker, lines, answers.append).serve, "go\n", "ping 1\nquit\n")
     assert answers[0] == "status azero is thinking" and answers[-1] == "pong 1"
+
+
+def by_uci(cell: Cell) -> None:
+    """`stop` makes the player answer an infinite search with a legal move."""
+    answers, made = list[str](), list[Uci]()
+    game = make_game("chess", variant="gardner", max_plies=25 if cell.spec.name == "perfect" else 512)
+
+    def make_server(lines: Lines) -> Callable[[], None]:
+        made.append(Uci(game, cell.spec, Config(), lines, answers.append))
+        made[0].player()
+        cell.begun.clear()
+        return made[0].serve
+
+    cell.serve(make_server, "go\n", "stop\nquit\n")
+    (move,) = [answer.split()[1] for answer in answers if answer.startswith("bestmove ")]
+    start = game.initial_state()
+    assert move in {game.action_name(start, action) for action in game.legal_actions(start)}
 
 
 def by_the_studio(cell: Cell) -> None:
@@ -167,7 +185,7 @@ def by_interrupt(cell: Cell) -> None:
 
 
 @pytest.mark.parametrize("name", MODULES)
-@pytest.mark.parametrize("stop", [by_gtp, by_gomocup, by_nboard, by_the_studio, by_interrupt])
+@pytest.mark.parametrize("stop", [by_gtp, by_gomocup, by_nboard, by_uci, by_the_studio, by_interrupt])
 def test_every_player_stops(stop: Callable[[Cell], None], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     cell = Cell(name)
     monkeypatch.setattr(thinking, "make_from_spec", cell.make)

@@ -165,7 +165,7 @@ def test_a_file_of_commands_is_answered_to_its_end(tmp_path: Path) -> None:
     "words, sentence",
     [
         (["run=nowhere"], "nowhere"),
-        (["game=chess"], "chess"),
+        (["game=draughts"], "draughts"),
         (["player=alphazero"], "unknown player alphazero"),
         (["ponders=true"], "did you mean ponder"),
         (["ponder=true", "game=hex", "player=uct"], "player uct cannot ponder"),

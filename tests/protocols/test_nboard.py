@@ -44,7 +44,7 @@ def own_search(moves: str) -> Thought:
     """Return what the player itself finds after moves, in the game that follows `set game`."""
     thinker = Thinker(UCT, GAME, Config())
     thinker.new_game()
-    playing = GameInProgress(GAME, [GAME.parse_action(move) for move in moves.split()])
+    playing = GameInProgress(GAME, [GAME.parse_action(GAME.initial_state(), move) for move in moves.split()])
     return thinker.choose(playing)
 
 
@@ -56,7 +56,7 @@ def test_go_answers_with_the_players_own_move_and_waits_for_it_to_be_played() ->
     moves = [answer for answer in answers if answer.startswith("===")]
     assert len(moves) == 1
     match = re.fullmatch(rf"=== ([A-H][1-8])/({NUMBER})/{NUMBER}", moves[0])
-    assert match and match[1].lower() == GAME.action_name(thought.best)
+    assert match and match[1].lower() == GAME.action_name(GAME.initial_state(), thought.best)
     assert float(match[2]) == pytest.approx(thought.value, abs=0.001)
     assert answers[1] == "status azero is thinking" and "status azero is waiting" in answers
     assert re.fullmatch(r"nodestats 200 \d+\.\d+", answers[2])
@@ -68,7 +68,7 @@ def test_hint_reports_the_best_moves_with_the_players_own_visits() -> None:
     lines = [answer.split() for answer in answers if answer.startswith("search ")]
     assert len(lines) == 3
     for words, move in zip(lines, thought.moves, strict=False):
-        line = "".join(GAME.action_name(action).upper() for action in move.line)
+        line = "".join(GAME.move_names(move.line)).upper()
         assert words[1] == line and words[3] == "0" and words[4] == str(len(move.line))
         assert float(words[2]) == pytest.approx(move.value, abs=0.001)
         assert words[5:] == [str(move.visits), "visits"]
@@ -129,8 +129,8 @@ def test_a_pass_is_written_pa() -> None:
                 answers = session(*(f"move {move}" for move in moves), "move PA", "hint 1")
                 assert any(answer.startswith("search ") for answer in answers)
                 return
-            moves.append(GAME.action_name(int(rng.choice(GAME.legal_actions(state)))).upper())
-            state = GAME.step(state, GAME.parse_action(moves[-1].lower()))
+            moves.append(GAME.action_name(state, int(rng.choice(GAME.legal_actions(state)))).upper())
+            state = GAME.step(state, GAME.parse_action(state, moves[-1].lower()))
     pytest.fail("no game had a pass")
 
 
@@ -222,7 +222,7 @@ def test_a_champion_plays_a_game_against_itself_to_its_end(folder: Path) -> None
             while not (line := engine.stdout.readline().decode()).startswith("==="):
                 assert line, "the engine has ended"
             name = line.split()[1].partition("/")[0]
-            playing.play(game.parse_action("pass" if name == "PA" else name.lower()))
+            playing.play(game.parse_action(game.initial_state(), "pass" if name == "PA" else name.lower()))
             text = f"ping {len(playing.actions)}\nmove {name}\n"
         engine.stdin.write(b"quit\n")
         engine.stdin.flush()

@@ -175,7 +175,7 @@ def replay_nboard(engine: Engine, exchanges: list[Exchange]) -> None:
 
     def action_of(text: str) -> int:
         name = text.partition("/")[0].lower()
-        return at.game.parse_action("pass" if name == "pa" else name)
+        return at.game.parse_action(at.state, "pass" if name == "pa" else name)
 
     for line, _ in exchanges:
         name, *words = line.split()

@@ -99,7 +99,7 @@ class PlayedGo:
         """The names of the cells of one colour."""
         assert self.game.board is not None
         return {
-            self.game.action_name(int(cell))
+            self.game.action_name(self.game.initial_state(), int(cell))
             for cell in np.flatnonzero(self.game.board.marks(self.state) == colour + 1)
         }
 
@@ -139,12 +139,12 @@ def compare_with_gnugo(games: int, seed: int, size: int = 9) -> tuple[int, int, 
             played = PlayedGo(game)
             while not game.is_terminal(played.state):
                 mover, actions = game.to_play(played.state), played.legal_actions()
-                names = {game.action_name(action) for action in actions} - {"pass"}
+                names = {game.action_name(game.initial_state(), action) for action in actions} - {"pass"}
                 agreed = names == gnugo.legal_moves(mover) and all(
                     played.stones(k) == gnugo.stones(k) for k in (0, 1)
                 )
                 action = choose(played, actions, rng)
-                gnugo.ask(f"play {COLOURS[mover]} {game.action_name(action)}")
+                gnugo.ask(f"play {COLOURS[mover]} {game.action_name(game.initial_state(), action)}")
                 played.play(action)
                 plies += 1
                 mismatches += not agreed

@@ -37,7 +37,7 @@ def ask(engine: Engine, *lines: str) -> list[str]:
 
 def moves_of(engine: Engine) -> list[str]:
     """Return the moves of the game on the board as azero names them."""
-    return [engine.game.action_name(action) for action in engine.at.actions]
+    return engine.at.moves
 
 
 def play_all(engine: Engine, moves: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ def play(game: Game, moves: str) -> np.ndarray:
     state = game.initial_state()
     for ply, name in enumerate(moves.split()):
         assert not game.is_terminal(state), f"the game was over before ply {ply}, {name}"
-        action = game.parse_action(name)
+        action = game.parse_action(state, name)
         assert game.legal_mask(state)[action], (
             f"ply {ply}, {name}, is not legal in\n{game.format_state(state)}"
         )
@@ -27,7 +27,7 @@ def play(game: Game, moves: str) -> np.ndarray:
 
 def legal_names(game: Game, state: np.ndarray) -> set[str]:
     """Return the legal moves by name."""
-    return {game.action_name(action) for action in game.legal_actions(state)}
+    return {game.action_name(state, action) for action in game.legal_actions(state)}
 
 
 @njit(cache=True)
@@ -51,13 +51,13 @@ def count_from(addresses, states, lists, legal, tried, lengths, counts, finished
         ply += 1 if arrived else -1
 
 
-def perft(game: Game, plies: int) -> tuple[list[int], list[int]]:
+def perft(game: Game, plies: int, start: np.ndarray | None = None) -> tuple[list[int], list[int]]:
     """Return how many sequences of 0, 1, …, `plies` moves there are, and how many end the game.
 
-    Sequences stop at the end of the game.
+    They begin at a state, by default the initial one, and stop at the end of the game.
     """
     states = np.zeros((plies + 1, game.state_words), np.uint64)
-    states[0] = game.initial_state()
+    states[0] = game.initial_state() if start is None else start
     counts, finished = np.zeros(plies + 1, np.int64), np.zeros(plies + 1, np.int64)
     lists, legal = np.zeros((plies + 1, game.num_actions), np.int32), make_legal(game.num_actions)
     tried, lengths = np.zeros((2, plies + 1), np.int64)

@@ -13,11 +13,25 @@ from typing import Any, Literal
 
 import numpy as np
 
-from azero.games.kit.bits import cells_of, words_needed
+from azero.games.kit.bits import cells_of, words_needed, words_of
+from azero.games.kit.figures import PATHS
 
-# Marks of a cell: empty, a piece of the player who makes the first move of the game, a piece of the other
+# Marks of a cell: empty, a piece of the player who makes the first move of the game, a piece of the other.
+# A second kind of pieces has the marks 3 and 4, and so on
 EMPTY, FIRST, SECOND = 0, 1, 2
 NO_CELL = -1
+STONE = "stone"
+FIGURES = (STONE, *PATHS)
+
+
+def owner_of(mark: int) -> int:
+    """Return EMPTY, or FIRST or SECOND, whose piece a mark is."""
+    return EMPTY if mark == EMPTY else FIRST + (mark - FIRST) % 2
+
+
+def figure_of(mark: int) -> int:
+    """Return the place of a mark in `Board.figures`; the mark is not EMPTY."""
+    return (mark - FIRST) // 2
 
 
 @dataclass(frozen=True)
@@ -29,11 +43,16 @@ class Board:
             half a cell right of the row above.
         columns: W labels from left to right.
         rows: H labels from top to bottom.
-        marks: returns the cells of a state, [H, W] int8 of EMPTY, FIRST and SECOND.
+        marks: returns the cells of a state, [H, W] int8 of EMPTY, FIRST, SECOND, and marks of other kinds.
         cell_of: returns for (state, action) the cell where the action puts its piece, NO_CELL for a pass and
             the like.
-        symbols: EMPTY, FIRST and SECOND in text.
+        symbols: each mark in text: EMPTY, FIRST, SECOND, …
         goals: what each player must do where that differs, such as "connect top and bottom".
+        from_of: returns for (state, action) the cell that the piece leaves, NO_CELL if it comes from outside;
+            None if all do.
+        figures: how each kind of pieces is drawn: one of FIGURES. Figures other than stones stand on a
+            chequered board, those of the first player in white.
+        alert: returns for a state a cell to warn of, such as that of a king in check, or NO_CELL.
     """
 
     kind: Literal["squares", "crossings", "hexagons"]
@@ -41,13 +60,28 @@ class Board:
     rows: tuple[str, ...]
     marks: Callable[[np.ndarray], np.ndarray]
     cell_of: Callable[[np.ndarray, int], int]
-    symbols: tuple[str, str, str] = (".", "X", "O")
+    symbols: tuple[str, ...] = (".", "X", "O")
     goals: tuple[str, str] = ("", "")
+    from_of: Callable[[np.ndarray, int], int] | None = None
+    figures: tuple[str, ...] = (STONE,)
+    alert: Callable[[np.ndarray], int] | None = None
 
     def described(self) -> dict[str, Any]:
-        """Return kind, columns, rows, symbols and goals for JSON."""
-        kept = {name: list(getattr(self, name)) for name in ("columns", "rows", "symbols", "goals")}
-        return {"kind": self.kind, **kept}
+        """Return what a page draws, as JSON: the attributes that are text, the paths of the figures, and
+        whether pieces move.
+        """
+        kept = ("columns", "rows", "symbols", "goals", "figures")
+        lists = {name: list(getattr(self, name)) for name in kept}
+        shapes = {figure: list(PATHS[figure]) for figure in self.figures if figure != STONE}
+        return {"kind": self.kind, **lists, "shapes": shapes, "moves": self.from_of is not None}
+
+    def has_figures(self) -> bool:
+        """Return whether some pieces are not stones."""
+        return any(figure != STONE for figure in self.figures)
+
+    def side_name(self, player: int) -> str:
+        """Return such as X, or White where pieces are figures; player: 0 or 1."""
+        return ("White", "Black")[player] if self.has_figures() else self.symbols[1 + player]
 
     def cell_name(self, cell: int) -> str:
         """Return the column and the row of a cell."""
@@ -65,6 +99,29 @@ class Board:
         if row < len(lines):
             lines[row] = f"{lines[row]} ".replace(f" {cells} ", marked, 1).rstrip()
         return "\n".join(lines)
+
+    def line(self, state: np.ndarray, to_play: int) -> str:
+        """Return a position as one line: its rows from the top, and the symbol of who is to play."""
+        between = "" if max(map(len, self.symbols)) == 1 else ","
+        rows = (between.join(self.symbols[mark] for mark in row) for row in self.marks(state))
+        return f"{'/'.join(rows)} {self.symbols[1 + to_play]}"
+
+    def read_line(self, text: str) -> tuple[np.ndarray, int]:
+        """Return the marks [H, W] of a line and who is to play, 0 or 1; ValueError: it is not such a line."""
+        movers = self.symbols[1:3]
+        board, _, mover = text.strip().rpartition(" ")
+        if mover not in movers:
+            raise ValueError(f"it must end with a blank and who is to play, {movers[0]} or {movers[1]}")
+        long = max(map(len, self.symbols)) > 1
+        rows = [row.split(",") if long else list(row) for row in board.strip().split("/")]
+        if len(rows) != len(self.rows) or any(len(row) != len(self.columns) for row in rows):
+            size = f"{len(self.rows)} rows of {len(self.columns)} cells"
+            raise ValueError(f"it must have {size}, from the top, with / between the rows")
+        if unknown := {cell for row in rows for cell in row} - set(self.symbols):
+            raise ValueError(f"{min(unknown)!r} is not one of {' '.join(self.symbols)}")
+        return np.array([[self.symbols.index(cell) for cell in row] for row in rows], np.int8), movers.index(
+            mover
+        )
 
     def text(self, state: np.ndarray) -> str:
         """Return the position as text, with coordinates on the left and below."""
@@ -95,6 +152,20 @@ def marks_of_words(
         return (FIRST * sets[first] + SECOND * sets[1 - first]).reshape(height, width)
 
     return marks
+
+
+def words_of_marks(marks: np.ndarray, mark: int) -> np.ndarray:
+    """Return the cells of marks [H, W] that hold one of them as a set, [W words] uint64."""
+    cells = np.flatnonzero(marks == mark).tolist()
+    return np.array(words_of(cells, words_needed(marks.size)), np.uint64)
+
+
+def check_turns(marks: np.ndarray, to_play: int) -> None:
+    """Raise ValueError if players who put a stone each turn, and lose none, cannot come to marks [H, W]."""
+    first, second = int((marks == FIRST).sum()), int((marks == SECOND).sum())
+    if first - second != to_play:
+        owner = ("the first", "the second")[to_play]
+        raise ValueError(f"with {first} stones and {second}, {owner} player cannot be to play")
 
 
 def letters(count: int, skip: str = "") -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import math
 import shlex
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -68,7 +68,7 @@ class Findings:
         if text not in self.first:
             boards = [self.board(state) for state in states if state is not None]
             if moves is not None:
-                boards.append("moves: " + (" ".join(map(self.action_name, moves)) or "none"))
+                boards.append("moves: " + (self.names(moves) or "none"))
             self.first[text] = Finding(law, text, "\n\n".join(boards))
 
     def board(self, state: np.ndarray) -> str:
@@ -79,12 +79,12 @@ class Findings:
         except Exception:
             return words
 
-    def action_name(self, action: int) -> str:
-        """Return an action as people write it, or its number if `action_name` fails."""
+    def names(self, moves: Sequence[int]) -> str:
+        """Return the moves of a game as people write them, or their numbers if `action_name` fails."""
         try:
-            return self.game.action_name(action)
+            return " ".join(self.game.move_names(moves))
         except Exception:
-            return str(action)
+            return " ".join(map(str, moves))
 
     def __bool__(self) -> bool:
         """Return whether there is any finding."""
@@ -316,29 +316,45 @@ class GameCheck:
         if game.board:
             for text in board_faults(game.board):
                 self.findings.add(SHOWN, text)
-        self.check_names()
+        if game.fixed_names:
+            self.check_names(np.zeros(game.state_words, np.uint64), range(game.num_actions))
 
-    def check_names(self) -> None:
-        """Check that each action has a name of its own that can be typed."""
+    def check_names(self, state: np.ndarray, actions: Iterable[int]) -> None:
+        """Check that some actions in a state have names of their own that can be typed."""
         game, law, numbers = self.game, "names of actions", dict[str, int]()
-        for action in range(game.num_actions):
+        for action in actions:
+            given = f"{action}" if game.fixed_names else f"state, {action}"
             try:
-                name = game.action_name(action)
+                name = game.action_name(state.copy(), action)
             except Exception as error:
-                self.findings.add(law, f"action_name({action}) raised {last_line(error)}")
+                self.findings.add(law, f"action_name({given}) raised {last_line(error)}")
                 return
             if not isinstance(name, str) or not name:
-                self.findings.add(law, f"action_name({action}) returns no text")
+                self.findings.add(law, f"action_name({given}) returns no text")
                 return
             if name != name.strip().lower():
                 text = (
-                    f"parse_action cannot read action_name({action}), {name!r}: capitals, or spaces around it"
+                    f"parse_action cannot read action_name({given}), {name!r}: capitals, or spaces around it"
                 )
                 self.findings.add(law, text)
                 return
             if numbers.setdefault(name, action) != action:
                 text = f"actions {numbers[name]} and {action} have the same name, {name!r}"
                 self.findings.add(law, text)
+
+    def check_text(self, look: Look) -> None:
+        """Check that the line of a position leads back to it, if the game can begin at any position."""
+        game, law, state = self.game, "positions as text", look.state
+        if look.terminal or (game.set_up is None and game.read_position is None):
+            return
+        try:
+            line = game.text(state.copy())
+            again = game.position(line)
+        except Exception as error:
+            self.findings.add(law, f"text or position raised {last_line(error)}", state)
+            return
+        if game.text(again) != line or game.to_play(again) != game.to_play(state):
+            self.findings.add(law, "position(text(state)) is another position", state)
 
     def check_one_game(self) -> None:
         """Play a random game and check it; keep it for the checks of all games together."""
@@ -372,6 +388,9 @@ class GameCheck:
         """Check the positions of a game one by one, mirrored by a random symmetry, and compiled."""
         for look in looks:
             self.check_key(look)
+            self.check_text(look)
+            if look.mask is not None and not self.game.fixed_names:
+                self.check_names(look.state, np.flatnonzero(look.mask).tolist())
         self.check_symmetry(looks, actions)
         self.check_compiled(looks)
 

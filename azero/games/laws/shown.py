@@ -6,12 +6,13 @@ Letters: H rows, W columns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
 from azero.games.game import Game
-from azero.games.kit.board import EMPTY, NO_CELL, SECOND, Board
+from azero.games.kit.board import EMPTY, FIGURES, NO_CELL, SECOND, Board
 from azero.games.laws.views import ENOUGH
 
 ELSEWHERE = 0.25  # share of moves whose cell stays as it is although other cells change
@@ -28,10 +29,19 @@ def board_faults(board: Board) -> Iterator[str]:
             yield f"board.{name} must be a tuple of labels, none of them empty"
         elif len(set(labels)) < len(labels):
             yield f"board.{name} has the same label twice"
-    if not is_texts(board.symbols) or len(board.symbols) != SECOND + 1 or not all(board.symbols):
-        yield "board.symbols must be three texts: of an empty cell, of the first player, of the second"
+    if not is_texts(board.figures) or not set(board.figures) <= set(FIGURES):
+        yield f"board.figures must be a tuple of some of {', '.join(FIGURES)}"
+    elif not is_texts(board.symbols) or len(board.symbols) != last_mark(board) + 1 or not all(board.symbols):
+        count = "three texts" if len(board.figures) == 1 else f"{last_mark(board) + 1} texts"
+        each = "" if len(board.figures) == 1 else ", for each of board.figures"
+        yield f"board.symbols must be {count}: of an empty cell, of the first player, of the second{each}"
     if not is_texts(board.goals) or len(board.goals) != SECOND:
         yield "board.goals must be two texts, which may be empty"
+
+
+def last_mark(board: Board) -> int:
+    """Return the highest mark of a board: each kind of pieces has one for either player."""
+    return SECOND * len(board.figures)
 
 
 def is_texts(value: Any) -> bool:
@@ -55,19 +65,25 @@ def marks_fault(board: Board, state: np.ndarray) -> str:
     if not isinstance(marks, np.ndarray) or marks.shape != shape:
         what = f"an array of shape {marks.shape}" if isinstance(marks, np.ndarray) else type(marks).__name__
         return f"board.marks returns {what}; rows and columns need an array of shape {shape}"
-    if marks.dtype.kind not in "iu" or marks.min() < EMPTY or marks.max() > SECOND:
-        return "board.marks must hold whole numbers: 0 empty, 1 first player, 2 second player"
+    if marks.dtype.kind not in "iu" or marks.min() < EMPTY or marks.max() > last_mark(board):
+        more = f", up to {last_mark(board)} for board.figures" if len(board.figures) > 1 else ""
+        return f"board.marks must hold whole numbers: 0 empty, 1 first player, 2 second player{more}"
     return "board.marks changed the state it was given" if not np.array_equal(given, state) else ""
 
 
-def cells_fault(board: Board, state: np.ndarray, actions: Sequence[int]) -> str:
-    """Return what is wrong with the cells of some actions, legal or not; "" if nothing is."""
+def cells_fault(board: Board, name: str, cells: Sequence[Any]) -> str:
+    """Return what is wrong with cells that a function of the board returns; "" if nothing is."""
     last = len(board.rows) * len(board.columns) - 1
-    for action in actions:
-        cell = board.cell_of(state.copy(), action)
-        if not isinstance(cell, int | np.integer) or not NO_CELL <= cell <= last:
-            return f"board.cell_of returns neither a cell from 0 to {last} nor NO_CELL"
-    return ""
+    if all(isinstance(cell, int | np.integer) and NO_CELL <= cell <= last for cell in cells):
+        return ""
+    return f"board.{name} returns neither a cell from 0 to {last} nor NO_CELL"
+
+
+def of_actions_fault(
+    board: Board, name: str, of: Callable[..., Any], state: np.ndarray, actions: Sequence[int]
+) -> str:
+    """Return what is wrong with the cells of some actions, legal or not; "" if nothing is."""
+    return cells_fault(board, name, [of(state.copy(), action) for action in actions])
 
 
 class Cells:
@@ -101,5 +117,9 @@ def state_faults(game: Game, state: np.ndarray, actions: Sequence[int]) -> Itera
     """Yield (what is called, the check of it) for a state and some actions."""
     if board := game.board:
         yield "board.marks", lambda: marks_fault(board, state)
-        yield "board.cell_of", lambda: cells_fault(board, state, actions)
+        for name in ("cell_of", "from_of"):  # of actions, legal or not
+            if (of := getattr(board, name)) is not None:
+                yield f"board.{name}", partial(of_actions_fault, board, name, of, state, actions)
+        if (alert := board.alert) is not None:
+            yield "board.alert", lambda: cells_fault(board, "alert", [alert(state.copy())])
     yield "format_state", lambda: text_fault(game, state)  # last, because it may fail by the marks
