@@ -119,8 +119,8 @@ class NetworkConfig:
         "convolutional",
         "Heads. convolutional: 1x1 convolution and dense layer (AlphaZero); "
         "pooled: global average pooling and dense layer; "
-        "spatial: an output for each cell and dense layers on means and maxima, so that the weights fit a "
-        "board of any size (after KataGo). It needs a game with a move for each cell.",
+        "spatial: outputs for each cell and dense layers on means and maxima, so that the weights fit a "
+        "board of any size (after KataGo). It needs a game with a move, or several, for each cell.",
         choices=("convolutional", "pooled", "spatial"),
     )
     policy_output: str = setting(

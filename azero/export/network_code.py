@@ -149,16 +149,16 @@ class Writer:
 
     def spatial_head(self, x: PaddedBoard, head: FoldedHead) -> Value:
         """Return a spatial head's outputs from its convolution's; see `FoldedHead.forward`."""
-        cells = self.height * self.width if head.cells is not None else 0
-        found = self.filled(padded(cells + head.others), 0.0)
+        cells, per_cell = self.height * self.width, head.cells.out_channels if head.cells is not None else 0
+        found = self.filled(padded(cells * per_cell + head.others), 0.0)
         if head.cells is not None:
-            y = self.board(padded(1))
+            y = self.board(padded(per_cell))
             self.convolution(x, head.cells, y, NO_FLOOR)
-            self.call("gather", self.inside(y), self.table, cells, y.channels, found)
+            self.call("gather", self.inside(y), self.table, cells, y.channels, per_cell, found)
         if head.hidden is not None and head.output is not None:
             hidden = self.over_pools(self.pool(x), head.hidden)
             others = self.dense(hidden, array(head.output.weight), head.output.bias)
-            self.call("copy", others, self.b.at(found, cells), head.others)
+            self.call("copy", others, self.b.at(found, cells * per_cell), head.others)
         return found
 
     def convolution(

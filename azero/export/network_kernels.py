@@ -230,11 +230,13 @@ def spread(b: Builder, planes: Value, table: Value, cells: Value, channels: Valu
             b.write(found, y, b.add(b.mul(pixel, channels), channel))
 
 
-def gather(b: Builder, x: Value, table: Value, cells: Value, channels: Value, y: Value) -> None:
-    """Write the first channel of each cell."""
+def gather(b: Builder, x: Value, table: Value, cells: Value, channels: Value, kept: Value, y: Value) -> None:
+    """Write the first `kept` channels of each cell, cell by cell."""
     with b.loop(cells) as cell:
         pixel = b.read(table, cell, INTEGER)
-        b.write(b.read(x, b.mul(pixel, channels)), y, cell)
+        with b.loop(kept) as channel:
+            found = b.read(x, b.add(b.mul(pixel, channels), channel))
+            b.write(found, y, b.add(b.mul(cell, kept), channel))
 
 
 def copy(b: Builder, x: Value, y: Value, count: Value) -> None:
@@ -283,7 +285,7 @@ KERNELS = {
     "fill": (signature("pif"), fill),
     "list_cells": (signature("piiii"), list_cells),
     "spread": (signature("ppiip"), spread),
-    "gather": (signature("ppiip"), gather),
+    "gather": (signature("ppiiip"), gather),
     "copy": (signature("ppi"), copy),
     "log_of": (signature("ppi"), log_of),
     "tanh_of": (signature("pp"), tanh_of),

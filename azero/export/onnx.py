@@ -101,7 +101,7 @@ class OnnxGraph:
     def head(self, x: str, head: FoldedHead) -> str:
         """See `FoldedHead.forward`."""
         x = x if head.conv is None else self.add("Relu", self.convolution(x, head.conv))
-        outputs = [] if head.cells is None else [self.add("Flatten", self.convolution(x, head.cells), axis=1)]
+        outputs = [] if head.cells is None else [self.cell_by_cell(x, head.cells)]
         if head.output is not None:
             if head.spatial:
                 x = self.pools(x)
@@ -112,6 +112,13 @@ class OnnxGraph:
             x = x if head.hidden is None else self.add("Relu", self.dense(x, head.hidden))
             outputs.append(self.dense(x, head.output))
         return self.add("Concat", *outputs, axis=1)
+
+    def cell_by_cell(self, x: str, layer: Any) -> str:
+        """Return the outputs of a spatial head's last convolution as `blocks.cell_by_cell` does."""
+        x = self.convolution(x, layer)
+        if layer.out_channels > 1:
+            x = self.add("Transpose", x, perm=[0, 2, 3, 1])
+        return self.add("Flatten", x, axis=1)
 
     def pools(self, x: str) -> str:
         """Return each channel's mean and then each one's maximum over the cells, [B, 2 * channels]."""

@@ -93,28 +93,38 @@ class PooledHead(nn.Module):
 class SpatialHead(nn.Module):
     """A head whose weights fit a board of any size (after KataGo, Wu 2019).
 
-    Behind a 1x1 convolution - BN - ReLU, another 1x1 convolution gives each cell's output, and two dense
-    layers on the means and maxima over the board give the others. A policy head has a move for each cell
-    first, then such as a pass; a value head has no cells.
+    Behind a 1x1 convolution - BN - ReLU, another 1x1 convolution gives each cell's outputs, and two dense
+    layers on the means and maxima over the board give the others. A policy head has the moves of each cell
+    first, `per_cell` in number, then such as a pass; a value head has no cells.
     """
 
-    def __init__(self, channels: int, planes: int, per_cell: bool, hidden: int, others: int) -> None:
+    def __init__(self, channels: int, planes: int, per_cell: int, hidden: int, others: int) -> None:
         super().__init__()
         self.conv = convolution(channels, planes, size=1)
         self.norm = batch_norm(planes)
-        self.cells = nn.Conv2d(planes, 1, 1) if per_cell else None
+        self.cells = nn.Conv2d(planes, per_cell, 1) if per_cell else None
         self.others = others
         if others:
             self.hidden, self.output = nn.Linear(2 * planes, hidden), nn.Linear(hidden, others)
 
     def forward(self, x: Tensor) -> Tensor:
-        """Map [B, channels, H, W] to [B, H * W + others], or to [B, others]."""
+        """Map [B, channels, H, W] to [B, H * W * per_cell + others]."""
         x = functional.relu(self.norm(self.conv(x)))
-        outputs = [] if self.cells is None else [self.cells(x).flatten(1)]
+        outputs = [] if self.cells is None else [cell_by_cell(self.cells(x))]
         if self.others:
             pooled = torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1)
             outputs.append(self.output(functional.relu(self.hidden(pooled))))
         return torch.cat(outputs, dim=1)
+
+
+def cell_by_cell(x: Tensor) -> Tensor:
+    """Return outputs [B, K, H, W], for K moves of each cell, as [B, H * W * K]: action = cell * K + k."""
+    return x.permute(0, 2, 3, 1).flatten(1)
+
+
+def spatial_moves(planes_shape: tuple[int, int, int], num_actions: int) -> tuple[int, int]:
+    """Return how many moves a spatial head has for each cell, and how many others come after them all."""
+    return divmod(num_actions, planes_shape[1] * planes_shape[2])
 
 
 Head = ConvolutionalHead | PooledHead | SpatialHead
@@ -132,13 +142,13 @@ def make_head(
 ) -> Head:
     """Return a head of the kind `config.head` with `outputs` for moves or, with `hidden` units, others.
 
-    A spatial head of moves has one for each cell and then the others.
+    A spatial head of moves has as many as fit for each cell, and then the others.
     """
     if config.head == "pooled":
         return PooledHead(config.channels, outputs)
     _, height, width = planes_shape
     planes = min(config.channels, HEAD_PLANES)
     if config.head == "spatial":
-        others = outputs if hidden else outputs - height * width
-        return SpatialHead(config.channels, planes, not hidden, config.value_hidden, others)
+        per_cell, others = (0, outputs) if hidden else spatial_moves(planes_shape, outputs)
+        return SpatialHead(config.channels, planes, per_cell, config.value_hidden, others)
     return ConvolutionalHead(config.channels, planes, height * width, hidden, outputs)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from azero.network.blocks import Head, PooledHead, PyramidBlock, ResidualBlock, SpatialHead
+from azero.network.blocks import Head, PooledHead, PyramidBlock, ResidualBlock, SpatialHead, cell_by_cell
 from azero.network.model import Network, value_of
 
 SMALLEST_OUTPUT = 1e-6  # a smaller or negative output of a linear policy head counts as this
@@ -98,7 +98,7 @@ class FoldedPyramid(nn.Module):
 class FoldedHead(nn.Module):
     """A head without batch norm. Only the pooled kind lacks `conv`, and only the spatial kind is `spatial`.
 
-    A spatial head has `cells`, the output for each cell, or `output` and `hidden`, the others, or all.
+    A spatial head has `cells`, the outputs for each cell, or `output` and `hidden`, the others, or all.
     """
 
     def __init__(self, head: Head) -> None:
@@ -117,7 +117,7 @@ class FoldedHead(nn.Module):
         x = x if self.conv is None else self.conv(x).relu_()
         if not self.spatial:
             return self.dense(x.mean((2, 3)) if self.conv is None else x.flatten(1))
-        cells = [] if self.cells is None else [self.cells(x).flatten(1)]
+        cells = [] if self.cells is None else [cell_by_cell(self.cells(x))]
         others = [self.dense(torch.cat([x.mean((2, 3)), x.amax((2, 3))], dim=1))] if self.others else []
         return torch.cat(cells + others, dim=1)
 

@@ -12,6 +12,7 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -27,6 +28,7 @@ from azero.network.blocks import (
     convolution,
     last_layers,
     make_head,
+    spatial_moves,
 )
 from azero.network.stored import check_tensors, read_stored
 
@@ -139,19 +141,45 @@ def check_heads(config: NetworkConfig, game: Game) -> None:
 
 
 def check_has_cells(game: Game) -> None:
-    """Refuse a game whose first H * W moves are not its cells in order, as a spatial head has them.
+    """Refuse a game whose moves are not those of its cells in order, as a spatial head has them.
+
+    The first H * W moves are the cells, or each cell has K moves, those of a piece that stands on it.
 
     Raises:
         UserError: it is such a game.
     """
     cells, start = game.planes_shape[1] * game.planes_shape[2], game.initial_state()
-    moves = [*range(cells), *[NO_CELL] * (game.num_actions - cells)]
-    placed = [game.board.cell_of(start, action) for action in range(game.num_actions)] if game.board else []
-    if placed != moves:
+    per_cell, others = spatial_moves(game.planes_shape, game.num_actions)
+    moves = [*range(cells), *[NO_CELL] * others]
+    if game.board is None or not per_cell:
+        fits = False
+    elif per_cell == 1:
+        fits = [game.board.cell_of(start, action) for action in range(game.num_actions)] == moves
+    else:
+        fits = not others and has_moves_of_cells(game, per_cell)
+    if not fits:
         raise UserError(
-            f"network.head=spatial needs a game whose moves are the cells of its board; {game.name} is none. "
-            "Set network.head=convolutional."
+            "network.head=spatial needs a game whose moves are the cells of its board, or as many for each "
+            f"cell; {game.name} is none. Set network.head=convolutional."
         )
+
+
+def has_moves_of_cells(game: Game, per_cell: int) -> bool:
+    """Return whether action a belongs to the cell a // per_cell, as far as the first moves show it.
+
+    A legal move changes what stands on its cell, and a symmetry maps a move's cell as it maps the move.
+    """
+    assert game.board is not None
+    start = game.initial_state()
+    before = game.board.marks(start)
+    if before.shape != game.planes_shape[1:]:
+        return False
+    for action in game.legal_actions(start):
+        after = game.board.marks(game.step(start, action))
+        if before.ravel()[action // per_cell] == after.ravel()[action // per_cell]:
+            return False
+    cells = np.arange(game.num_actions) // per_cell
+    return bool((game.cell_symmetries[:, cells] == game.action_symmetries // per_cell).all())
 
 
 def check_has_board(game: Game) -> None:
@@ -387,19 +415,16 @@ def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     """Return a network with a spatial head for another size of its game's board, with the same weights.
 
     Moves without a cell that only one of the boards has, such as the swap of Hex, are left out, or begin with
-    the first weights of `seed`.
+    the first weights of `seed`. Each cell has as many moves on both boards.
 
     Raises:
         UserError: the network is of another game, or its weights fit one size of board only.
     """
     config, shape = loaded.network.config, loaded.network.planes_shape
-    others = {
-        loaded.network.num_actions - shape[1] * shape[2],
-        game.num_actions - game.planes_shape[1] * game.planes_shape[2],
-        0,
-    }
-    same_game = (loaded.game_name, shape[0]) == (game.name, game.planes_shape[0])
-    if config.head != "spatial" or not same_game or len(others) > 2:
+    per_cell, others = spatial_moves(shape, loaded.network.num_actions)
+    own_per_cell, own_others = spatial_moves(game.planes_shape, game.num_actions)
+    same_game = (loaded.game_name, shape[0], per_cell) == (game.name, game.planes_shape[0], own_per_cell)
+    if config.head != "spatial" or not same_game or len({others, own_others, 0}) > 2:
         check_fits(loaded, game)
         return loaded.network
     network, theirs = build_network(config, game, seed), loaded.network.state_dict()

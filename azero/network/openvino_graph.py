@@ -97,7 +97,7 @@ class Graph:
         """See `FoldedHead.forward`."""
         op = self.op
         x = x if head.conv is None else op.relu(self.convolution(x, head.conv))
-        outputs = [] if head.cells is None else [self.flat(self.convolution(x, head.cells))]
+        outputs = [] if head.cells is None else [self.cell_by_cell(x, head.cells)]
         if head.output is not None:
             if head.spatial:
                 x = self.pools(x)
@@ -114,6 +114,13 @@ class Graph:
     def flat(self, x: Node) -> Node:
         """Flatten [B, channels, H, W] to [B, channels * H * W]."""
         return self.op.reshape(x, self.op.constant(np.array([0, -1])), special_zero=True)
+
+    def cell_by_cell(self, x: Node, layer: nn.Conv2d) -> Node:
+        """Return the outputs of a spatial head's last convolution as `blocks.cell_by_cell` does."""
+        x = self.convolution(x, layer)
+        if layer.out_channels > 1:
+            x = self.op.transpose(x, self.op.constant(np.array([0, 2, 3, 1])))
+        return self.flat(x)
 
     def pools(self, x: Node) -> Node:
         """Return each channel's mean and then each one's maximum over the cells, [B, 2 * channels]."""

@@ -9,14 +9,17 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from answering import every_kind
+from places import MANY_ACTIONS, OWN_GAMES
 
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.network.blocks import PyramidBlock, ResidualBlock, SpatialHead
+from azero.network.folded import FoldedHead
 from azero.network.model import Network, build_network, check_fits, pack_network, resized, unpack_network
 
 SPATIAL = NetworkConfig(blocks=2, channels=8, head="spatial")
@@ -224,7 +227,7 @@ def test_a_spatial_head_gives_each_cell_its_own_output() -> None:
             0 0 0        pass                  5/9 + 4
             0 0 0
     """
-    head = SpatialHead(channels=1, planes=1, per_cell=True, hidden=1, others=1).eval()
+    head = SpatialHead(channels=1, planes=1, per_cell=1, hidden=1, others=1).eval()
     for name, weights in head.named_parameters():
         weights.data.fill_(0.0 if name.endswith("bias") else 1.0)
     head.norm.eps = 0.0
@@ -253,6 +256,53 @@ def test_a_spatial_head_turns_with_the_board(name: str, options: dict[str, int])
     assert torch.allclose(logits[:cells][order], others[:cells], atol=1e-5)
     assert torch.allclose(logits[cells:], others[cells:], atol=1e-5)
     assert torch.allclose(network.value_head(x), network.value_head(turned), atol=1e-5)
+
+
+def test_a_spatial_head_keeps_the_moves_of_a_cell_together() -> None:
+    """Three moves a cell with weights 1, 10 and 100 of one plane: 2 becomes 2 20 200, cell after cell.
+
+    plane   2 0        logits   2 20 200   0 0 0
+            0 1                 0 0 0      1 10 100     pass   3/4 + 2
+    """
+    head = SpatialHead(channels=1, planes=1, per_cell=3, hidden=1, others=1).eval()
+    for name, weights in head.named_parameters():
+        weights.data.fill_(0.0 if name.endswith("bias") else 1.0)
+    assert head.cells is not None
+    head.cells.weight.data[:, 0, 0, 0] = torch.tensor([1.0, 10.0, 100.0])
+    head.norm.eps = 0.0
+    found = head(torch.tensor([[[[2.0, 0.0], [0.0, 1.0]]]]))
+    assert found[0].tolist() == pytest.approx([2, 20, 200, 0, 0, 0, 0, 0, 0, 1, 10, 100, 3 / 4 + 2])
+    assert FoldedHead(head)(torch.tensor([[[[2.0, 0.0], [0.0, 1.0]]]])).tolist() == found.tolist()
+
+
+def test_a_spatial_network_of_breakthrough_moves_to_a_larger_board_with_equal_weights() -> None:
+    """Without blocks a cell's logits depend on its own planes alone, on every board."""
+    small, large = (make_game("breakthrough", rows=size, columns=size) for size in (6, 8))
+    config = replace(SPATIAL, blocks=0)
+    loaded = unpack_network(pack(build_network(config, small, 1), small), "file")
+    network = resized(loaded, large, 2)
+    policies = [
+        each(torch.from_numpy(game.planes(game.initial_state()))[None])[0].reshape(-1, 3)
+        for each, game in ((loaded.network, small), (network, large))
+    ]
+    assert [policy.shape for policy in policies] == [(36, 3), (64, 3)]
+    # the inner columns of the rows where the mover's pawns stand
+    assert torch.allclose(policies[0][6 * 5 + 2], policies[1][8 * 7 + 3], atol=1e-6)
+
+
+def test_a_game_of_pairs_of_cells_has_a_spatial_head_if_a_move_s_number_begins_with_its_cell() -> None:
+    """9 x 8 cells, action = from * 72 + to. Refused: symmetries that map moves to other cells."""
+    pairs = make_game(MANY_ACTIONS)
+    network = build_network(SPATIAL, pairs, 1)
+    assert isinstance(network.policy_head, SpatialHead) and network.policy_head.cells is not None
+    assert network.policy_head.cells.out_channels == 72 and network.policy_head.others == 0
+    game = make_game("breakthrough", rows=6, columns=6)
+    build_network(SPATIAL, game, 1)
+    wrong = dataclasses.replace(game, action_symmetries=np.roll(game.action_symmetries, 3, axis=1))
+    with pytest.raises(UserError, match=r"breakthrough is none\. Set"):
+        build_network(SPATIAL, wrong, 1)
+    with pytest.raises(UserError, match=r"from_to is none\. Set"):
+        build_network(SPATIAL, make_game(str(OWN_GAMES / "from_to.py")), 1)
 
 
 def test_a_spatial_network_moves_to_a_larger_board_with_equal_weights() -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from answering import choice_of, needs_openvino
+import torch
+from answering import choice_of, lived_in, needs_openvino, positions
 
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import make_game
 from azero.network import openvino_graph, openvino_inference
 from azero.network.backends import candidates, make_inference
+from azero.network.folded import FoldedNetwork
 from azero.network.model import build_network
 
 PROGRAM = """
@@ -102,6 +104,19 @@ def test_a_smaller_batch_is_compiled_once_the_rows_it_would_have_spared_have_cos
     # now 32 rows are the next larger batch: 24 ms each time, and the seventh makes 168
     assert [inference.worthwhile(8) for _ in range(7)] == [32] * 6 + [8]
     assert inference.worthwhile(32) == 32 and inference.worthwhile(64) == 64
+
+
+@needs_openvino
+def test_several_moves_of_a_cell_come_in_torch_s_order() -> None:
+    game = make_game("breakthrough", rows=6, columns=6)
+    network = lived_in(NetworkConfig(blocks=1, channels=8, head="spatial"), game)
+    planes = positions(game)
+    inference = make_inference(network, game, choice_of(("openvino", "fp32")))
+    with torch.no_grad():
+        logits, values = FoldedNetwork(network)(torch.from_numpy(planes))
+    answers = inference.infer(planes)
+    np.testing.assert_allclose(answers[0], logits.numpy(), atol=1e-4)
+    np.testing.assert_allclose(answers[1], values.numpy(), atol=1e-4)
 
 
 @needs_openvino
