@@ -36,13 +36,21 @@ MODULES: dict[str, tuple[tuple[str, ...], str]] = {
     "squares": (("othello",), "azero.heuristics.squares"),
     "lines": (("connect_four", "gomoku"), "azero.heuristics.lines"),
     "shortest_path": (("hex",), "azero.heuristics.shortest_path"),
+    "material": (("chess", "breakthrough"), "azero.heuristics.material"),
     "rollouts": ((), "azero.heuristics.rollouts"),
     "network": ((), "azero.heuristics.network"),
 }
 
 AUTO = "auto"
 # The best heuristic of each game
-OWN = {"othello": "squares", "connect_four": "lines", "gomoku": "lines", "hex": "shortest_path"}
+OWN = {
+    "othello": "squares",
+    "connect_four": "lines",
+    "gomoku": "lines",
+    "hex": "shortest_path",
+    "chess": "material",
+    "breakthrough": "material",
+}
 # By name and the game's id. Kernels hold addresses only, so these functions must stay alive.
 KEPT: dict[tuple[str, int], tuple[Game, Heuristic]] = {}
 
