@@ -32,11 +32,16 @@ GAMES = {
     "connect_four": "connect_four",
     "othello": "othello",
     "othello6": None,
+    "chess": "chess",
+    "gardner": None,
+    "losalamos": None,
     "go9": "go(board_size=9,komi=7.5)",
     "gomoku": "mnk(m=15,n=15,k=5)",
     "gomoku9": "mnk(m=9,n=9,k=5)",
     "hex7": "hex(board_size=7)",
     "hex11": "hex(board_size=11)",
+    "breakthrough": "breakthrough",
+    "breakthrough6": "breakthrough(rows=6,columns=6)",
 }
 
 

@@ -30,7 +30,7 @@ from azero.games.game import Game
 from azero.games.kit.options import PREFIX, GameOptions
 from azero.games.sources import files_of, prepare_rules, root_of
 
-SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex")
+SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex", "breakthrough", "chess")
 MADE: dict[str, Game] = {}  # shipped games by name and options: compiled rules stay in memory for good
 
 

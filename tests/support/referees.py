@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from azero.games import make_game
+from azero.games.breakthrough import goal_of, start_of
 from azero.games.game import Game
 from azero.games.laws.check import look_compiled, step_compiled
 
@@ -23,6 +24,12 @@ OPENSPIEL: dict[str, tuple[str, dict[str, int], str]] = {
     "gomoku 7x5x4": ("gomoku", {"rows": 5, "columns": 7, "connect": 4}, "mnk(m=7,n=5,k=4)"),
     "hex 5": ("hex", {"size": 5}, "hex(board_size=5)"),
     "hex 11": ("hex", {"size": 11}, "hex(board_size=11)"),
+}
+# options of Breakthrough: OpenSpiel's game, in which the first player begins at the top
+BREAKTHROUGH: dict[str, tuple[dict[str, int], str]] = {
+    "breakthrough": ({}, "breakthrough"),
+    "breakthrough 6": ({"rows": 6, "columns": 6}, "breakthrough(rows=6,columns=6)"),
+    "breakthrough 6x3": ({"rows": 6, "columns": 3}, "breakthrough(rows=6,columns=3)"),
 }
 FIRST, SECOND, EMPTY = (
     "xyzX",
@@ -119,7 +126,7 @@ def go_difference(ours: Compiled, theirs: Any, names: list[str]) -> str:
     if ours.terminal:
         returns = theirs.returns()[ours.to_play]
         return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
-    legal = {ours.game.action_name(action) for action in np.flatnonzero(ours.mask).tolist()}
+    legal = {ours.game.action_name(ours.state, action) for action in np.flatnonzero(ours.mask).tolist()}
     other = {names[action] for action in theirs.legal_actions()}
     return "" if legal == other else f"legal on one side only: {legal ^ other}"
 
@@ -131,9 +138,67 @@ def compare_go_with_openspiel(games: int, seed: int, size: int = 9) -> Compariso
     game = make_game("go", size=size, superko="simple")
     opening = pyspiel.load_game(f"go(board_size={size},komi=7.5)").new_initial_state()
     names = [opening.action_to_string(0, action).split()[1].lower() for action in range(game.num_actions)]
-    theirs_of = [names.index(game.action_name(action)) for action in range(game.num_actions)]
+    theirs_of = [
+        names.index(game.action_name(game.initial_state(), action)) for action in range(game.num_actions)
+    ]
     differ = partial(go_difference, names=names)
-    return play_beside(game, opening, games, seed, differ, theirs_of, passing=game.num_actions - 1)
+    number_of = partial(listed_number, numbers=theirs_of)
+    return play_beside(game, opening, games, seed, differ, number_of, passing=game.num_actions - 1)
+
+
+def breakthrough_marks(text: str, rows: int) -> np.ndarray:
+    """The board in OpenSpiel's text of a Breakthrough state, upside down, [H, W] int8 as `Board.marks`."""
+    lines = text.splitlines()[:rows]
+    return np.array([[".bw".index(cell) for cell in line[1:]] for line in reversed(lines)], np.int8)
+
+
+def breakthrough_name(ours: Compiled, action: int) -> str:
+    """OpenSpiel's name of an action, without the sign of a capture: its rows are counted from the other side.
+
+    a7a6 where the first player's a2a3 is meant.
+    """
+    board = ours.game.board
+    assert board
+    size = len(board.rows), len(board.columns)
+    cells = start_of(ours.state, action, *size), goal_of(ours.state, action, *size)
+    return "".join(board.columns[cell % size[1]] + str(1 + cell // size[1]) for cell in cells)
+
+
+def their_names(theirs: Any) -> dict[str, int]:
+    """OpenSpiel's legal actions of Breakthrough by name."""
+    player = theirs.current_player()
+    return {theirs.action_to_string(player, action)[:4]: action for action in theirs.legal_actions()}
+
+
+def breakthrough_difference(ours: Compiled, theirs: Any) -> str:
+    """As `difference`, for Breakthrough, whose board stands upside down in OpenSpiel."""
+    assert ours.game.board
+    if ours.terminal != theirs.is_terminal():
+        return f"over: {ours.terminal} and {theirs.is_terminal()}"
+    marks = ours.game.board.marks(ours.state)
+    if not np.array_equal(marks, breakthrough_marks(str(theirs), len(marks))):
+        return "the boards differ"
+    if ours.terminal:
+        returns = theirs.returns()[ours.to_play]
+        return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
+    if ours.to_play != theirs.current_player():
+        return f"to play: {ours.to_play} and {theirs.current_player()}"
+    legal = {breakthrough_name(ours, action) for action in np.flatnonzero(ours.mask).tolist()}
+    other = set(their_names(theirs))
+    return "" if legal == other else f"legal on one side only: {legal ^ other}"
+
+
+def compare_breakthrough_with_openspiel(name: str, games: int, seed: int) -> Comparison:
+    """Random games of an entry of BREAKTHROUGH."""
+    import pyspiel
+
+    options, theirs_name = BREAKTHROUGH[name]
+    game, opening = make_game("breakthrough", **options), pyspiel.load_game(theirs_name).new_initial_state()
+
+    def number_of(ours: Compiled, theirs: Any, action: int) -> int:
+        return their_names(theirs)[breakthrough_name(ours, action)]
+
+    return play_beside(game, opening, games, seed, breakthrough_difference, number_of)
 
 
 def compare_with_openspiel(name: str, games: int, seed: int) -> Comparison:
@@ -142,7 +207,12 @@ def compare_with_openspiel(name: str, games: int, seed: int) -> Comparison:
 
     game_name, options, theirs_name = OPENSPIEL[name]
     game, opening = make_game(game_name, **options), pyspiel.load_game(theirs_name).new_initial_state()
-    return play_beside(game, opening, games, seed, difference, list(range(game.num_actions)))
+    return play_beside(game, opening, games, seed, difference, lambda _ours, _theirs, action: action)
+
+
+def listed_number(_ours: Compiled, _theirs: Any, action: int, numbers: list[int]) -> int:
+    """OpenSpiel's number of our action, from a list of them."""
+    return numbers[action]
 
 
 def play_beside(
@@ -151,7 +221,7 @@ def play_beside(
     games: int,
     seed: int,
     differ: Callable[[Compiled, Any], str],
-    theirs_of: list[int],
+    number_of: Callable[[Compiled, Any, int], int],
     passing: int | None = None,
 ) -> Comparison:
     """Play random games on both sides; a game stops at its first difference.
@@ -161,7 +231,7 @@ def play_beside(
         opening: OpenSpiel's first state.
         games, seed: how many, and where their moves come from.
         differ: says in words what differs in a position, "" for nothing.
-        theirs_of: OpenSpiel's number of each of our actions.
+        number_of: OpenSpiel's number of our action in a position of both.
         passing: given, a game stops where another action than this one brings back an earlier board.
     """
     rng = np.random.default_rng(seed)
@@ -176,8 +246,8 @@ def play_beside(
             if found or ours.terminal:
                 break
             action = int(rng.choice(np.flatnonzero(ours.mask)))
+            theirs.apply_action(number_of(ours, theirs, action))
             ours.step(action)
-            theirs.apply_action(theirs_of[action])
             result.plies += 1
             if passing is not None and action != passing and board_text(theirs) in boards:
                 break
