@@ -64,7 +64,7 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
     module = make_module(name, options, search, code)
     distance = f"{packed.policy:.2g} in a move's probability and {packed.value:.2g} in the value"
     about = {
-        "title": game_title(name),
+        "title": game_title(name, options),
         "board": board_json(game),
         "layout": module.layout,
         "packing": packed.description,

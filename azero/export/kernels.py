@@ -16,10 +16,10 @@ import numpy as np
 from numba import njit
 
 from azero.config.schema import SearchConfig
-from azero.export.marks import cell_of, write_marks
+from azero.export.marks import ActionCells, cell_of, write_marks
 from azero.export.webassembly import entry
 from azero.games.game import Game, Rules
-from azero.games.kit.board import FIRST, NO_CELL, SECOND
+from azero.games.kit.board import EMPTY, FIRST, NO_CELL, SECOND
 from azero.games.legal import leave_out, list_legal
 from azero.games.repetition import find_banned
 from azero.kernels.words import copy_words
@@ -41,7 +41,7 @@ def memory_of(
     game: Game,
     searches: Sequence[SearchConfig],
     mark_bits: np.ndarray,
-    action_cells: np.ndarray,
+    action_cells: ActionCells,
     weights: int,
     scratch_floats: int,
 ) -> dict[str, Any]:
@@ -57,12 +57,15 @@ def memory_of(
         "history": np.zeros((kept, game.state_words), np.uint64),  # earlier positions
         "plies": np.zeros(1, np.int64),  # how many
         "mark_bits": mark_bits,
-        "action_cells": action_cells,
+        "action_goals": action_cells.goals,
+        "action_starts": action_cells.starts,
         "marks": np.zeros(cells, np.int8),
         "marks_after": np.zeros(cells, np.int8),
         "legal": np.zeros(actions, np.bool_),  # by the rules and the history
         "banned": np.zeros(actions, np.bool_),  # by the history
-        "cells": np.zeros(actions, np.int32),  # of each legal action
+        "cells": np.zeros(actions, np.int32),  # of each legal action, as the next two: where its piece goes
+        "starts": np.zeros(actions, np.int32),  # which cell its piece leaves
+        "arrivals": np.zeros(actions, np.int8),  # the mark that it leaves on `cells`, EMPTY without a cell
         "status": np.zeros(3),  # who is to play, whether the game is over, its outcome for the first player
         "planes": np.zeros(game.planes_shape, np.float32),
         "weights": np.zeros(weights, np.float32),
@@ -146,16 +149,19 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
         history,
         plies,
         mark_bits,
-        action_cells,
+        action_goals,
+        action_starts,
         marks,
         marks_after,
         legal,
         banned,
         cells,
+        starts,
+        arrivals,
         status,
         scratch,
     ):
-        """Describe the position on the board in `marks`, `legal`, `cells` and `status`."""
+        """Describe the position on the board and its legal actions in the arrays from `marks` to `status`."""
         mover, over = rules.to_play(state), rules.is_terminal(state)
         status[0], status[1], status[2] = mover, over, 0.0
         write_marks(state, mover, mark_bits, marks)
@@ -177,7 +183,9 @@ def entry_points(game: Game, searches: Sequence[SearchConfig]) -> dict[str, Any]
             legal[action] = True
             rules.step(state, action, there)
             write_marks(there, rules.to_play(there), mark_bits, marks_after)
-            cells[action] = cell_of(action, action_cells, marks, marks_after, mark)
+            cell = cell_of(action, action_goals[mover], marks, marks_after, mark)
+            cells[action], starts[action] = cell, action_starts[mover, action]
+            arrivals[action] = EMPTY if cell == NO_CELL else marks_after[cell]
 
     @entry
     def show(state, planes, key, repetition_key):

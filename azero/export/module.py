@@ -22,7 +22,7 @@ import numpy as np
 
 from azero.config.schema import OPENSPIEL, SearchConfig, UserError
 from azero.export.kernels import entry_points, memory_of
-from azero.export.marks import find_cells, find_mark_bits
+from azero.export.marks import ActionCells, find_cells, find_mark_bits
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
 from azero.games import make_game
 from azero.games.game import Game
@@ -69,7 +69,7 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
         "options": dict(options),
         "searches": [asdict(each) for each in searches],
         "mark_bits": mark_bits.tolist(),
-        "action_cells": action_cells.tolist(),
+        "action_cells": [cells.tolist() for cells in action_cells],
         "network": network.ir,
         "weights": len(network.weights),
         "scratch_floats": network.scratch_floats,
@@ -82,11 +82,18 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
         "algorithms": [each.kind for each in searches],
         "simulations": search.num_simulations,
         "mostSimulations": searches[0].num_simulations,
-        "actions": [game.action_name(action) for action in range(game.num_actions)],
+        "actions": names_of(game),
         "board": game.board.described(),
         **memory,
     }
     return Module(wasm, layout)
+
+
+def names_of(game: Game) -> list[str] | None:
+    """Return the names of the actions; None: they depend on the position, and the page makes them."""
+    if not game.fixed_names:
+        return None
+    return [game.action_name(game.initial_state(), action) for action in range(game.num_actions)]
 
 
 def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
@@ -126,7 +133,7 @@ def compile_here(
     options: dict[str, Any],
     searches: list[dict[str, Any]],
     mark_bits: list[Any],
-    action_cells: list[int],
+    action_cells: list[list[int]],
     network: str,
     weights: int,
     scratch_floats: int,
@@ -136,8 +143,12 @@ def compile_here(
     An array is its address, the type of its numbers and its length.
     """
     game, played = make_game(name, **options), [SearchConfig(**each) for each in searches]
-    known = (np.array(mark_bits, np.int16), np.array(action_cells, np.int32))
-    values = memory_of(game, played, *known, weights, scratch_floats)
+    bits, cells = (
+        np.array(mark_bits, np.int16),
+        ActionCells(*(np.array(each, np.int32) for each in action_cells)),
+    )
+    values = memory_of(game, played, bits, cells, weights, scratch_floats)
+    known = (bits, *cells)  # the page does not read them
     memory, texts = Memory(), [network]
     for entry, function in entry_points(game, played).items():
         bound = values | {"algorithm": values.get(entry.partition("_")[2])}

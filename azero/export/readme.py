@@ -36,7 +36,10 @@ def readme(game: Game, facts: Mapping[str, str]) -> str:
     """Return the text for a network of a game; the facts are a list in it, such as run and cycle."""
     planes, height, width = game.planes_shape
     options = [f"{key}={value!r}" for key, value in game.options.items()]
-    names = ", ".join(f"{action} = {game.action_name(action)}" for action in range(game.num_actions))
+    start = game.initial_state()
+    names = ", ".join(f"{action} = {game.action_name(start, action)}" for action in range(game.num_actions))
+    if not game.fixed_names:
+        names = f"{game.num_actions}; azero's `Game.action_name(state, action)` names them."
     return TEXT.format(
         name=game.name,
         game=describe_game(game.name, game.options),

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from azero.games.game import Game
+from azero.games.kit.board import Board
 
 STATIC = Path(__file__).parent / "static"
 
@@ -15,8 +16,13 @@ def board_json(game: Game) -> dict[str, Any]:
     board = game.board
     if board is None:
         nothing = {"columns": [], "rows": [], "symbols": [".", "X", "O"], "goals": ["", ""]}
-        return {"kind": "text", **nothing, "by_column": False}
+        return {"kind": "text", **nothing, "figures": [], "shapes": {}, "moves": False, "by_column": False}
+    return {**board.described(), "by_column": is_by_column(game, board)}
+
+
+def is_by_column(game: Game, board: Board) -> bool:
+    """Return whether each column is one action, as in Connect Four."""
     width, start = len(board.columns), game.initial_state()
-    cells = [board.cell_of(start, action) for action in range(game.num_actions)]
-    by_column = len(board.rows) > 1 and [cell % width for cell in cells] == list(range(width))
-    return {**board.described(), "by_column": by_column}
+    if game.num_actions != width or len(board.rows) == 1 or board.from_of is not None:
+        return False
+    return [board.cell_of(start, action) % width for action in range(width)] == list(range(width))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from azero.games.game import Game
-from azero.games.kit.board import EMPTY
+from azero.games.kit.board import EMPTY, FIRST, Board, owner_of
 from azero.games.playing import GameInProgress
-from azero.page.board import board_json
+from azero.page.board import is_by_column
 from azero.studio.safety import Refusal
 
 MOST_NODES = 20_000  # of one game with its variations
@@ -48,11 +48,14 @@ class GameTree:
     Attributes:
         nodes: by number; None where a variation was deleted.
         current: the node on the board.
+        start: the first position as `Game.text` writes it; "" for the game's own.
     """
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        root = Node(START, None, -1, game.initial_state())
+    def __init__(self, game: Game, start: str = "") -> None:
+        """Begin a game; UserError: `start` is not a position of it."""
+        at = GameInProgress(game, state=game.position(start) if start else None)
+        self.game, self.start = game, at.start if start else ""
+        root = Node(START, None, -1, at.state)
         self.nodes: list[Node | None] = [root]
         self.current = root
 
@@ -109,7 +112,7 @@ class GameTree:
             raise Refusal(409, "The game is over.")
         if isinstance(move, str):
             try:
-                action = self.game.parse_action(move[:100])
+                action = self.game.parse_action(self.current.state, move[:100])
             except ValueError as mistake:
                 raise Refusal(400, str(mistake)) from mistake
         elif isinstance(move, int) and not isinstance(move, bool) and 0 <= move < self.game.num_actions:
@@ -117,23 +120,30 @@ class GameTree:
         else:
             raise Refusal(400, f"{str(move)[:20]!r} is not a move of this game.")
         if not self.legal()[action]:
-            raise Refusal(409, f"{self.game.action_name(action)} is not legal: {self.why_not([action])}.")
+            name = self.game.action_name(self.current.state, action)
+            raise Refusal(409, f"{name} is not legal: {self.why_not([action])}.")
         return action
 
-    def action_at(self, cell: object) -> int:
-        """Return the one legal action that puts its piece on a cell; Refusal: why there is none."""
+    def action_at(self, cell: object, start: object = None) -> int:
+        """Return the one legal action that puts its piece on a cell, from the cell `start` if one is given.
+
+        Raises:
+            Refusal: why there is none.
+        """
         board, legal = self.game.board, self.legal()
         if self.is_over():
             raise Refusal(409, "The game is over.")
         if board is None or type(cell) is not int or not 0 <= cell < len(board.rows) * len(board.columns):
             raise Refusal(400, f"{str(cell)[:20]!r} is not a cell of this game.")
         here = [action for action in range(self.game.num_actions) if self.cell(self.current, action) == cell]
+        if board.from_of is not None:
+            return self.move_to(board, [action for action in here if legal[action]], cell, start)
         actions = [action for action in here if legal[action]]
         if len(actions) == 1:
             return actions[0]
         if actions:
             raise Refusal(409, "Several moves end there; choose one beside the board.")
-        if board_json(self.game)["by_column"]:
+        if is_by_column(self.game, board):
             raise Refusal(409, f"Column {board.columns[cell % len(board.columns)]} is full.")
         cells = [
             each
@@ -147,6 +157,22 @@ class GameTree:
                 "choose one beside the board.",
             )
         raise Refusal(409, f"{board.cell_name(cell)} is not legal: {self.why_not(here)}.")
+
+    def move_to(self, board: Board, here: list[int], cell: int, start: object) -> int:
+        """Return the one of some legal moves to a cell that comes from the cell `start`; Refusal: why not."""
+        leaves = {action: self.game.from_of(self.current.state, action) for action in here}
+        actions = [action for action in here if leaves[action] == start]
+        if len(actions) == 1:
+            return actions[0]
+        name = board.cell_name(cell)
+        if actions:
+            raise Refusal(409, f"Several moves end on {name}; choose one of them.")
+        if type(start) is int and 0 <= start < len(board.rows) * len(board.columns):
+            raise Refusal(409, f"{board.cell_name(start)} cannot move to {name}.")
+        marks = board.marks(self.current.state).ravel()
+        if owner_of(int(marks[cell])) == FIRST + self.mover(self.current):
+            raise Refusal(409, f"The piece on {name} cannot move.")
+        raise Refusal(409, "Choose one of your pieces first, then the cell where it goes.")
 
     def why_not(self, actions: list[int]) -> str:
         """Return why none of some actions that share a cell can be played."""
@@ -227,7 +253,9 @@ class GameTree:
                 "id": node.number,
                 "parent": None if node.parent is None else node.parent.number,
                 "action": None if node.parent is None else node.action,
-                "move": None if node.parent is None else self.game.action_name(node.action),
+                "move": None
+                if node.parent is None
+                else self.game.action_name(node.parent.state, node.action),
                 "mover": None if node.parent is None else self.mover(node.parent),
                 "value": node.value,
                 "loss": self.loss(node),
@@ -243,12 +271,18 @@ class GameTree:
         over = self.is_over()
         outcome = game.first_outcome(node.state) if game.is_terminal(node.state) else 0.0 if over else None
         moves = [
-            {"action": action, "move": game.action_name(action), "cell": self.cell(node, action)}
+            {
+                "action": action,
+                "move": game.action_name(node.state, action),
+                "cell": self.cell(node, action),
+                "from": game.from_of(node.state, action),
+            }
             for action in np.flatnonzero(self.legal()).tolist()
         ]
         before = node.parent.state if node.parent else None
         shown = shown_position(game, node.state, before, node.action)
-        return {**shown, "over": over, "outcome": outcome, "moves": moves}
+        line = "" if game.board is None else game.text(node.state)
+        return {**shown, "over": over, "outcome": outcome, "moves": moves, "line": line}
 
 
 def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:
@@ -257,5 +291,11 @@ def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, act
     marks = board.marks(state).ravel().tolist() if board else []
     if before is not None and (cell := game.cell_of(before, action)) is not None:
         last = None if marks[cell] == EMPTY else cell  # a piece that was taken is not marked
-    text = "" if board else game.format_state(state)
-    return {"marks": marks, "last": last, "to_play": game.to_play(state), "text": text}
+    return {
+        "marks": marks,
+        "last": last,
+        "last_from": None if before is None else game.from_of(before, action),
+        "alert": game.alert(state),
+        "to_play": game.to_play(state),
+        "text": "" if board else game.format_state(state),
+    }

@@ -20,7 +20,7 @@ from azero.games.game import Game
 from azero.match.lockstep import MatchGame, summarize
 from azero.match.rating import elo_difference, elo_interval, ratings, score, score_interval
 from azero.match.text import Pairing, crossed
-from azero.records.record import move_names
+from azero.records.record import MoveNames, Record
 from azero.report.console import format_count
 from azero.report.listing import age_text
 from azero.studio.pool import Side
@@ -197,7 +197,8 @@ class Matches:
             state, sentence = ending(status, log)
         sentence = " ".join(filter(None, (sentence, damaged)))
         return {
-            **{"id": name, "title": game_title(about["game"]), "state": state, "sentence": sentence},
+            **{"id": name, "title": game_title(about["game"], about["options"])},
+            **{"state": state, "sentence": sentence},
             **{key: about[key] for key in ("game", "options", "players", "games")},
             **{"done": done, "total": total, "age": age_text(time.time() - about["started"])},
         }
@@ -242,9 +243,8 @@ class Matches:
             raise Refusal(404, "There is no such game in this match.")
         line = lines[int(number)]
         game = self.game(name, about)
-        actions = move_names(game)
         return {
-            **replay_json(game, about["game"], [actions.get(move, -1) for move in line["moves"]]),
+            **replay_json(game, about["game"], MoveNames(Record(game)).add_texts(line["moves"])),
             "players": [about["players"][place_of(label)] for label in line["players"]],
             "outcome": line["outcome"],
             "opening": line.get("opening_plies", 0),
@@ -318,15 +318,14 @@ def place_of(name: str) -> int:
 
 def pairings_of(game: Game, lines: list[dict[str, Any]], fixed: list[bool]) -> list[Pairing]:
     """Return the matches of a record as far as they were played. fixed: which players are deterministic."""
-    actions = move_names(game)
-    played: dict[tuple[int, int], list[MatchGame]] = {}
+    named, played = MoveNames(Record(game)), dict[tuple[int, int], list[MatchGame]]()
     for line in lines:
-        if not actions.keys() >= set(line["moves"]):
+        moves = named.add_texts(line["moves"])
+        if len(moves) < len(line["moves"]):
             continue  # a damaged line, or rules that have changed
         first, second = (place_of(name) for name in line["players"])
         one, other = min(first, second), max(first, second)
         outcome = line["outcome"] if first == one else -line["outcome"]
-        moves = [actions[move] for move in line["moves"]]
         ended = MatchGame(line["number"], int(first != one), line["opening_plies"], moves, outcome)
         played.setdefault((one, other), []).append(ended)
     return [

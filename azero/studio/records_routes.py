@@ -1,4 +1,4 @@
-"""Games of the studio as files: a game downloaded as SGF, JSON, SVG or PNG, and a file opened as a game."""
+"""Games of the studio as files: a game downloaded as SGF, PGN, JSON, SVG or PNG, a file opened as a game."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from azero.records.files import read_records
 from azero.records.json_lines import write_json
+from azero.records.pgn import write_pgn
 from azero.records.pictures import png_of, svg_of
 from azero.records.record import Record
 from azero.records.sgf import write_sgf
@@ -23,6 +24,7 @@ from azero.studio.table import GameTable
 
 MEDIA = {
     "sgf": "application/x-go-sgf",
+    "pgn": "application/vnd.chess-pgn",
     "json": "application/json",
     "svg": "image/svg+xml",
     "png": "image/png",
@@ -66,14 +68,17 @@ def writer(table: GameTable, kind: str) -> Callable[[], str | bytes]:
         before = node.parent.state if node.parent else None
         return lambda: (png_of if kind == "png" else str)(svg_of(game, node.state, before, node.action))
     record = table_record(table)
-    return lambda: write_sgf(record) if kind == "sgf" else write_json(record) + "\n"
+    if kind == "json":
+        return lambda: write_json(record) + "\n"
+    return lambda: write_pgn(record) if kind == "pgn" else write_sgf(record)
 
 
 def table_record(table: GameTable) -> Record:
     """Return a table's game; the line on the board is its main line, everything else are variations."""
     tree, line = table.tree, table.tree.line()
     first, second = ("human" if side.spec is None else side.title for side in table.sides)
-    record = Record(table.game, (first, second), date=date.today().isoformat(), source="azero studio")
+    today = date.today().isoformat()
+    record = Record(table.game, (first, second), date=today, source="azero studio", start=tree.start)
     places = {START: 0}
     for node in (*line, *filter(None, tree.nodes)):
         if node.parent is not None:
@@ -96,7 +101,7 @@ def tree_of(record: Record) -> GameTree:
     """
     if len(record.nodes) > MOST_NODES:
         raise Refusal(413, f"The game has more than {MOST_NODES:,} positions, too many for the studio.")
-    tree = GameTree(record.game)
+    tree = GameTree(record.game, record.start)
     nodes = [tree.current]
     for kept in record.nodes[1:]:
         tree.current = nodes[kept.parent]

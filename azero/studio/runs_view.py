@@ -147,7 +147,7 @@ def describe(studio: Studio, run: Run) -> dict[str, Any]:
         "game": game_of(run.state),
         "play": run.state.config.get("game.name", ""),
         "options": run.state.config.get("game.options", {}),
-        "title": game_title(str(run.state.config.get("game.name", ""))),
+        "title": game_title(str(run.state.config.get("game.name", "")), run.state.config.get("game.options")),
         "recipe": run.state.recipe,
         "cycle": run.state.cycle,
         "strength": strength_of(run.paths),

@@ -163,8 +163,11 @@ async def open_table(studio: Studio, request: Request) -> Response:
     sides, moves = asked.get("sides", [{"kind": "person"}, {"kind": "person"}]), asked.get("moves", [])
     if not isinstance(sides, list) or not isinstance(moves, list):
         raise Refusal(400, "sides and moves must be lists.")
+    start = asked.get("start", "")
+    if not isinstance(start, str):
+        raise Refusal(400, "start must be a position as text.")
     game = await studio.run_in_thread(studio.make_game, asked.get("game", "tictactoe"), asked.get("options"))
-    table = await studio.tables.open(game, sides, moves)
+    table = await studio.tables.open(game, sides, moves, start)
     return JSONResponse(table.to_json(), 201)
 
 
@@ -178,8 +181,8 @@ async def change_table(studio: Studio, request: Request) -> Response:
     table, asked, verb = table_of(studio, request), await read_json(request), request.path_params["verb"]
     match verb:
         case "move":
-            cell = asked.get("cell")
-            table.move(asked.get("move", asked.get("action")) if cell is None else table.tree.action_at(cell))
+            move, cell = asked.get("move", asked.get("action")), asked.get("cell")
+            table.move(move if cell is None else table.tree.action_at(cell, asked.get("from")))
         case "go":
             table.go(asked.get("node"), asked.get("actions", []))
         case "undo":

@@ -45,10 +45,12 @@ T = TypeVar("T")
 class GameTable:
     """One game on a board; see the module."""
 
-    def __init__(self, searches: SharedSearches, game: Game, sides: tuple[Side, Side]) -> None:
+    def __init__(
+        self, searches: SharedSearches, game: Game, sides: tuple[Side, Side], start: str = ""
+    ) -> None:
         self.searches, self.game, self.sides = searches, game, sides
         self.id = secrets.token_urlsafe(9)
-        self.tree = GameTree(game)
+        self.tree = GameTree(game, start)
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: BoardAnalysis | None = None
@@ -390,12 +392,13 @@ class GameTable:
         cells = self.tree.line_cells(node, move.line)
         return {
             "action": move.action,
-            "move": self.game.action_name(move.action),
+            "move": self.game.action_name(node.state, move.action),
             "cell": cells[0],
+            "from": self.game.from_of(node.state, move.action),
             "visits": move.visits,
             "value": json_number(move.value),
             "prior": json_number(move.prior),
-            "line": [self.game.action_name(action) for action in move.line],
+            "line": self.game.move_names(move.line, node.state),
             "line_cells": cells,
             "lower": move.lower,
             "upper": move.upper,
@@ -440,11 +443,12 @@ class GameTable:
             "version": self.version,
             "game": {
                 "name": self.game.name,
-                "title": game_title(self.game.name),
+                "title": game_title(self.game.name, self.game.options),
                 "options": self.game.options,
                 "board": board_json(self.game),
             },
             "sides": [side.to_json() for side in self.sides],
+            "start": self.tree.start,
             "nodes": self.tree.nodes_json(),
             "node": self.tree.current.number,
             "line": [node.number for node in self.tree.line()],

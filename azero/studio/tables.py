@@ -24,18 +24,20 @@ class Tables:
         self.pool, self.searches = pool, SharedSearches(pool, busy, report)
         self.tables: dict[str, GameTable] = {}
 
-    async def open(self, game: Game, asked_sides: list[object], moves: list[object]) -> GameTable:
-        """Begin a game after some moves.
+    async def open(
+        self, game: Game, asked_sides: list[object], moves: list[object], start: str = ""
+    ) -> GameTable:
+        """Begin a game at a position, "" for its own, after some moves.
 
         Raises:
-            UserError: a side cannot play.
+            UserError: a side cannot play, or the game has no such position.
             Refusal: too many games, or a move that is not legal.
         """
         if len(asked_sides) != 2:
             raise Refusal(400, "A game has two sides.")
         if len(moves) > game.max_plies:
             raise Refusal(400, f"A game of {game.name} has at most {game.max_plies} moves.")
-        table = GameTable(self.searches, game, await self.read_sides(game, asked_sides))
+        table = GameTable(self.searches, game, await self.read_sides(game, asked_sides), start)
 
         def play() -> None:
             for move in moves:

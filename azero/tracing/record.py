@@ -50,20 +50,22 @@ def record(
     settings: UctSettings | MctsSettings,
     simulations: int,
     seed: int = 1,
+    start: np.ndarray | None = None,
 ) -> dict[str, Any]:
     """Search the position after some actions and return what every simulation did.
 
     Args:
         game: the game.
-        actions: legal ones from the initial state.
+        actions: legal ones, one after another.
         settings: the player's.
         simulations: how many; fewer if a proof ends the search.
         seed: of the player's random numbers.
+        start: where the actions begin, [S]; None for the initial state.
 
     Raises:
         UserError: the game is over after these actions, or an action is not legal.
     """
-    at = GameInProgress(game, actions)
+    at = GameInProgress(game, actions, start)
     if at.is_over:
         raise UserError("the game is over there, so there is nothing to search.")
     state, banned = at.state, at.banned()
@@ -87,7 +89,8 @@ def record(
         **described(game, settings),
         "board": game.board.described() if game.board else None,  # None: positions are text
         "sides": [side(game, 0), side(game, 1)],
-        "moves": [game.action_name(action) for action in actions],
+        "moves": at.moves,
+        **({"start": at.start} if start is not None else {}),
         "rules": {key: rule(game, key) for key in builder.rules},
         "nodes": builder.nodes,
         "simulations": builder.simulations,
@@ -97,8 +100,10 @@ def record(
 
 
 def side(game: Game, to_play: int) -> str:
-    """Return such as X."""
-    return game.board.symbols[1 + to_play] if game.board else ("first player", "second player")[to_play]
+    """Return such as X, or White where pieces are figures."""
+    if game.board is None:
+        return ("first player", "second player")[to_play]
+    return game.board.side_name(to_play)
 
 
 def rule(game: Game, key: str) -> dict[str, Any]:
@@ -168,7 +173,7 @@ class TraceBuilder:
 
     def add_node(self, path: tuple[int, ...], state: np.ndarray, number: int) -> None:
         """Add a node that a simulation has reached first."""
-        game = self.game
+        game, before = self.game, self.states[self.ids[path[:-1]]] if path else state
         self.ids[path] = len(self.nodes)
         self.states.append(state)
         self.nodes.append(
@@ -176,11 +181,12 @@ class TraceBuilder:
                 "id": len(self.nodes),
                 "parent": self.ids[path[:-1]] if path else None,
                 "action": path[-1] if path else None,
-                "name": game.action_name(path[-1]) if path else "root",
+                "name": game.action_name(before, path[-1]) if path else "root",
                 "to_play": game.to_play(state),
                 "result": result(game, state),
                 "position": position(game, state),
-                "cell": game.cell_of(self.states[self.ids[path[:-1]]], path[-1]) if path else None,
+                "cell": game.cell_of(before, path[-1]) if path else None,
+                "from": game.from_of(before, path[-1]) if path else None,
                 "added": number,
                 "expanded": None,
                 "moves": [],
@@ -223,7 +229,12 @@ class TraceBuilder:
             legal &= ~self.banned
         self.nodes[node]["expanded"] = number
         self.nodes[node]["moves"] = [
-            {"action": move, "name": self.game.action_name(move), "cell": self.game.cell_of(state, move)}
+            {
+                "action": move,
+                "name": self.game.action_name(state, move),
+                "cell": self.game.cell_of(state, move),
+                "from": self.game.from_of(state, move),
+            }
             for move in np.flatnonzero(legal).tolist()
         ]
 
@@ -237,7 +248,7 @@ class TraceBuilder:
             "children": [
                 {
                     "action": each.move,
-                    "name": self.game.action_name(each.move),
+                    "name": self.game.action_name(self.states[node], each.move),
                     "visits": each.visits,
                     "sum": each.value_sum,
                     "score": each.score if math.isfinite(each.score) else None,
@@ -254,7 +265,7 @@ class TraceBuilder:
             "kind": evaluation.kind,
             "value": evaluation.value,
             "to_play": self.game.to_play(leaf),
-            "moves": [self.game.action_name(move) for move in evaluation.moves],
+            "moves": self.game.move_names(evaluation.moves, leaf),
             "end": position(self.game, evaluation.end),
             "result": result(self.game, evaluation.end, evaluation.kind == "rollout"),
         }
@@ -273,5 +284,5 @@ def chosen(builder: TraceBuilder, settings: UctSettings | MctsSettings, action: 
         why = "drawn at random by the visits"
     else:
         why = "the most visits" if count == most else "a proof counts more than visits"
-    name = builder.game.action_name(action)
+    name = builder.game.action_name(builder.states[0], action)
     return {"action": action, "name": name, "visits": count, "of": sum(visits.values()), "why": why}

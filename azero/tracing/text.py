@@ -11,6 +11,8 @@ Record = dict[str, Any]
 def title(record: Record) -> str:
     """Return what is searched, and how."""
     where = f"after the moves {' '.join(record['moves'])}" if record["moves"] else "from the start"
+    if "start" in record:
+        where += f" of {record['start']}"
     return f"{record['game']} {where}: {record['title']}"
 
 
@@ -23,7 +25,7 @@ def board_text(record: Record) -> str:
     marks = position["marks"]
     cells = [board["symbols"][mark] for mark in marks]
     for move in root["moves"]:
-        if move["cell"] is not None and not marks[move["cell"]]:
+        if move["cell"] is not None and move["from"] is None and not marks[move["cell"]]:
             cells[move["cell"]] = move["name"]
     width, columns = max(map(len, cells)), len(board["columns"])
     slant = 1 if board["kind"] == "hexagons" else 0

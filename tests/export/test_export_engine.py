@@ -20,17 +20,17 @@ import pytest
 from exporting import HashedInference, hashed_code
 from numba import types
 from numpy.testing import assert_allclose
-from places import DOUBLE_MOVE, OWN_GAMES, PROJECT, SUPPORT
+from places import CROWNING, DOUBLE_MOVE, FROM_TO, OWN_GAMES, PROJECT, SUPPORT
 from searching import columns_of, thought_of
 
 from azero.config.schema import SearchConfig, UserError
 from azero.export.kernels import write_considered_visits
-from azero.export.marks import cell_of, find_cells, find_mark_bits, write_marks
+from azero.export.marks import AND, cell_of, find_cells, find_mark_bits, write_marks
 from azero.export.module import Module, make_module
 from azero.export.webassembly import ENTRY, STACK_TOP, Memory, build
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
-from azero.games.kit.board import FIRST, SECOND
+from azero.games.kit.board import FIRST, NO_CELL, SECOND
 from azero.games.playing import GameInProgress
 from azero.players import make_player
 from azero.search.gumbel import make_gumbel, visit_sequence
@@ -49,6 +49,8 @@ SMALL: dict[str, dict[str, Any]] = {
     "go": {"size": 3, "max_plies": 60},
     "gomoku": {"rows": 5, "columns": 6, "connect": 4},
     "hex": {"size": 4, "swap": True},
+    "breakthrough": {"rows": 5, "columns": 4},
+    "chess": {"variant": "gardner", "max_plies": 60},
 }
 WITH_BOARD = """
 import sys
@@ -118,7 +120,15 @@ def digest_of(game: Game, actions: list[int]) -> str:
         outcome = game.first_outcome(state) if over else 0
         cells = [game.board.cell_of(state, each) for each in legal]
         marks = game.board.marks(state).astype(np.int8)
-        told = [game.to_play(state), over, int(outcome) if outcome == int(outcome) else outcome, legal, cells]
+        starts = [NO_CELL if (cell := game.from_of(state, each)) is None else cell for each in legal]
+        told: list[Any] = [
+            game.to_play(state),
+            over,
+            int(outcome) if outcome == int(outcome) else outcome,
+            legal,
+            cells,
+        ]
+        told += [starts, [game.action_name(state, each) for each in legal]]
         for array in (state, key, repetition_key, game.planes(state), marks):
             digest.update(array.tobytes())
         digest.update(json.dumps(told, separators=(",", ":")).encode())
@@ -196,11 +206,11 @@ def test_superko_and_gumbel_are_the_same_in_a_page(tmp_path: Path) -> None:
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("size", ["default", "small"])
 @pytest.mark.parametrize("name", SHIPPED)
-def test_a_thousand_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, size: str) -> None:
-    options = SMALL.get(name, {}) if size == "small" else {}
+def test_many_games_and_ten_searches_of_each_game(tmp_path: Path, name: str, size: str) -> None:
+    options, games = SMALL.get(name, {}) if size == "small" else {}, 20 if name == "chess" else 400
     for search in (GUMBEL, KATAGO):
         check_search(tmp_path, name, options, search, some_positions(make_game(name, **options), 10))
-    check_rules(tmp_path, name, options, 1000, KATAGO)
+    check_rules(tmp_path, name, options, games, KATAGO)
 
 
 @needs_node
@@ -216,7 +226,7 @@ def test_games_of_users_are_the_same_in_a_page(tmp_path: Path) -> None:
     for name in (
         str(squava),
         str(twice),
-        *(str(OWN_GAMES / f"{own}.py") for own in ("all_stones", "clobber")),
+        *(str(OWN_GAMES / f"{own}.py") for own in ("all_stones", "clobber", "from_to", "crowning")),
     ):
         check_rules(tmp_path, name, {}, 1000, PUCT)
         check_search(tmp_path, name, {}, PUCT, some_positions(make_game(name), 10))
@@ -240,7 +250,7 @@ def test_sequential_halving_is_the_same() -> None:
             assert gumbel.considered_visits[considered, :simulations].tolist() == expected
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, str(OWN_GAMES / "all_stones.py")])
+@pytest.mark.parametrize("name", [*SHIPPED, str(OWN_GAMES / "all_stones.py"), FROM_TO, CROWNING])
 def test_marks_are_found_in_the_bits_of_states(name: str) -> None:
     game = make_game(name, **SMALL.get(name, {}))
     assert game.board is not None
@@ -276,6 +286,33 @@ def test_a_game_that_cannot_be_exported_is_refused() -> None:
             find_cells(changed, find_mark_bits(changed))
 
 
+def test_a_kind_of_pieces_is_found_where_random_games_hardly_bring_it() -> None:
+    """A mark is both of a bit of the side's word and one of the kind's, on all cells alike."""
+    game = make_game(CROWNING)
+    assert game.board is not None
+    bits = find_mark_bits(game)
+    place, white_rook, black_knight = 6, 4, 3  # a2, seen by the second player as row 1, so bit 3
+    assert bits[0, place, white_rook].tolist() == [0 * 64 + 6, 4 * 64 + 6, AND]
+    assert bits[1, place, white_rook].tolist() == [1 * 64 + 3, 4 * 64 + 3, AND]
+    assert bits[1, place, black_knight].tolist() == [0 * 64 + 3, 3 * 64 + 3, AND]
+
+
+def test_names_that_a_page_cannot_make_are_refused() -> None:
+    game = make_game(CROWNING)
+    assert game.board is not None
+    bits = find_mark_bits(game)
+    plain = game.action_name
+    find_cells(game, bits)
+    shouted = replace(game, action_name=lambda state, action: plain(state, action) + "!")
+    with pytest.raises(
+        UserError, match=r"the name of [a-c]\d[a-c]\d[rn]?! depends on the position, and a page names"
+    ):
+        find_cells(shouted, bits)
+    moved = replace(game.board, from_of=lambda state, action: int(state[5]) % 12)
+    with pytest.raises(UserError, match=r"the cell that [a-c]\d[a-c]\d[rn]? leaves depends on the position"):
+        find_cells(replace(game, board=moved), bits)
+
+
 def check_cells(game: Game) -> None:
     """Check that a page finds the cells of all moves of random games."""
     assert game.board is not None
@@ -291,12 +328,14 @@ def check_cells(game: Game) -> None:
             for action in game.legal_actions(state):
                 successor = game.step(state, action)
                 write_marks(successor, game.to_play(successor), mark_bits, after)
-                found = cell_of(action, cells, before, after, (FIRST, SECOND)[mover])
+                found = cell_of(action, cells.goals[mover], before, after, (FIRST, SECOND)[mover])
                 assert found == game.board.cell_of(state, action)
+                if game.board.from_of is not None:
+                    assert cells.starts[mover, action] == game.board.from_of(state, action)
             state = game.step(state, chosen)
 
 
-@pytest.mark.parametrize("name", [*SHIPPED, str(OWN_GAMES / "clobber.py")])
+@pytest.mark.parametrize("name", [*SHIPPED, str(OWN_GAMES / "clobber.py"), FROM_TO, CROWNING])
 def test_the_cells_of_moves_are_found(name: str) -> None:
     check_cells(make_game(name, **SMALL.get(name, {})))
 

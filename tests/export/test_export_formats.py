@@ -76,6 +76,22 @@ def test_torchscript_answers_like_torch_for_any_number_of_positions(
     check_readme(text.decode() if isinstance(text, bytes) else text)
 
 
+def test_several_moves_of_a_cell_come_in_the_same_order_in_every_format(tmp_path: Path) -> None:
+    pytest.importorskip("onnx", reason="needs onnx, the extra onnx")
+    runtime = pytest.importorskip("onnxruntime", reason="needs onnxruntime, the extra dev")
+    game = make_game("breakthrough", rows=6, columns=6)
+    network = lived_in(NetworkConfig(blocks=1, channels=8, head="spatial"), game)
+    planes = positions(game)[-3:]
+    write_onnx(network, game, FACTS, tmp_path / "network.onnx")
+    session = runtime.InferenceSession(tmp_path / "network.onnx", providers=["CPUExecutionProvider"])
+    check_answers(network, planes, *session.run(["policy", "value"], {"planes": planes}))
+    write_torchscript(network, game, FACTS, tmp_path / "network.pt")
+    with warnings.catch_warnings(), torch.no_grad():
+        warnings.simplefilter("ignore", DeprecationWarning)  # torch deprecates TorchScript
+        policy, value = torch.jit.load(tmp_path / "network.pt")(torch.from_numpy(planes))
+    check_answers(network, planes, policy.numpy(), value.numpy())
+
+
 def check_readme(text: str) -> None:
     """Assert that a README says what the file is, what goes in and what comes out."""
     for said in ("azero", "tictactoe", "run: first", "cycle: 7", "[batch, 2, 3, 3]", "[batch, 9]"):

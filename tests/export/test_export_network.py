@@ -81,7 +81,7 @@ def test_any_shape_answers_like_torch(
     shape: tuple[int, int, int], channels: int, blocks: int, actions: int, choices: dict[str, object]
 ) -> None:
     """Boards down to one cell, channels that fill no group, all choices of layers."""
-    if choices["head"] == "spatial":  # a move for each cell, and 0 to 29 others
+    if choices["head"] == "spatial":  # a move or more for each cell, and others
         actions += shape[1] * shape[2] - 1
     config = NetworkConfig(blocks=blocks, channels=channels, **choices)  # type: ignore[arg-type]
     code = check_answers(*network_and_planes(config, shape, actions))

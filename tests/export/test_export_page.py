@@ -8,20 +8,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import PATIENCE, cell, stones, wait_for_stones
-from places import PROJECT
+from pages import PATIENCE, cell, drag, middle, stones, wait_for_stones
+from places import CROWNING, PROJECT
 from running import RunProgram, TrainedRun
 
 import azero
+from azero.games import SHIPPED, make_game
 
 DOCS = PROJECT / "docs"
 GUIDE = (DOCS / "your_own_game.md").read_text()
 SMALL = ("network.blocks=1", "network.channels=4")
+FIGURES: dict[str, dict[str, Any]] = {
+    "breakthrough": {"rows": 5, "columns": 4},
+    "chess": {"variant": "gardner"},
+}
 UNTRAINED = {
     "connect_four": ("connect_four",),  # of full size: it takes its time
     "hex": ("game=hex5", "game.options.size=3", "game.options.swap=true", *SMALL),
     "go": ("game=go5", "game.options.size=3", *SMALL),
     "squava": ("game=squava.py", *SMALL),
+    "crowning": (f"game={CROWNING}", *SMALL),
+    **{
+        name: (f"game={name}", *(f"game.options.{key}={value}" for key, value in options.items()), *SMALL)
+        for name, options in FIGURES.items()
+    },
 }
 OVER = r"You win\.|azero wins\.|A draw\."
 
@@ -138,6 +148,72 @@ def test_a_click_anywhere_in_a_column_plays_there(open_page: Open) -> None:
     page.locator('rect[data-cell="4"]').click()  # above the board
     wait_for_stones(page, 2)
     assert moves_shown(page) == ["3", "5"] and sorted(stones(page)) == ["31, X", "51, O"]
+
+
+def test_pieces_are_moved_and_become_others(open_page: Open) -> None:
+    page = open_page("crowning", "#moves=a1a2.a4a3.b1b2.a3b2.c1c2&you=second&strength=1")
+    assert wait_for_turn(page) == "Your move."
+    assert middle(page, "a1")[1] < middle(page, "a4")[1]  # seen from the second player's side
+    expect(page.locator(".spots .was")).to_have_count(2)
+    cell(page, "a1").click()
+    expect(page.locator(".toasts")).to_contain_text("Choose one of your pieces that can move")
+    drag(page, "b2", "b1")
+    expect(page.get_by_role("menuitem")).to_have_count(2)
+    page.get_by_role("menuitem", name="n", exact=True).click()
+    expect(page.locator(".moves li").nth(5)).to_have_text("b2b1n")
+    wait_for_turn(page)
+    shown = moves_shown(page)
+    assert len(shown) == 7 and f"moves={'.'.join(shown)}" in page.url
+    choose(page, "Show", "Search")
+    expect(page.locator(".arrows .best")).to_have_count(1)
+    again = open_page("crowning", page.url.partition(".html")[2])
+    wait_for_turn(again)
+    assert moves_shown(again) == shown and stones(again) == stones(page)
+    press(again, "Turn the board")
+    expect(again.locator(".labels text").first).to_have_text("4")
+    expect(again.locator(".stones .stone").first).to_be_visible()
+    assert middle(again, "a1")[1] > middle(again, "a4")[1]
+
+
+def test_a_move_is_typed(open_page: Open) -> None:
+    page = open_page("crowning", "#moves=a1a2.a4a3.b1b2.a3b2.c1c2&you=both")
+    field = page.get_by_label("Type a move")
+    wait_for_stones(page, 5)
+    for text in ("b2b1", "b2b1q"):  # the pawn becomes r or n
+        field.fill(text)
+        field.press("Enter")
+        expect(page.locator(".toasts")).to_contain_text(f"{text} is not a legal move here.")
+    field.fill(" B2B1N ")
+    field.press("Enter")
+    expect(page.locator(".moves li").nth(5)).to_have_text("b2b1n")
+    expect(field).to_have_value("")
+    assert "b1, n" in stones(page)
+    expect(open_page("tictactoe").get_by_label("Type a move")).to_be_hidden()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(FIGURES))
+def test_games_with_figures_play_to_the_end(name: str, open_page: Open) -> None:
+    if name not in SHIPPED:
+        pytest.skip(f"{name} is not among azero's games")
+    page = open_page(name, "#strength=1")
+    for count in range(0, 40, 2):
+        if wait_for_turn(page) != "Your move.":
+            break
+        page.locator(".hit.movable").first.click()
+        page.locator(".hit.can").first.click()
+        menu = page.get_by_role("menuitem")
+        if menu.count():
+            menu.first.click()
+        expect(page.locator(".moves li").nth(count)).to_be_attached()
+    shown = moves_shown(page)
+    game = make_game(name, **FIGURES[name])
+    state = game.initial_state()
+    for move in shown:  # the page's names are the game's
+        state = game.step(state, game.parse_action(state, move))
+    assert game.board is not None and len(shown) > 4
+    symbols = [game.board.symbols[mark] for mark in game.board.marks(state).ravel() if mark]
+    assert sorted(label.split(", ")[1] for label in stones(page)) == sorted(symbols)
 
 
 def test_a_hint_is_shown_and_a_move_taken_back(open_page: Open) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numba import njit
-from places import OWN_GAMES
+from places import CROWNING, FROM_TO, OWN_GAMES
 
 from azero.config.schema import UserError
 from azero.games import make_game
@@ -78,12 +79,35 @@ def test_a_game_of_two_actions_a_move_keeps_the_laws() -> None:
 
 def test_the_studio_says_the_truth_where_several_moves_go_to_one_cell() -> None:
     """Pairs of cells as actions: a stone that stands on a cell is not why no move goes there."""
-    from_to = (Path(CLOBBER).parent / "from_to.py").resolve()
-    tree = GameTree(make_game(str(from_to)))
+    game = make_game(FROM_TO)
+    assert game.board is not None
+    tree = GameTree(replace(game, board=replace(game.board, from_of=None)))
     with pytest.raises(Refusal, match=r"^No move goes to b1\. Several moves of this game can go to one cell"):
         tree.action_at(1)
     with pytest.raises(Refusal, match=r"^Several moves end there; choose one beside the board\."):
         tree.action_at(4)
+
+
+def test_the_studio_asks_for_a_piece_and_its_goal() -> None:
+    tree = GameTree(make_game(FROM_TO))  # the first player's pawns stand on a3 b3 c3, cells 6 7 8
+    assert tree.game.action_name(tree.current.state, tree.action_at(4, 6)) == "a3b2"
+    for cell, start, message in (
+        (4, None, "Choose one of your pieces first, then the cell where it goes."),
+        (1, None, "Choose one of your pieces first"),
+        (5, 6, "a3 cannot move to c2."),
+        (5, 99, "Choose one of your pieces first"),
+    ):
+        with pytest.raises(Refusal, match=f"^{re.escape(message)}"):
+            tree.action_at(cell, start)
+    tree = GameTree(make_game(CROWNING))
+    for name in ("a1a2", "a4a3"):  # the pawns stand head to head; a2 is cell 6
+        tree.play(tree.action_of(name))
+    with pytest.raises(Refusal, match=r"^The piece on a2 cannot move\."):
+        tree.action_at(6, None)
+    for name in ("b1b2", "a3b2", "c1c2"):  # c2 is cell 8, a1 9; the pawn on b2 becomes a rook or a knight
+        tree.play(tree.action_of(name))
+    with pytest.raises(Refusal, match=r"^Several moves end on b1; choose one of them\."):
+        tree.action_at(10, 7)
 
 
 @pytest.mark.parametrize(

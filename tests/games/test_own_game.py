@@ -147,7 +147,7 @@ def test_an_installed_game_is_known_by_its_name(
     with pytest.raises(
         UserError, match=r"choose one of: tictactoe,.* halma, the path of your own Python file"
     ):
-        make_game("chess")
+        make_game("draughts")
 
 
 def test_an_installed_game_that_cannot_be_imported_is_one_sentence(install: Install) -> None:

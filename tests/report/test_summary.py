@@ -97,6 +97,14 @@ def test_games_have_the_names_that_people_use() -> None:
         "My Game",
         "Hex",
     ]
+    variants = [{}, {"variant": "standard"}, {"variant": "gardner"}, {"variant": "losalamos"}]
+    assert [game_title("chess", each) for each in variants] == [
+        "Chess",
+        "Chess",
+        "Gardner's chess",
+        "Los Alamos chess",
+    ]
+    assert game_title("gardner") == "Gardner's chess"
 
 
 def test_percent_never_claims_more_digits_than_matter() -> None:

@@ -190,7 +190,7 @@ def test_the_champion_of_a_run_is_traced(trained_run: TrainedRun, tmp_path: Path
     "words, sentence",
     [
         (["--verbose"], "unknown option '--verbose'; did you mean --version?"),
-        (["game=chess"], "chess"),
+        (["game=draughts"], "draughts"),
         (["game=connect_four", "game.options.rows=0"], "game.options.rows=0 must be a whole number"),
         (["player=alpha_beta"], "player=alpha_beta must be one of: uct, pv_mcts."),
         (

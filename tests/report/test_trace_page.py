@@ -66,7 +66,7 @@ def test_the_board_of_a_record_is_the_game_s() -> None:
     assert made["board"]["symbols"] == [".", "X", "O"] and made["board"]["kind"] == "squares"
     assert made["nodes"][0]["position"] == {"marks": [1, 0, 2, 2, 2, 0, 1, 0, 1]}
     assert made["nodes"][0]["moves"] == [
-        {"action": cell, "name": str(cell), "cell": cell} for cell in (1, 5, 7)
+        {"action": cell, "name": str(cell), "cell": cell, "from": None} for cell in (1, 5, 7)
     ]
 
 

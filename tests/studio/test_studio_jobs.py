@@ -368,7 +368,7 @@ def test_a_tournament_is_stopped_and_found_again(trained: Any, tmp_path: Path) -
         ({"games": 3}, "even number"),
         ({"games": 0}, "even number"),
         ({"games": "20"}, "even number"),
-        ({"game": "chess"}, "There is no game"),
+        ({"game": "draughts"}, "There is no game"),
         ({"first": {"kind": "person"}}, "played by machines"),
         ({"first": player("nobody")}, "unknown player nobody"),
         ({"first": player("uct", record="/tmp/x")}, "record"),

@@ -80,6 +80,28 @@ def new_game(page: Any, **players: str) -> None:
     page.wait_for_function("before => location.href !== before", arg=before)
 
 
+def test_a_position_that_cannot_be_keeps_the_dialog_open(open_page: Open) -> None:
+    page = open_page("#/play?game=chess")
+    page.get_by_role("button", name="New game").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_label("variant").select_option(label="gardner")
+    assert "start" not in dialog.locator(".field > span").all_text_contents()  # one field asks for it
+    dialog.get_by_role("group", name="Plays second").get_by_label("player").select_option(label="A person")
+    dialog.get_by_text("Begin at another position").click()
+    position = dialog.get_by_label("position")
+    position.fill("kings only")
+    position.press("Enter")
+    expect(dialog.get_by_role("alert")).to_contain_text("kings only")
+    expect(position).to_be_focused()
+    assert dialog.get_by_label("variant").input_value() == "gardner"
+    position.fill("4k/5/5/5/RK3 w - - 0 1")
+    position.press("Enter")
+    expect(dialog).to_have_count(0)
+    wait_for_stones(page, 3)
+    assert sorted(stones(page)) == ["a1, R", "b1, K", "e5, k"]
+    assert page.locator("svg.board").get_attribute("aria-label") == "Gardner's chess, board"
+
+
 def test_a_game_of_connect_four_to_its_end_by_clicks(open_page: Open) -> None:
     page = open_page("#/play?game=connect_four")
     new_game(page, second="random")

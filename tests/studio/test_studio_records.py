@@ -104,7 +104,7 @@ def test_the_board_is_downloaded_as_a_picture(client: Any, game: str, moves: str
     [
         (b"", 400, "empty"),
         (b"hello", 400, "not SGF"),
-        (b"(;SZ[9]AB[cc];W[dd])", 400, "set up"),
+        (b"(;SZ[9]AB[aa]AW[ab][ba];W[dd])", 400, "no liberty"),
         (b'(;AZERO[{"game": "/etc/x.py"}])', 400, "no game '/etc/x.py'"),
         (b'{"game": "tictactoe", "moves": ["4", "4"]}', 400, "not legal"),
         (b"(;C[" + b"a" * 1_000_000 + b"])", 413, "larger than 1,000 kB"),
@@ -129,10 +129,28 @@ def test_a_game_too_large_for_the_studio_is_refused(client: Any) -> None:
     assert answer.status_code == 413 and "too many for the studio" in answer.json()["error"]
 
 
+def test_a_game_begins_at_a_position_and_its_file_too(client: Any) -> None:
+    start = "7k/8/8/8/8/8/R7/K7 w - - 0 1"
+    table = post(client, "/api/tables", game="chess", start=start, moves=["Ra8"])
+    assert table["start"] == start and names(table) == ["a2a8"]
+    assert table["position"]["line"] == "R6k/8/8/8/8/8/8/K7 b - - 1 1"
+    for kind, text in (("pgn", b"1. Ra8+"), ("json", b'"position"')):
+        saved = client.get(f"/api/tables/{table['id']}/record?format={kind}").content
+        assert text in saved
+        opened = client.post("/api/records", content=saved).json()
+        assert (opened["start"], names(opened)) == (start, ["a2a8"])
+        assert opened["position"]["marks"] == table["position"]["marks"]
+    wrong = client.post("/api/tables", json={"game": "chess", "start": "8/8 w - -"})
+    assert wrong.status_code == 400 and "is not a position" in wrong.json()["error"]
+    go = client.post("/api/records", content=b"(;SZ[5]AB[cc][dd];W[aa])").json()
+    assert go["start"] == "...../...../..X../...X./..... O" and names(go) == ["a5"]
+
+
 def test_what_is_not_there_is_refused(client: Any) -> None:
     assert client.get("/api/tables/none/record").status_code == 404
     table = open_game(client, "tictactoe", "4")
     answer = client.get(f"/api/tables/{table['id']}/record?format=pdf")
     assert (
-        answer.status_code == 400 and answer.json()["error"] == "format must be one of: sgf, json, svg, png."
+        answer.status_code == 400
+        and answer.json()["error"] == "format must be one of: sgf, pgn, json, svg, png."
     )

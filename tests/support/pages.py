@@ -23,3 +23,19 @@ def wait_for_stones(page: Any, count: int) -> None:
 def cell(page: Any, name: str) -> Any:
     """Return a cell of the board."""
     return page.locator(f'[role=gridcell][aria-label^="{name},"]')
+
+
+def middle(page: Any, name: str) -> tuple[float, float]:
+    """Return the middle of a cell in pixels."""
+    box = cell(page, name).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def drag(page: Any, start: str, goal: str) -> None:
+    """Drag the piece of a cell to another one with the mouse, a little aside on the way."""
+    (x, y), (to_x, to_y) = middle(page, start), middle(page, goal)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move((x + to_x) / 2 + 20, (y + to_y) / 2, steps=3)
+    page.mouse.move(to_x, to_y, steps=3)
+    page.mouse.up()

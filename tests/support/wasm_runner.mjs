@@ -18,12 +18,13 @@ function digest(actions) {
   const hash = createHash("sha256");
   const addPosition = () => {
     const { state, key, repetition_key, planes } = engine.arrays;
-    const { marks, toPlay, terminal, outcome, legal, cells } = engine.position();
+    const { marks, toPlay, terminal, outcome, legal, cells, starts, names } = engine.position();
     engine.evaluate();
     for (const array of [state, key, repetition_key, planes, marks]) {
       hash.update(new Uint8Array(array.buffer, array.byteOffset, array.byteLength));
     }
-    hash.update(JSON.stringify([toPlay, terminal, outcome, legal, legal.map((action) => cells[action])]));
+    const ofLegal = (values) => legal.map((action) => values[action]);
+    hash.update(JSON.stringify([toPlay, terminal, outcome, legal, ...[cells, starts, names].map(ofLegal)]));
   };
   engine.reset();
   addPosition();

@@ -24,6 +24,15 @@ function environment(module, memory, stack) {
   return env;
 }
 
+// Return the name of a move by the cells that its piece leaves and enters, -1 for none, and by the symbol of what
+// it becomes there, as a2a3 or a7a8q. `page_name` of azero/export/marks.py is its twin.
+function moveName({ columns, rows, symbols }, start, goal, before, after) {
+  const name = (cell) => cell < 0 ? ""
+    : columns[cell % columns.length] + rows[Math.floor(cell / columns.length)];
+  const changes = start >= 0 && goal >= 0 && before !== after;
+  return name(start) + name(goal) + (changes ? symbols[after].toLowerCase() : "");
+}
+
 // Return the engine of a module, with the layout that azero/export/module.py gives it, and its weights.
 //
 // A search goes on where it was begun, also when moves are played on the board meanwhile.
@@ -58,13 +67,17 @@ export async function makeEngine(wasmBytes, layout, weights) {
     // Return the position on the board.
     position() {
       const legal = legalActions();
+      const byAction = (value) => Object.fromEntries(legal.map((action) => [action, value(action)]));
       return {
-        marks: at.marks.slice(), // of each cell: 0 empty, 1 of the first player, 2 of the second
+        marks: at.marks.slice(), // of each cell: 0 empty, 1 of the first player, 2 of the second, 3 …
         toPlay: at.status[0],
         terminal: Boolean(at.status[1]),
         outcome: at.status[2], // for the first player
         legal,
-        cells: Object.fromEntries(legal.map((action) => [action, at.cells[action]])), // -1: none, as of a pass
+        cells: byAction((action) => at.cells[action]), // where the piece goes; -1: nowhere, as of a pass
+        starts: byAction((action) => at.starts[action]), // which cell it leaves; -1: none
+        names: byAction((action) => layout.actions ? layout.actions[action] : moveName(layout.board,
+          at.starts[action], at.cells[action], at.marks[at.starts[action]], at.arrivals[action])),
       };
     },
 

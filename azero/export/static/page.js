@@ -1,7 +1,8 @@
 // The page of an exported champion: the board, who plays, how strongly, and what the network thinks.
 
 import { button, el, makeGauge, percent, slider, toast } from "./elements.js";
-import { actionsOfCells, makeBoard } from "./board.js";
+import { canTurn, makeBoard, movesBeside } from "./board.js";
+import { coloursOf, hasFigures } from "./moving.js";
 
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15,
   253, 98, 11]; // the smallest module with a vector
@@ -39,14 +40,15 @@ function choice(name, values, onChange) {
 
 function start(main, about) {
   const { board: described, layout, title } = about;
-  const { actions: names, algorithms: [own], simulations, mostSimulations } = layout;
+  const { algorithms: [own], simulations, mostSimulations } = layout;
   const anytime = layout.algorithms.at(-1); // can end at any time
-  const words = names.some((name) => name.includes(".")) ? names.map((_, action) => String(action)) : names;
+  const dotted = layout.actions?.some((name) => name.includes(".")); // then the address has numbers
   const worker = startWorker(about);
   const levels = [...new Set([...SIMULATIONS, simulations])].sort((a, b) => a - b).map(String)
     .concat(SECONDS.map((seconds) => `${seconds}s`));
   let moves = [], you = 0, level = String(simulations), view = VIEWS[0];
   let id = 0, position = null, network = null, found = null, hinting = false, waiting = true, asked = 0;
+  let board = null, flipped = false, arrived = () => {};
 
   // ---- what is on the page ----
   const holder = el("div", { class: "holder" }), gauge = makeGauge();
@@ -58,9 +60,16 @@ function start(main, about) {
   });
   const message = el("p", { class: "message", "aria-live": "polite" }, "Setting up the board …");
   const opinion = el("p", { class: "quiet opinion" });
+  const typed = el("input", { class: "typed", placeholder: "type a move", "aria-label": "Type a move",
+    autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
+  const typing = el("form", { class: "typing", hidden: !described.moves, onsubmit: playTyped }, typed);
   const others = el("div", { class: "others" }), list = el("ol", { class: "moves" });
   const undo = button("Take back", "undo", takeBack, { text: "Take back" });
   const hint = button("Hint", "hint", askHint, { text: "Hint" });
+  const turn = button("Turn the board", "turn", () => {
+    flipped = !flipped;
+    if (ready()) go(moves);
+  }, { hidden: !canTurn(described) });
   const fresh = button("New game", "plus", () => go([]), { text: "New game", class: "primary" });
   const sayLevel = (text) => `${parseInt(text, 10).toLocaleString("en")} ` +
     `${text.endsWith("s") ? "second" : "simulation"}${parseInt(text, 10) === 1 ? "" : "s"}`;
@@ -70,9 +79,9 @@ function start(main, about) {
   main.replaceChildren(
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
-      el("header", {}, el("h1", {}, title),
+      el("header", {}, el("h1", {}, title), turn,
         el("p", { class: "quiet" }, "azero taught itself this game from the rules.")),
-      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, others,
+      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, others, typing,
         el("div", { class: "controls" }, fresh, undo, hint)),
       el("section", { class: "card settings" }, sides.element, strength, views.element, opinion),
       el("section", { class: "card played" }, el("h2", {}, "Moves"), list),
@@ -80,9 +89,7 @@ function start(main, about) {
         el("dl", {}, about.facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
         el("p", { class: "quiet" }, "This page is one file. It needs no network and sends nothing. " +
           "Its address holds the game: keep it, share it or reload it."))));
-  document.body.dataset.stones = described.kind === "crossings" ? "classic" : "colour";
-  const board = makeBoard(holder, described, { label: `${title}, board`,
-    onMove: (action) => ready() && yours() ? go([...moves, action]) : refuse(), onIllegal: refuse });
+  document.body.dataset.stones = coloursOf(described);
 
   // ---- what happens ----
   const ready = () => position !== null && !waiting;
@@ -92,9 +99,33 @@ function start(main, about) {
     ? { kind: anytime, simulations: mostSimulations, seconds: parseInt(level, 10) }
     : { kind: own, simulations: Number(level) };
 
-  function refuse() {
+  function refuse(cell, from) {
     if (!ready()) return;
-    toast(position.terminal ? "The game is over." : yours() ? "That move is not legal." : "It is azero's turn.");
+    toast(position.terminal ? "The game is over." : !yours() ? "It is azero's turn."
+      : described.moves && from === null ? "Choose one of your pieces that can move, then the cell where it goes."
+        : "That move is not legal.");
+  }
+
+  /** Play the move whose name is in the field, such as e2e4. */
+  function playTyped(event) {
+    event.preventDefault();
+    const name = typed.value.trim().toLowerCase();
+    if (!name) return;
+    if (!ready() || position.terminal || !yours()) return refuse();
+    const action = position.legal.find((each) => position.names[each].toLowerCase() === name);
+    if (action === undefined) return toast(`${typed.value.trim()} is not a legal move here.`);
+    typed.value = "";
+    go([...moves, action]);
+  }
+
+  /** Make the board, seen from the side of who plays second with figures, unless someone has turned it. */
+  function showBoard() {
+    const turned = canTurn(described) && (you === 1 && hasFigures(described)) !== flipped;
+    if (board?.turned === turned) return;
+    board?.close();
+    board = makeBoard(holder, described, { label: `${title}, board`, turned, onIllegal: refuse,
+      onMove: (action) => ready() && yours() ? go([...moves, action]) : refuse() });
+    gauge.element.classList.toggle("turned", turned);
   }
 
   /** Ask the worker for a position, and for a search of it. */
@@ -103,10 +134,11 @@ function start(main, about) {
     asked = performance.now();
   }
 
-  /** Put a game on the board: the actions from the start. */
+  /** Put a game on the board: the actions from the start, or their names. Return a promise of when it is there. */
   function go(played) {
     [moves, found, hinting, waiting] = [played, null, false, true];
     ask(null);
+    return new Promise((resolve) => { arrived = resolve; });
   }
 
   function takeBack() {
@@ -124,18 +156,19 @@ function start(main, about) {
   function showHint() {
     hinting = false;
     const { best, values } = found;
-    toast(`Hint: ${names[best]}${Number.isNaN(values[best]) ? "" : `, ${percent(values[best])} for you`}.`);
+    toast(`Hint: ${position.names[best]}${Number.isNaN(values[best]) ? "" : `, ${percent(values[best])} for you`}.`);
     const cell = position.cells[best];
-    board.ghosts(cell < 0 ? [] : [cell], position.toPlay);
+    board.ghosts(cell < 0 ? [] : [cell], position.toPlay, cellOrNull(position.starts[best]));
   }
 
   /** A position: show it, then let azero move, or look on. */
   function arrive(answer) {
     ({ position, network } = answer);
     waiting = false;
-    moves = moves.slice(0, position.movers.length - 1); // those of an address may not be legal
+    moves = position.played; // those of an address may not be legal
     show();
     writeAddress();
+    arrived();
     if (position.terminal) return;
     if (!yours()) ask(budget());
     else if (view === "search") ask({ kind: anytime, simulations: Math.min(ANALYSIS, mostSimulations) });
@@ -160,15 +193,19 @@ function start(main, about) {
   }
 
   // ---- what is shown ----
+  const cellOrNull = (cell) => cell < 0 ? null : cell;
+
   function show() {
-    const legal = [...position.legal].map((action) =>
-      ({ action, move: names[action], cell: position.cells[action] < 0 ? null : position.cells[action] }));
+    const { names, cells, starts } = position;
+    const legal = position.legal.map((action) => ({ action, move: names[action],
+      cell: cellOrNull(cells[action]), from: cellOrNull(starts[action]) }));
     const last = position.last >= 0 && position.marks[position.last] ? position.last : null;
+    showBoard();
     const playable = position.terminal ? [] : legal;
-    board.show({ marks: [...position.marks], moves: playable, to_play: position.toPlay, last },
+    board.show({ marks: [...position.marks], moves: playable, to_play: position.toPlay, last,
+      last_from: position.lastFrom === null ? null : cellOrNull(position.lastFrom) },
       !position.terminal && yours());
-    const onBoard = new Set(actionsOfCells(described, playable).values());
-    const rest = playable.filter(({ action }) => yours() && !onBoard.has(action));
+    const rest = yours() ? movesBeside(described, playable) : [];
     others.replaceChildren(...rest.map(({ action, move }) =>
       el("button", { type: "button", onclick: () => ready() && go([...moves, action]) }, move)));
     const winner = position.terminal && position.outcome ? (position.outcome > 0 ? 0 : 1) : null;
@@ -187,7 +224,7 @@ function start(main, about) {
     hint.disabled = position.terminal || !yours();
     fresh.disabled = !moves.length;
     list.parentElement.hidden = !moves.length;
-    list.replaceChildren(...moves.map((action) => el("li", {}, names[action])));
+    list.replaceChildren(...position.playedNames.map((name) => el("li", {}, name)));
     showOpinion();
   }
 
@@ -214,7 +251,7 @@ function start(main, about) {
 
   // ---- the address ----
   function writeAddress() {
-    const parts = { moves: moves.map((action) => words[action]).join("."), you: you ? SIDES[you] : "",
+    const parts = { moves: (dotted ? moves : position.playedNames).join("."), you: you ? SIDES[you] : "",
       strength: level === String(simulations) ? "" : level, show: view === VIEWS[0] ? "" : view };
     const query = new URLSearchParams(Object.entries(parts).filter(([, text]) => text)).toString();
     history.replaceState(null, "", query ? `#${query}` : location.href.split("#")[0]);
@@ -231,7 +268,7 @@ function start(main, about) {
     const range = strength.querySelector("input");
     range.value = levels.indexOf(level);
     range.dispatchEvent(new Event("input")); // writes the number beside it
-    go((asked.get("moves") ?? "").split(".").filter(Boolean).map((word) => words.indexOf(word)));
+    go((asked.get("moves") ?? "").split(".").filter(Boolean).map((word) => dotted ? Number(word) : word));
   }
 
   worker.onmessage = receive;

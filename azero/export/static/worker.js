@@ -18,19 +18,22 @@ async function unpack(base64, width) {
   return bytes;
 }
 
-/** Play the moves from the start, as far as they are legal; return the position with what led to it. */
+/** Play moves, actions or their names, from the start as far as they are legal; return where they lead, and how. */
 function replay(moves) {
   engine.reset();
-  const movers = [];
-  let position = engine.position(), last = null;
-  for (const action of moves) {
-    if (position.terminal || !position.legal.includes(action)) break;
-    last = position.cells[action];
+  const played = [], playedNames = [], movers = [];
+  let position = engine.position(), last = null, lastFrom = null;
+  for (const move of moves) {
+    const action = position.legal.find((each) => each === move || position.names[each] === move);
+    if (position.terminal || action === undefined) break;
+    [last, lastFrom] = [position.cells[action], position.starts[action]];
+    played.push(action);
+    playedNames.push(position.names[action]);
     movers.push(position.toPlay);
     engine.play(action);
     position = engine.position();
   }
-  return { ...position, last, movers: [...movers, position.toPlay] };
+  return { ...position, last, lastFrom, played, playedNames, movers: [...movers, position.toPlay] };
 }
 
 /** Answer {id, moves, search}: what the search finds; without one, the position and the network's opinion. */

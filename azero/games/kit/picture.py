@@ -12,7 +12,9 @@ from html import escape
 
 import numpy as np
 
-from azero.games.kit.board import EMPTY, FIRST, NO_CELL, SECOND, Board
+from azero.games.kit import figures
+from azero.games.kit.board import EMPTY, FIRST, NO_CELL, SECOND, Board, figure_of, owner_of
+from azero.games.kit.board import STONE as STONES
 
 CELL = 40.0  # width of a cell, in units of the picture
 MARGIN = 30.0  # around the board, for the labels
@@ -21,6 +23,11 @@ STONE = {FIRST: "#20242b", SECOND: "#f4f1ea"}
 # Colour of numbers and of the last move's ring, by the mark they lie on
 INK = {EMPTY: "#20242b", FIRST: "#f4f1ea", SECOND: "#20242b"}
 LINE, FIELD, HEAT, MARK = "#7a6a53", "#e7d3ae", "#d1361f", "#d1361f"
+DARK_FIELD = "#b98f5f"  # of a chequered board, for figures
+LEFT = "#f2c230"  # over the two cells of the last move, where pieces move
+# Area, border and lines of figures, by their owner: the first player's are white
+FIGURE = {FIRST: ("#fbfaf6", "#23272f", "#23272f"), SECOND: ("#2a2d34", "#0a0b0d", "#d8dbe0")}
+FIGURE_SIZE = 1.08  # of a cell
 
 Centre = Callable[[int, int], tuple[float, float]]  # (row, column) to the middle of the cell
 
@@ -31,15 +38,17 @@ def draw(
     last_cell: int = NO_CELL,
     numbers: np.ndarray | None = None,
     heat: np.ndarray | None = None,
+    last_from: int = NO_CELL,
 ) -> str:
     """Return a position as the text of an SVG file.
 
     Args:
         board: how to draw the game.
         state: [S] uint64.
-        last_cell: the cell of the last move, marked with a ring.
+        last_cell: the cell of the last move, marked with a ring, or coloured if the board has figures.
         numbers: [H, W], written into the cells; nan for none. Fractions get two decimals.
         heat: [H, W] in [0, 1], drawn over the cells as a colour; 0 and nan for none.
+        last_from: the cell that the piece of the last move has left; coloured.
 
     Raises:
         ValueError: `numbers` or `heat` does not have the shape of the board.
@@ -49,26 +58,43 @@ def draw(
         if overlay is not None and overlay.shape != marks.shape:
             raise ValueError(f"{name} has shape {overlay.shape}, the board {marks.shape}")
     draw_board = draw_hexagons if board.kind == "hexagons" else draw_squares
-    return draw_board(board, marks, last_cell, numbers, heat)
+    if last_from != NO_CELL or board.has_figures():
+        coloured, ringed = dict.fromkeys((last_cell, last_from), LEFT), NO_CELL
+    else:
+        coloured, ringed = {}, last_cell
+    if board.alert is not None:
+        coloured[board.alert(state)] = HEAT
+    coloured.pop(NO_CELL, None)
+    return draw_board(board, marks, ringed, coloured, numbers, heat)
 
 
 def cells_of_actions(board: Board, state: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Return values of actions [A] by the cell of each action, [H, W] float64, nan elsewhere; for `draw`.
 
-    If two actions share a cell, the first counts: in Hex the stone, not the swap.
+    If two actions share a cell, the first counts: in Hex the stone, not the swap. Where pieces move, values
+    of all actions to a cell are added, such as shares of visits.
     """
     cells = np.full(len(board.rows) * len(board.columns), np.nan)
     for action, value in enumerate(values):
         cell = board.cell_of(state, action)
-        if cell != NO_CELL and np.isnan(cells[cell]):
+        if cell == NO_CELL:
+            continue
+        if np.isnan(cells[cell]):
             cells[cell] = value
+        elif board.from_of is not None:
+            cells[cell] += value
     return cells.reshape(len(board.rows), len(board.columns))
 
 
 def draw_squares(
-    board: Board, marks: np.ndarray, last_cell: int, numbers: np.ndarray | None, heat: np.ndarray | None
+    board: Board,
+    marks: np.ndarray,
+    ringed: int,
+    coloured: dict[int, str],
+    numbers: np.ndarray | None,
+    heat: np.ndarray | None,
 ) -> str:
-    """Draw a board of squares or crossings; arguments as in `draw`."""
+    """Draw a board of squares or crossings; a cell to ring and colours of cells, the others as in `draw`."""
     height, width = marks.shape
 
     def centre(row: int, column: int) -> tuple[float, float]:
@@ -80,11 +106,10 @@ def draw_squares(
 
     parts = []
     if board.kind == "squares":
-        parts += [
-            square(row, column, f'fill="{FIELD}" stroke="{LINE}"')
-            for row in range(height)
-            for column in range(width)
-        ]
+        chequered = board.has_figures()
+        for row, column in itertools.product(range(height), range(width)):
+            dark = chequered and (height - 1 - row + column) % 2 == 0  # the first cell of the last row is
+            parts.append(square(row, column, f'fill="{DARK_FIELD if dark else FIELD}" stroke="{LINE}"'))
     else:
         parts.append(
             f'<rect x="{MARGIN:g}" y="{MARGIN:g}" width="{width * CELL:g}" height="{height * CELL:g}" '
@@ -92,17 +117,24 @@ def draw_squares(
         )
         parts += [line(centre(row, 0), centre(row, width - 1), LINE, 1.5) for row in range(height)]
         parts += [line(centre(0, column), centre(height - 1, column), LINE, 1.5) for column in range(width)]
+    for cell, colour in coloured.items():
+        parts.append(square(cell // width, cell % width, f'fill="{colour}" fill-opacity="0.5"'))
     parts += heat_over(heat, square)
     parts += labels(board, centre, slant=0.0)
-    parts += pieces(marks, centre, CELL * 0.43, last_cell)
+    parts += pieces(board, marks, centre, CELL * 0.43, ringed)
     parts += written(marks, numbers, centre)
     return page(width * CELL + 2 * MARGIN, height * CELL + 2 * MARGIN, parts)
 
 
 def draw_hexagons(
-    board: Board, marks: np.ndarray, last_cell: int, numbers: np.ndarray | None, heat: np.ndarray | None
+    board: Board,
+    marks: np.ndarray,
+    ringed: int,
+    coloured: dict[int, str],
+    numbers: np.ndarray | None,
+    heat: np.ndarray | None,
 ) -> str:
-    """Draw a board of hexagons, each edge in the colour of its player; arguments as in `draw`."""
+    """Draw a board of hexagons, each edge in the colour of its player; arguments as in `draw_squares`."""
     height, width = marks.shape
 
     def centre(row: int, column: int) -> tuple[float, float]:
@@ -131,9 +163,11 @@ def draw_hexagons(
         *edge([(row, width - 1) for row in down], (5, 0, 1), STONE[SECOND]),
     ]
     parts += [hexagon(row, column, f'fill="{FIELD}" stroke="{LINE}"') for row in down for column in across]
+    for cell, colour in coloured.items():
+        parts.append(hexagon(cell // width, cell % width, f'fill="{colour}" fill-opacity="0.5"'))
     parts += heat_over(heat, hexagon)
     parts += labels(board, centre, slant=0.5)
-    parts += pieces(marks, centre, CELL * 0.36, last_cell)
+    parts += pieces(board, marks, centre, CELL * 0.36, ringed)
     parts += written(marks, numbers, centre)
     return page((width + height / 2) * CELL + 2 * MARGIN, (height * 1.5 + 0.5) * RADIUS + 2 * MARGIN, parts)
 
@@ -172,15 +206,29 @@ def labels(board: Board, centre: Centre, slant: float) -> Iterator[str]:
         yield text((x + slant * CELL, y + CELL / 2 + 14), label, INK[EMPTY])
 
 
-def pieces(marks: np.ndarray, centre: Centre, radius: float, last_cell: int) -> Iterator[str]:
+def pieces(board: Board, marks: np.ndarray, centre: Centre, radius: float, ringed: int) -> Iterator[str]:
     """Yield the pieces and a ring on the cell of the last move."""
     for (row, column), mark in np.ndenumerate(marks):
         x, y = centre(row, column)
         at = f'<circle cx="{x:.1f}" cy="{y:.1f}"'
-        if mark != EMPTY:
-            yield f'{at} r="{radius:.1f}" fill="{STONE[int(mark)]}" stroke="#20242b"/>'
-        if row * marks.shape[1] + column == last_cell:
+        figure = STONES if mark == EMPTY else board.figures[figure_of(mark)]
+        if figure != STONES:
+            yield from drawn_figure(figure, owner_of(mark), x, y)
+        elif mark != EMPTY:
+            yield f'{at} r="{radius:.1f}" fill="{STONE[owner_of(int(mark))]}" stroke="#20242b"/>'
+        if row * marks.shape[1] + column == ringed:
             yield f'{at} r="{radius * 0.5:.1f}" fill="none" stroke="{MARK}" stroke-width="3"/>'
+
+
+def drawn_figure(figure: str, owner: int, x: float, y: float) -> Iterator[str]:
+    """Yield the paths of a figure in the cell whose middle is x, y."""
+    area, border, detail = FIGURE[owner]
+    for path in figures.PATHS[figure]:
+        fill, stroke = (area, border) if figures.is_filled(path) else ("none", detail)
+        yield (
+            f'<path d="{figures.placed(path, x, y, FIGURE_SIZE * CELL)}" fill="{fill}" stroke="{stroke}" '
+            'stroke-width="1.3" stroke-linejoin="round" stroke-linecap="round"/>'
+        )
 
 
 def heat_over(heat: np.ndarray | None, shape: Callable[[int, int, str], str]) -> Iterator[str]:
@@ -195,4 +243,4 @@ def written(marks: np.ndarray, numbers: np.ndarray | None, centre: Centre) -> It
     for (row, column), value in np.ndenumerate(numbers) if numbers is not None else ():
         if not np.isnan(value):
             content = f"{int(value)}" if float(value).is_integer() else f"{value:.2f}"
-            yield text(centre(row, column), content, INK[int(marks[row, column])])
+            yield text(centre(row, column), content, INK[owner_of(int(marks[row, column]))])

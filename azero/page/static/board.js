@@ -1,21 +1,24 @@
 // A board as SVG from its description: squares, crossings, hexagons, or text. No game is known here.
 
 import { el, svg } from "./elements.js";
+import { arrow, arrows, figure, figureOf, goes, hasFigures, makeMover, openMenu, ownerOf } from "./moving.js";
 
 const S = 100; // units of a cell
 const R = S / Math.sqrt(3); // from a hexagon's centre to its corners
 const SMALLEST = 26; // pixels of a cell below which no number is written
 const MANY = 0.6; // of the empty cells: then those that are not legal are marked, else those that are
 const LEAST_HEAT = 0.002; // share of the visits
-const LAYERS = "under heat stones over names numbers legal ghosts badges preview labels".split(" ");
+const LAYERS = "under spots heat stones over names numbers legal arrows ghosts badges preview labels"
+  .split(" ");
 const PLAYERS = ["", "first", "second"];
 
-/** Return where cells lie: centres, outlines, and the size of the drawing. */
-function geometry({ kind, columns, rows }) {
+/** Return where cells lie: centres, outlines, the size of the drawing. turned: seen from the other side. */
+function geometry({ kind, columns, rows }, turned) {
   const [width, height] = [columns.length, rows.length];
   const hexagons = kind === "hexagons";
-  const place = (row, column) => hexagons
-    ? [(column + 0.5 + row / 2) * S, R + row * 1.5 * R] : [(column + 0.5) * S, (row + 0.5) * S];
+  const seen = (number, count) => turned ? count - 1 - number : number;
+  const place = (row, column) => hexagons ? [(column + 0.5 + row / 2) * S, R + row * 1.5 * R]
+    : [(seen(column, width) + 0.5) * S, (seen(row, height) + 0.5) * S];
   const corner = (cell, number, radius = R) => {
     const [x, y] = centre(cell);
     const angle = (Math.PI / 180) * (60 * number - 30);
@@ -45,8 +48,8 @@ function starLines(count) {
 const hole = ([x, y], r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0z`;
 
 /** Return what lies under the stones and what lies over them: the board without pieces. */
-function face({ kind, columns, rows, by_column: byColumn }, { place, centre, corner, outline, size }) {
-  const [w, h] = size;
+function face(board, { place, centre, corner, outline, size }) {
+  const { kind, columns, rows, by_column: byColumn } = board, [w, h] = size;
   const cells = [...Array(columns.length * rows.length).keys()];
   if (byColumn) {
     const d = [`M-8 0q0 -8 8 -8h${w}q8 0 8 8v${h}q0 8 -8 8h${-w}q-8 0 -8 -8z`,
@@ -55,6 +58,11 @@ function face({ kind, columns, rows, by_column: byColumn }, { place, centre, cor
       [svg("path", { class: "frame", "fill-rule": "evenodd", d })]];
   }
   const tiles = (gap) => cells.map((cell) => svg("path", { class: "tile", d: outline(cell, gap) }));
+  if (kind === "squares" && hasFigures(board)) return [cells.map((cell) => {
+    const [x, y] = centre(cell), row = rows.length - 1 - Math.floor(cell / columns.length);
+    const dark = (row + cell % columns.length) % 2 === 0; // a1 is
+    return svg("rect", { class: dark ? "dark" : "light", x: x - S / 2, y: y - S / 2, width: S, height: S });
+  }), []];
   if (kind === "squares") return [tiles(2.5), []];
   if (kind === "crossings") {
     const lines = [
@@ -87,7 +95,8 @@ function labels({ kind, columns, rows, by_column: byColumn }, { place, size: [, 
   const at = (x, y, text) => svg("text", { x, y, dy: "0.35em", "font-size": font }, text);
   const [slant, edge] = kind === "hexagons" ? [S / 4, S * 0.1] : [0, byColumn ? 8 : 0]; // a frame is wider
   const below = h + edge / 2 + font * 0.9, before = S / 2 + edge + font * 0.9;
-  return [...rows.map((name, row) => at(place(row, 0)[0] - before, place(row, 0)[1], name)),
+  const left = (row) => kind === "hexagons" ? place(row, 0)[0] : S / 2; // of any board's left
+  return [...rows.map((name, row) => at(left(row) - before, place(row, 0)[1], name)),
     ...columns.map((name, column) => at(place(rows.length - 1, column)[0] + slant, below, name))];
 }
 
@@ -95,10 +104,21 @@ function labels({ kind, columns, rows, by_column: byColumn }, { place, size: [, 
 const nameOf = ({ columns, rows }, cell) =>
   `${columns[cell % columns.length]}${rows[Math.floor(cell / columns.length)]}`;
 
+/** Return whether a board can be seen from the other side: that of a game with a direction, such as chess. */
+export const canTurn = (board) => ["squares", "crossings"].includes(board.kind) &&
+  (board.moves || hasFigures(board));
+
+/** Return the moves that a board does not offer, for buttons beside it. */
+export function movesBeside(board, moves) {
+  const onBoard = new Set(actionsOfCells(board, moves).values());
+  return moves.filter((move) => !onBoard.has(move.action) && !(board.moves && goes(move)));
+}
+
 /** Return the action that a click on each cell plays: the one named as the cell, or the only one there. */
 export function actionsOfCells(board, moves) {
   const chosen = new Map();
-  for (const [cell, here] of Map.groupBy(moves.filter((move) => move.cell !== null), (move) => move.cell)) {
+  const ofCells = moves.filter((move) => move.cell !== null && !(board.moves && goes(move)));
+  for (const [cell, here] of Map.groupBy(ofCells, (move) => move.cell)) {
     const move = here.length === 1 ? here[0] : here.find((each) => each.move === nameOf(board, cell));
     if (move) chosen.set(cell, move.action);
   }
@@ -106,13 +126,15 @@ export function actionsOfCells(board, moves) {
 }
 
 /**
- * Draw a board into an element. onMove(action), onIllegal(cell), onPoint(action or null).
- * A small board shows only stones. Maps of heat and numbers are by action, those of marks by cell.
+ * Draw a board into an element. onMove(action), onIllegal(cell, the cell that a piece leaves or null),
+ * onPoint(action or null). A small board shows only stones, a turned one is seen from the second player's
+ * side. Maps of heat and numbers are by action, those of marks by cell.
  */
 export function makeBoard(element, board, options = {}) {
   const { onMove, onIllegal = () => {}, onPoint = () => {}, label = "Board", small = false } = options;
+  const turned = Boolean(options.turned) && canTurn(board);
   if (board.kind === "text") return makeText(element, label);
-  const layout = geometry(board);
+  const layout = geometry(board, turned);
   const [width, height] = [board.columns.length, board.rows.length];
   const [w, h] = layout.size;
   const font = small ? 0 : Math.max(w, h) * (innerWidth < 600 ? 0.03 : 0.019) + 3;
@@ -127,7 +149,8 @@ export function makeBoard(element, board, options = {}) {
   if (!small) layers.labels.append(...labels(board, layout, font));
   const hits = svg("g", { class: "hits", tabindex: "-1" }); // else its listeners make it a stop of Tab
   const root = svg("svg", {
-    class: `board ${board.kind}${board.by_column ? " column" : ""}${small ? " small" : ""}`,
+    class: ["board", board.kind, board.by_column && "column", board.moves && "moving", small && "small"]
+      .filter(Boolean).join(" "),
     viewBox: box.map((each) => each.toFixed(1)).join(" "), role: onMove ? "grid" : "img", "aria-label": label,
   }, ...Object.values(layers), hits);
   element.replaceChildren(root);
@@ -135,15 +158,20 @@ export function makeBoard(element, board, options = {}) {
 
   let position = null, actions = new Map(), active = false, pointed = null, pressed = null, focusCell = null;
   let shares = new Map(), written = new Map(), badges = new Map();
+  let held = null, goals = new Map(), movable = new Set(), closeMenu = () => {}, dropped = null;
   const stones = new Map(); // cell -> {mark, node}
   const cells = []; // the elements that take clicks and focus
-  const mover = () => PLAYERS[position.to_play + 1];
+  const mark = () => position.to_play + 1; // of the first kind of pieces, of who is to move
+  const seen = (cell) => turned ? width * height - 1 - cell : cell; // by its place on the screen, and back
+  const put = (node, [x, y]) => node.setAttribute("transform", `translate(${x.toFixed(2)} ${y.toFixed(2)})`);
 
-  function stone(cell, player, extra = "") {
-    const [x, y] = layout.centre(cell);
-    return svg("g", { class: `stone ${player} ${extra}`, transform: `translate(${x} ${y})` },
-      svg("g", { class: "body" }, [["disc", 1], ["ring", 0.62], ["pip", 0.2]].map(([name, part]) =>
+  function stone(cell, of, extra = "") {
+    const shape = board.shapes[figureOf(board, of)];
+    const node = svg("g", { class: `stone ${PLAYERS[ownerOf(of) + 1]} ${extra}` }, svg("g", { class: "body" },
+      shape ? figure(shape) : [["disc", 1], ["ring", 0.62], ["pip", 0.2]].map(([name, part]) =>
         svg("circle", { class: name, r: radius * part }))));
+    put(node, layout.centre(cell));
+    return node;
   }
 
   /** Return the cell that a click on this cell means: in a column, where the piece will lie. */
@@ -164,17 +192,18 @@ export function makeBoard(element, board, options = {}) {
     if (!active || !onMove) return;
     if (board.by_column) {
       if (pointed !== null) handColumn = pointed % width;
-      const hand = stone(handColumn, mover(), "hand");
+      const hand = stone(handColumn, mark(), "hand");
       hand.setAttribute("transform", `translate(${(handColumn + 0.5) * S} ${-S * 0.47})`);
       layers.preview.append(hand);
     }
-    if (pointed !== null && actions.has(pointed)) layers.preview.append(stone(pointed, mover(), "soft"));
+    if (pointed !== null && actions.has(pointed)) layers.preview.append(stone(pointed, mark(), "soft"));
   }
 
   function play(cell) {
     const aim = target(cell);
     if (actions.has(aim)) onMove(actions.get(aim));
-    else onIllegal(aim);
+    else if (board.moves && active) pieces.enter(aim);
+    else onIllegal(aim, null);
   }
 
   const cellAt = (event) => {
@@ -182,34 +211,93 @@ export function makeBoard(element, board, options = {}) {
     return under && root.contains(under) ? Number(under.dataset.cell) : null;
   };
 
+  /** Play the one of some moves to a cell; if there are several, ask which. */
+  function choose(found, cell, dragged) {
+    const playMove = ({ action, from }) => {
+      dropped = dragged ? cell : null;
+      if (dragged) put(stones.get(from).node, layout.centre(cell));
+      // a move that is refused leaves the piece where it was
+      Promise.resolve(onMove(action)).finally(() => stones.has(from) && putBack(from));
+    };
+    if (found.length === 1) return playMove(found[0]);
+    if (dragged) putBack(found[0].from);
+    const [x, y] = layout.centre(cell), edge = y < h / 2 ? -S / 2 : S / 2;
+    const place = { x: (x - S / 2 - box[0]) / box[2], y: (y + edge - box[1]) / box[3], size: S / box[2],
+      down: edge < 0 };
+    closeMenu = openMenu(element, board, position.to_play, found, place, (move) => {
+      closeMenu = () => {};
+      moveFocus(cell, true);
+      if (move) playMove(move);
+    });
+    return undefined;
+  }
+
+  function putBack(cell) {
+    const { node } = stones.get(cell);
+    put(node, layout.centre(cell));
+    node.classList.remove("carried");
+  }
+
+  /** Let the piece of a cell follow a pointer; without an event it goes back. */
+  function carry(cell, event) {
+    if (!stones.has(cell)) return;
+    if (!event) return putBack(cell);
+    const { node } = stones.get(cell), { x, y } = new DOMPoint(event.clientX, event.clientY)
+      .matrixTransform(root.getScreenCTM().inverse());
+    if (!node.classList.contains("carried")) {
+      node.classList.add("carried");
+      layers.stones.append(node); // over all others
+      root.setPointerCapture(event.pointerId);
+    }
+    put(node, [x, y]);
+    const below = cellAt(event);
+    for (const [goal, spot] of goals) spot.classList.toggle("below", goal === below);
+    return undefined;
+  }
+
+  const pieces = makeMover({ cellAt, onCarry: carry, onChoose: choose, onIllegal, onHold(cell, moves) {
+    held = cell;
+    goals = new Map(moves.map((move) => [move.cell, null]));
+    if (!position) return;
+    for (const draw of [drawSpots, drawLegal, describe]) draw();
+  } });
+
   function listen() {
-    root.addEventListener("pointerdown", (event) => event.button > 0 || point(pressed = cellAt(event)));
-    root.addEventListener("pointermove", (event) => point(cellAt(event)));
+    root.addEventListener("pointerdown", (event) => {
+      if (event.button > 0) return;
+      point(pressed = cellAt(event));
+      if (active) pieces.down(event);
+    });
+    root.addEventListener("pointermove", (event) => pieces.move(event) || point(cellAt(event)));
+    // a finger on a piece moves that, not the page; browsers do not heed touch-action inside an SVG
+    root.addEventListener("touchstart", (event) => pieces.isPressed() && event.preventDefault(),
+      { passive: false });
     root.addEventListener("pointerleave", () => point(null));
-    root.addEventListener("pointercancel", () => { pressed = null; point(null); });
+    root.addEventListener("pointercancel", () => { pressed = null; point(null); pieces.release(); });
     root.addEventListener("pointerup", (event) => {
-      const released = cellAt(event);
-      const meant = pressed !== null && released !== null && (board.by_column || released === pressed);
+      const released = cellAt(event), done = pieces.up(event);
+      const meant = !done && pressed !== null && released !== null
+        && (board.by_column || released === pressed);
       pressed = null;
       if (event.pointerType !== "mouse") point(null);
       if (meant) play(released);
     });
     hits.addEventListener("focusin", (event) => {
-      if (!event.target.matches("[data-cell]:focus-visible")) return;
+      if (!event.target.matches("[role=gridcell]")) return;
       moveFocus(Number(event.target.dataset.cell), false);
-      point(Number(event.target.dataset.cell));
+      if (event.target.matches(":focus-visible")) point(focusCell);
     });
     hits.addEventListener("focusout", () => point(null));
     hits.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.altKey || event.metaKey) return;
-      const [row, column] = [Math.floor(focusCell / width), focusCell % width];
+      const [row, column] = [Math.floor(seen(focusCell) / width), seen(focusCell) % width];
       const to = {
         ArrowLeft: [row, column - 1], ArrowRight: [row, column + 1], ArrowUp: [row - 1, column],
         ArrowDown: [row + 1, column], Home: [row, 0], End: [row, width - 1],
       }[event.key];
       if (event.key === "Enter" || event.key === " ") play(focusCell);
-      else if (!to) return;
-      else if (to[0] in board.rows && to[1] in board.columns) moveFocus(to[0] * width + to[1], true);
+      else if (event.key === "Escape" ? !pieces.release() : !to) return;
+      else if (to?.[0] in board.rows && to[1] in board.columns) moveFocus(seen(to[0] * width + to[1]), true);
       event.preventDefault();
       event.stopPropagation();
     });
@@ -225,7 +313,7 @@ export function makeBoard(element, board, options = {}) {
   if (onMove && !small) {
     for (let row = 0; row < height; row++) {
       hits.append(svg("g", { role: "row" }, [...Array(width).keys()].map((column) => {
-        const cell = row * width + column;
+        const cell = seen(row * width + column);
         cells[cell] = svg("path", { class: "hit", role: "gridcell", tabindex: "-1", "data-cell": cell,
           d: layout.outline(cell, 0.01) });
         return cells[cell];
@@ -246,24 +334,51 @@ export function makeBoard(element, board, options = {}) {
       old?.node.remove();
       stones.delete(cell);
       if (!mark) return;
-      const how = !moving ? "" : board.by_column ? "fall" : old ? "turn" : "arrive";
-      const node = stone(cell, PLAYERS[mark], how);
+      const slides = board.moves && cell === position.last && position.last_from !== null;
+      const how = !moving || (slides && dropped === cell) ? "" : slides ? "slide"
+        : board.by_column ? "fall" : board.moves ? "" : old ? "turn" : "arrive";
+      const node = stone(cell, mark, how);
+      if (how === "slide") slideFrom(node, position.last_from, cell);
       if (how === "fall") node.style.setProperty("--fall", `${-(Math.floor(cell / width) + 1) * S}px`);
       layers.stones.append(node);
       stones.set(cell, { mark, node });
     });
     for (const [cell, { node }] of stones) node.classList.toggle("last", cell === position.last);
+    dropped = null;
+  }
+
+  function slideFrom(node, from, cell) {
+    const [[x1, y1], [x2, y2]] = [layout.centre(from), layout.centre(cell)];
+    node.style.setProperty("--dx", `${x1 - x2}px`);
+    node.style.setProperty("--dy", `${y1 - y2}px`);
+  }
+
+  /** Colour the cells of the last move, of a warning, of the piece that is held and of its goals. */
+  function drawSpots() {
+    const gap = hasFigures(board) ? 0.01 : 2.5;
+    const spot = (cell, name) => svg("path", { class: name, d: layout.outline(cell, gap) });
+    const { last, last_from: from, alert } = position;
+    const named = [...(board.moves && from !== null ? [[from, "was"], [last, "was"]] : []), [alert, "alert"],
+      [held, "held"]].filter(([cell]) => cell != null);
+    for (const cell of goals.keys()) goals.set(cell, spot(cell, "goal"));
+    layers.spots.replaceChildren(...named.map(([cell, name]) => spot(cell, name)), ...goals.values());
   }
 
   function describe() {
     cells.forEach((hit, cell) => {
       const mark = position.marks[cell], words = [nameOf(board, cell), mark ? board.symbols[mark] : "empty"];
-      if (actions.has(cell)) words.push("can be played");
+      if (mark && board.shapes[figureOf(board, mark)]) words.push(figureOf(board, mark));
+      if (actions.has(cell) || goals.has(cell)) words.push("can be played");
+      if (cell === held) words.push("chosen");
+      else if (movable.has(cell)) words.push("can move");
       if (cell === position.last) words.push("last move");
+      if (cell === position.alert) words.push("in danger");
       hit.setAttribute("aria-label", words.join(", "));
-      hit.classList.toggle("can", active && actions.has(target(cell)));
+      hit.classList.toggle("can", active && (actions.has(target(cell)) || goals.has(cell)));
+      hit.classList.toggle("movable", active && movable.has(cell));
     });
-    const named = small || board.by_column ? [] : position.moves.filter(({ action, cell, move }) =>
+    const plain = small || board.by_column || board.moves;
+    const named = plain ? [] : position.moves.filter(({ action, cell, move }) =>
       actions.get(cell) === action && move !== nameOf(board, cell)); // else the labels say what to type
     layers.names.replaceChildren(...named.map(({ cell, move }) => {
       const [x, y] = layout.centre(cell);
@@ -273,7 +388,15 @@ export function makeBoard(element, board, options = {}) {
 
   function drawLegal() {
     layers.legal.replaceChildren();
-    if (!active || small || !onMove || shares.size) return;
+    if (!active || small || !onMove) return;
+    if (board.moves) {
+      layers.legal.append(...[...goals.keys()].map((cell) => {
+        const [cx, cy] = layout.centre(cell);
+        return svg("circle", { cx, cy, ...(position.marks[cell] ? { class: "taken", r: 43 } : { r: 14 }) });
+      }));
+      if (!actions.size) return;
+    }
+    if (shares.size) return;
     const empty = [...position.marks.keys()].filter((cell) => !position.marks[cell]);
     const few = actions.size < empty.length * MANY;
     layers.legal.append(...empty.filter((cell) => actions.has(cell) === few).map((cell) => {
@@ -285,6 +408,7 @@ export function makeBoard(element, board, options = {}) {
 
   function drawHeat() {
     layers.heat.replaceChildren();
+    layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre) : []));
     const best = Math.max(0, ...shares.values());
     for (const [cell, action] of actions) {
       const share = shares.get(action) ?? 0;
@@ -322,29 +446,43 @@ export function makeBoard(element, board, options = {}) {
 
   return {
     element: root,
+    turned,
     /** Show a position of a table; active: whether a click plays. */
     show(shown, canPlay = !shown.over) {
-      position = { last: null, moves: [], ...shown };
+      position = { last: null, last_from: null, alert: null, moves: [], ...shown };
       actions = actionsOfCells(board, position.moves);
       active = canPlay;
+      closeMenu();
+      const moves = board.moves && onMove ? position.moves : [];
+      movable = new Set(moves.filter(goes).map(({ from }) => from));
       [shares, written, badges] = [new Map(), new Map(), new Map()];
       root.classList.toggle("active", active && Boolean(onMove));
       this.ghosts([], 0);
       layers.badges.replaceChildren();
-      for (const draw of [drawStones, drawHeat, drawNumbers, describe, drawPreview]) draw();
+      for (const draw of [drawStones, drawHeat, drawNumbers, drawPreview]) draw();
+      pieces.show(moves); // draws the rest
     },
     /** Colour cells by share of visits: Map action -> share in [0, 1]. */
     heat: (map) => drawHeat(shares = map),
     /** Write into cells: Map action -> lines of text, the most important first. */
     numbers: (map) => drawNumbers(written = map),
-    /** Show numbered stones to come, the players by turns; an empty list ends it. */
-    ghosts(list, firstMover) {
+    /**
+     * Show numbered stones to come, the players by turns; an empty list ends it. Where pieces move, an arrow
+     * shows the first move, which leaves the cell `from`.
+     */
+    ghosts(list, firstMover, from = null) {
       root.classList.toggle("ghosting", list.length > 0);
+      if (board.moves) {
+        const shown = from === null || list[0] == null ? []
+          : [arrow(layout.centre(from), layout.centre(list[0]), 18, { class: "pointed" })];
+        layers.ghosts.replaceChildren(...shown);
+        return;
+      }
       const seen = new Set();
       layers.ghosts.replaceChildren(...list.flatMap((cell, i) => {
         if (cell === null || seen.has(cell)) return [];
         seen.add(cell);
-        const node = stone(cell, PLAYERS[((firstMover + i) % 2) + 1], "ghost");
+        const node = stone(cell, ((firstMover + i) % 2) + 1, "ghost");
         node.append(svg("text", { class: "count", dy: "0.35em", "font-size": 38 }, i + 1));
         return [node];
       }));
@@ -361,7 +499,10 @@ export function makeBoard(element, board, options = {}) {
       badges = map;
       drawNumbers();
     },
-    close: () => observer.disconnect(),
+    close() {
+      observer.disconnect();
+      closeMenu();
+    },
   };
 }
 
@@ -370,5 +511,6 @@ function makeText(element, label) {
   const text = el("pre", { class: "board-text", "aria-label": label });
   element.replaceChildren(text);
   const [show, nothing] = [(position) => { text.textContent = position.text; }, () => {}];
-  return { show, heat: nothing, numbers: nothing, ghosts: nothing, marks: nothing, close: nothing };
+  const names = ["heat", "numbers", "ghosts", "marks", "close"];
+  return { turned: false, show, ...Object.fromEntries(names.map((name) => [name, nothing])) };
 }

@@ -11,6 +11,7 @@ const SIMULATIONS = [100, 300, 1000, 3000, 10000, 30000, 100000, 200000];
 const SECONDS = [0, 1, 2, 5, 10, 20, 30, 60];
 const START = { player: "auto", simulations: 10000, seconds: 0, kind: "" };
 const KINDS = [["", "PUCT"], ["gumbel", "Gumbel"]];
+const LONGEST_LINE = 12; // moves
 const EXACT = { 1: ["win", "W"], 0: ["draw", "D"], "-1": ["loss", "L"] };
 
 /** Make the card. desk: {table, board, act(verb, body), showBadges()}; onValue(first player's value). */
@@ -18,7 +19,8 @@ export function makeAnalysis(desk, onValue) {
   const settings = { ...START, ...remembered("analysis", {}) };
   let on = false, exactOn = false, found = null, exact = null, pointed = null;
 
-  const summary = el("p", { class: "summary" }), box = el("div", { class: "search-box" });
+  const summary = el("p", { class: "summary" }), line = el("p", { class: "line quiet" });
+  const box = el("div", { class: "search-box" });
   const search = searchTable(box, {
     onPoint: (move) => point(move),
     onPick: (actions) => desk.act("go", { node: desk.table.node, actions }),
@@ -33,7 +35,7 @@ export function makeAnalysis(desk, onValue) {
   const engines = el("div", { class: "fields" });
   const stop = button("Stop or go on", "pause", () => ask(!running()), { text: "Stop" });
   const sayTime = (value) => value ? `${value} s` : "no limit";
-  const body = el("div", { class: "analysis-body" }, summary, box, el("details", {},
+  const body = el("div", { class: "analysis-body" }, summary, line, box, el("details", {},
     el("summary", {}, "Search settings"), engines,
     slider("Simulations", SIMULATIONS, settings.simulations, short, (simulations) => change({ simulations })),
     slider("Time", SECONDS, settings.seconds, sayTime, (seconds) => change({ seconds }))));
@@ -79,7 +81,17 @@ export function makeAnalysis(desk, onValue) {
   /** Show what would follow a move that someone points at; null: nothing. */
   function point(move) {
     pointed = move;
-    desk.board.ghosts(move?.line_cells ?? [], desk.table.position.to_play);
+    desk.board.ghosts(move?.line_cells ?? [], desk.table.position.to_play, move?.from ?? null);
+    showLine();
+  }
+
+  /** Where pieces move, the line of the best move, or of the one that someone points at, is a text. */
+  function showLine() {
+    const { board } = desk.table.game, moves = on && found && board.moves ? found.moves : [];
+    const best = moves.find(({ action }) => action === found.best);
+    const names = (pointed ?? best)?.line.slice(0, LONGEST_LINE) ?? [];
+    line.hidden = !names.length;
+    line.replaceChildren(el("b", {}, names[0] ?? ""), ` ${names.slice(1).join(" ")}`);
   }
 
   function show() {
@@ -96,6 +108,7 @@ export function makeAnalysis(desk, onValue) {
       const again = moves.find(({ action }) => action === pointed.action);
       if (again && pointed.line_cells?.[0] === again.cell) point(again);
     }
+    showLine();
     const bare = table.position.moves.map((move) => ({ ...move, visits: 0, value: null, prior: null }));
     search.update(shown ?? (exact && { node: table.node, best: null, moves: bare }), exact);
     analysisSwitch.firstChild.checked = on;

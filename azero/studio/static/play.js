@@ -3,7 +3,8 @@
 import { attempt, button, el, get, icon, makeGauge, percent, post, relabel, remember, remembered, slider, spaced,
   stream, toast } from "./api.js";
 import { makeAnalysis } from "./analysis.js";
-import { actionsOfCells, makeBoard } from "./page/board.js";
+import { canTurn, makeBoard, movesBeside } from "./page/board.js";
+import { coloursOf, hasFigures, ownerOf } from "./page/moving.js";
 import { lossClass, valueGraph } from "./chart.js";
 import { ask, askNewGame, playersOf, sideChooser } from "./sides.js";
 import { moveTree } from "./variations.js";
@@ -42,7 +43,7 @@ const namesTo = (table) => pathTo(table).slice(1).map(({ move }) => move);
 
 export function mount(page, parameters) {
   const desk = { table: null, board: null, act, showBadges };
-  let boardKey = "", socket = null, games = [], graph = null, closed = false;
+  let boardKey = "", socket = null, games = [], graph = null, closed = false, flipped = false;
 
   // ---- what is on the page ----
   const waiting = el("p", { class: "quiet waiting" }, "Setting up the board …");
@@ -74,6 +75,10 @@ export function mount(page, parameters) {
       act("sides", { sides: [...desk.table.sides].reverse().map(bare) })),
     fresh: textButton("New game", "plus", newGame, "New game", { class: "primary" }),
     review: textButton("Judge every move with a short search", "again", () => act("review"), "Review"),
+    turn: button("Turn the board", "turn", () => {
+      flipped = !flipped;
+      showAll();
+    }),
     drop: button("Delete from here on", "trash", () => act("delete", { node: desk.table.node })),
   };
   const typed = el("input", { class: "typed", placeholder: "type a move", "aria-label": "Type a move",
@@ -93,7 +98,7 @@ export function mount(page, parameters) {
   const graphBox = el("div", { class: "graph" }), again = el("p", { class: "again" }), treeBox = el("div");
   const tree = moveTree(treeBox, { onGo: go });
   const links = el("div", { class: "links" });
-  const file = el("input", { type: "file", accept: ".sgf,.json", hidden: true, onchange: load });
+  const file = el("input", { type: "file", accept: ".sgf,.pgn,.json", hidden: true, onchange: load });
   page.replaceChildren(el("div", { class: "play loading" },
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
@@ -101,7 +106,7 @@ export function mount(page, parameters) {
         el("div", { class: "controls" }, controls.fresh, controls.swap), machines, others,
         el("div", { class: "controls" }, controls.undo, controls.hint, controls.resign),
         el("div", { class: "controls" }, el("span", { class: "nav" },
-          controls.first, controls.back, controls.next, controls.last), typing)),
+          controls.first, controls.back, controls.next, controls.last), controls.turn, typing)),
       analysis.element,
       el("section", { class: "card moves" },
         el("header", {}, el("h2", {}, "Moves"), controls.review, controls.drop), graphBox, again, treeBox),
@@ -132,15 +137,13 @@ export function mount(page, parameters) {
     const hint = await attempt(() => post(`/tables/${table.id}/hint`));
     if (!hint || table.id !== desk.table.id || table.node !== desk.table.node) return;
     toast(`Hint: ${hint.move}${hint.value == null ? "" : `, ${percent(hint.value)} for you`}.`);
-    const cell = table.position.moves.find(({ action }) => action === hint.action)?.cell;
-    desk.board.ghosts(cell == null ? [] : [cell], table.position.to_play);
+    desk.board.ghosts(hint.cell === null ? [] : [hint.cell], table.position.to_play, hint.from);
   }
 
   async function newGame() {
     const { game, sides } = desk.table ?? { game: games[0], sides: [PERSON, PERSON] };
-    const chosen = await attempt(() =>
-      askNewGame(games, { game: game.name, options: game.options, sides: sides.map(bare) }));
-    if (chosen) await attempt(() => start(chosen));
+    await attempt(() =>
+      askNewGame(games, { game: game.name, options: game.options, sides: sides.map(bare) }, start));
   }
 
   async function changeSide(player) {
@@ -160,12 +163,12 @@ export function mount(page, parameters) {
   }
 
   // ---- tables ----
-  async function start({ game, options = {}, sides, moves = [] }) {
+  async function start({ game, options = {}, sides, moves = [], start: position = "" }) {
     message.textContent = "Setting up the game …";
     advice.hidden = true;
     root.classList.add("busy");
     try {
-      follow(await post("/tables", { game, options, sides, moves }));
+      follow(await post("/tables", { game, options, sides, moves, start: position }));
     } finally {
       root.classList.remove("busy");
       if (desk.table) showMatch();
@@ -189,10 +192,11 @@ export function mount(page, parameters) {
 
   /** A table that the server has forgotten comes back from what this page knows. */
   async function lost() {
-    const { id, game, sides } = desk.table, moves = namesTo(desk.table);
+    const { id, game, sides, start: position } = desk.table, moves = namesTo(desk.table);
     const error = await get(`/tables/${id}`).then(() => null, (failure) => failure);
     if (error?.status !== 404 || closed || desk.table.id !== id) return;
-    await attempt(() => start({ game: game.name, options: game.options, sides: sides.map(bare), moves }));
+    const known = { game: game.name, options: game.options, sides: sides.map(bare), moves, start: position };
+    await attempt(() => start(known));
   }
 
   function accept(answer) {
@@ -201,7 +205,8 @@ export function mount(page, parameters) {
     desk.table = answer;
     root.classList.remove("loading");
     const moved = before?.id !== answer.id || before.node !== answer.node || before.state !== answer.state;
-    if (moved) showBoard();
+    if (before?.id !== answer.id) flipped = false;
+    if (moved || isTurned() !== desk.board?.turned) showBoard();
     showMatch();
     tree.update(answer);
     showLine();
@@ -212,16 +217,31 @@ export function mount(page, parameters) {
   }
 
   // ---- showing ----
+  /** Return whether the second player's side is below: where a person has only that side, unless it is turned. */
+  function isTurned() {
+    const { game: { board }, sides } = desk.table;
+    const only = sides[1].kind === "person" && sides[0].kind !== "person";
+    return canTurn(board) && (hasFigures(board) && only) !== flipped;
+  }
+
+  function showAll() {
+    showBoard();
+    showMatch();
+    analysis.update(false);
+    showBadges();
+  }
+
   function showBoard() {
-    const { game, position, state } = desk.table;
-    const key = JSON.stringify(game.board);
+    const { game, position, state } = desk.table, turned = isTurned();
+    const key = JSON.stringify([game.board, turned]);
     if (key !== boardKey) {
       boardKey = key;
       desk.board?.close();
-      desk.board = makeBoard(holder, game.board, { label: `${spaced(game.title)}, board`,
-        onMove: (action) => act("move", { action }), onIllegal: (cell) => act("move", { cell }),
+      desk.board = makeBoard(holder, game.board, { label: `${spaced(game.title)}, board`, turned,
+        onMove: (action) => act("move", { action }), onIllegal: (cell, from) => act("move", { cell, from }),
         onPoint: analysis.pointAt });
-      document.body.dataset.stones = game.board.kind === "crossings" ? "classic" : "colour";
+      document.body.dataset.stones = coloursOf(game.board);
+      gauge.element.classList.toggle("turned", turned);
     }
     desk.board.show(position, !position.over && state !== "thinking");
   }
@@ -250,8 +270,8 @@ export function mount(page, parameters) {
     machines.hidden = position.over || (people > 0 && state !== "paused");
     speed.hidden = people > 0;
     relabel(controls.pause, paused ? "play" : "pause", paused ? "Go on" : "Pause");
-    const onBoard = new Set(actionsOfCells(game.board, position.moves).values());
-    const rest = position.moves.filter(({ action }) => !onBoard.has(action));
+    controls.turn.hidden = !canTurn(game.board);
+    const rest = movesBeside(game.board, position.moves);
     others.replaceChildren(...rest.map(({ action, move }) =>
       el("button", { type: "button", onclick: () => act("move", { action }) }, move)));
     others.hidden = !rest.length;
@@ -278,7 +298,7 @@ export function mount(page, parameters) {
   function showBadges() {
     const { marks } = desk.table.position;
     const dots = pathTo(desk.table).filter(({ cell, loss, mover }) =>
-      cell != null && loss >= LEAST_LOSS && marks[cell] === mover + 1);
+      cell != null && loss >= LEAST_LOSS && marks[cell] && ownerOf(marks[cell]) === mover);
     const losses = dots.map(({ cell, loss }) => [cell, lossClass(loss)]);
     desk.board.marks(new Map([...losses, ...analysis.badges()]));
   }
@@ -291,17 +311,24 @@ export function mount(page, parameters) {
       await navigator.clipboard.writeText(location.href);
       toast("Copied. The address holds the game and its moves.");
     });
+    const copyPosition = () => attempt(async () => {
+      await navigator.clipboard.writeText(desk.table.position.line);
+      toast(`Copied: ${desk.table.position.line}`);
+    });
+    const isChess = desk.table.game.name === "chess";
     links.replaceChildren(textButton("Copy address", "share", copy),
-      ...["sgf", "json", "svg", "png"].map((format) => el("a", { class: "button", download: true,
+      ...(desk.table.position.line ? [textButton("Copy position", "share", copyPosition)] : []),
+      ...[isChess ? "pgn" : "sgf", "json", "svg", "png"].map((format) => el("a", { class: "button", download: true,
         href: `/api/tables/${id}/record?format=${format}` }, format.toUpperCase())),
-      textButton("Load SGF or JSON", "plus", () => file.click()));
+      textButton("Load SGF, PGN or JSON", "plus", () => file.click()));
   }
 
   function showAddress() {
-    const { game, id } = desk.table;
+    const { game, id, start: position } = desk.table;
     const options = optionsText(game.options, games.find(({ name }) => name === game.name)?.options);
     const moves = namesTo(desk.table).join(".");
-    const parts = { game: game.name, ...(options && { options }), ...(moves && { moves }), table: id };
+    const parts = { game: game.name, ...(options && { options }), ...(position && { start: position }),
+      ...(moves && { moves }), table: id };
     const query = new URLSearchParams(parts).toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
     history.replaceState(null, "", `#/play?${query}`);
     document.querySelector(".tabs [data-page=play]").href = location.hash; // the way back to this game
@@ -332,7 +359,8 @@ export function mount(page, parameters) {
       const sides = against ? [PERSON, champion(against)]
         : id && memory?.game === game ? memory.sides : [PERSON, PERSON];
       const moves = (parameters.moves ?? "").split(".").filter(Boolean);
-      const asked = start({ game, options: optionsFrom(parameters.options), sides, moves });
+      const asked = start({ game, options: optionsFrom(parameters.options), sides, moves,
+        start: parameters.start });
       if (await asked.then(() => true, (error) => toast(error.message))) return;
     } else if (memory && !own && await start(memory).then(() => true, () => false)) return;
     const { runs } = own ? { runs: [] } : await get("/runs");

@@ -3,6 +3,7 @@
 import { attempt, el, get, spaced } from "./api.js";
 
 const OPENSPIEL = "openspiel:";
+const START = "start"; // the option of a game for its first position
 const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
 
 /** Return the input of one option of a game or player: {name, element, value()}. */
@@ -39,8 +40,12 @@ const given = (fields) => Object.fromEntries(
 /** Return a list of choices with its name above it. */
 const labelled = (name, choice) => el("label", { class: "field" }, el("span", {}, name), choice);
 
-/** Ask for a game and its options. Return {element, value() -> {game, options}}. */
-export function gameChooser(games, name, options = {}, onChange = () => {}) {
+/**
+ * Ask for a game and its options. Return {element, value() -> {game, options}}.
+ *
+ * begins: the first position is asked for elsewhere, so azero's own games have no option `start`.
+ */
+export function gameChooser(games, name, options = {}, onChange = () => {}, begins = false) {
   const listed = [...games, { name: OPENSPIEL, title: "A game of OpenSpiel …" }];
   const known = name.startsWith(OPENSPIEL) ? OPENSPIEL : name;
   const choice = el("select", {}, listed.map((game) =>
@@ -50,7 +55,8 @@ export function gameChooser(games, name, options = {}, onChange = () => {}) {
   const other = el("input", { value: typed, placeholder: "breakthrough" });
   let fields = [];
   function show(values) {
-    const known = games.find((game) => game.name === choice.value)?.fields ?? [];
+    const game = games.find((each) => each.name === choice.value);
+    const known = (game?.fields ?? []).filter((option) => game.own || !begins || option.name !== START);
     fields = known.map((option) => field(option, values[option.name]));
     const named = choice.value === OPENSPIEL ? [labelled("its name", other)] : [];
     box.replaceChildren(...named, ...fields.map((each) => each.element));
@@ -116,13 +122,19 @@ export async function sideChooser(game, side = { kind: "person" }, gameOptions =
   };
 }
 
-/** Ask in a dialog; resolve to whether the answer is yes. */
-export function ask(title, content, yes) {
+/** Ask in a dialog; resolve to whether the answer is yes. It stays open until onYes() resolves to true. */
+export function ask(title, content, yes, onYes = () => true) {
   return new Promise((resolve) => {
-    const dialog = el("dialog", { "aria-label": title }, el("form", { method: "dialog" },
+    const accept = el("button", { class: "primary" }, yes);
+    const submit = async (event) => {
+      event.preventDefault();
+      accept.disabled = true;
+      if (await onYes()) dialog.close("yes");
+      accept.disabled = false;
+    };
+    const dialog = el("dialog", { "aria-label": title }, el("form", { method: "dialog", onsubmit: submit },
       el("h2", {}, title), content, el("div", { class: "buttons" },
-        el("button", { value: "no", formnovalidate: true }, "Cancel"),
-        el("button", { value: "yes", class: "primary" }, yes))));
+        el("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel"), accept)));
     dialog.addEventListener("close", () => {
       resolve(dialog.returnValue === "yes");
       dialog.remove();
@@ -133,9 +145,12 @@ export function ask(title, content, yes) {
   });
 }
 
-/** Ask for a new game. Return {game, options, sides} or null. */
-export async function askNewGame(games, { game, options, sides }) {
-  const places = [el("div"), el("div")];
+/** Ask for a new game and begin({game, options, sides, start}). What it throws is shown, and asked again. */
+export async function askNewGame(games, { game, options, sides }, begin) {
+  const places = [el("div"), el("div")], fault = el("p", { class: "fault", role: "alert" });
+  const position = games.find((each) => each.name === game)?.own ? "" : options?.[START];
+  const start = el("input", { type: "text", spellcheck: "false", autocomplete: "off", placeholder: "its own",
+    value: position });
   let choosers = [], last = game;
   const fill = async (chosen, seats) => {
     const { champions } = await playersOf(chosen.game, chosen.options);
@@ -151,11 +166,24 @@ export async function askNewGame(games, { game, options, sides }) {
   const chooser = gameChooser(games, game, options, (chosen) => {
     if (chosen.game === last) return;
     last = chosen.game; // a run knows one game
+    start.value = fault.textContent = "";
     attempt(() => fill(chosen, choosers.map((each) => each.value())));
-  });
+  }, true);
   await fill({ game, options }, sides);
   const seats = ["first", "second"].map((name, i) => el("fieldset", {},
     el("legend", {}, el("i", { class: `dot ${name}` }), `Plays ${name}`), places[i]));
-  if (!await ask("New game", [chooser.element, el("div", { class: "two" }, seats)], "Start")) return null;
-  return { ...chooser.value(), sides: choosers.map((each) => each.value()) };
+  const more = el("details", { open: Boolean(position) }, el("summary", {}, "Begin at another position"),
+    labelled("position", start),
+    el("p", { class: "quiet" }, "FEN in chess; else the rows from the top and who moves, as .../.X./... O"));
+  const content = [chooser.element, more, fault, el("div", { class: "two" }, seats)];
+  await ask("New game", content, "Start", async () => {
+    const sides = choosers.map((each) => each.value()), wanted = start.value.trim();
+    fault.textContent = await begin({ ...chooser.value(), sides, start: wanted })
+      .then(() => "", (error) => error.message);
+    if (fault.textContent && wanted) {
+      more.open = true;
+      start.focus();
+    }
+    return !fault.textContent;
+  });
 }

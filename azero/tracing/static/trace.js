@@ -5,6 +5,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const SIDES = ["first", "second"], NOTHING = { visits: 0, sum: 0 };
 // Of a board's cell, of a path's tree, between its levels; most nodes of a level, most rows of a table
 const CELL = 40, WIDTH = 260, LEVEL = 66, MOST = { wins: 7, mean: 6 }, ROWS = 12;
+const WAYS = 5; // arrows on a board
 
 function add(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
@@ -134,9 +135,27 @@ export function mountTrace(element, record) {
     edge(down.map(row => row * width + width - 1), [5, 0, 1], "second");
     return edges;
   }
+  const shapeOf = mark => board.shapes[board.figures[(mark - 1) >> 1]];
+  const chequered = board !== null && Object.keys(board.shapes).length > 0;
+  function cellClass(cell) { // the first cell of the last row is dark
+    const columns = board.columns.length, row = board.rows.length - 1 - Math.floor(cell / columns);
+    return !chequered ? "cell" : (row + cell % columns) % 2 === 0 ? "cell dark" : "cell pale";
+  }
+  function arrow(from, cell, share) {
+    const [[x1, y1], [x2, y2]] = [centre(from), centre(cell)], width = 2 + 5 * share;
+    const turn = Math.atan2(y2 - y1, x2 - x1) * 180 / Math.PI, tip = Math.hypot(x2 - x1, y2 - y1) - 2;
+    const half = width / 2, neck = tip - 8 - width / 2, wing = half + 4;
+    return svg("path", { class: "way", "fill-opacity": (0.3 + 0.6 * share).toFixed(2),
+      transform: `translate(${x1} ${y1}) rotate(${turn})`,
+      d: `M8 ${-half}H${neck}V${-wing}L${tip} 0L${neck} ${wing}V${half}H8Z` });
+  }
   function piece(cell, mark, fresh) {
-    const [x, y] = centre(cell), symbol = board.symbols[mark], r = 11;
-    const kind = `piece ${SIDES[mark - 1]}${fresh ? " fresh" : ""}`;
+    const [x, y] = centre(cell), symbol = board.symbols[mark], r = 11, side = SIDES[(mark - 1) % 2];
+    const kind = `piece ${side}${fresh ? " fresh" : ""}`;
+    if (shapeOf(mark)) {
+      return svg("g", { class: `figure ${side}`, transform: `translate(${x} ${y}) scale(${CELL / 95})` },
+        ...shapeOf(mark).map(d => svg("path", { d, class: d.endsWith("Z") ? "area" : "detail" })));
+    }
     const crossing = board.kind === "crossings";
     const under = crossing ? svg("circle", { class: "under", cx: x, cy: y, r: r + 4 }) : null;
     const shapes = {
@@ -146,8 +165,10 @@ export function mountTrace(element, record) {
     const [tag, attributes] = shapes[symbol] || ["text", { x, y: y + 8 }];
     return svg("g", {}, under, svg(tag, { class: kind, ...attributes }, ...(shapes[symbol] ? [] : [symbol])));
   }
-  // names: cells to texts; numbers: the same, over a colour by their share; before: marks, to see what is new
-  function boardPicture(position, label, { names, numbers = new Map(), lastCell = null, before = null }) {
+  // names: cells to texts; numbers: the same, over a colour by their share; before: marks, to see what is new;
+  // ways: moves from cell to cell with their share of the visits of the best one
+  function boardPicture(position, label, overlay) {
+    const { names, numbers = new Map(), lastCell = null, lastFrom = null, before = null, ways = [] } = overlay;
     if (!board) return el("pre", { class: "board", "aria-label": label }, position.text);
     const cells = position.marks.map((_, cell) => cell);
     const columns = board.columns.length, rows = board.rows.length, hexagons = board.kind === "hexagons";
@@ -163,7 +184,10 @@ export function mountTrace(element, record) {
       board.columns.forEach((_, at) => line(half + at * CELL, half, half + at * CELL, height - half));
       board.rows.forEach((_, at) => line(half, half + at * CELL, width - half, half + at * CELL));
     } else {
-      drawing.append(...(hexagons ? goals() : []), ...cells.map(cell => shape(cell, { class: "cell" })));
+      drawing.append(...(hexagons ? goals() : []), ...cells.map(cell => shape(cell, { class: cellClass(cell) })));
+    }
+    if (lastFrom !== null) {
+      drawing.append(...[lastFrom, lastCell].map(cell => shape(cell, { class: "was" })));
     }
     const total = [...numbers.values()].reduce((sum, each) => sum + each, 0);
     for (const cell of cells) {
@@ -175,19 +199,27 @@ export function mountTrace(element, record) {
         drawing.append(svg("text", { class: number === undefined ? "name" : "number", x, y: y + 5 }, label));
       }
     }
-    if (lastCell !== null) {
+    drawing.append(...ways.map(({ from, cell, share }) => arrow(from, cell, share)));
+    if (lastCell !== null && lastFrom === null) {
       const [cx, cy] = centre(lastCell);
       drawing.append(svg("circle", { class: "last", cx, cy, r: CELL * 0.46 }));
     }
     return drawing;
   }
-  const onBoard = id => nodes[id].moves.filter(move => move.cell !== null);
+  const onBoard = id => nodes[id].moves.filter(move => move.cell !== null && move.from === null);
   const namesOf = id => new Map(onBoard(id).map(move => [move.cell, move.name]));
   function visitsOf(index) { // of the root's moves, by cell
     return new Map(onBoard(0).map(move => {
       const child = childOf[0].get(move.action);
       return [move.cell, child ? statAt(child.id, index).visits : 0];
     }));
+  }
+  function waysOf(index) { // the most visited of the root's moves from cell to cell, the best one last
+    const moves = nodes[0].moves.filter(move => move.cell !== null && move.from !== null).map(move => {
+      const child = childOf[0].get(move.action);
+      return { ...move, visits: child ? statAt(child.id, index).visits : 0 };
+    }).filter(({ visits }) => visits).sort((a, b) => b.visits - a.visits).slice(0, WAYS).reverse();
+    return moves.map(move => ({ ...move, share: move.visits / moves[moves.length - 1].visits }));
   }
 
   // ---- trees
@@ -373,10 +405,11 @@ export function mountTrace(element, record) {
     const { path, added, evaluation } = simulation, leaf = path[path.length - 1];
     const old = added === null || path.length < 2 ? leaf : path[path.length - 2];
     const boardOf = (id, label) =>
-      boardPicture(nodes[id].position, label, { names: namesOf(id), lastCell: nodes[id].cell });
-    const rollout = evaluation.kind === "rollout", { position, cell } = nodes[leaf];
-    const end = rollout
-      ? boardPicture(evaluation.end, "the end of the rollout", { before: position.marks, lastCell: cell })
+      boardPicture(nodes[id].position, label,
+        { names: namesOf(id), lastCell: nodes[id].cell, lastFrom: nodes[id].from });
+    const rollout = evaluation.kind === "rollout", { position, cell, from } = nodes[leaf];
+    const end = rollout ? boardPicture(evaluation.end, "the end of the rollout",
+      { before: position.marks, lastCell: from === null ? cell : null })
       : boardOf(leaf, "the evaluated position");
     return el("ol", { class: "steps" },
       stepCard(1, "Select", selectText(simulation), pathTree(simulation, "select"),
@@ -386,7 +419,8 @@ export function mountTrace(element, record) {
       stepCard(3, rollout ? "Evaluate: rollout" : "Evaluate", evaluateText(simulation),
         pathTree(simulation, "evaluate"), end),
       stepCard(4, "Back up", backupText(simulation), pathTree(simulation, "backup"),
-        boardPicture(nodes[0].position, "visits of each move at the root", { numbers: visitsOf(at) })));
+        boardPicture(nodes[0].position, "visits of each move at the root",
+          { numbers: visitsOf(at), ways: waysOf(at) })));
   }
   function finalCard() {
     const { action, name: move, visits, of, why } = record.chosen;
@@ -404,12 +438,13 @@ export function mountTrace(element, record) {
         el("div", { class: "scroll" }, el("table", {},
           headRow(head), el("tbody", {}, ...body)))),
       boardPicture(nodes[0].position, `visits of each move; ${move} is chosen`,
-        { numbers: visitsOf(last), lastCell: chosen.cell }));
+        { numbers: visitsOf(last), ways: waysOf(last), lastCell: chosen.from === null ? chosen.cell : null }));
   }
   const isExpansion = each => each.expanded !== null && each.expanded !== 0;
   const nextExpansion = () => simulations.findIndex((each, index) => index > at && isExpansion(each));
 
-  const begin = record.moves.length ? `After the moves ${record.moves.join(" ")},` : "At the start";
+  const from = record.start ? ` of ${record.start}` : "";
+  const begin = record.moves.length ? `After the moves ${record.moves.join(" ")}${from},` : `At the start${from}`;
   const button = label => el("button", { type: "button" }, label);
   const back = button("‹ Back"), forward = button("Next ›"), jump = button("Next expansion »");
   const count = simulations[last - 1].number;

@@ -96,7 +96,16 @@ def marks(state):
 
 
 def make_game():
-    board = Board("squares", letters(SIZE), numbers(SIZE), marks, lambda _state, action: int(GOAL[action]))
+    board = Board(
+        "squares",
+        letters(SIZE),
+        numbers(SIZE),
+        marks,
+        cell_of=lambda _state, action: int(GOAL[action]),
+        symbols=(".", "P", "p"),
+        from_of=lambda _state, action: int(START[action]),
+        figures=("pawn",),
+    )
     rules = interface.Rules(initial, step, legal_mask, is_terminal, outcome, to_play, planes, evaluation_key)
     return interface.Game(
         name="from_to",
@@ -109,6 +118,6 @@ def make_game():
         action_symmetries=np.arange(ACTIONS)[None],
         cell_symmetries=np.arange(CELLS)[None],
         format_state=board.text,
-        action_name=lambda action: board.cell_name(START[action]) + board.cell_name(GOAL[action]),
+        action_name=lambda action: board.cell_name(int(START[action])) + board.cell_name(int(GOAL[action])),
         board=board,
     )
