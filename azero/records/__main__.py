@@ -1,4 +1,4 @@
-"""`azero records run=connect_four out=games.sgf`: self-play and other games as SGF, JSON lines or Parquet."""
+"""`azero records run=connect_four out=games.sgf`: games as SGF, PGN, JSON lines or Parquet."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ run=connect_four out=games.parquet
 from=data/play.jsonl out=played.sgf
 from=collection.sgf out=games.jsonl skip=true
 """
-HELP = {"from=games.sgf": "A file of games to read instead of a run: SGF, JSON lines or Parquet."}
+HELP = {"from=games.sgf": "A file of games to read instead of a run: SGF, PGN, JSON lines or Parquet."}
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class RecordsSettings(FolderSettings):
 
     run: str = setting("", "The run whose games of self-play are read.")
     cycles: str = setting("", "Its cycles, such as 12 or 10-20. Default: all that it keeps.")
-    out: str = setting("", "File to write: .sgf, .jsonl or .parquet. Default: print a summary.")
+    out: str = setting("", "File to write: .sgf, .pgn, .jsonl or .parquet. Default: print a summary.")
     overwrite: bool = setting(False, "Replace the file if it exists.")
     skip: bool = setting(False, "With from=: leave out the games that azero cannot play, and count them.")
     game: str = setting("", "With from=: the Python file of your own game, if the games are of it.")

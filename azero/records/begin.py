@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from azero.cli.arguments import GameSettings, take_game
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.records.files import read_file
-from azero.records.record import Record, known_game, move_names
+from azero.records.record import MoveNames, Record, known_game
 from azero.records.walk import positions
 
 
 def take_start(
     texts: dict[str, str], asked: GameSettings, ply: int | None, is_named: bool
-) -> tuple[Game, list[int] | None]:
+) -> tuple[Game, list[int] | None, np.ndarray | None]:
     """Take `game=` or `from=FILE` out of the arguments; return the game, and the moves if a file has them.
+
+    The state [S] where these begin comes third, None for the game's own.
 
     Args:
         texts: arguments by key.
@@ -30,12 +34,31 @@ def take_start(
     if not source:
         if ply is not None:
             raise UserError("ply= needs a game, from=FILE.")
-        return take_game(texts, asked), None
+        return take_game(texts, asked), None, None
     own = take_game(texts, asked) if is_named else None
     record = next(read_file(Path(source), known_game(own)))
     if own:
         refuse_other_game(record, own, f"from={source}")
-    return record.game, moves_of(record, ply, f"from={source}", "ply")
+    start = record.first_state() if record.start else None
+    return record.game, moves_of(record, ply, f"from={source}", "ply"), start
+
+
+def start_of(
+    game: Game, position: str, moves: list[int] | None, start: np.ndarray | None
+) -> np.ndarray | None:
+    """Return the state [S] that `position=` describes, without it `start`; `moves`: those of `from=`, if set.
+
+    Raises:
+        UserError: it describes none, the game is over there, or both are set.
+    """
+    if not position:
+        return start
+    if moves is not None:
+        raise UserError("position= and from= cannot both be set.")
+    state = game.position(position)
+    if game.is_terminal(state):
+        raise UserError(f"position={position!r}: the game is over there.")
+    return state
 
 
 def moves_of(record: Record, ply: int | None, where: str, setting: str) -> list[int]:
@@ -47,12 +70,18 @@ def moves_of(record: Record, ply: int | None, where: str, setting: str) -> list[
     moves = record.path(record.main_line()[-1])
     if ply is not None and not 0 <= ply <= len(moves):
         raise UserError(f"{setting}={ply} must be from 0 to {len(moves)}, the moves of the game of {where}.")
-    state = record.game.initial_state()
+    state = record.first_state()
     for action in moves[:ply]:
         state = record.game.step(state, action)
     if record.game.is_terminal(state):
         raise UserError(f"{where}: the game is over after its {len(moves)} moves; set {setting}= to fewer.")
     return moves[:ply]
+
+
+def refuse_position(record: Record, where: str) -> None:
+    """Raise UserError if a record does not begin at the first position of its game."""
+    if record.start:
+        raise UserError(f"{where} has a game that begins at a set-up position; choose another game.")
 
 
 def refuse_other_game(record: Record, game: Game, where: str) -> None:
@@ -87,12 +116,14 @@ def replay(record: Record, game: Game, plies: int | None, where: str) -> Record:
     Raises:
         UserError: the record has another game or board, or a move is not legal.
     """
-    names = move_names(game)
-    moves = [record.game.action_name(action) for action in record.path(record.main_line()[-1])[:plies]]
-    if record.game.name != game.name or size_of(record.game) != size_of(game) or not names.keys() >= {*moves}:
-        refuse_other_game(record, game, where)
+    refuse_position(record, where)
     replayed = Record(game)
-    replayed.add_line([names[move] for move in moves])
+    if record.game.name != game.name or size_of(record.game) != size_of(game):
+        refuse_other_game(record, game, where)
+    moves = record.game.move_names(record.path(record.main_line()[-1])[:plies])
+    if len(known := MoveNames(replayed).add_texts(moves)) < len(moves):
+        refuse_other_game(record, game, where)
+        raise UserError(f"{where}: move {len(known) + 1}, {moves[len(known)]}, is not legal in {game.name}.")
     try:
         positions(replayed)
     except UserError as error:

@@ -11,6 +11,7 @@ from azero.config.schema import UserError
 from azero.config.suggest import did_you_mean
 from azero.records import parquet
 from azero.records.json_lines import read_json_lines, read_lines, write_json
+from azero.records.pgn import looks_like_pgn, read_pgn, write_pgn
 from azero.records.record import MakeGame, Record, Refuse, named_game, raise_error
 from azero.records.sgf import read_sgf, write_sgf
 from azero.run.disk import refuse_existing, temporary_beside
@@ -24,7 +25,7 @@ Write = Callable[[Record], None]
 
 
 def read_records(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
-    """Return the games of a file, SGF or JSON lines, one after the other.
+    """Return the games of a file, SGF, PGN or JSON lines, one after the other.
 
     Args:
         data: the file.
@@ -32,16 +33,18 @@ def read_records(data: bytes, make: MakeGame = named_game, refuse: Refuse = rais
         refuse: receives what is wrong with a game, which is left out if that returns.
 
     Raises:
-        UserError: it is too large or neither; while it is read also as `read_sgf` and `read_json_lines` say.
+        UserError: it is too large or none of them; while it is read also as their readers say.
     """
     if len(data) > MOST_BYTES:
         raise UserError(f"the records are larger than {MOST_BYTES // 2**20} MiB; split the file.")
     begin = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if looks_like_pgn(data):  # it may begin with a comment, {so}
+        return read_pgn(data, make, refuse)
     return (read_json_lines if begin in (b"{", b"") else read_sgf)(data, make, refuse)
 
 
 def read_file(path: Path, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
-    """Yield the games of a file: SGF, JSON lines or Parquet. Only SGF is held in memory as a whole.
+    """Yield the games of a file: SGF, PGN, JSON lines or Parquet. SGF and PGN are held in memory as a whole.
 
     `make` and `refuse` as in `read_records`.
 
@@ -54,6 +57,8 @@ def read_file(path: Path, make: MakeGame = named_game, refuse: Refuse = raise_er
             file.seek(0)
             if begin == parquet.MAGIC:
                 yield from parquet.read(path, make, refuse)
+            elif path.suffix.lower() == ".pgn" and not begin.startswith((b"(", b'{"')):
+                yield from read_pgn(file.read(MOST_BYTES + 1)[:MOST_BYTES], make, refuse)
             elif begin.removeprefix(b"\xef\xbb\xbf")[:1] == b"{":
                 yield from read_lines(iter(lambda: file.readline(MOST_BYTES), b""), make, refuse)
             else:
@@ -72,7 +77,7 @@ def about_how_many(path: Path) -> int:
             file.seek(0)
             if begin == parquet.MAGIC:
                 return parquet.count(path)
-            return sum(line.count(b"FF[") or line[:1] == b"{" for line in file)
+            return sum(line.count(b"FF[") or line[:1] == b"{" or line[:7] == b"[Event " for line in file)
     except OSError:
         return 0  # `read_file` says what is wrong
 
@@ -132,6 +137,7 @@ def writer_of(path: Path, format_record: Callable[[Record], bytes]) -> Iterator[
 
 WRITERS: dict[str, Callable[[Path], AbstractContextManager[Write]]] = {
     ".sgf": lambda path: writer_of(path, write_sgf),  # several games are a collection
+    ".pgn": lambda path: writer_of(path, write_pgn),
     ".jsonl": lambda path: writer_of(path, lambda record: write_json(record).encode() + b"\n"),
     ".parquet": parquet.writer,
 }

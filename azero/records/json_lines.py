@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any
 
 from azero.config.schema import UserError
@@ -14,13 +15,13 @@ from azero.records.record import (
     MOST_NODES,
     NONE,
     MakeGame,
+    MoveNames,
     Record,
     RecordNode,
     Refuse,
     clean,
     cycle_in,
     game_of,
-    move_names,
     named_game,
     number_in,
     once,
@@ -41,7 +42,7 @@ def write_json(record: Record) -> str:
 
 def content_of(record: Record) -> dict[str, Any]:
     """Return the members of a record's line."""
-    game, nodes = record.game, record.nodes
+    game, nodes, moves = record.game, record.nodes, MoveNames(record)
     line = record.main_line()
     content: dict[str, Any] = {
         "schema": SCHEMA,
@@ -49,34 +50,36 @@ def content_of(record: Record) -> dict[str, Any]:
         "game": game.name,
         "options": game.options,
         "players": [one_line(name) for name in record.players],
-        "moves": [game.action_name(nodes[place].action) for place in line[1:]],
+        "moves": moves.names(line),
         "outcome": record.outcome,
         "result": one_line(record.result),
         "date": one_line(record.date),
         "source": one_line(record.source),
     }
+    if record.start:
+        content["position"] = record.start
     if record.cycle is not None:
         content["cycle"] = record.cycle
     plain = line == list(range(len(nodes))) and all(
         node == RecordNode(node.parent, node.action) for node in nodes
     )
     if not plain:
-        content["nodes"] = [written_node(record, node) for node in nodes]
+        content["nodes"] = [written_node(moves, place) for place in range(len(nodes))]
     return content
 
 
-def written_node(record: Record, node: RecordNode) -> dict[str, Any]:
+def written_node(moves: MoveNames, place: int) -> dict[str, Any]:
     """Return a node as JSON has it, without what is not known."""
-    name = record.game.action_name
-    content: dict[str, Any] = (
-        {} if node.parent == NONE else {"parent": node.parent, "move": name(node.action)}
-    )
+    node = moves.record.nodes[place]
+    content: dict[str, Any] = {}
+    if node.parent != NONE:
+        content = {"parent": node.parent, "move": moves.name(node.parent, node.action)}
     if node.value is not None:
         content["value"] = node.value
     if node.visits is not None:
         content["visits"] = node.visits
     if node.policy:
-        content["policy"] = {name(action): share for action, share in node.policy.items()}
+        content["policy"] = {moves.name(place, action): share for action, share in node.policy.items()}
     if node.comment:
         content["comment"] = clean(node.comment)
     return content
@@ -136,24 +139,37 @@ def read_content(content: dict[str, Any], make: MakeGame) -> Record:
         date=one_line(expect(content, "date", str, "")),
         source=one_line(expect(content, "source", str, "")),
         cycle=cycle_in(content),
+        start=one_line(expect(content, "position", str, "")),
     )
-    names = move_names(game)
+    named = MoveNames(record)
     if "nodes" in content:
-        read_nodes(record, expect(content, "nodes", list, []), names)
+        read_nodes(named, expect(content, "nodes", list, []))
     moves = expect(content, "moves", list, None)
     if len(moves) > MOST_NODES:
         raise UserError(f"it has more than {MOST_NODES:,} moves.")
     if "nodes" not in content:
-        record.add_line([action_of(game.name, names, move) for move in moves])
+        last = 0
+        for move in moves:
+            last = record.add(last, action_of(named, last, move))
     positions(record)
-    played = [game.action_name(record.nodes[place].action) for place in record.main_line()[1:]]
-    if played != moves:
+    if "nodes" in content and not is_line(named, moves):
         raise UserError("moves is not the main line of nodes.")
+    record.end_by_rules()
     return record
 
 
-def read_nodes(record: Record, nodes: list[Any], names: dict[str, int]) -> None:
+def is_line(named: MoveNames, moves: list[Any]) -> bool:
+    """Return whether moves, in any spelling that the game reads, are the main line of a record."""
+    line = named.record.main_line()
+    return len(moves) == len(line) - 1 and all(
+        isinstance(move, str) and named.action(parent, move) == named.record.nodes[place].action
+        for (parent, place), move in zip(pairwise(line), moves, strict=True)
+    )
+
+
+def read_nodes(named: MoveNames, nodes: list[Any]) -> None:
     """Add the nodes of a line to a record."""
+    record = named.record
     if len(nodes) > MOST_NODES:
         raise UserError(f"it has more than {MOST_NODES:,} nodes.")
     for number, content in enumerate(nodes):
@@ -166,7 +182,7 @@ def read_nodes(record: Record, nodes: list[Any], names: dict[str, int]) -> None:
                 raise UserError(
                     f"node {number} must have a parent from 0 to {number - 1}, not {short(parent)}."
                 )
-            place = record.add(parent, action_of(record.game.name, names, content.get("move")))
+            place = record.add(parent, action_of(named, parent, content.get("move")))
             if place != number:
                 raise UserError(f"node {number} repeats the move of node {place}.")
         node = record.nodes[place]
@@ -178,15 +194,16 @@ def read_nodes(record: Record, nodes: list[Any], names: dict[str, int]) -> None:
         for move in policy:
             share = number_in(policy, move, 0)
             if share is not None:
-                node.policy[action_of(record.game.name, names, move)] = share
+                node.policy[action_of(named, number, move)] = share
         node.comment = clean(expect(content, "comment", str, ""))
 
 
-def action_of(game: str, names: dict[str, int], move: object) -> int:
-    """Return the action of a move's name."""
-    if not isinstance(move, str) or move not in names:
-        raise UserError(f"{short(move)} is not a move of {game}.")
-    return names[move]
+def action_of(named: MoveNames, place: int, move: object) -> int:
+    """Return the action of a move's name at a node."""
+    action = named.action(place, move) if isinstance(move, str) else None
+    if action is None:
+        raise named.wrong(place, move)
+    return action
 
 
 def expect(content: dict[str, Any], name: str, kind: type, default: Any) -> Any:

@@ -54,6 +54,7 @@ def schema() -> Any:
         "source": arrow.string(),
         "cycle": arrow.int32(),
         "nodes": arrow.list_(arrow.struct(list(node.items()))),
+        "position": arrow.string(),
     }
     return arrow.schema(list(columns.items()), metadata={SCHEMA: str(VERSION)})
 
@@ -75,7 +76,7 @@ def row_of(record: Record) -> dict[str, Any]:
 def content_of_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return the members of a record's JSON line from a row."""
     content = dict(row, options=read_object(row.get("options") or "{}", "options"))
-    for name in ("cycle", "nodes"):
+    for name in ("cycle", "nodes", "position"):
         if content.get(name) is None:
             content.pop(name, None)
     for place, node in enumerate(content.get("nodes", ())):
@@ -132,7 +133,9 @@ def read(path: Path, make: MakeGame, refuse: Refuse = raise_error) -> Iterator[R
     arrow, make, number = library(), once(make), 0
     try:
         with arrow.parquet.ParquetFile(path) as file:
-            if not file.schema_arrow.equals(schema()):
+            known = schema()
+            older = known.remove(known.get_field_index("position"))  # before games that begin elsewhere
+            if not any(file.schema_arrow.equals(each) for each in (known, older)):
                 raise UserError("its columns are not those of azero's records.")
             for batch in file.iter_batches(READ_ROWS):
                 for row in batch.to_pylist():

@@ -11,6 +11,7 @@ from PIL import Image, ImageColor, ImageDraw, ImageFont
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
+from azero.games.kit.figures import outline
 from azero.games.kit.picture import draw
 from azero.records.record import Record
 from azero.records.walk import positions
@@ -34,8 +35,12 @@ def svg_of(game: Game, state: np.ndarray, before: np.ndarray | None = None, acti
     """
     if game.board is None:
         raise UserError(f"{game.name} has no board that azero can draw; choose sgf or json.")
-    last_cell = NO_CELL if before is None else game.board.cell_of(before, action)
-    return draw(game.board, state, last_cell)
+    board, last_from = game.board, NO_CELL
+    if before is None:
+        return draw(board, state)
+    if board.from_of is not None:
+        last_from = board.from_of(before, action)
+    return draw(board, state, board.cell_of(before, action), last_from=last_from)
 
 
 def svg_of_node(record: Record, place: int) -> str:
@@ -67,7 +72,7 @@ def draw_element(
     font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
     size: tuple[int, int],
 ) -> None:
-    """Draw one of the five shapes that a picture has, `scale` times as large."""
+    """Draw one of the six shapes that a picture has, `scale` times as large."""
     attribute = element.attrib
 
     def at(*names: str) -> list[float]:
@@ -100,6 +105,12 @@ def draw_element(
             for x, y in (ends[:2], ends[2:]):  # round ends
                 radius = thickness / 2
                 pen.ellipse((x - radius, y - radius, x + radius, y + radius), stroke)
+        case "path":
+            corners = [(scale * x, scale * y) for x, y in outline(attribute["d"])]
+            if colour("fill"):
+                pen.polygon(corners, colour("fill"))
+                corners.append(corners[0])
+            pen.line(corners, stroke, thickness, joint="curve")
         case "text":
             x, y = at("x", "y")
             pen.text((x, y), element.text or "", colour("fill"), font, anchor="ms")

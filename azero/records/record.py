@@ -5,8 +5,9 @@ from __future__ import annotations
 import difflib
 import json
 import reprlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from azero.config.schema import OPENSPIEL, UserError
 from azero.games import SHIPPED, installed_games, make_game
 from azero.games.game import Game
+from azero.games.kit.san import AmbiguousMove
 
 NONE = -1  # the parent of the initial position, and the action that leads to it
 MOST_NODES = 50_000  # of a record that is read
@@ -65,7 +67,11 @@ class Record:
         date: such as "2026-11-23".
         source: where the game comes from.
         cycle: of a run's self-play, counted from 1; None for other games.
-        nodes: the tree. Node 0 is the initial position; the first child of a node continues its main line.
+        nodes: the tree. Node 0 is the first position; the first child of a node continues its main line.
+        start: the first position as `Game.text` writes it, however it was given; "": the game's own.
+
+    Raises:
+        UserError: the game does not have the position `start`.
     """
 
     game: Game = field(compare=False)
@@ -76,13 +82,20 @@ class Record:
     source: str = ""
     cycle: int | None = None
     nodes: list[RecordNode] = field(default_factory=lambda: [RecordNode()])
+    start: str = ""
 
     def __post_init__(self) -> None:
         if self.outcome is None:
             self.outcome = outcome_of(self.result)
         if self.result in (result_text(self.outcome), "Draw"):
             self.result = ""
+        if self.start:
+            self.start = start_text(self.game, self.game.position(self.start))
         self._places = {(node.parent, node.action): place for place, node in enumerate(self.nodes)}
+
+    def first_state(self) -> np.ndarray:
+        """Return the first position, [S] uint64."""
+        return self.game.position(self.start) if self.start else self.game.initial_state()
 
     def add(self, parent: int, action: int) -> int:
         """Return the place of the node after an action; it is made if it does not exist yet."""
@@ -137,6 +150,16 @@ class Record:
             actions.append(self.nodes[place].action)
             place = self.nodes[place].parent
         return actions[::-1]
+
+    def end_by_rules(self) -> None:
+        """Take the outcome from the rules if none is given and the game is over; the moves must be legal."""
+        if self.outcome is not None or self.result not in ("", "?"):
+            return
+        state = self.first_state()
+        for action in self.path(self.main_line()[-1]):
+            state = self.game.step(state, action)
+        if self.game.is_terminal(state):
+            self.outcome, self.result = self.game.first_outcome(state), ""
 
 
 def named_game(name: str, options: dict[str, Any]) -> Game:
@@ -236,6 +259,14 @@ def number_in(content: dict[str, Any], name: str, low: float) -> float | None:
     return float(value) + 0.0  # makes -0.0 plain
 
 
+def text_in(content: dict[str, Any], name: str) -> str:
+    """Return a line of text of a JSON object; "" if there is none; UserError: it is something else."""
+    value = content.get(name, "")
+    if not isinstance(value, str):
+        raise UserError(f"{short(name)} must be a text, not {short(value)}.")
+    return one_line(value)
+
+
 def cycle_in(content: dict[str, Any]) -> int | None:
     """Return the cycle of a JSON object; None if there is none.
 
@@ -248,12 +279,81 @@ def cycle_in(content: dict[str, Any]) -> int | None:
     return cycle
 
 
-def move_names(game: Game) -> dict[str, int]:
-    """Return the actions by their names."""
-    names: dict[str, int] = {}
-    for action in range(game.num_actions):
-        names.setdefault(game.action_name(action), action)
-    return names
+class MoveNames:
+    """The names of the moves of a record, which in some games depend on the position."""
+
+    def __init__(self, record: Record) -> None:
+        """A node's position is looked up where names depend on it; then the moves to it must be legal."""
+        self.record, self.game = record, record.game
+        self.states = {0: record.first_state()}
+        self.known: dict[str, int] = {}
+        for action in range(self.game.num_actions) if self.game.fixed_names else ():
+            self.known.setdefault(self.game.action_name(self.states[0], action), action)
+
+    def state(self, place: int) -> np.ndarray:
+        """Return the state of a node, [S] uint64; of the first node in a game of fixed names."""
+        if self.game.fixed_names:
+            return self.states[0]
+        way = []
+        while place not in self.states:
+            way.append(place)
+            place = self.record.nodes[place].parent
+        for below in reversed(way):
+            node = self.record.nodes[below]
+            self.states[below] = self.game.step(self.states[node.parent], node.action)
+        return self.states[way[0] if way else place]
+
+    def name(self, place: int, action: int) -> str:
+        """Return the name of an action at a node."""
+        return self.game.action_name(self.state(place), action)
+
+    def action(self, place: int, text: str) -> int | None:
+        """Return the action of that name at a node; None if there is none."""
+        if self.game.fixed_names:
+            return self.known.get(text)
+        try:
+            return self.game.parse_action(self.state(place), text)
+        except ValueError:
+            return None
+
+    def wrong(self, place: int, move: object) -> UserError:
+        """Return the error of a move that `action` does not find at a node."""
+        if self.game.fixed_names or not isinstance(move, str):
+            return UserError(f"{short(move)} is not a move of {self.game.name}.")
+        return wrong_move(self.game, self.state(place), len(self.record.path(place)) + 1, move)
+
+    def add_texts(self, texts: Iterable[str]) -> list[int]:
+        """Add moves from the start on, up to one whose name is unknown; return their actions."""
+        place, actions = 0, list[int]()
+        for text in texts:
+            if (action := self.action(place, text)) is None:
+                break
+            place = self.record.add(place, action)
+            actions.append(action)
+        return actions
+
+    def names(self, line: Sequence[int]) -> list[str]:
+        """Return the names of the moves along nodes that follow each other; the first node is their start."""
+        return [self.name(parent, self.record.nodes[place].action) for parent, place in pairwise(line)]
+
+
+def wrong_move(game: Game, state: np.ndarray, number: int, text: str) -> UserError:
+    """Return the error of a text that names no legal move, in a game whose names depend on the position."""
+    if game.is_terminal(state):
+        return UserError(f"move {number}, {short(text)}, comes after the end of the game.")
+    try:
+        game.parse_action(state, text)
+    except AmbiguousMove as error:
+        return UserError(f"move {number}: {error}")
+    except ValueError:
+        pass
+    return UserError(f"move {number}, {short(text)}, is not legal in {game.name}.")
+
+
+def start_text(game: Game, state: np.ndarray) -> str:
+    """Return a first position as `Record.start` has it: "" for the game's own."""
+    text = game.text(state)
+    return "" if text == game.text(game.initial_state()) else text
 
 
 def result_text(outcome: float | None) -> str:

@@ -7,24 +7,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import azero
 from azero.config.schema import UserError
 from azero.games.checked import ANYONE, REPEATS
 from azero.games.game import Game
+from azero.games.kit.board import EMPTY, FIRST, SECOND
 from azero.records.charsets import readings
 from azero.records.record import (
     MOST_NODES,
     NONE,
     MakeGame,
+    MoveNames,
     Record,
     RecordNode,
     Refuse,
     clean,
     cycle_in,
     game_of,
-    move_names,
     named_game,
     number_in,
     once,
@@ -33,6 +34,7 @@ from azero.records.record import (
     read_object,
     result_text,
     short,
+    text_in,
 )
 from azero.records.sgf_rules import (
     NUMBERS,
@@ -41,7 +43,7 @@ from azero.records.sgf_rules import (
     foreign_game,
     line_of,
     may_repeat,
-    refuse_setup,
+    set_up_in,
 )
 from azero.records.walk import positions, sentence, walk_through
 
@@ -65,7 +67,7 @@ PROPERTY = "["  # a kind of token, beside the three marks
 FOLLOWS = {"": "(", "(": ";[", ")": "()", ";": "();[", PROPERTY: "();["}  # kinds, by the one before
 READ = {  # properties that a record has in its own words; the others are kept as they are
     *("FF", "GM", "SZ", "CA", "AP", "PB", "PW", "DT", "RE", "SO", "KM", "AB", "AW", "AE", "B", "W", "C"),
-    *("AZERO", "AZVALUE", "AZVISITS", "AZPOLICY"),
+    *("PL", "AZERO", "AZVALUE", "AZVISITS", "AZPOLICY"),
 }
 
 
@@ -79,8 +81,14 @@ def write_sgf(record: Record) -> bytes:
         UserError: a move is not legal.
     """
     game, states, children = record.game, positions(record), record.children()
+    named = MoveNames(record)
     texts = move_texts(game)
+
+    def text_of(place: int, action: int) -> str:
+        return texts[action] if texts else named.name(place, action)
+
     lines = ["(;" + "".join(property_text(name, value) for name, value in root_properties(record).items())]
+    lines[0] += setup_text(record)
     todo: list[int | str] = [0]
     while todo:
         item = todo.pop()
@@ -90,10 +98,10 @@ def write_sgf(record: Record) -> bytes:
         node, move = record.nodes[item], ""
         if item:
             mover = COLOURS[game.to_play(states[node.parent])]
-            move = f";{mover}[{escaped(texts[node.action])}]"
+            move = f";{mover}[{escaped(text_of(node.parent, node.action))}]"
         if len(lines[-1]) + len(move) > WIDTH and not lines[-1].endswith("("):
             lines.append("")
-        lines[-1] += move + kept_text(node) + search_text(game, texts, node)
+        lines[-1] += move + kept_text(node) + search_text(named, item, text_of)
         if len(children[item]) == 1:
             todo += children[item]
         else:
@@ -113,6 +121,8 @@ def root_properties(record: Record) -> dict[str, str]:
     if "RU" in record.nodes[0].properties:
         sizes["RU"] = record.nodes[0].properties["RU"][0]
     rules = {"game": game.name, "options": game.options, "outcome": record.outcome}
+    if record.start:
+        rules["position"] = record.start
     if record.cycle is not None:
         rules["cycle"] = record.cycle
     return {
@@ -127,6 +137,20 @@ def root_properties(record: Record) -> dict[str, str]:
         "SO": record.source,
         "AZERO": json.dumps(rules, ensure_ascii=False),
     }
+
+
+def setup_text(record: Record) -> str:
+    """Return the stones of a first position that is not the game's own, and who is to play, as properties."""
+    game = record.game
+    if not record.start or game.name not in POINTS or not game.board:
+        return ""
+    state, texts = record.first_state(), move_texts(game)
+    new, old = (game.board.marks(each).ravel() for each in (state, game.initial_state()))
+    text = ""
+    for mark, name in ((FIRST, "AB"), (SECOND, "AW"), (EMPTY, "AE")):
+        cells = [cell for cell in range(new.size) if new[cell] == mark and (mark or old[cell])]
+        text += name * bool(cells) + "".join(f"[{texts[cell]}]" for cell in cells)
+    return f"{text}PL[{COLOURS[game.to_play(state)]}]"
 
 
 def property_text(name: str, value: str) -> str:
@@ -149,8 +173,14 @@ def escaped(text: str) -> str:
 
 
 def move_texts(game: Game) -> list[str]:
-    """Return the actions as SGF writes them: azero's names, but two letters in the games of `POINTS`."""
-    names = [game.action_name(action) for action in range(game.num_actions)]
+    """Return the actions as SGF writes them: azero's names, but two letters in the games of `POINTS`.
+
+    None where names depend on the position.
+    """
+    if not game.fixed_names:
+        return []
+    start = game.initial_state()
+    names = [game.action_name(start, action) for action in range(game.num_actions)]
     if game.name == "hex":
         return ["swap-pieces" if name == "swap" else name for name in names]
     if game.name not in POINTS:
@@ -161,10 +191,11 @@ def move_texts(game: Game) -> list[str]:
     return [LETTERS[c % columns] + LETTERS[c // columns] for c in range(cells)] + [""] * (len(names) - cells)
 
 
-def search_text(game: Game, texts: list[str], node: RecordNode) -> str:
-    """Return what a search found in a position, and the comment, as properties."""
+def search_text(named: MoveNames, place: int, text_of: Callable[[int, int], str]) -> str:
+    """Return what a search found at a node, and the comment, as properties; text_of: as SGF writes moves."""
+    node = named.record.nodes[place]
     shares = sorted(node.policy.items(), key=lambda share: -share[1])
-    policy = "".join(f"[{escaped(texts[action])}:{share:.6g}]" for action, share in shares)
+    policy = "".join(f"[{escaped(text_of(place, action))}:{share:.6g}]" for action, share in shares)
     text, noted = "", []
     if node.value is not None:
         text += f"AZVALUE[{node.value:.6g}]"
@@ -174,7 +205,9 @@ def search_text(game: Game, texts: list[str], node: RecordNode) -> str:
         noted.append(f"{node.visits} visits")
     if policy:
         text += f"AZPOLICY{policy}"
-        noted += [f"{game.action_name(action)} {100 * share:.0f} %" for action, share in shares[:NOTED_MOVES]]
+        noted += [
+            f"{named.name(place, action)} {100 * share:.0f} %" for action, share in shares[:NOTED_MOVES]
+        ]
     note = NOTE + ", ".join(noted) if noted else ""
     comment = "\n".join(filter(None, [clean(node.comment), one_line(note)]))
     return text + (f"C[{escaped(comment)}]" if comment else "")
@@ -280,13 +313,14 @@ def unescaped(value: str) -> str:
 
 def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
     """Return the record of a game's nodes, after its moves were played."""
-    root = nodes[0][1]
+    root, start = nodes[0][1], ""
     if "AZERO" in root:
         rules = read_object(root["AZERO"][0], "AZERO")
         game, outcome, cycle = game_of(rules, make), number_in(rules, "outcome", -1), cycle_in(rules)
+        start = text_in(rules, "position")
     else:
         game, outcome, cycle = foreign_game(nodes, make), None, None
-    refuse_setup(nodes, first_stones(game))
+    start = start or set_up_in(nodes, game, move_texts(game) if game.name in POINTS else [])
     record = Record(
         game,
         players=(line_of(root, "PB"), line_of(root, "PW")),
@@ -295,30 +329,26 @@ def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
         date=line_of(root, "DT"),
         source=line_of(root, "SO"),
         cycle=cycle,
+        start=start,
     )
-    actions = known_moves(game)
-    movers = add_nodes(record, nodes, actions)
+    named = named_moves(record)
+    movers = add_nodes(named, nodes)
     record.nodes[0].properties.setdefault("RU", [""])  # nothing is said of the rules
-    return played(record, movers, actions.get("", NONE), may_repeat(game, root), make)
+    record = played(record, movers, named.known.get("", NONE), may_repeat(game, root), make)
+    if "AZERO" in root or game.name != "go":  # in Go dead stones may be left that azero counts as alive
+        record.end_by_rules()
+    return record
 
 
-def first_stones(game: Game) -> list[set[str]]:
-    """Return the stones that a game begins with as SGF writes them, the first player's and the other's."""
-    if game.name not in POINTS:
-        return [set(), set()]
-    assert game.board
-    marks, texts = game.board.marks(game.initial_state()).ravel().tolist(), move_texts(game)
-    return [{texts[cell] for cell, mark in enumerate(marks) if mark == side} for side in (1, 2)]
-
-
-def add_nodes(record: Record, nodes: list[tuple[int, Properties]], actions: dict[str, int]) -> list[int]:
+def add_nodes(named: MoveNames, nodes: list[tuple[int, Properties]]) -> list[int]:
     """Add the nodes of a file to a record; return who makes the move to each of its nodes.
 
     In Hex the stone of the first move may stay where it is after a swap, and the same colour moves again: the
     persons have exchanged their sides. That is azero's swap seen in a mirror, so what follows is mirrored.
     """
-    game, places, mirrored, movers = record.game, list[int](), list[bool](), [ANYONE]
-    swap = actions.get("swap", NONE) if game.name == "hex" else NONE
+    record, game = named.record, named.game
+    places, mirrored, movers = list[int](), list[bool](), [ANYONE]
+    swap = named.known.get("swap", NONE) if game.name == "hex" else NONE
     for parent, properties in nodes:
         place, mirror = (places[parent], mirrored[parent]) if parent >= 0 else (0, False)
         moves = [(colour, text) for colour in COLOURS for text in properties.get(colour, ())]
@@ -329,12 +359,12 @@ def add_nodes(record: Record, nodes: list[tuple[int, Properties]], actions: dict
             if swap != NONE and record.nodes[place].action == swap:
                 mirror = mover == 1
             mover = 1 - mover if mirror else mover
-            if move in RESIGNATIONS and move not in actions:
+            action = named.action(place, move if game.fixed_names else text.strip())
+            if move in RESIGNATIONS and action is None:
                 record.outcome, record.result = (-1.0, "W+R") if mover == 0 else (1.0, "B+R")
                 continue
-            if move not in actions:
-                raise UserError(f"{short(text)} is not a move of {game.name}.")
-            action = actions[move]
+            if action is None:
+                raise named.wrong(place, text)
             if mirror:
                 size = game.options["size"]
                 action = action % size * size + action // size
@@ -343,7 +373,7 @@ def add_nodes(record: Record, nodes: list[tuple[int, Properties]], actions: dict
                 movers.append(mover)
         places.append(place)
         mirrored.append(mirror)
-        read_search(record.nodes[place], properties, actions)
+        read_search(named, place, properties)
         if not mirror:
             record.nodes[place].keep({name: properties[name] for name in properties if name not in READ})
     return movers
@@ -372,10 +402,10 @@ def played(record: Record, movers: list[int], passing: int, may_repeat: bool, ma
     return record.without(walked.dropped) if walked.dropped.any() else record
 
 
-def known_moves(game: Game) -> dict[str, int]:
-    """Return the actions by their texts in SGF and by their names, which some programs write."""
-    texts = move_texts(game)
-    actions = move_names(game) | {text: action for action, text in enumerate(texts)}
+def named_moves(record: Record) -> MoveNames:
+    """Return the moves by their texts in SGF and by their names, which some programs write."""
+    named, game, texts = MoveNames(record), record.game, move_texts(record.game)
+    actions = named.known | {text: action for action, text in enumerate(texts)}
     if game.name == "go":
         # the pass of FF[3], and the point beyond the last one
         beyond = LETTERS[game.options["size"]]
@@ -385,21 +415,23 @@ def known_moves(game: Game) -> dict[str, int]:
         points = {LETTERS[c % size] + LETTERS[c // size]: c for c in range(size * size)}  # Little Golem's
         swaps = dict.fromkeys(SWAPS, size * size) if game.options["swap"] else {}
         actions = points | actions | swaps
-    return actions
+    named.known = actions
+    return named
 
 
-def read_search(node: RecordNode, properties: Properties, actions: dict[str, int]) -> None:
-    """Read what a search found in a position, and the comment."""
-    noted = False
+def read_search(named: MoveNames, place: int, properties: Properties) -> None:
+    """Read what a search found at a node, and the comment."""
+    node, noted = named.record.nodes[place], False
     if "AZVALUE" in properties:
         node.value, noted = number_of("AZVALUE", properties["AZVALUE"][0], -1, 1), True
     if "AZVISITS" in properties:
         node.visits, noted = int(number_of("AZVISITS", properties["AZVISITS"][0], 0, 2**53)), True
     for text in properties.get("AZPOLICY", ()):
         move, _, share = text.rpartition(":")
-        if move not in actions:
+        action = named.action(place, move)
+        if action is None:
             raise UserError(f"AZPOLICY[{short(text)}] does not begin with a move.")
-        node.policy[actions[move]], noted = number_of("AZPOLICY", share, 0, 1), True
+        node.policy[action], noted = number_of("AZPOLICY", share, 0, 1), True
     comment = clean("\n".join(properties.get("C", ())))
     if noted:
         before, _, last = comment.rpartition("\n")

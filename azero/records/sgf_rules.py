@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.go import MOST_KOMI, MOST_PLIES
+from azero.games.kit.board import EMPTY, FIRST, SECOND
 from azero.records.record import MakeGame, game_of, one_line, short
 
 NUMBERS = {"go": 1, "othello": 2, "gomoku": 4, "hex": 11}  # GM
@@ -21,7 +25,8 @@ SUPERKO = re.compile("^chin|^cn$|tromp|kopositional|中国|中國")  # RU: no po
 SIZE = re.compile(r"([0-9]{1,3})(?:\s*[:x×*,]\s*([0-9]{1,3}))?")
 KOMI = re.compile(r"([+-]?(?:[0-9]{1,9}(?:[.,][0-9]{0,9})?|[.,][0-9]{1,9}))(\s*(?:1/2|½))?")
 LARGE_KOMI = 200  # from here on KM is in hundredths of a point, or of two points
-NOT_YET = "and azero does not read set-up positions yet"
+STONES = {"AB": FIRST, "AW": SECOND, "AE": EMPTY}
+RECTANGLE = re.compile(r"([a-z])([a-z])\s*:\s*([a-z])([a-z])")
 
 Properties = dict[str, list[str]]
 
@@ -111,17 +116,75 @@ def may_repeat(game: Game, root: Properties) -> bool:
     return game.name == "go" and "AZERO" not in root and not SUPERKO.search(word_of(root, "RU"))
 
 
-def refuse_setup(nodes: list[tuple[int, Properties]], begin: list[set[str]]) -> None:
-    """Raise UserError if stones are set up that the game does not begin with, black's and white's."""
+def set_up_in(nodes: list[tuple[int, Properties]], game: Game, texts: list[str]) -> str:
+    """Return the first position of a file for `Record.start`.
+
+    Args:
+        nodes: of the file.
+        game: its rules.
+        texts: the cells as SGF writes them, row by row; none in a game whose cells it does not write so.
+
+    Raises:
+        UserError: stones are set up in the middle of the game, or so that the game does not have them.
+    """
     root = nodes[0][1]
-    if re.match(r"0*([2-9]|1[0-9])", word_of(root, "HA")):
-        raise UserError(f"it is a handicap game, {NOT_YET}.")
-    given: dict[str, set[str]] = {"AB": set(), "AW": set(), "AE": set()}
-    for place, (_, properties) in enumerate(nodes):
-        for name, stones in given.items():
-            found = {text.strip().lower() for text in properties.get(name, ())} - {""}
-            if place and found:
-                raise UserError(f"it sets up stones in the middle of the game, {NOT_YET}.")
-            stones |= found
-    if any(given.values()) and [given["AB"], given["AW"], given["AE"]] != [*begin, set()]:
-        raise UserError(f"it begins with stones that are set up, {NOT_YET}.")
+    for _, properties in nodes[1:]:
+        if any(text.strip() for name in STONES for text in properties.get(name, ())):
+            raise UserError("it sets up stones in the middle of the game, and azero does not read that.")
+    stones = {name: points_of(root.get(name, ())) for name in STONES}
+    handicap = bool(re.match(r"0*([2-9]|1[0-9])", word_of(root, "HA")))
+    if handicap and not stones["AB"]:
+        raise UserError("it is a handicap game, but does not say where the stones are.")
+    if not any(stones.values()) and not line_of(root, "PL"):
+        return ""
+    if not texts or game.board is None or game.set_up is None:
+        if not any(stones.values()):
+            return ""
+        raise UserError(
+            f"it begins with stones that are set up, and azero does not read that in {game.name}."
+        )
+    state = game.initial_state()
+    marks, cells = game.board.marks(state).copy(), {text: cell for cell, text in enumerate(texts) if text}
+    for name, mark in STONES.items():
+        for text in stones[name]:
+            if text not in cells:
+                raise UserError(f"{name}[{short(text)}] is not a cell of the board.")
+            if name == "AW" and text in stones["AB"]:
+                raise UserError(f"the cell {short(text)} is in both AB and AW.")
+            marks.flat[cells[text]] = mark
+    mover = first_mover(nodes, handicap)
+    if np.array_equal(marks, game.board.marks(state)) and mover == game.to_play(state):
+        return ""
+    try:
+        return game.text(game.set_up(marks, mover))
+    except ValueError as mistake:
+        raise UserError(f"it begins with stones that are set up, but {mistake}.") from mistake
+
+
+def points_of(texts: Sequence[str]) -> list[str]:
+    """Return the cells of AB, AW or AE; aa:cc is a rectangle."""
+    points = list[str]()
+    for text in texts:
+        corners = RECTANGLE.fullmatch(text.strip().lower())
+        if corners is None:
+            points += [text.strip().lower()] * bool(text.strip())
+            continue
+        columns, rows = (sorted(corners.group(each, each + 2)) for each in (1, 2))
+        points += [
+            chr(column) + chr(row)
+            for row in range(ord(rows[0]), ord(rows[1]) + 1)
+            for column in range(ord(columns[0]), ord(columns[1]) + 1)
+        ]
+    return points
+
+
+def first_mover(nodes: list[tuple[int, Properties]], handicap: bool) -> int:
+    """Return who plays first: as PL says, else the colour of the first move, else white after a handicap."""
+    player = word_of(nodes[0][1], "PL")[:1]
+    if player in ("b", "w"):
+        return "bw".index(player)
+    for _, properties in nodes:
+        colours = [colour for colour in "BW" if colour in properties]
+        if colours:
+            return "BW".index(colours[0])
+    return int(handicap)

@@ -34,14 +34,14 @@ class Summary:
     def add(self, record: Record) -> None:
         """Count a game."""
         actions = record.path(record.main_line()[-1])
-        opening = tuple(map(record.game.action_name, actions[:OPENING_PLIES]))
+        opening = tuple(record.game.move_names(actions[:OPENING_PLIES], record.first_state()))
         self.title, self.games = record.game.name, self.games + 1
         self.lengths[len(actions)] += 1
         self.ends[record.outcome] += 1
         self.openings[opening] += 1
         self.finished[opening] += record.outcome is not None
         self.scores[opening] += 0 if record.outcome is None else (1 + record.outcome) / 2
-        self.distinct.add(hash(tuple(actions)))
+        self.distinct.add(hash((record.start, *actions)))
         self.cycles.add(record.cycle)
 
     def text(self) -> str:

@@ -15,7 +15,7 @@ from azero.games.checked import ANYONE, ILLEGAL, OVER, REPEATS, TURN, play_check
 from azero.games.game import rules_at
 from azero.games.legal import make_legal
 from azero.kernels.compiled import kernel
-from azero.records.record import NONE, Record, short
+from azero.records.record import NONE, MoveNames, Record, short
 
 WRONG = {
     OVER: "comes after the end of the game",
@@ -27,13 +27,14 @@ WRONG = {
 
 @kernel
 def walk(addresses, parents, actions, movers, passing, states, dropped, keys, legal):
-    """Write states [N, S] of all nodes. Return (the first node whose move is wrong, why); (0, 0) if none is.
+    """Write states [N, S] of all nodes but the first, which is given.
+
+    Return (the first node whose move is wrong, why); (0, 0) if none is.
 
     parents, actions, movers: [N] int64. passing: an action that does nothing after the end of the game, where
     dropped [N] becomes True. keys, legal: scratch, [N, R] and `make_legal`'s.
     """
     rules = rules_at(addresses)
-    rules.initial(states[0])
     rules.repetition_key(states[0], keys[0])
     for node in range(1, parents.shape[0]):
         wrong, _ = play_checked(rules, parents, actions[node], movers[node], states, node, keys, legal)
@@ -62,6 +63,7 @@ def walk_through(record: Record, movers: Sequence[int] = (), passing: int = NONE
     """
     game, count = record.game, len(record.nodes)
     states, dropped = np.zeros((count, game.state_words), np.uint64), np.zeros(count, np.bool_)
+    states[0] = record.first_state()
     parents, actions = (
         np.array([getattr(node, name) for node in record.nodes], np.int64) for name in ("parent", "action")
     )
@@ -76,7 +78,8 @@ def walk_through(record: Record, movers: Sequence[int] = (), passing: int = NONE
 def sentence(record: Record, walked: Walked) -> str:
     """Return which move of a record is wrong, and why; without a full stop."""
     path = record.path(walked.node)
-    return f"move {len(path)}, {short(record.game.action_name(path[-1]))}, {WRONG[walked.wrong]}"
+    name = MoveNames(record).name(record.nodes[walked.node].parent, path[-1])
+    return f"move {len(path)}, {short(name)}, {WRONG[walked.wrong]}"
 
 
 def positions(record: Record) -> np.ndarray:

@@ -107,6 +107,7 @@ def records(draw: st.DrawFn) -> Record:
         positions(record)
     except UserError:  # superko
         assume(False)
+    record.end_by_rules()
     return record
 
 
@@ -150,6 +151,9 @@ def test_many_games_go_through_a_file(ending: str, tmp_path: Path, games: list[R
         check_sgfmill(path.read_bytes(), games)
 
 
+LEFT_OUT = ("cycle", "nodes", "position")  # of a JSON line, where there is none
+
+
 def plain_row(row: dict[str, Any]) -> dict[str, Any]:
     """Return a row of Parquet as the JSON line has it, where a member that says nothing is left out."""
     row["options"] = json.loads(row["options"])
@@ -158,7 +162,7 @@ def plain_row(row: dict[str, Any]) -> dict[str, Any]:
             node["policy"] = dict(node["policy"])
         for name in [name for name in node if node[name] is None]:
             del node[name]
-    return {name: value for name, value in row.items() if name not in ("cycle", "nodes") or value is not None}
+    return {name: value for name, value in row.items() if name not in LEFT_OUT or value is not None}
 
 
 def check_sgfmill(data: bytes, games: list[Record]) -> None:
@@ -222,7 +226,7 @@ def test_each_game_has_its_own_coordinates(
 ) -> None:
     game = make_game(name, **options)
     record = Record(game)
-    record.add_line([game.parse_action(move) for move in moves.split()])
+    record.add_line([game.parse_action(game.initial_state(), move) for move in moves.split()])
     text = write_sgf(record).decode().replace("\n", "")
     assert all(part in text for part in written.split("|"))
     assert ("GM[" in text) == ("GM" in written)
@@ -269,7 +273,7 @@ def test_azero_reads_what_sgfmill_writes(charset: str) -> None:
     assert record.game.options == {"size": 9, "komi": 6.5, "superko": "positional", "max_plies": 0}
     assert (record.outcome, record.result) == (-1.0, "W+3.5")
     assert record.players == ("Łukasz" if charset == "UTF-8" else "Zoë", "")
-    names = [record.game.action_name(record.nodes[place].action) for place in record.main_line()[1:]]
+    names = record.game.move_names(record.nodes[place].action for place in record.main_line()[1:])
     assert names == ["e5", "j1", "pass"]
     assert record.nodes[record.main_line()[-1]].comment == "pass: ] \\ and\nmore"
     assert [record.path(place) for place in record.children()[1]] == [[40, 80], [40, 0]]
@@ -288,8 +292,7 @@ def test_azero_reads_what_sgfmill_writes(charset: str) -> None:
 )
 def test_files_of_other_programs_are_read(text: str, moves: str) -> None:
     (record,) = read_records(text.encode())
-    name = record.game.action_name
-    line = [name(record.nodes[place].action) for place in record.main_line()[1:]]
+    line = record.game.move_names(record.path(record.main_line()[-1]))
     assert [record.game.name, *line] == moves.split()
 
 
@@ -328,6 +331,61 @@ def test_lines_of_arena_and_play_are_read(game: Game) -> None:
     assert arena.path(len(actions)) == play.path(len(actions)) == actions
 
 
+@pytest.mark.parametrize(
+    "moves, outcome",
+    [("f3 e5 g4 Qh4#", -1.0), ("f3 e5 g4", None), ("Nf3 e7e5", None)],
+)
+def test_moves_of_chess_are_read_as_people_write_them_and_may_end_the_game(
+    moves: str, outcome: float | None
+) -> None:
+    texts = moves.split()
+    files = [
+        json.dumps({"game": "chess", "moves": texts}),
+        '(;AZERO[{"game": "chess"}]'
+        + "".join(f";{'BW'[at % 2]}[{text}]" for at, text in enumerate(texts))
+        + ")",
+        "1. " + " ".join(texts) + " *",
+    ]
+    records = [next(read_records(each.encode())) for each in files]
+    names = [each.game.move_names(each.path(len(texts))) for each in records]
+    assert names[0] == names[1] == names[2] and len(names[0]) == len(texts)
+    assert [each.outcome for each in records] == [outcome] * 3
+    nodes = [{}, *({"parent": at, "move": text} for at, text in enumerate(texts))]
+    (again,) = read_records(json.dumps({"game": "chess", "moves": names[0], "nodes": nodes}).encode())
+    assert again.path(len(texts)) == records[0].path(len(texts))
+
+
+@pytest.mark.parametrize(
+    "moves, said",
+    [
+        ("e4 e5 e2e4", "move 3, 'e2e4', is not legal in chess."),
+        ("f3 e5 g4 Qh4 e4", "move 5, 'e4', comes after the end of the game."),
+        ("Nf3 d5 d4 c5 Nd2", "move 5: 'Nd2' is ambiguous: Nbd2 or Nfd2."),
+    ],
+)
+def test_a_wrong_move_of_chess_has_one_sentence_in_all_formats(moves: str, said: str) -> None:
+    texts = moves.split()
+    sgf_text = "".join(f";{'BW'[at % 2]}[{text}]" for at, text in enumerate(texts))
+    for data, where in (
+        (json.dumps({"game": "chess", "moves": texts}), "JSON, line 1"),
+        (f'(;AZERO[{{"game": "chess"}}]{sgf_text})', "SGF, game 1"),
+        ("1. " + " ".join(texts), "PGN, game 1"),
+    ):
+        with pytest.raises(UserError) as error:
+            list(read_records(data.encode()))
+        assert str(error.value) == f"{where}: {said}"
+
+
+def test_the_end_of_a_game_is_taken_from_the_rules_but_a_void_game_has_none() -> None:
+    line = '{"game": "tictactoe", "moves": ["0", "3", "1", "4", "2"], "result": "%s"}'
+    ends = [next(read_records((line % result).encode())) for result in ("", "?", "Void", "W+T")]
+    assert [(each.outcome, each.result) for each in ends] == [
+        *((1.0, ""), (1.0, ""), (None, "Void"), (-1.0, "W+T"))
+    ]
+    passes = b"(;GM[1]SZ[5]%s;B[cc];W[];B[])"  # dead stones may be on the board of another program
+    assert next(read_records(passes % b"")).outcome is None
+
+
 # Wrong files
 
 
@@ -349,9 +407,10 @@ def assert_sentence(error: pytest.ExceptionInfo[UserError]) -> None:
         ("(;GM[11]SZ[5:6])", "5 x 6 is not square"),
         ("(;SZ[1000])", "SZ['1000'] is not the size"),
         ("(;SZ[52])", "size=52 must be a whole number from 2 to 19"),
-        ("(;SZ[9]HA[2]AB[cc][gg];W[ee])", "a handicap game, and azero does not read set-up positions yet"),
-        ("(;SZ[9]AB[cc];W[ee])", "begins with stones that are set up, and azero does not read set-up"),
-        ("(;SZ[9];B[ee];AW[cc])", "in the middle of the game, and azero does not read set-up positions yet"),
+        ("(;SZ[9]HA[2];W[ee])", "a handicap game, but does not say where the stones are"),
+        ("(;SZ[2]AB[aa][bb]AW[ab][ba])", "begins with stones that are set up, but a chain has no liberty"),
+        ("(;SZ[9]AB[zz])", "AB['zz'] is not a cell of the board"),
+        ("(;SZ[9];B[ee];AW[cc])", "sets up stones in the middle of the game, and azero does not read that"),
         ("(;SZ[9];W[ee])", "move 1, 'e5', is played out of turn in go"),
         ("(;SZ[9];B[ee];B[cc])", "move 2, 'c7', is played out of turn"),
         ("(;SZ[9];B[ee];W[ee])", "move 2, 'e5', is not legal in go with {'size': 9"),
@@ -436,7 +495,7 @@ def good_files() -> list[bytes]:
     files = []
     for game, moves in ((GO, "c3 b3 pass d4"), (GAMES[0], "4 0 8")):
         record = Record(game, ("Ann", "Bob"), 1.0, "B+R")
-        last = record.add_line([game.parse_action(move) for move in moves.split()])
+        last = record.add_line([game.parse_action(game.initial_state(), move) for move in moves.split()])
         record.add(last - 1, 1)
         record.nodes[1].value, record.nodes[1].policy, record.nodes[2].comment = 0.5, {1: 0.5}, "so ] \\"
         files += [write_sgf(record), write_json(record).encode()]
@@ -490,7 +549,7 @@ def test_a_png_shows_the_stones(
 ) -> None:
     game = make_game(name, **options)
     record = Record(game)
-    last = record.add_line([game.parse_action(move) for move in moves.split()])
+    last = record.add_line([game.parse_action(game.initial_state(), move) for move in moves.split()])
     svg, (row, column) = svg_of_node(record, last), cell
     x, y = MARGIN + (column + 0.5) * CELL, MARGIN + (row + 0.5) * CELL
     if name == "hex":

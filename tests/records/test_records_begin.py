@@ -34,7 +34,7 @@ def write(name: str, game: str, games: list[str], **options: int) -> None:
     with open_records(Path(name)) as add:
         for moves in games:
             record = Record(rules)
-            record.add_line([rules.parse_action(move) for move in moves.split()])
+            record.add_line([rules.parse_action(rules.initial_state(), move) for move in moves.split()])
             add(record)
 
 

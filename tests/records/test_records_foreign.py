@@ -27,7 +27,7 @@ def read_one(data: bytes | str) -> Record:
 
 def moves_of(record: Record) -> str:
     """Return the names of the moves of the main line."""
-    return " ".join(map(record.game.action_name, record.path(record.main_line()[-1])))
+    return " ".join(record.game.move_names(record.path(record.main_line()[-1])))
 
 
 # Charsets
@@ -319,7 +319,7 @@ def test_a_property_that_is_kept_is_read_back_equal(properties: dict[str, list[s
 # Collections
 
 
-COLLECTION = """(;SZ[9]PB[0];B[ee]) (;SZ[9]PB[1]HA[2]AB[cc][gg];W[ee]) (;GM[11]SZ[5]PB[2];B[c3])
+COLLECTION = """(;SZ[9]PB[0];B[ee]) (;SZ[9]PB[1]HA[2];W[ee]) (;GM[11]SZ[5]PB[2];B[c3])
 (;SZ[9]PB[3];B[ee];B[dd]) (;GM[4]SZ[15]PB[4];B[hh]) (;GM[40]PB[5])"""
 
 

@@ -210,8 +210,11 @@ def test_cycles_are_a_number_or_a_range(text: str, cycles: range | None) -> None
             "run=trained out=there.sgf",
             "out=there.sgf is there already; name a new file, or set overwrite=true.",
         ),
-        ("run=trained out=games.txt", "out=games.txt must end in .sgf, .jsonl, .parquet."),
-        ("run=trained out=games.parquett", "must end in .sgf, .jsonl, .parquet; did you mean .parquet?"),
+        ("run=trained out=games.txt", "out=games.txt must end in .sgf, .pgn, .jsonl, .parquet."),
+        (
+            "run=trained out=games.parquett",
+            "must end in .sgf, .pgn, .jsonl, .parquet; did you mean .parquet?",
+        ),
         (f"run=trained out={'x' * 300}.sgf", ".sgf cannot be written: File name too long."),
         ("run=trained out=no/games.sgf", "out=no/games.sgf cannot be written: no is not a folder."),
         ("from=nothing.sgf", "nothing.sgf cannot be read: No such file or directory."),
