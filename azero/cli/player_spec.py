@@ -7,7 +7,7 @@ of its champion; without it, `run_of` finds one. `label.cycle=3` is an earlier c
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from azero.cli.arguments import take_group
@@ -35,11 +35,13 @@ class PlayerSpec:
         label: the word before its options.
         name: a player of `azero/players`.
         options: those that were asked for.
+        defaults: the names of options that nobody asked for.
     """
 
     label: str
     name: str
     options: dict[str, Any]
+    defaults: tuple[str, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         """Return such as "uct num_simulations=100", after the label if the user chose it."""

@@ -33,6 +33,8 @@ PROGRAMS = {
     "analysis": "Answer KataGo's JSON analysis queries, for every game.",
     "gomocup": "Play Gomoku for Gomocup, Piskvork and their like.",
     "nboard": "Play and analyse Othello under NBoard.",
+    "uci": "Be an engine for chess programs (UCI).",
+    "epd": "Count the positions of a suite that a player solves.",
     "oracle": "Make positions with exact scores, to measure champions.",
 }
 ROOMS = ("export", "records", "studio")  # programs that are a room's `__main__`

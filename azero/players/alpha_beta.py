@@ -37,7 +37,10 @@ class Options(PlayerOptions):
 
 
 class AlphaBetaPlayer(Deterministic):
-    """Alpha-beta or plain negamax to one depth; of equal moves it plays the first."""
+    """Alpha-beta or plain negamax to one depth; of equal moves it plays the first.
+
+    With seconds for a move, which only a client gives, it searches to depth 1, 2, … up to that depth.
+    """
 
     def __init__(self, name: str, searcher: Searcher) -> None:
         self.name, self.searcher = name, searcher
@@ -53,6 +56,8 @@ class AlphaBetaPlayer(Deterministic):
 
     def analyse(self, state: np.ndarray, banned: np.ndarray | None = None) -> Found:
         """Return move, value and effort for one state [S] without its banned moves [A]."""
+        if self.seconds:
+            return self.searcher.deepen(state, self.seconds, banned, self.pause)
         return self.searcher.search(state, banned, self.pause)
 
 

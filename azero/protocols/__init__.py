@@ -1,4 +1,4 @@
-"""azero as an engine for other programs: GTP, KataGo's analysis, Gomocup, NBoard.
+"""azero as an engine for other programs: GTP, KataGo's analysis, Gomocup, NBoard, UCI.
 
 For others: nothing.
 Imports: config, process, run, games.kit, games, search, players, records, cli.

@@ -107,7 +107,7 @@ def choose_player(asked: PlayerSpec, run: str, game: Game, config: Config) -> Pl
         if not run:
             limits = {"num_simulations", "seconds"} & set(asked.options)
             options = {} if limits else {"num_simulations": UCT_SIMULATIONS}
-            return replace(asked, name="uct", options={**options, **asked.options})
+            return replace(asked, name="uct", options={**options, **asked.options}, defaults=tuple(options))
         asked = replace(asked, name="pv_mcts")
     if run and must_have_network(asked):
         asked = replace(asked, options={**asked.options, "run": run})

@@ -29,12 +29,14 @@ class Thinker:
     Attributes:
         player: the player as the command line describes it.
         latest: the player that moved last, `player` or `timed()`.
+        searched: whether it searched for that move.
     """
 
     def __init__(self, spec: PlayerSpec, game: Game, config: Config, seed: int = 1) -> None:
         """Make the player; UserError: it cannot play this game."""
         self.spec, self.game, self.config, self.seed = spec, game, config, seed
         self.player = self.latest = make_from_spec(spec, game, config, one_game=True)
+        self.searched = False
         self._timed: ThinkingPlayer | None = None
         self.begin_game(self.player)
 
@@ -93,13 +95,15 @@ class Thinker:
         seconds: float = 0.0,
         stopping: Callable[[], bool] = never,
         report: Report | None = None,
+        saves_time: bool = True,
     ) -> Thought:
         """Return the player's move in a game that is not over; arguments as for `ThinkingPlayer.think`.
 
-        A forced move under a clock is not thought about.
+        A forced move under a clock is not thought about if that saves time.
         """
         player = self.latest = self.timed() if seconds else self.player
-        if seconds and len(legal := at.legal_actions()) == 1:
+        self.searched = not (seconds and saves_time and len(legal := at.legal_actions()) == 1)
+        if not self.searched:
             return Thought(legal[0])
         return player.think(at, shorter(self.own_seconds, seconds), stopping, report)
 

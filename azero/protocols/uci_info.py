@@ -1,0 +1,103 @@
+"""The lines in which UCI reports a search."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+
+from azero.games.game import Game
+from azero.players import Move, Thought
+from azero.players.alpha_beta import AlphaBetaPlayer
+from azero.players.pv_mcts import PvMcts
+from azero.search.tree import LOSS, WIN
+
+SCALE, SLOPE = 90.0, 1.5637541897  # of `centipawns`
+
+
+def centipawns(value: float) -> int:
+    """Return a value for the player to move, in [-1, 1], in hundredths of a pawn, from -12,780 to 12,780.
+
+    90 tan(1.5637541897 value) is lc0's score type `centipawn` (`src/search/classic/search.cc`).
+    """
+    return round(SCALE * math.tan(SLOPE * min(1.0, max(-1.0, value))))
+
+
+def is_won(move: Move) -> bool:
+    """Return whether a search has proven that a move wins."""
+    return move.lower == WIN
+
+
+def mate_in(game: Game, state: np.ndarray, move: Move) -> int | None:
+    """Return in how many moves a move is proven to win, negative if it loses; None: it is not known.
+
+    The number is that of the line, which must end the game.
+    """
+    is_proven = move.lower == move.upper and move.lower in (WIN, LOSS)
+    if not is_proven and len(move.line) > 1:  # a single move needs no proof
+        return None
+    mover = game.to_play(state)
+    for action in move.line:
+        state = game.step(state, action)
+    value = game.outcome(state) if game.is_terminal(state) else 0.0
+    if not value:
+        return None
+    moves = (len(move.line) + 1) // 2
+    return moves if (value > 0) == (game.to_play(state) == mover) else -moves
+
+
+def new_simulations(player: object, thought: Thought) -> int:
+    """Return how many of a thought's visits are of this search: a tree may keep those of earlier ones."""
+    if not isinstance(player, PvMcts):
+        return thought.visits
+    left = int(player.tree.searches["simulations_left"][0])
+    return min(thought.visits, player.search.num_simulations - left)
+
+
+def without_speed(line: str) -> str:
+    """Return a line without what differs each time: positions in a second, and the time."""
+    return re.sub(r" (nps|time) \d+", "", line)
+
+
+def info_lines(
+    game: Game, state: np.ndarray, thought: Thought, count: int, seconds: float, new: int | None = None
+) -> list[str]:
+    """Return what a search has found of its best moves, as lines.
+
+    Args:
+        game: the rules.
+        state: the position, [S].
+        thought: what is known of it.
+        count: moves that are reported, at most all with visits.
+        seconds: since the search began.
+        new: simulations in that time; None: all of the thought.
+    """
+    lines = []
+    visited = [move for move in thought.best_first() if move.visits]
+    for place, move in enumerate(visited[:count], 1):
+        mate = mate_in(game, state, move)
+        score = f"cp {centipawns(move.value)}" if mate is None else f"mate {mate}"
+        names = " ".join(game.move_names(move.line, state))
+        effort = effort_text(thought.visits, seconds, new)
+        lines.append(f"info depth {len(move.line)} multipv {place} score {score} {effort} pv {names}")
+    return lines
+
+
+def effort_line(game: Game, state: np.ndarray, player: object) -> str:
+    """Return what the latest search of alpha-beta has found, as a line; "" for other players."""
+    if not isinstance(player, AlphaBetaPlayer) or not player.found or not player.found[0].depth:
+        return ""
+    found = player.found[0]
+    ends = found.value == 1.0 and game.is_terminal(game.step(state, found.action))
+    # The depth of a search is not the distance of the end that it has found, and its line is not kept
+    score = "mate 1" if ends else f"cp {centipawns(found.value)}"
+    (name,) = game.move_names([found.action], state)
+    effort = effort_text(found.nodes, found.seconds)
+    return f"info depth {found.depth} multipv 1 score {score} {effort} pv {name}"
+
+
+def effort_text(nodes: int, seconds: float, new: int | None = None) -> str:
+    """Return the positions searched, the new ones in a second, and the time in milliseconds."""
+    rate = f" nps {round((nodes if new is None else new) / seconds)}" if seconds > 0 else ""
+    return f"nodes {nodes}{rate} time {round(1000 * seconds)}"
