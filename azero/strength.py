@@ -3,8 +3,9 @@
 It answers positions whose exact scores are known, by its raw policy and by its search. A mistake is a move
 that does not keep win, draw or loss. Connect Four has six sets of 1,000 positions, drawn from random play.
 They are easy, medium or hard by the plies until the end under perfect play (< 14, 14 to 28, > 28), and early,
-middle or late by the plies played (< 14, 14 to 28, > 28). Each position is searched with an empty tree,
-without noise, many at once. Of small Hex it also shows the value of each first move.
+middle or late by the plies played (< 14, 14 to 28, > 28). Chess has 1,000 positions of each ending of two
+kings and one more piece, which are solved first (`azero/truth/endgames.py`). Each position is searched with
+an empty tree, without noise, many at once. Of small Hex it also shows the value of each first move.
 
 With `perfect=GAMES` the champion of Connect Four moves first against perfect play instead. With
 `replies=PLY` it moves first against every reply, up to that ply.
@@ -35,6 +36,7 @@ from azero.process.machine import cores
 from azero.report.console import Console, table_text
 from azero.run.folder import newest_run
 from azero.truth import judging, perfect_play
+from azero.truth.endgames import endings_of, solve_ending
 from azero.truth.hex_openings import has_openings
 from azero.truth.known import DEVELOPMENT, FINAL, has_table, is_connect_four, shipped_file
 from azero.truth.positions import PositionSet, read_positions
@@ -225,7 +227,7 @@ def tag_of(num_simulations: int) -> str:
 
 
 def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[PositionSet]:
-    """Return the sets of a file, or of a collection that comes with azero.
+    """Return the sets of a file, of a collection that comes with azero, or of the endings of chess.
 
     Raises:
         UserError: nothing is known of this game, or the file cannot be read.
@@ -236,6 +238,8 @@ def read_sets(trained: TrainedWorkers, asked: StrengthSettings) -> list[Position
         return read_positions(file, game, asked.positions)[1]
     if has_openings(game.name, game.options):
         return []
+    if game.name == "chess":
+        return [solve_ending(game, each).sample(asked.positions, asked.seed) for each in endings_of(game)]
     late = f"plies={game.max_plies // 2}-{3 * game.max_plies // 4}"
     words = [f"game={game.name}", *(f"game.options.{key}={value}" for key, value in game.options.items())]
     made = shlex.join(["azero", "oracle", *words, f"out={game.name}.gz", late])

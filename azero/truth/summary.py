@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,22 @@ from azero.truth.hex_openings import has_openings
 from azero.truth.judging import random_mistakes
 from azero.truth.known import board_of, positions_of
 
-TITLES = {"tictactoe": "Tic-tac-toe"}  # of games whose name does not say it
+TITLES = {  # of games and variants whose name does not say it
+    "tictactoe": "Tic-tac-toe",
+    "gardner": "Gardner's chess",
+    "losalamos": "Los Alamos chess",
+}
 
 
-def game_title(name: str) -> str:
-    """Return a game's name as a person writes it, such as "Connect Four" for connect_four."""
+def game_title(name: str, options: Mapping[str, Any] | None = None) -> str:
+    """Return a game's name as a person writes it, such as "Connect Four" for connect_four.
+
+    With its options chess has the name of its variant.
+    """
     plain = Path(name).stem if name.endswith(".py") else name.rpartition(":")[2].partition("(")[0]
+    variant = (options or {}).get("variant", "standard")
+    if plain == "chess" and variant != "standard":
+        plain = str(variant)
     return TITLES.get(plain, plain.replace("_", " ").title())
 
 
@@ -72,7 +83,7 @@ def closing_text(config: Config, run: str, stats: Mapping[str, float]) -> str:
         game += [f"game.options.{key}={value}" for key, value in options.items()]
     places = [] if config.checkpoints == Config().checkpoints else [f"checkpoints={config.checkpoints}"]
     strength = strength_text(config, stats)
-    lines = [f"{game_title(name)}: {strength or 'this run did not measure its strength'}."]
+    lines = [f"{game_title(name, options)}: {strength or 'this run did not measure its strength'}."]
     if not strength:
         match = [*game, "first=pv_mcts", f"first.run={run}", "second=uct", *places]
         lines.append(f"  Measure it: {azero_command()} arena {shlex.join(match)}")

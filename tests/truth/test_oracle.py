@@ -81,7 +81,11 @@ def connect_four() -> Game:
 
 def state_of(game: Game, moves: str) -> np.ndarray:
     """The state after moves as the game writes them, with spaces between."""
-    return reduce(game.step, map(game.parse_action, moves.split()), game.initial_state())
+    return reduce(
+        lambda state, move: game.step(state, game.parse_action(state, move)),
+        moves.split(),
+        game.initial_state(),
+    )
 
 
 # Scores
