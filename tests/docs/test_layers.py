@@ -241,7 +241,7 @@ def test_no_risky_calls() -> None:
 
 COMPILING = {
     *("kernel", "inner", "part", "shared", "entry"),
-    *("njit", "rule", "cfunc", "heuristic", "dispatched", "overload"),
+    *("njit", "inlined", "rule", "cfunc", "heuristic", "dispatched", "overload"),
 }
 
 

@@ -148,7 +148,8 @@ def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, use
         env={"PATH": str(tmp_path)},
         timeout=60,
     )
-    wanted = ["gnugo", "chromium"] if shutil.which("gnugo", path="/usr/games") is None else ["chromium"]
+    games = ["gnugo", "fairy-stockfish"]
+    wanted = [name for name in games if shutil.which(name, path="/usr/games") is None] + ["chromium"]
     lines = ["update", *(f"install --yes --no-install-recommends {package}" for package in wanted)]
     asked = [line for line in (tmp_path / "asked").read_text().splitlines() if line != "sudo -n"]
     assert asked == lines and done.returncode == 0 and done.stdout == ""
