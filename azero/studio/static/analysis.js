@@ -89,7 +89,7 @@ export function makeAnalysis(desk, onValue) {
   function showLine() {
     const { board } = desk.table.game, moves = on && found && board.moves ? found.moves : [];
     const best = moves.find(({ action }) => action === found.best);
-    const names = (pointed ?? best)?.line.slice(0, LONGEST_LINE) ?? [];
+    const names = moves.length ? (pointed ?? best)?.line.slice(0, LONGEST_LINE) ?? [] : [];
     line.hidden = !names.length;
     line.replaceChildren(el("b", {}, names[0] ?? ""), ` ${names.slice(1).join(" ")}`);
   }
