@@ -283,10 +283,9 @@ class Game:
 
     def move_names(self, actions: Iterable[int], state: np.ndarray | None = None) -> list[str]:
         """Return the names of moves that are played one after the other, by default from the start."""
-        names = []
         if self.fixed_names:
             return [self.action_name(state, action) for action in actions]
-        state = self.initial_state() if state is None else state
+        names, state = list[str](), self.initial_state() if state is None else state
         for action in actions:
             names.append(self.action_name(state, action))
             state = self.step(state, action)

@@ -17,6 +17,15 @@ from azero.games.repetition import History, dead_end
 ONLY_GAME = np.zeros(1, np.int64)  # the number of the only game, for what works on many
 
 
+def start_text(game: Game, state: np.ndarray) -> str:
+    """Return a first position [S] as `Game.text` writes it; "" for the game's own."""
+    own = game.initial_state()
+    if np.array_equal(state, own):
+        return ""
+    text = game.text(state)
+    return "" if text == game.text(own) else text
+
+
 class GameInProgress:
     """A game that is played and taken back.
 
@@ -46,9 +55,8 @@ class GameInProgress:
 
     @property
     def start(self) -> str:
-        """The first position as `Game.text` writes it; "" for the game's own."""
-        first = self.states[0]
-        return "" if np.array_equal(first, self.game.initial_state()) else self.game.text(first)
+        """The first position, see `start_text`."""
+        return start_text(self.game, self.states[0])
 
     @property
     def state(self) -> np.ndarray:

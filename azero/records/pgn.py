@@ -17,10 +17,12 @@ import numpy as np
 
 from azero.config.schema import UserError
 from azero.games.game import Game
+from azero.games.kit.fen import read_fen
 from azero.games.kit.san import san
 from azero.records.record import (
     MOST_NODES,
     NONE,
+    NOTE,
     MakeGame,
     Record,
     RecordNode,
@@ -53,8 +55,6 @@ TAGS = {  # that a record keeps as a property of SGF, see `RecordNode.properties
 ROSTER = ("Event", "Site", "Date", "Round", "White", "Black", "Result")  # always written, in this order
 SIGNS = {"!": "1", "?": "2", "!!": "3", "??": "4", "!?": "5", "?!": "6"}  # after a move, and their NAGs
 NAG = "NAG"  # the property of a node
-NOTE = "azero: "  # begins the line of a comment that shows a search
-NOTED_MOVES = 3
 WIDTH = 80  # of a line of moves, comments aside
 MOST_PLIES = 9_999  # of chess in azero
 MOST_BEFORE = 2**16  # bytes of comments before a game
@@ -170,26 +170,17 @@ def quoted(text: str) -> str:
 
 def first_number(game: Game, state: np.ndarray) -> int:
     """Return how many plies come before a position by its FEN."""
-    fields = game.text(state).split()
-    return 2 * (int(fields[5]) - 1) + (fields[1] == "b")
+    return read_fen(game.text(state), game.planes_shape[1]).plies
 
 
 def notes_of(record: Record, place: int, state: np.ndarray) -> list[str]:
     """Return the NAGs and the comment of a node; the comment has what a search found."""
     node, game = record.nodes[place], record.game
-    shares, commands, noted = sorted(node.policy.items(), key=lambda share: -share[1]), "", []
-    if node.value is not None:
-        commands += f"[%azvalue {node.value:.6g}]"
-        noted.append(f"value {node.value:+.2f} for the first player")
-    if node.visits is not None:
-        commands += f"[%azvisits {node.visits}]"
-        noted.append(f"{node.visits} visits")
-    if shares:
-        policy = ",".join(f"{game.action_name(state, action)}:{share:.6g}" for action, share in shares)
-        commands += f"[%azpolicy {policy}]"
-        best = shares[:NOTED_MOVES]
-        noted += [f"{san(game, state, action)} {100 * share:.0f} %" for action, share in best]
-    note = f"{commands} {NOTE}{', '.join(noted)}" if noted else ""
+    policy = ",".join(f"{game.action_name(state, action)}:{share:.6g}" for action, share in node.best_first())
+    commands = "" if node.value is None else f"[%azvalue {node.value:.6g}]"
+    commands += "" if node.visits is None else f"[%azvisits {node.visits}]"
+    commands += f"[%azpolicy {policy}]" if policy else ""
+    note = f"{commands} {node.note(lambda action: san(game, state, action))}" if commands else ""
     comment = "\n".join(filter(None, [clean(node.comment).replace("}", ")"), note])).replace("\n%", "\n %")
     nags = [f"${nag}" for nag in node.properties.get(NAG, ()) if WRITTEN_NAG.fullmatch(nag)]
     return nags + ([f"{{{comment}}}"] if comment else [])

@@ -16,8 +16,11 @@ from azero.config.schema import OPENSPIEL, UserError
 from azero.games import SHIPPED, installed_games, make_game
 from azero.games.game import Game
 from azero.games.kit.san import AmbiguousMove
+from azero.games.playing import start_text
 
 NONE = -1  # the parent of the initial position, and the action that leads to it
+NOTE = "azero: "  # begins the line of a comment that shows a search
+NOTED_MOVES = 3
 MOST_NODES = 50_000  # of a record that is read
 
 MakeGame = Callable[[str, dict[str, Any]], Game]  # (name, options) to the rules
@@ -46,6 +49,22 @@ class RecordNode:
     policy: dict[int, float] = field(default_factory=dict)
     comment: str = ""
     properties: dict[str, list[str]] = field(default_factory=dict, compare=False)
+
+    def best_first(self) -> list[tuple[int, float]]:
+        """Return the actions that the search considered with their shares, the largest first."""
+        return sorted(self.policy.items(), key=lambda share: -share[1])
+
+    def note(self, name_of: Callable[[int], str]) -> str:
+        """Return what the search found as a line for people, "" without one; name_of: of an action."""
+        noted = []
+        if self.value is not None:
+            noted.append(f"value {self.value:+.2f} for the first player")
+        if self.visits is not None:
+            noted.append(f"{self.visits} visits")
+        noted += [
+            f"{name_of(action)} {100 * share:.0f} %" for action, share in self.best_first()[:NOTED_MOVES]
+        ]
+        return NOTE + ", ".join(noted) if noted else ""
 
     def keep(self, properties: dict[str, list[str]]) -> None:
         """Keep properties, each value once."""
@@ -348,12 +367,6 @@ def wrong_move(game: Game, state: np.ndarray, number: int, text: str) -> UserErr
     except ValueError:
         pass
     return UserError(f"move {number}, {short(text)}, is not legal in {game.name}.")
-
-
-def start_text(game: Game, state: np.ndarray) -> str:
-    """Return a first position as `Record.start` has it: "" for the game's own."""
-    text = game.text(state)
-    return "" if text == game.text(game.initial_state()) else text
 
 
 def result_text(outcome: float | None) -> str:

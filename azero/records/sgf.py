@@ -18,6 +18,7 @@ from azero.records.charsets import readings
 from azero.records.record import (
     MOST_NODES,
     NONE,
+    NOTE,
     MakeGame,
     MoveNames,
     Record,
@@ -51,8 +52,6 @@ POINTS = ("go", "othello", "gomoku")  # a move is two letters, column and row fr
 RESIGNATIONS = ("resign", "forfeit")
 COLOURS = "BW"
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-NOTE = "azero: "  # begins the line of a comment that shows a search
-NOTED_MOVES = 3
 WIDTH = 80  # of a line, about
 
 VALUE = r"\[((?:[^\]\\]++|\\.)*+)\]"
@@ -194,21 +193,12 @@ def move_texts(game: Game) -> list[str]:
 def search_text(named: MoveNames, place: int, text_of: Callable[[int, int], str]) -> str:
     """Return what a search found at a node, and the comment, as properties; text_of: as SGF writes moves."""
     node = named.record.nodes[place]
-    shares = sorted(node.policy.items(), key=lambda share: -share[1])
+    shares = node.best_first()
     policy = "".join(f"[{escaped(text_of(place, action))}:{share:.6g}]" for action, share in shares)
-    text, noted = "", []
-    if node.value is not None:
-        text += f"AZVALUE[{node.value:.6g}]"
-        noted.append(f"value {node.value:+.2f} for the first player")
-    if node.visits is not None:
-        text += f"AZVISITS[{node.visits}]"
-        noted.append(f"{node.visits} visits")
-    if policy:
-        text += f"AZPOLICY{policy}"
-        noted += [
-            f"{named.name(place, action)} {100 * share:.0f} %" for action, share in shares[:NOTED_MOVES]
-        ]
-    note = NOTE + ", ".join(noted) if noted else ""
+    text = "" if node.value is None else f"AZVALUE[{node.value:.6g}]"
+    text += "" if node.visits is None else f"AZVISITS[{node.visits}]"
+    text += f"AZPOLICY{policy}" if policy else ""
+    note = node.note(lambda action: named.name(place, action))
     comment = "\n".join(filter(None, [clean(node.comment), one_line(note)]))
     return text + (f"C[{escaped(comment)}]" if comment else "")
 
