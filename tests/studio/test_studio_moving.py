@@ -12,13 +12,11 @@ The game is tests/support/games/crowning.py:
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from forks import azero_command
-from pages import PATIENCE, cell, drag, middle, stones, wait_for_stones
+from pages import PATIENCE, cell, drag, middle, moves_shown, opener, served, stones, wait_for_stones
 from places import CROWNING
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -34,43 +32,21 @@ CROWNS = "a1a2.a4a3.b1b2.a3b2.c1c2"  # then Black's pawn goes from b2 to b1
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a studio that offers the game."""
     folder = tmp_path_factory.mktemp("moving")
-    command = azero_command("", "studio", "open=false", "port=0", f"game={CROWNING}")
-    with (folder / "errors.txt").open("w") as errors:
-        server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
-        assert server.stdout is not None
-        with server.stdout:
-            found = re.search(r"http://\S+", server.stdout.readline())
-            assert found, (folder / "errors.txt").read_text()
-            yield found[0]
-            server.terminate()
-            server.wait(timeout=30)
-    assert "Traceback" not in (folder / "errors.txt").read_text()
+    with served(folder, CROWNING) as address:
+        yield address
 
 
 @pytest.fixture
 def open_page(browser: Any, address: str) -> Iterator[Open]:
     """Open the game after some moves, and wait for its board; at the end no page may have had an error."""
-    contexts, failures = [], list[str]()
+    with opener(browser) as open_address:
 
-    def open_one(moves: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.on("pageerror", lambda error: failures.append(str(error)))
-        page.goto(f"{address}#/play?game=crowning&moves={moves}")
-        expect(page.locator("svg.board")).to_be_visible()
-        expect(page.locator(".active .hit.movable").first).to_be_attached()
-        return page
+        def open_one(moves: str = "", **options: Any) -> Any:
+            page = open_address(f"{address}#/play?game=crowning&moves={moves}", **options)
+            expect(page.locator(".active .hit.movable").first).to_be_attached()
+            return page
 
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert not failures
-
-
-def moves_shown(page: Any) -> list[str]:
-    return page.locator(".move-list > .move > span").all_text_contents()
+        yield open_one
 
 
 def wait_for_moves(page: Any, count: int) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from forks import azero_command
-from pages import PATIENCE, cell, stones, wait_for_stones
+from pages import PATIENCE, cell, moves_shown, opener, served, stones, wait_for_stones
 from places import PROJECT
 
 GUIDE = (PROJECT / "docs" / "your_own_game.md").read_text()
@@ -29,17 +27,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     folder = tmp_path_factory.mktemp("studio")
     blocks = re.findall(r"^```python\n(.*?)^```", GUIDE, re.MULTILINE | re.DOTALL)
     (folder / "squava.py").write_text("\n".join(blocks))
-    command = azero_command("", "studio", "open=false", "port=0", "game=squava.py")
-    with (folder / "errors.txt").open("w") as errors:
-        server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
-        assert server.stdout is not None
-        with server.stdout:
-            found = re.search(r"http://\S+", server.stdout.readline())
-            assert found, (folder / "errors.txt").read_text()
-            yield found[0]
-            server.terminate()
-            server.wait(timeout=30)
-    assert "Traceback" not in (folder / "errors.txt").read_text()
+    with served(folder, "squava.py") as address:
+        yield address
 
 
 @pytest.fixture
@@ -48,26 +37,8 @@ def open_page(browser: Any, address: str) -> Iterator[Open]:
 
     At the end no page may have had an error of its own.
     """
-    contexts, failures = [], list[str]()
-
-    def open_one(place: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
-        contexts.append(context)
-        context.set_default_timeout(PATIENCE)
-        page = context.new_page()
-        page.on("pageerror", lambda error: failures.append(str(error)))
-        page.goto(address + place)
-        expect(page.locator("svg.board")).to_be_visible()
-        return page
-
-    yield open_one
-    for context in contexts:
-        context.close()
-    assert not failures
-
-
-def moves_shown(page: Any) -> list[str]:
-    return page.locator(".move-list > .move > span").all_text_contents()
+    with opener(browser) as open_address:
+        yield lambda place="", **options: open_address(address + place, **options)
 
 
 def new_game(page: Any, **players: str) -> None:

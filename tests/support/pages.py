@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
+
+from forks import azero_command
 
 PATIENCE = 60_000  # milliseconds; a first search may have to be compiled
 
@@ -39,3 +46,49 @@ def drag(page: Any, start: str, goal: str) -> None:
     page.mouse.move((x + to_x) / 2 + 20, (y + to_y) / 2, steps=3)
     page.mouse.move(to_x, to_y, steps=3)
     page.mouse.up()
+
+
+@contextmanager
+def served(folder: Path, game: str) -> Iterator[str]:
+    """Yield the address of a studio that runs in a folder and offers a game; it may report no error."""
+    command = azero_command("", "studio", "open=false", "port=0", f"game={game}")
+    with (folder / "errors.txt").open("w") as errors:
+        server = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True)
+        assert server.stdout is not None
+        with server.stdout:
+            found = re.search(r"http://\S+", server.stdout.readline())
+            assert found, (folder / "errors.txt").read_text()
+            yield found[0]
+            server.terminate()
+            server.wait(timeout=30)
+    assert "Traceback" not in (folder / "errors.txt").read_text()
+
+
+@contextmanager
+def opener(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Yield a function that opens an address, by default at 1280 × 800, and waits for the board.
+
+    At the end no page may have had an error of its own.
+    """
+    from playwright.sync_api import expect  # here, because tests without it are skipped
+
+    contexts, failures = [], list[str]()
+
+    def open_one(address: str, **options: Any) -> Any:
+        context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}, **options})
+        contexts.append(context)
+        context.set_default_timeout(PATIENCE)
+        page = context.new_page()
+        page.on("pageerror", lambda error: failures.append(str(error)))
+        page.goto(address)
+        expect(page.locator("svg.board")).to_be_visible()
+        return page
+
+    yield open_one
+    for context in contexts:
+        context.close()
+    assert not failures
+
+
+def moves_shown(page: Any) -> list[str]:
+    return page.locator(".move-list > .move > span").all_text_contents()

@@ -112,23 +112,30 @@ def go_marks(text: str, size: int) -> np.ndarray:
     return np.array([["+XO".index(cell) for cell in row] for row in rows], np.int8).reshape(size, size)
 
 
+def named_difference(ours: Compiled, theirs: Any, marks: np.ndarray, legal: set[str], other: set[str]) -> str:
+    """As `difference`, with OpenSpiel's board as `marks`, and the names of both's legal moves."""
+    assert ours.game.board
+    if ours.terminal != theirs.is_terminal():
+        return f"over: {ours.terminal} and {theirs.is_terminal()}"
+    if not np.array_equal(ours.game.board.marks(ours.state), marks):
+        return "the boards differ"
+    if ours.terminal:
+        returns = theirs.returns()[ours.to_play]
+        return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
+    if ours.to_play != theirs.current_player():
+        return f"to play: {ours.to_play} and {theirs.current_player()}"
+    return "" if legal == other else f"legal on one side only: {legal ^ other}"
+
+
 def go_difference(ours: Compiled, theirs: Any, names: list[str]) -> str:
     """As `difference`, for Go, whose actions OpenSpiel numbers from the bottom row.
 
     `names` of its actions.
     """
-    assert ours.game.board
-    if ours.terminal != theirs.is_terminal():
-        return f"over: {ours.terminal} and {theirs.is_terminal()}"
-    marks = ours.game.board.marks(ours.state)
-    if not np.array_equal(marks, go_marks(str(theirs), len(marks))):
-        return "the boards differ"
-    if ours.terminal:
-        returns = theirs.returns()[ours.to_play]
-        return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
+    size = ours.game.options["size"]
     legal = {ours.game.action_name(ours.state, action) for action in np.flatnonzero(ours.mask).tolist()}
     other = {names[action] for action in theirs.legal_actions()}
-    return "" if legal == other else f"legal on one side only: {legal ^ other}"
+    return named_difference(ours, theirs, go_marks(str(theirs), size), legal, other)
 
 
 def compare_go_with_openspiel(games: int, seed: int, size: int = 9) -> Comparison:
@@ -172,20 +179,9 @@ def their_names(theirs: Any) -> dict[str, int]:
 
 def breakthrough_difference(ours: Compiled, theirs: Any) -> str:
     """As `difference`, for Breakthrough, whose board stands upside down in OpenSpiel."""
-    assert ours.game.board
-    if ours.terminal != theirs.is_terminal():
-        return f"over: {ours.terminal} and {theirs.is_terminal()}"
-    marks = ours.game.board.marks(ours.state)
-    if not np.array_equal(marks, breakthrough_marks(str(theirs), len(marks))):
-        return "the boards differ"
-    if ours.terminal:
-        returns = theirs.returns()[ours.to_play]
-        return "" if returns == ours.outcome else f"outcome {ours.outcome} and {returns}"
-    if ours.to_play != theirs.current_player():
-        return f"to play: {ours.to_play} and {theirs.current_player()}"
+    marks = breakthrough_marks(str(theirs), ours.game.options["rows"])
     legal = {breakthrough_name(ours, action) for action in np.flatnonzero(ours.mask).tolist()}
-    other = set(their_names(theirs))
-    return "" if legal == other else f"legal on one side only: {legal ^ other}"
+    return named_difference(ours, theirs, marks, legal, set(their_names(theirs)))
 
 
 def compare_breakthrough_with_openspiel(name: str, games: int, seed: int) -> Comparison:
