@@ -325,6 +325,11 @@ class Game:
             raise UserError(f"{self.name} has no text for positions, because it has no board of cells.")
         return self.board.line(state, self.to_play(state))
 
+    @property
+    def reads_positions(self) -> bool:
+        """Whether the game can begin at any position, see `position`."""
+        return self.read_position is not None or (self.board is not None and self.set_up is not None)
+
     def position(self, text: str) -> np.ndarray:
         """Return the state, [S] uint64, that a line of `text` describes.
 

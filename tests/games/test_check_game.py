@@ -474,6 +474,9 @@ ROLE_PLANE = """
         CHANGES = {"planes_shape": (3, 3, 3)}
         """
 SOUND = {
+    "a position without a board that would show it": (
+        "CHANGES = {'board': None, 'set_up': tictactoe.make_game().set_up}"
+    ),
     "a list in place of the mask": LISTED.format(order="CELLS", more="", returned="count"),
     "a list beside the mask": LISTED.format(order="CELLS", more="", returned="count").replace(
         "legal_mask = interface.no_legal_mask", ""

@@ -15,13 +15,14 @@ import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, typeof, types
 from numba.core.ccallback import CFunc
 
-from azero.config.schema import OPENSPIEL, BrokenGame
+from azero.config.schema import OPENSPIEL, BrokenGame, UserError
 from azero.games import SHIPPED
 from azero.games import game as interface
 from azero.games.game import UNBOUNDED, Game, Rules, is_written, rules_at
@@ -29,9 +30,11 @@ from azero.games.laws.outcomes import outcome_faults
 from azero.games.laws.shown import Cells, board_faults, state_faults
 from azero.games.laws.views import Look, find_turn, turn_fault
 
+AZERO = Path(interface.__file__).parent.parent
 QUICK_SECONDS = 1.5  # of the check before a run
 SUCCESSORS = 4  # of one state, compared between compiled and plain rules
 SHOWN_GAMES = 10  # whose positions are all shown; of later games only the last two are
+TEXTS = 1000  # positions that are written as text and read again
 SHOWN_ACTIONS = 64  # whose cells are asked for in one position
 SHOWN = "what people see"
 LISTS = "law 9: a list of legal actions rises, and equals the mask"
@@ -235,10 +238,15 @@ def step_compiled(addresses: np.ndarray, state: np.ndarray, action: int, success
 
 
 def last_line(error: BaseException) -> str:
-    """Return the message of an exception and where it was raised."""
-    frames = traceback.extract_tb(error.__traceback__)
+    """Return the message of an exception, and where the game's own code led to it."""
     said = " ".join(str(error).split())[:200]
-    return f"{type(error).__name__}: {said} (line {frames[-1].lineno} of {frames[-1].name})"
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if AZERO not in Path(frame.filename).parents
+    ]
+    place = f" (line {frames[-1].lineno} of {frames[-1].name})" if frames else ""
+    return f"{type(error).__name__}: {said}{place}"
 
 
 class GameCheck:
@@ -281,6 +289,9 @@ class GameCheck:
             self.check_views()
             if text := self.cells.fault():
                 self.findings.add(SHOWN, text, *(self.cells.shown or ()))
+            if not self.findings:  # else another law says better what is wrong
+                for look, _ in self.steps[:TEXTS]:
+                    self.check_text(look)
         return self.findings
 
     def is_late(self, part: float = 1.0) -> bool:
@@ -345,11 +356,14 @@ class GameCheck:
     def check_text(self, look: Look) -> None:
         """Check that the line of a position leads back to it, if the game can begin at any position."""
         game, law, state = self.game, "positions as text", look.state
-        if look.terminal or (game.set_up is None and game.read_position is None):
+        if look.terminal or not game.reads_positions:
             return
         try:
             line = game.text(state.copy())
             again = game.position(line)
+        except UserError as refusal:
+            self.findings.add(law, f"position(text(state)) is refused: {str(refusal).rstrip('.')}", state)
+            return
         except Exception as error:
             self.findings.add(law, f"text or position raised {last_line(error)}", state)
             return
@@ -388,7 +402,6 @@ class GameCheck:
         """Check the positions of a game one by one, mirrored by a random symmetry, and compiled."""
         for look in looks:
             self.check_key(look)
-            self.check_text(look)
             if look.mask is not None and not self.game.fixed_names:
                 self.check_names(look.state, np.flatnonzero(look.mask).tolist())
         self.check_symmetry(looks, actions)
