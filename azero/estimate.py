@@ -172,8 +172,9 @@ def report_text(config: Config, trial: Trial) -> str:
     own = trial.source.startswith("of run")
     doubt = "" if own else "; a trained network's may be longer or shorter"
     computed = f"{choice.backend} {choice.precision} on {choice.device}"
+    layers = Path(network.file).name or f"{network.blocks} blocks x {network.channels} channels"
     return f"""\
-{trial.game.name}, {network.blocks} blocks x {network.channels} channels, {computed}
+{trial.game.name}, {layers}, {computed}
 games: {trial.plies:.1f} searched plies, {trial.source}{doubt}
 
 {time_text(config, trial)}

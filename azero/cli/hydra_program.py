@@ -48,7 +48,11 @@ def store_schema() -> None:
     schema = OmegaConf.structured(Config)
     for node in (schema, *(part for part in schema.values() if isinstance(part, DictConfig))):
         OmegaConf.set_readonly(node, None)
-    for part in (schema.game, schema.search):  # every game and search algorithm has options of its own
+    for part in (
+        schema.game,
+        schema.search,
+        schema.network,
+    ):  # each choice has its own options
         OmegaConf.set_struct(part.options, False)
     OmegaConf.register_new_resolver("keeps_tree", lambda kind: kind not in EMPTY_TREES, replace=True)
     OmegaConf.update(schema, "search.tree_reuse", "${keeps_tree:${search.kind}}")
@@ -77,16 +81,24 @@ def to_config(composed: Any) -> Config:
     assert isinstance(config, Config)
     check(config)
     check_algorithm(config.search)
-    return replace(config, game=settled(config.game))
+    network = config.network
+    if network.file:
+        network = replace(network, file=absolute(network.file))
+    return replace(config, game=settled(config.game), network=network)
 
 
 def settled(game: GameConfig) -> GameConfig:
     """Return the game under its one name, independent of the folder and of how the user named it."""
     if game.name.endswith(".py"):
-        return replace(game, name=os.path.abspath(os.path.expanduser(game.name)))
+        return replace(game, name=absolute(game.name))
     if game.engine == "openspiel" or game.name.startswith(OPENSPIEL):
         return replace(game, name=OPENSPIEL + game.name.removeprefix(OPENSPIEL), engine="openspiel")
     return game
+
+
+def absolute(path: str) -> str:
+    """Return a path that holds in every folder."""
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def compose(*overrides: str) -> Config:

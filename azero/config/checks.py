@@ -44,6 +44,10 @@ def conflicts(config: Config) -> Iterator[str]:
     network, selfplay, train = config.network, config.selfplay, config.train
     if network.policy_output == "linear" and train.policy_loss == "cross_entropy":
         yield "network.policy_output=linear needs the squared error; set train.policy_loss=mse."
+    if network.options and not network.file:
+        yield "network.options are for a network of your own; set network.file, or leave them out."
+    if network.occupation and network.file:
+        yield "network.occupation=true needs azero's own network; set it to false, or leave network.file out."
     if config.cluster.overlap and not config.cluster.address:
         yield "cluster.overlap=true needs the workers of a cluster; set cluster.address, or turn it off."
     proving = [f"search.{name}" for name in ("exact_plies", "forced_nodes") if getattr(config.search, name)]

@@ -145,6 +145,12 @@ class NetworkConfig:
         between=(1, 65536),
         published="AlphaZero 256",
     )
+    file: str = setting(
+        "",
+        "A Python file that makes the network; docs/your_own_network.md shows one. Of the other settings of "
+        "the network only value_output, policy_output and options count then.",
+    )
+    options: dict[str, Any] = setting({}, "Options of the network in network.file, such as its width.")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from azero.page.board import board_json
 from azero.report.metrics_csv import read_stats
 from azero.run.disk import write_for_user
 from azero.run.run import Run, search_of
-from azero.truth.summary import game_title, strength_text
+from azero.truth.summary import game_heading, game_title, strength_text
 
 WIDTHS = {"fp16": 2, "int8": 1, "fp32": 4}  # bytes of a weight
 MEASURED = ("oracle/", "correctness/", "rating/")  # groups of stats that say how strong a champion is
@@ -58,6 +58,9 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
         raise UserError(f"{name} cannot be a page: rules of OpenSpiel are not compiled code.")
     if game.board is None:
         raise UserError(f"{game.name} cannot be a page: its file describes no board (docs/your_own_game.md).")
+    if network.config.file:
+        file = Path(network.config.file).name
+        raise UserError(f"A network of {file} cannot be a page; format=onnx writes it for other programs.")
     code = network_code(network)
     packed = checked_weights(network, code, game, weights)
     print("Compiling the rules, the search and the network for the page …", flush=True)
@@ -65,6 +68,7 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
     distance = f"{packed.policy:.2g} in a move's probability and {packed.value:.2g} in the value"
     about = {
         "title": game_title(name, options),
+        "heading": game_heading(game),
         "board": board_json(game),
         "layout": module.layout,
         "packing": packed.description,
@@ -86,7 +90,8 @@ def facts(exported: Exported) -> dict[str, str]:
         **(board or {}),
         "Run": f"{run.name}, cycle {champion.cycle}",
         "Strength": strength(run, champion.cycle) or "not measured",
-        "Network": f"{known['network.blocks']} blocks of {known['network.channels']} channels",
+        "Network": Path(known.get("network.file", "")).name
+        or f"{known['network.blocks']} blocks of {known['network.channels']} channels",
         "Search": f"{search.kind}, {search.num_simulations} simulations in training",
         "Trained": f"{made.day} {made:%B %Y}",
         "Made by": f"azero {azero.__version__}",

@@ -1,13 +1,15 @@
 """A folded network as an ONNX file, layer by layer, for onnxruntime and whatever else reads ONNX.
 
-torch's own exporter needs another package, and its way through TorchScript is deprecated. The file is of an
-old version of the format, so that old readers take it.
+torch's own exporter needs another package, and its way through TorchScript, which networks of one's own take,
+is deprecated. The file is of an old version of the format, so that old readers take it.
 
 Letters: B the batch, A actions, C H W planes.
 """
 
 from __future__ import annotations
 
+import io
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,16 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.export.readme import readme
 from azero.games.game import Game
-from azero.network.folded import SMALLEST_OUTPUT, FoldedHead, FoldedNetwork, FoldedPyramid, FoldedResidual
-from azero.network.model import Network
+from azero.network.folded import (
+    SMALLEST_OUTPUT,
+    FoldedHead,
+    FoldedNetwork,
+    FoldedPyramid,
+    FoldedResidual,
+    PlainNetwork,
+)
+from azero.network.model import Network, OwnNetwork
+from azero.network.own import traceable
 from azero.run.disk import write_for_user
 
 OPERATIONS, FORMAT = 17, 8  # versions of ONNX's operations and of its files, of 2022
@@ -40,8 +50,40 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
         import onnx
     except ImportError as missing:
         raise UserError('format=onnx needs the package onnx; pip install "azero[onnx]".') from missing
+    text = readme(game, facts)
+    if isinstance(network, OwnNetwork):
+        model = onnx.load_from_string(traced(network))
+        model.doc_string = text
+    else:
+        model = model_of(FoldedNetwork(network), game, text, onnx)
+    onnx.helper.set_model_props(model, {"README": text, **facts})
+    write_for_user(path, model.SerializeToString(deterministic=True))
+
+
+def traced(network: OwnNetwork) -> bytes:
+    """Return a network of one's own as an ONNX file, by torch."""
+    import torch
+
+    buffer, planes = io.BytesIO(), torch.zeros(2, *network.planes_shape)
+    with warnings.catch_warnings(), traceable():
+        warnings.simplefilter("ignore")  # that this way of torch's is deprecated; the other needs a package
+        torch.onnx.export(
+            PlainNetwork(network).eval(),
+            (planes,),
+            buffer,  # type: ignore[arg-type]
+            input_names=["planes"],
+            output_names=["policy", "value"],
+            dynamic_axes={name: {0: "batch"} for name in ("planes", "policy", "value")},
+            opset_version=OPERATIONS,
+            dynamo=False,
+        )
+    return buffer.getvalue()
+
+
+def model_of(folded: FoldedNetwork, game: Game, text: str, onnx: Any) -> Any:
+    """Return an `onnx.ModelProto` of a network of azero's own layers."""
     graph = OnnxGraph(onnx.helper, onnx.numpy_helper)
-    graph.network(FoldedNetwork(network))
+    graph.network(folded)
     planes, height, width = game.planes_shape
     shapes: dict[str, list[str | int]] = {
         "planes": ["batch", planes, height, width],
@@ -49,16 +91,13 @@ def write_onnx(network: Network, game: Game, facts: Mapping[str, str], path: Pat
         "value": ["batch"],
     }
     ends = [onnx.helper.make_tensor_value_info(key, 1, shape) for key, shape in shapes.items()]  # 1: float32
-    text = readme(game, facts)
-    model = onnx.helper.make_model(
+    return onnx.helper.make_model(
         onnx.helper.make_graph(graph.nodes, "azero", ends[:1], ends[1:], graph.constants),
         opset_imports=[onnx.helper.make_opsetid("", OPERATIONS)],
         ir_version=FORMAT,
         producer_name="azero",
         doc_string=text,
     )
-    onnx.helper.set_model_props(model, {"README": text, **facts})
-    write_for_user(path, model.SerializeToString(deterministic=True))
 
 
 class OnnxGraph:

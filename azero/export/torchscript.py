@@ -10,12 +10,17 @@ import io
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from azero.export.readme import readme
 from azero.games.game import Game
-from azero.network.folded import Dense, FoldedNetwork
+from azero.network.folded import Dense, folded
 from azero.network.model import Network
+from azero.network.own import traceable
 from azero.run.disk import write_for_user
+
+if TYPE_CHECKING:
+    from torch.nn import Module
 
 
 def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], path: Path) -> None:
@@ -32,26 +37,26 @@ def write_torchscript(network: Network, game: Game, facts: Mapping[str, str], pa
     """
     import torch  # here, because a program's help needs no torch
 
-    folded = with_plain_dense(FoldedNetwork(network).eval())
+    plain = with_plain_dense(folded(network).eval())
     buffer = io.BytesIO()
-    with warnings.catch_warnings(), torch.inference_mode(False), torch.no_grad():
+    with warnings.catch_warnings(), torch.inference_mode(False), traceable():
         warnings.simplefilter("ignore", DeprecationWarning)
         # the number of the value head's outputs, which is the same for all inputs
         warnings.filterwarnings("ignore", "Converting a tensor to a Python boolean")
-        traced = torch.jit.trace(folded, torch.zeros(2, *game.planes_shape), check_trace=False)
+        traced = torch.jit.trace(plain, torch.zeros(2, *game.planes_shape), check_trace=False)
         torch.jit.save(traced, buffer, _extra_files={"README.md": readme(game, facts)})
     write_for_user(path, buffer.getvalue())
 
 
-def with_plain_dense(folded: FoldedNetwork) -> FoldedNetwork:
+def with_plain_dense(network: Module) -> Module:
     """Replace the layers that call oneDNN by name, which another machine or a GPU may lack."""
     from torch import nn
 
-    for part in [*folded.modules()]:
+    for part in [*network.modules()]:
         for name, layer in [*part.named_children()]:
             if isinstance(layer, Dense):
                 outputs, inputs = layer.weight.shape
                 plain = nn.Linear(inputs, outputs, device="meta")
                 plain.weight, plain.bias = layer.weight, layer.bias
                 setattr(part, name, plain)
-    return folded
+    return network

@@ -94,7 +94,9 @@ def worth_timing(network: Network, config: InferenceConfig, device: str) -> list
     """
     pairs = candidates(config.backend, config.precision, device)
     has_openvino = any(backend == "openvino" for backend, _ in pairs)
-    wide = network.config.channels >= INT8_CHANNELS
+    wide = not network.config.file and network.config.channels >= INT8_CHANNELS
+    if network.config.file and config.precision == "int8":
+        raise UserError("A network of network.file has no int8; set inference.precision=auto.")
     return [*pairs, ("openvino", "int8")] if config.precision == "auto" and has_openvino and wide else pairs
 
 

@@ -13,9 +13,28 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from azero.network.blocks import Head, PooledHead, PyramidBlock, ResidualBlock, SpatialHead, cell_by_cell
-from azero.network.model import Network, value_of
+from azero.network.model import Network, OwnNetwork, value_of
 
 SMALLEST_OUTPUT = 1e-6  # a smaller or negative output of a linear policy head counts as this
+
+
+def folded(network: Network) -> FoldedNetwork | PlainNetwork:
+    """Return a network in evaluation mode for inference; its weights are copied."""
+    return PlainNetwork(network) if isinstance(network, OwnNetwork) else FoldedNetwork(network)
+
+
+class PlainNetwork(nn.Module):
+    """A network of one's own in evaluation mode, as it is, with the answers of a `FoldedNetwork`."""
+
+    def __init__(self, network: OwnNetwork) -> None:
+        super().__init__()
+        self.linear_policy = network.config.policy_output == "linear"
+        self.network = copy.deepcopy(network)
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Map [B, C, H, W] to policy logits [B, A] and value [B], both float32."""
+        outputs = self.network.outputs(planes)
+        return policy_logits(outputs.policy.float(), self.linear_policy), value_of(outputs.value.float())
 
 
 class FoldedNetwork(nn.Module):

@@ -9,7 +9,7 @@ import copy
 import io
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,6 +30,7 @@ from azero.network.blocks import (
     make_head,
     spatial_moves,
 )
+from azero.network.own import answers, check_layers, digest_of, find_file, make_layers
 from azero.network.stored import check_tensors, read_stored
 
 FORMAT = 1  # of packed networks
@@ -37,6 +38,7 @@ ADAM = {"step": False, "exp_avg": True, "exp_avg_sq": True}
 # by optimizer: its moments of a parameter, and whether they have its shape
 MOMENTS = {"adam": ADAM, "adamw": ADAM, "sgd": {"momentum_buffer": True}}
 NOT_NEGATIVE = ("step", "exp_avg_sq")
+OWN = ("file", "options")  # settings of a network of one's own, which others do not write
 OUTPUT_GAIN = 0.01  # of first weights: with outputs near 0 hardly any move or outcome is preferred yet
 
 # {"optimizer": its name, "state": {parameter: {moment: Tensor}}}; see `azero.training.trainer`
@@ -106,6 +108,28 @@ class Network(nn.Module):
         return Outputs(self.policy_head(x), self.value_head(x), occupation)
 
 
+class OwnNetwork(Network):
+    """A network whose layers a person's file makes; see `azero.network.own`."""
+
+    def __init__(self, config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> None:
+        nn.Module.__init__(self)
+        self.config, self.planes_shape, self.num_actions = config, planes_shape, num_actions
+        self.file_digest = digest_of(config.file)  # the file may change while this network is trained
+        self.layers = make_layers(config, planes_shape, num_actions)
+
+    def outputs(self, planes: Tensor) -> Outputs:
+        """Return the raw outputs for planes [B, C, H, W]; UserError: they have other shapes."""
+        values = 3 if self.config.value_output == "wdl" else 1
+        policy, value = answers(self.layers, planes, self.num_actions, values, self.config.file)
+        return Outputs(policy, value, None)
+
+
+def make_network(config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> Network:
+    """Return a network of azero's own layers or of a person's, which come from torch's random stream."""
+    kind = OwnNetwork if config.file else Network
+    return kind(config, planes_shape, num_actions)
+
+
 def value_of(value_output: Tensor) -> Tensor:
     """Return the value [B] of a value head: the tanh of [B, 1], or P(win) - P(loss) of logits [B, 3]."""
     if value_output.shape[1] == 1:
@@ -118,22 +142,34 @@ def build_network(config: NetworkConfig, game: Game, seed: int) -> Network:
     """Return a network in evaluation mode. Its first weights depend on `seed` alone.
 
     Raises:
-        UserError: a head does not fit the game.
+        UserError: it does not fit the game; see `check_network`.
     """
-    check_heads(config, game)
+    check_network(config, game)
+    return first_network(config, game, seed)
+
+
+def first_network(config: NetworkConfig, game: Game, seed: int) -> Network:
+    """Return `build_network` without its checks."""
     # torch draws weights while it makes layers; the caller's random stream must stay as it is.
     with torch.random.fork_rng(devices=[]):
-        network = Network(config, game.planes_shape, game.num_actions)
-    initialize(network, torch.Generator().manual_seed(seed))
+        torch.manual_seed(seed)
+        network = make_network(config, game.planes_shape, game.num_actions)
+    if not config.file:
+        initialize(network, torch.Generator().manual_seed(seed))
     return network.eval()
 
 
-def check_heads(config: NetworkConfig, game: Game) -> None:
-    """Check that the heads fit the game.
+def check_network(config: NetworkConfig, game: Game) -> None:
+    """Check that a person's own network works, or that the heads of azero's fit the game.
 
     Raises:
-        UserError: one does not.
+        UserError: they do not.
     """
+    if config.file:
+        first = torch.from_numpy(game.planes(game.initial_state()))
+        positions = torch.stack([first, first.flip(-1), torch.zeros_like(first), torch.ones_like(first)])
+        check_layers(lambda: first_network(config, game, seed=1), positions, config.file)
+        return
     if config.head == "spatial":
         check_has_cells(game)
     if config.occupation:
@@ -248,11 +284,12 @@ def pack_network(
     train_steps: int = 0,
     optimizer_state: OptimizerState | None = None,
     training: Network | None = None,
+    half: bool = False,
 ) -> bytes:
     """Return a network as the content of a file. Equal networks give equal bytes.
 
-    The file is a `torch.save` of tensors by name and one header in JSON. For the arguments see
-    `LoadedNetwork`.
+    The file is a `torch.save` of tensors by name and one header in JSON. For the other arguments see
+    `LoadedNetwork`; half: store weights in 16 bits.
 
     Raises:
         UserError: a weight or a moment is not finite.
@@ -269,11 +306,15 @@ def pack_network(
         "game_options": game.options,
         "planes_shape": list(game.planes_shape),
         "num_actions": game.num_actions,
-        "config": asdict(network.config),
+        "config": {key: value for key, value in asdict(network.config).items() if value or key not in OWN},
         "cycle": cycle,
         "train_steps": train_steps,
         "optimizer": optimizer_state["optimizer"] if optimizer_state else None,
     }
+    if isinstance(network, OwnNetwork):
+        header["file_digest"] = network.file_digest
+    if half:
+        tensors = {name: each.half() if each.is_floating_point() else each for name, each in tensors.items()}
     packed = {name: packed_tensor(name, tensor) for name, tensor in tensors.items()}
     buffer = io.BytesIO()
     torch.save({"header": json.dumps(header, sort_keys=True), "tensors": packed}, buffer)
@@ -332,15 +373,20 @@ def loaded_from(header: dict[str, Any], tensors: dict[str, Tensor]) -> LoadedNet
     planes, height, width, num_actions = sizes = [*header["planes_shape"], header["num_actions"]]
     if not all(type(size) is int and size > 0 for size in sizes):
         raise ValueError(f"planes_shape and num_actions are {sizes}")
-    with torch.random.fork_rng(devices=[]), torch.device("meta"):
-        plan = Network(config, (planes, height, width), num_actions)
+    if config.file:
+        config = replace(config, file=find_file(config.file, header["file_digest"]))
+    # a person's module may compute with what it makes, so its plan has real numbers
+    with torch.random.fork_rng(devices=[]), torch.device("cpu" if config.file else "meta"):
+        plan = make_network(config, (planes, height, width), num_actions)
 
     def tensors_of(kind: str) -> dict[str, Tensor]:
         return {key.removeprefix(kind): tensors[key] for key in tensors if key.startswith(kind)}
 
-    def network_of(weights: dict[str, Tensor]) -> Network:
+    def network_of(stored: dict[str, Tensor]) -> Network:
+        weights = {key: each.float() if each.dtype == torch.half else each for key, each in stored.items()}
         check_tensors(plan.state_dict(), weights)  # before memory is taken
-        network = copy.deepcopy(plan).to_empty(device="cpu")
+        network = copy.deepcopy(plan)
+        network = network if config.file else network.to_empty(device="cpu")
         fill_weights(network, weights)
         return network.eval()
 
@@ -424,7 +470,7 @@ def resized(loaded: LoadedNetwork, game: Game, seed: int) -> Network:
     per_cell, others = spatial_moves(shape, loaded.network.num_actions)
     own_per_cell, own_others = spatial_moves(game.planes_shape, game.num_actions)
     same_game = (loaded.game_name, shape[0], per_cell) == (game.name, game.planes_shape[0], own_per_cell)
-    if config.head != "spatial" or not same_game or len({others, own_others, 0}) > 2:
+    if config.file or config.head != "spatial" or not same_game or len({others, own_others, 0}) > 2:
         check_fits(loaded, game)
         return loaded.network
     network, theirs = build_network(config, game, seed), loaded.network.state_dict()

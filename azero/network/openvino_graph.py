@@ -9,10 +9,12 @@ Letters: B the batch, A actions, C H W planes.
 from __future__ import annotations
 
 import sys
+import warnings
 from types import ModuleType
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor, nn
 
 from azero.network.folded import (
@@ -23,8 +25,10 @@ from azero.network.folded import (
     FoldedNetwork,
     FoldedPyramid,
     FoldedResidual,
+    PlainNetwork,
 )
 from azero.network.int8 import Ranges
+from azero.network.own import traceable
 
 Node = Any  # OpenVINO has no types for a checker
 CELLS = np.array([2, 3])  # the dimensions H and W
@@ -42,13 +46,24 @@ def openvino() -> ModuleType:
     return openvino
 
 
-def graph_of(folded: FoldedNetwork, shape: tuple[int, ...], ranges: Ranges | None = None) -> Any:
+def graph_of(
+    folded: FoldedNetwork | PlainNetwork, shape: tuple[int, ...], ranges: Ranges | None = None
+) -> Any:
     """Return the `openvino.Model` of a folded network, which is on the CPU in fp32.
 
     Its input is planes of `shape`, [B, C, H, W]; its outputs are logits [B, A] and value [B]. Layers that
-    have a range compute in int8.
+    have a range compute in int8. A network of one's own is traced.
     """
+    if isinstance(folded, PlainNetwork):
+        return traced(folded, shape)
     return Graph(openvino(), shape, ranges or {}).model(folded)
+
+
+def traced(network: PlainNetwork, shape: tuple[int, ...]) -> Any:
+    """Return the graph of a network of one's own, for planes of `shape`."""
+    with traceable(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about sizes that become constants, as they should
+        return openvino().convert_model(network, example_input=torch.zeros(shape), input=list(shape))
 
 
 class Graph:

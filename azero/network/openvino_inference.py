@@ -18,7 +18,7 @@ import torch
 
 from azero.config.schema import UserError
 from azero.games.game import Game
-from azero.network.folded import FoldedNetwork
+from azero.network.folded import FoldedNetwork, PlainNetwork, folded
 from azero.network.inference import InferenceChoice, check_batch, fitting
 from azero.network.int8 import Ranges, input_ranges
 from azero.network.model import Network
@@ -67,9 +67,11 @@ def make_inferences(
     if reason := obstacle(choice.precision):
         raise UserError(reason)
     with torch.no_grad():
-        folded = FoldedNetwork(network).cpu().eval()
-    ranges = input_ranges(folded, game) if choice.precision == "int8" else {}
-    return [OpenVinoInference(folded, ranges, game, choice) for _ in range(workers)]
+        plain = folded(network).cpu().eval()
+    ranges = {}
+    if isinstance(plain, FoldedNetwork) and choice.precision == "int8":
+        ranges = input_ranges(plain, game)
+    return [OpenVinoInference(plain, ranges, game, choice) for _ in range(workers)]
 
 
 class OpenVinoInference:
@@ -83,7 +85,9 @@ class OpenVinoInference:
 
     title = "network"
 
-    def __init__(self, folded: FoldedNetwork, ranges: Ranges, game: Game, choice: InferenceChoice) -> None:
+    def __init__(
+        self, folded: FoldedNetwork | PlainNetwork, ranges: Ranges, game: Game, choice: InferenceChoice
+    ) -> None:
         """See `make_inferences`.
 
         `ranges` are those of the layers in int8. With int8 the other layers compute in bf16 if the CPU has

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from azero.games.game import Game
-from azero.network.folded import FoldedNetwork
+from azero.network.folded import FoldedNetwork, PlainNetwork, folded
 from azero.network.gpu_memory import within_memory
 from azero.network.inference import InferenceChoice, check_batch, fitting
 from azero.network.model import Network
@@ -55,11 +55,11 @@ def one_thread_per_worker() -> AbstractContextManager[None]:
     return torch_threads(1)
 
 
-def folded_for(network: Network, choice: InferenceChoice) -> FoldedNetwork:
+def folded_for(network: Network, choice: InferenceChoice) -> FoldedNetwork | PlainNetwork:
     """Return the folded network on its device, in its precision, with channels last for convolutions."""
     with torch.no_grad():
-        folded = FoldedNetwork(network).to(device=choice.device, dtype=DTYPES[choice.precision])
-    return folded.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+        made = folded(network).to(device=choice.device, dtype=DTYPES[choice.precision])
+    return made.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
 
 
 def in_parts(

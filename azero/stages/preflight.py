@@ -38,7 +38,7 @@ def check_run(config: Config, name: str) -> list[str]:
 
     from azero.network.backends import candidates
     from azero.network.inference import InferenceChoice
-    from azero.network.model import check_heads
+    from azero.network.model import check_network
     from azero.search.algorithm import check as check_algorithm
     from azero.stages.backend import batch_rows, device_for
     from azero.stages.executor import executor_of
@@ -55,7 +55,7 @@ def check_run(config: Config, name: str) -> list[str]:
     likely = InferenceChoice("torch", "fp32", batch_rows(config), device, evaluations_per_second=0.0)
     executor_of(config).check(game, likely)
     check_match_memory(config, game)
-    check_heads(config.network, game)
+    check_network(config.network, game)
     if not run or run.state.champion is None:
         source_network(config, game)
     return warnings

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn.modules.batchnorm import _BatchNorm
 
 from azero.config.schema import TrainConfig, UserError
 from azero.network.gpu_memory import within_memory
@@ -126,7 +127,8 @@ class Trainer:
         """Make a trainer of a copy of the network. threads: that compute shards; 0: one for each core."""
         self.config = config
         self.device = device
-        self.precision = resolve_precision(config.precision, device, network.config.channels)
+        channels = 0 if network.config.file else network.config.channels
+        self.precision = resolve_precision(config.precision, device, channels)
         self.linear = network.config.policy_output == "linear"
         copied = copy.deepcopy(network).to(device)
         self.network: Network = copied.to(memory_format=torch.channels_last).train()  # type: ignore[call-overload]
@@ -284,7 +286,7 @@ def weighted_sums(parts: Iterable[Mapping[Any, Tensor]], weights: Sequence[float
 
 def join_statistics(network: Network) -> Tensor:
     """Make all batch-norm statistics views of one tensor and return it: one copy restores them all."""
-    norms = [module for module in network.modules() if isinstance(module, nn.BatchNorm2d)]
+    norms = [each for each in network.modules() if isinstance(each, _BatchNorm) and each.track_running_stats]
     places = [(norm, name) for norm in norms for name in ("running_mean", "running_var")]
     buffers = [getattr(norm, name) for norm, name in places]
     joined = torch.cat(buffers) if buffers else torch.zeros(0)

@@ -32,7 +32,7 @@ def test_what_no_recipe_sets_stands_with_its_measurement_in_the_page_of_strength
         for key, value in written.items():
             inner = {f"{key}.{name}": each for name, each in value.items()} if isinstance(value, dict) else {}
             used |= {f"{group}{name}" for name, each in (inner or {key: value}).items() if each is not None}
-    for key in settings().keys() - used - {"search.options"}:
+    for key in settings().keys() - used - {"search.options", "network.file", "network.options"}:
         if key.startswith(("network.", "search.", "selfplay.", "train.")):
             assert f"`{key}" in page, f"docs/lab/strength.md does not say what {key} gains"
 

@@ -1,0 +1,186 @@
+"""A network of one's own: a person's Python file makes the layers, azero trains and plays them.
+
+`network.file` names the file. It is run when such a network is made or read, and only with the text that it
+had when the network was made. Comments may change.
+
+Letters: B positions, A actions, C H W planes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import io
+import os
+import sys
+import tokenize
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from azero.config.schema import NetworkConfig, UserError
+from azero.games import fault_of
+from azero.network.allowed import check_allowed
+
+MAKER = "make_network"
+SHAPES = "make_network(planes_shape, num_actions, options) must return a torch.nn.Module"
+ANSWER = "it must map planes [B, C, H, W] to a pair: policy [B, actions], and value [B], [B, 1] or [B, 3]"
+GUIDE = "docs/your_own_network.md"
+CLOSE = 1e-3  # between the answers to a position alone and in a batch
+
+
+def digest_of(file: str) -> str:
+    """Return the SHA-256 of a file's text without comments and blank lines.
+
+    Raises:
+        UserError: it cannot be read, or is no Python.
+    """
+    left_out = (tokenize.COMMENT, tokenize.NL, tokenize.ENCODING)
+    try:
+        tokens = tokenize.tokenize(io.BytesIO(Path(file).read_bytes()).readline)
+        parts = [f"{token.type}\0{token.string}" for token in tokens if token.type not in left_out]
+    except OSError as error:
+        raise UserError(f"network.file={file} cannot be read: {error.strerror}.") from error
+    except (SyntaxError, tokenize.TokenError) as error:
+        raise fault_of(file, error) from error
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def find_file(file: str, digest: object) -> str:
+    """Return where the file that made a network lies: in its old place, or else by its name right here.
+
+    Raises:
+        UserError: it has changed, or cannot be read.
+    """
+    if not Path(file).exists() and Path(file).name in os.listdir():
+        file = os.path.abspath(Path(file).name)
+    if digest_of(file) != digest:
+        raise UserError(
+            f"{file} has changed since it made this network; put the old text back, or begin a new run with "
+            "run=NAME."
+        )
+    return file
+
+
+def make_layers(config: NetworkConfig, planes_shape: tuple[int, int, int], num_actions: int) -> nn.Module:
+    """Return the module that a person's file makes.
+
+    Raises:
+        UserError: the file may not be run here, it or its `make_network` fails, or returns no module.
+    """
+    file = config.file
+    check_allowed(file)
+    maker = maker_of(file)
+    try:
+        layers = maker(planes_shape, num_actions, dict(config.options))
+    except Exception as error:
+        raise fault_of(file, error) from error
+    if not isinstance(layers, nn.Module):
+        raise UserError(f"{SHAPES}; in {file} it returns {type(layers).__name__} ({GUIDE}).")
+    return layers
+
+
+def maker_of(file: str) -> Callable[..., Any]:
+    """Return the function `make_network` of a file.
+
+    Raises:
+        UserError: the file fails, or has none.
+    """
+    try:
+        module = run_file(file, Path(file).stat().st_mtime_ns)
+    except OSError as error:
+        raise UserError(f"network.file={file} cannot be read: {error.strerror}.") from error
+    except Exception as error:
+        raise fault_of(file, error) from error
+    maker: Callable[..., Any] | None = getattr(module, MAKER, None)
+    if maker is None:
+        raise UserError(f"{file} must define {MAKER}(planes_shape, num_actions, options) ({GUIDE}).")
+    return maker
+
+
+@cache
+def run_file(file: str, _changed: int) -> ModuleType:
+    """Return a file as a module; it is run again only if it has changed."""
+    spec = importlib.util.spec_from_file_location(f"azero_network_{Path(file).stem}", file)
+    assert spec and spec.loader
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, file: str) -> list[Tensor]:
+    """Return policy [B, A] and value [B, values] of a person's module, after a look at their shapes.
+
+    Raises:
+        UserError: it fails, or its answers have other shapes.
+    """
+    try:
+        pair = layers(planes)
+    except Exception as error:
+        raise fault_of(file, error) from error
+    if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(map(torch.is_tensor, pair))):
+        raise UserError(f"The network of {file} returns {type(pair).__name__}; {ANSWER}.")
+    rows, (policy, value) = planes.shape[0], pair
+    if policy.shape != (rows, num_actions) or value.shape not in ((rows,), (rows, 1), (rows, 3)):
+        shapes = f"{list(policy.shape)} and {list(value.shape)}"
+        raise UserError(f"The network of {file} answers {rows} positions with {shapes}; {ANSWER}.")
+    value = value.flatten(1) if value.ndim > 1 else value.unsqueeze(1)
+    if value.shape[1] != values:
+        right = "wdl" if values == 1 else "scalar"
+        raise UserError(
+            f"The network of {file} has {value.shape[1]} values; set network.value_output={right}."
+        )
+    return [policy, value]
+
+
+@contextmanager
+def traceable() -> Iterator[None]:
+    """Compute attention in plain operations, because no tracer knows torch's fused layer."""
+    fused = torch.backends.mha.get_fastpath_enabled()
+    torch.backends.mha.set_fastpath_enabled(False)
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        torch.backends.mha.set_fastpath_enabled(fused)
+
+
+def check_layers(make: Callable[[], nn.Module], planes: Tensor, file: str) -> None:
+    """Check what training and search rely on, with a few positions.
+
+    Args:
+        make: returns a network with `outputs`, each time the same.
+        planes: [B, C, H, W] of different positions.
+        file: its file, for messages.
+
+    Raises:
+        UserError: it answers differently the second time, mixes the positions of a batch, or has weights that
+            do not learn or are no 32-bit numbers.
+    """
+    network, other = make(), make()
+    for (name, one), two in zip(network.state_dict().items(), other.state_dict().values(), strict=True):
+        if one.is_floating_point() and one.dtype != torch.float32:
+            raise UserError(f"{name} of {file} is {one.dtype}; azero trains float32.")
+        if not torch.equal(one, two):
+            raise UserError(f"{name} of {file} differs each time; first weights must come from torch alone.")
+    with torch.no_grad():
+        whole = network.eval()(planes)
+        alone = [torch.cat(column) for column in zip(*map(network, planes.split(1)), strict=True)]
+        if not all(map(lambda one, two: torch.allclose(one, two, atol=CLOSE), whole, alone)):
+            raise UserError(f"The network of {file} answers a position otherwise alone than in a batch.")
+        network.train()
+        if not torch.equal(network(planes)[0], network(planes)[0]):
+            raise UserError(
+                f"The network of {file} answers by chance in training, such as by dropout, which a run that "
+                "goes on could not repeat; take that out."
+            )
+    policy, value = network(planes)
+    (policy.square().sum() + value.square().sum()).backward()
+    if idle := [name for name, weights in network.named_parameters() if weights.grad is None]:
+        raise UserError(f"{idle[0]} of {file} has no part in the answers; take it out.")
