@@ -18,7 +18,7 @@ from azero.config.schema import Config, UserError, setting
 from azero.config.suggest import did_you_mean
 from azero.report.console import table_text
 from azero.report.listing import age_text, folders_of, game_of, remove_run, size_of, size_text, strength_of
-from azero.run.folder import last_used, names_of_runs, names_without_state, paths_of
+from azero.run.folder import last_used, names_of_runs, names_of_shipped, names_without_state, paths_of
 from azero.run.run import Run
 
 EXAMPLES = """
@@ -52,6 +52,11 @@ class RunRow(NamedTuple):
     bytes: int
     last_used: float  # seconds since 1970
     damage: str = ""  # what is wrong with the run
+
+
+def shipped_text() -> str:
+    """Return a line on the champions that come with azero."""
+    return f"With azero come {', '.join(names_of_shipped())}; azero play run=NAME plays one."
 
 
 def list_runs(config: Config) -> str:
@@ -162,7 +167,7 @@ def runs_asked(words: Sequence[str]) -> int:
     config = asked.config
     if asked.delete:
         return delete_run(config, asked.delete)
-    print(json_text(rows_of(config)) if asked.format == "json" else list_runs(config))
+    print(json_text(rows_of(config)) if asked.format == "json" else f"{list_runs(config)}\n{shipped_text()}")
     return 0
 
 

@@ -16,9 +16,10 @@ from azero.config.reading import read_options, read_value
 from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError, settings
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
+from azero.network.allowed import check_allowed
 from azero.players import ThinkingPlayer, make_player, options_of
 from azero.players.options import MAY, MUST, PlayerOptions
-from azero.run.folder import last_used, names_of_runs
+from azero.run.folder import last_used, names_of_runs, names_of_shipped
 from azero.run.run import Run
 
 if TYPE_CHECKING:
@@ -92,12 +93,15 @@ def run_of(game: Game, config: Config) -> str | None:
     """Return the run whose champion plays a game when none is named; None if no run can.
 
     Of the runs on the same board that have trained, this is the one with the name of the game, else the one
-    that ran last. A champion that has not trained counts only without any other.
+    that ran last. A champion that has not trained counts only without any other. Without a run it is one
+    that comes with azero.
     """
     title = game_title(GameConfig(name=game.name))
     runs = [name for name in names_of_runs(config) if has_learned(name, game, config)]
     trained = [name for name in runs if Run.read(config, name).state.cycle]
-    return max(trained or runs, key=lambda name: (name == title, last_used(config, name)), default=None)
+    if trained or runs:
+        return max(trained or runs, key=lambda name: (name == title, last_used(config, name)))
+    return next((name for name in names_of_shipped() if has_learned(name, game, config)), None)
 
 
 def has_learned(run: str, game: Game, config: Config) -> bool:
@@ -110,6 +114,8 @@ def has_learned(run: str, game: Game, config: Config) -> bool:
         name, options = kept.state.config["game.name"], kept.state.config["game.options"]
         if kept.state.champion is None:
             return False
+        if file := kept.state.config.get("network.file"):
+            check_allowed(file)
         if name in SHIPPED or name.startswith(OPENSPIEL):
             return name == game.name and make_game(name, **options).options == game.options
         if game.name in SHIPPED:

@@ -42,7 +42,7 @@ def choose_file(asked: ExportSettings) -> tuple[Path, str]:
         UserError: the ending says no format, the file exists, or its folder is missing.
     """
     kind = "html" if asked.format == AUTO and not asked.out else asked.format
-    out = Path(asked.out or f"{asked.run}{ENDINGS[kind]}")
+    out = Path(asked.out or f"{Path(asked.run).name}{ENDINGS[kind]}")
     if kind == AUTO:
         known = {ending: kind for kind, ending in ENDINGS.items()}
         if out.suffix.lower() not in known:

@@ -10,6 +10,8 @@
                000013-partial-000.pickle    finished games of a self-play stage that was interrupted
                quarantine/                  damaged files, each with its reason beside it
 
+Champions that come with azero are runs of this form too, in azero/shipped, without games: `shipped/<name>`.
+
 Ordering comes from the numbers in names, never from file times.
 """
 
@@ -46,6 +48,8 @@ NAME = re.compile(r"[^\s/\\.\ud800-\udfff][^/\\\x00-\x1f\ud800-\udfff]{0,199}")
 MOST_BYTES = 255  # of the name of a folder
 LOCK = "run.lock"
 MOST_PID = 2**31
+SHIPPED_RUNS = Path(__file__).parent.parent / "shipped"
+SHIPPED_PREFIX = "shipped/"  # of the names of those
 NETWORKS = re.compile("champion|candidate|tensorboard")  # folders of a run
 
 
@@ -103,8 +107,25 @@ class Paths:
 def paths_of(config: Config, name: str) -> Paths:
     """Return the paths of a run. Raise UserError if the name cannot be a folder's."""
     if not isinstance(name, str) or not NAME.fullmatch(name) or len(os.fsencode(name)) > MOST_BYTES:
+        if is_shipped(name):
+            folder = SHIPPED_RUNS / name.removeprefix(SHIPPED_PREFIX)
+            return Paths(folder, folder / "data")
         raise UserError(f"run={name} cannot name a folder; use letters, digits, '-' and '_'.")
     return Paths(Path(config.checkpoints) / name, Path(config.data) / name)
+
+
+def is_shipped(name: object) -> bool:
+    """Return whether a name is that of a champion that comes with azero, or could be."""
+    return (
+        isinstance(name, str)
+        and name.startswith(SHIPPED_PREFIX)
+        and bool(NAME.fullmatch(name.removeprefix(SHIPPED_PREFIX)))
+    )
+
+
+def names_of_shipped() -> list[str]:
+    """Return the names of all champions that come with azero, such as shipped/hex5, sorted."""
+    return [f"{SHIPPED_PREFIX}{path.parent.name}" for path in sorted(SHIPPED_RUNS.glob("*/state.json"))]
 
 
 def names_of_runs(config: Config) -> list[str]:

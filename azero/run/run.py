@@ -15,7 +15,14 @@ from typing import Any
 
 from azero.config.schema import Config, SearchConfig, UserError, flatten
 from azero.run.disk import DamagedFile, Disk, is_there, make_folders, read_checked, reading
-from azero.run.folder import Folder, names_of_runs, names_without_state, paths_of
+from azero.run.folder import (
+    Folder,
+    is_shipped,
+    names_of_runs,
+    names_of_shipped,
+    names_without_state,
+    paths_of,
+)
 from azero.run.state import (
     FileEntry,
     QuarantineEntry,
@@ -89,6 +96,8 @@ class Run:
                 does not fit; another stage comes next; state.json is damaged; the disk refused.
         """
         run = cls(config, name, disk, recipe, rules)
+        if is_shipped(name):
+            raise UserError(f"run={name} stays as it is; init_from={name} run=NAME begins a run with it.")
         try:
             run._folder.lock(program)
             run.writable = True
@@ -113,6 +122,8 @@ class Run:
             if name in names_without_state(config):
                 missing = f"{run.paths.state} is missing"
                 raise UserError(f"{missing}; put a copy of it back, or delete the rest of the run.")
+            if is_shipped(name):
+                raise UserError(f"azero has no {name}; it has {', '.join(names_of_shipped()) or 'none'}.")
             there = ", ".join(names_of_runs(config))
             known = f"it holds {there}" if there else "there is none yet, and azero loop makes one"
             raise UserError(f"{config.checkpoints} holds no run {name}; {known}.")
@@ -389,8 +400,8 @@ def changes_between(had: dict[str, Any], asked: dict[str, Any]) -> list[str]:
 
 
 def same_setting(key: str, had: Any, asked: Any) -> bool:
-    """Return whether a setting has stayed. The file of a person's own game may have moved."""
-    if key == "game.name" and had.endswith(".py") and asked.endswith(".py"):
+    """Return whether a setting has stayed. The file of a person's own game or network may have moved."""
+    if key in ("game.name", "network.file") and had.endswith(".py") and asked.endswith(".py"):
         moved = Path(had).name == Path(asked).name and not Path(had).exists()
         return had == asked or moved
     return had == asked
