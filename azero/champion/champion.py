@@ -7,6 +7,7 @@
     print(champion.search(state, num_simulations=400).visits)
     print(champion.play_game())
     pathlib.Path("board.svg").write_text(champion.picture(state))
+    game = champion.play(); game.move("4")  # in a notebook, a board
 
 Letters: A actions, S state words, C H W planes.
 """
@@ -14,9 +15,11 @@ Letters: A actions, S state words, C H W planes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 
+from azero.champion.shown import GameAgainst, Picture, framed
 from azero.config.schema import SearchConfig, UserError
 from azero.games.game import Game
 from azero.games.kit.picture import cells_of_actions, draw
@@ -182,7 +185,17 @@ class Champion:
             raise UserError(f"{call}: these moves lead to another position than the state.")
         return at.banned()
 
-    def picture(self, state: np.ndarray) -> str:
+    def play(self, moves_first: bool = False) -> GameAgainst:
+        """Begin a game against you; `moves_first`: the champion does. A notebook shows its board."""
+        return GameAgainst(self.player, self.game, moves_first)
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the first position with the policy, or the game's name."""
+        title = f"{self.game.name}: how the champion would begin"
+        start = self.game.initial_state()
+        return framed(self.picture(start), title) if self.game.board else f"<p>{escape(title)}</p>"
+
+    def picture(self, state: np.ndarray) -> Picture:
         """Return the position as the text of an SVG file, with the policy as colour and in percent.
 
         Raises:
@@ -195,10 +208,10 @@ class Champion:
                 f"{self.game.name} has no board to draw; print champion.game.format_state(state) instead."
             )
         if self.game.is_terminal(state):
-            return draw(board, state)
+            return Picture(draw(board, state))
         policy = cells_of_actions(board, state, self.policy(state))
         percent = np.where(policy >= 0.005, np.round(100 * policy), np.nan)
-        return draw(board, state, numbers=percent, heat=policy)
+        return Picture(draw(board, state, numbers=percent, heat=policy))
 
     def play_game(self, opponent: Player | None = None, *, moves_first: bool = True) -> PlayedGame:
         """Play one game from the initial state.

@@ -13,6 +13,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,18 @@ from azero.cli.hydra_program import compose_raw, default_name, to_config
 from azero.cli.overrides import conf_folder, hydra_text, hydra_value
 from azero.cli.programs import WRONG_INPUT
 from azero.config.schema import Config, UserError
+from azero.report.curves import curves
+from azero.report.metrics_csv import read_stats
 from azero.run.folder import paths_of
 from azero.run.run import Run
 
+CURVES = (  # that a notebook shows, as far as the run has them
+    "loss/policy",
+    "loss/value",
+    "correctness/keeps_value_search",
+    "oracle/keeps_value_search",
+    "rating/elo",
+)
 LINES_KEPT = 20  # of the output, for the message after a crash
 
 
@@ -60,6 +70,13 @@ class RecipeRun:
         """The number of finished cycles."""
         config = replace(Config(), checkpoints=self.checkpoints, data=self.data)
         return Run.read(config, self.name).state.cycle
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows: the curves of its losses and of its strength."""
+        config = replace(Config(), checkpoints=self.checkpoints, data=self.data)
+        run = Run.read(config, self.name)
+        stats = read_stats(run.paths.metrics_csv, run.state.cycle)
+        return f"<p>run {escape(self.name)}, {run.state.cycle} cycles</p>{curves(stats, CURVES)}"
 
     def champion(self) -> Champion:
         """Return its champion."""
