@@ -17,7 +17,8 @@ from azero.page.board import STATIC as SHARED
 
 STATIC = Path(__file__).parent / "static"
 WORKER = [STATIC / "weights.js", STATIC / "engine.js", STATIC / "worker.js"]
-SCRIPT = [SHARED / "elements.js", SHARED / "moving.js", SHARED / "board.js", STATIC / "page.js"]
+SCRIPT = [SHARED / "elements.js", SHARED / "moving.js", SHARED / "marking.js", SHARED / "board.js"]
+SCRIPT += [STATIC / "ends.js", STATIC / "page.js"]
 STYLE = [SHARED / "look.css", STATIC / "page.css"]
 MODULE_WORDS = re.compile(r"^(import\b[^;]*;\n|export (?=const|let|function|async|class))", re.MULTILINE)
 
@@ -26,7 +27,8 @@ def page(about: dict[str, Any], wasm: bytes, weights: bytes) -> str:
     """Return the whole file.
 
     Args:
-        about: what `static/page.js` reads: title, board, facts, layout, packing and the bytes of a weight.
+        about: what `static/page.js` reads: title, heading, board, facts, layout, packing and the bytes of
+            a weight.
         wasm: the module of the game, its search and its network.
         weights: the network's, packed.
     """
@@ -39,7 +41,7 @@ def page(about: dict[str, Any], wasm: bytes, weights: bytes) -> str:
     parts = {
         "policy": policy,
         "version": azero.__version__,
-        "title": escape(f"{about['title']} against azero"),
+        "title": escape(f"{about['heading']} against azero"),
         "icon": encode((SHARED / "icon.svg").read_bytes()),
         "style": style,
         "about": json.dumps(about, ensure_ascii=False).replace("<", "\\u003c"),  # nothing may end the element

@@ -27,6 +27,7 @@ from azero.games import game as interface
 from azero.games.game import Game, Rules
 from azero.games.kit.bits import WORD_BITS, cells_of, has_bit, lowest_bit, popcount, words_of
 from azero.games.kit.board import FIRST, NO_CELL, SECOND, Board, letters, numbers
+from azero.games.kit.ends import Goal
 from azero.games.kit.options import GameOptions
 
 LEFT, AHEAD, RIGHT = range(3)
@@ -210,6 +211,8 @@ def make_board(rows: int, columns: int) -> Board:
         symbols=(".", "P", "p"),
         from_of=lambda state, action: start_of(state, action, rows, columns),
         figures=("pawn",),
+        players=("White", "Black"),
+        winning_cells=Goal(marks),
     )
 
 

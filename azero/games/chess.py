@@ -78,7 +78,7 @@ from azero.games.kit.piece_play import (
     play,
     write_planes,
 )
-from azero.games.kit.san import read_san
+from azero.games.kit.san import read_san, san
 
 MAX_PLIES = 512
 PLANES = 20
@@ -277,6 +277,7 @@ def make_board(shape: ChessShape) -> Board:
         from_of=lambda state, action: squares(state, action).start,
         figures=FIGURES[1:],
         alert=alert,
+        players=("White", "Black"),
     )
 
 
@@ -325,6 +326,16 @@ def make_game(options: Options = Options()) -> Game:
     if (first[FLAGS] >> END) & np.uint64(3):
         raise UserError(f"{options.typed('start')} is the end of a game; give a position to play from.")
     board = make_board(shape)
+
+    def read_action(state: np.ndarray, text: str) -> int:
+        """Return the legal action that a text names as SAN; ValueError: there is not one."""
+        action = read_san(game, state, text)
+        if action is None:
+            example = game.legal_actions(state)[-1]
+            both = f"{san(game, state, example)} or {game.action_name(state, example)}"
+            raise ValueError(f"{text!r} is not a move of chess here; moves are written {both}.")
+        return action
+
     game = Game(
         name="chess",
         num_actions=size * size * shape.moves,
@@ -339,7 +350,7 @@ def make_game(options: Options = Options()) -> Game:
         action_name=namer(board, shape),
         options=options.values(),
         board=board,
-        read_action=lambda state, text: read_san(game, state, text),
+        read_action=read_action,
         write_position=partial(write_position, variant=variant),
         read_position=partial(read_position, variant=variant, max_plies=max_plies),
     )

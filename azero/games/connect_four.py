@@ -33,6 +33,7 @@ from azero.games.kit.board import (
     numbers,
     words_of_marks,
 )
+from azero.games.kit.ends import InLine
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -122,7 +123,7 @@ def make_rules(rows: int, columns: int, connect: int) -> Rules:
     )
 
 
-def make_board(rows: int, columns: int) -> Board:
+def make_board(rows: int, columns: int, connect: int) -> Board:
     """Return how to draw the game."""
 
     bits = np.arange(columns) * (rows + 1) + np.arange(rows)[::-1, None]  # [rows, columns]
@@ -135,7 +136,8 @@ def make_board(rows: int, columns: int) -> Board:
         free = np.flatnonzero(marks(state)[:, action] == 0)
         return int(free[-1]) * columns + action if len(free) else NO_CELL
 
-    return Board("squares", numbers(columns), tuple(reversed(numbers(rows))), marks, cell_of)
+    labels = numbers(columns), tuple(reversed(numbers(rows)))
+    return Board("squares", *labels, marks, cell_of, winning_cells=InLine(marks, connect))
 
 
 def make_set_up(rows: int, columns: int, connect: int) -> Callable[[np.ndarray, int], np.ndarray]:
@@ -178,7 +180,7 @@ def make_game(options: Options = Options()) -> Game:
     whole_number(f"{options.prefix}connect", connect, 2, max(2, rows, columns))
     cells = np.arange(rows * columns).reshape(rows, columns)
     actions = np.arange(columns)
-    board = make_board(rows, columns)
+    board = make_board(rows, columns, connect)
     return Game(
         name="connect_four",
         num_actions=columns,

@@ -43,6 +43,7 @@ from azero.games.kit.board import (
     with_pass,
     words_of_marks,
 )
+from azero.games.kit.ends import Area
 from azero.games.kit.grid import (
     any_cell,
     chain_in_atari,
@@ -318,12 +319,15 @@ def make_game(options: Options = Options()) -> Game:
     def action_name(action: int) -> str:
         return "pass" if action == cells else board.cell_name(action)
 
+    marks = marks_of_words(size, size, BOARDS)
+    area = Area(marks, float(komi), rules.is_terminal)
     board = Board(
-        "crossings",
-        letters(size, skip="i"),
-        numbers(size)[::-1],
-        marks_of_words(size, size, BOARDS),
+        *("crossings", letters(size, skip="i"), numbers(size)[::-1], marks),
         cell_of=lambda _state, action: NO_CELL if action == cells else action,
+        players=("Black", "White"),
+        score_text=area,
+        territory=area.territory,
+        captures=True,
     )
     symmetries = square_symmetries(size)
     return Game(

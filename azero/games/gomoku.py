@@ -33,6 +33,7 @@ from azero.games.kit.board import (
     rectangle_symmetries,
     words_of_marks,
 )
+from azero.games.kit.ends import InLine
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -166,7 +167,11 @@ def make_game(options: Options = Options()) -> Game:
     rows, columns, connect = options.rows, options.columns, options.connect
     whole_number(f"{options.prefix}connect", connect, 2, max(2, rows, columns))
     marks = marks_of_words(rows, columns, to_play=lambda state: int(state[-1]) & 1)
-    board = Board("crossings", letters(columns), numbers(rows)[::-1], marks, lambda _state, action: action)
+    board = Board(
+        *("crossings", letters(columns), numbers(rows)[::-1], marks, lambda _state, action: action),
+        players=("Black", "White"),
+        winning_cells=InLine(marks, connect),
+    )
     symmetries = rectangle_symmetries(rows, columns)
     side_words = words_needed(rows * columns)
     return Game(

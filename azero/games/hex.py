@@ -37,6 +37,7 @@ from azero.games.kit.board import (
     marks_of_words,
     numbers,
 )
+from azero.games.kit.ends import Chain
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -206,7 +207,14 @@ def make_board(size: int) -> Board:
         return int(placed[0]) % size * size + int(placed[0]) // size if len(placed) else NO_CELL
 
     goals = ("connect top and bottom", "connect left and right")
-    return Board("hexagons", letters(size), numbers(size), marks, cell_of, goals=goals)
+    return Board(
+        *("hexagons", letters(size), numbers(size), marks, cell_of),
+        goals=goals,
+        players=("Black", "White"),
+        stones="classic",
+        winning_cells=Chain(marks),
+        words={"swap": "Swap: take Black's stone"},
+    )
 
 
 def make_set_up(size: int, swap: bool) -> Callable[[np.ndarray, int], np.ndarray]:

@@ -37,6 +37,7 @@ from azero.games.kit.board import (
     with_pass,
     words_of_marks,
 )
+from azero.games.kit.ends import Count
 from azero.games.kit.options import GameOptions
 
 ONE = np.uint64(1)
@@ -196,6 +197,9 @@ def make_game(options: Options = Options()) -> Game:
         numbers(size),
         marks,
         cell_of=lambda _state, action: action if action < cells else NO_CELL,
+        players=("Black", "White"),
+        stones="classic",
+        score_text=Count(marks),
     )
     # The four symmetries that keep the first position
     black = {(half - 1) * size + half, half * size + half - 1}

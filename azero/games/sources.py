@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import threading
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from azero.config.schema import Setting
 from azero.process.kernel_cache import add_stamp
 
 LIBRARIES = {"azero", "numba", "numpy"}  # have versions of their own
+PARSING = threading.Lock()  # Python 3.11 fails now and then when two threads parse at once
 
 
 def prepare_rules(root: Path, *first: Path) -> str:
@@ -67,10 +70,17 @@ def files_of(root: Path, module: str) -> Iterator[Path]:
                 yield path
 
 
+@lru_cache(maxsize=64)
+def parsed(text: bytes) -> ast.Module:
+    """Return the syntax tree of a file's text, which nobody changes; SyntaxError, ValueError: it has none."""
+    with PARSING:
+        return ast.parse(text)
+
+
 def imported(root: Path, path: Path) -> Iterator[str]:
     """Yield the names of what a file imports. Some are not of modules."""
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = parsed(path.read_bytes())
     except (SyntaxError, ValueError):  # the import says so
         return
     package = path.relative_to(root).parent.parts
@@ -89,7 +99,7 @@ def declared_options(path: Path) -> dict[str, Setting]:
     The file is not run. It has none while it cannot be read.
     """
     try:
-        parts = ast.parse(path.read_bytes()).body
+        parts = parsed(path.read_bytes()).body
     except (OSError, SyntaxError, ValueError):  # the user is just changing it; playing it says what is wrong
         return {}
     makers = [part for part in parts if isinstance(part, ast.FunctionDef) and part.name == "make_game"]

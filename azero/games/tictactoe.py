@@ -23,6 +23,7 @@ from azero.games.kit.board import (
     square_symmetries,
     words_of_marks,
 )
+from azero.games.kit.ends import InLine
 
 CELLS = 9
 FULL = np.uint64(0b111_111_111)
@@ -153,5 +154,10 @@ def make_game() -> Game:
         format_state=format_state,
         action_name=str,
         set_up=set_up,
-        board=Board("squares", numbers(3), numbers(3), marks, lambda _state, action: action),
+        board=Board(
+            *("squares", numbers(3), numbers(3), marks, lambda _state, action: action),
+            players=("X", "O"),
+            stones="drawn",
+            winning_cells=InLine(marks, 3),
+        ),
     )

@@ -15,8 +15,9 @@ def board_json(game: Game) -> dict[str, Any]:
     """Return how the page draws the board of a game; kind "text" where it has none."""
     board = game.board
     if board is None:
-        nothing = {"columns": [], "rows": [], "symbols": [".", "X", "O"], "goals": ["", ""]}
-        return {"kind": "text", **nothing, "figures": [], "shapes": {}, "moves": False, "by_column": False}
+        nothing: dict[str, Any] = {"columns": [], "rows": [], "symbols": [".", "X", "O"], "goals": ["", ""]}
+        nothing |= {"figures": [], "shapes": {}, "players": None, "words": {}, "ends": {}}
+        return {"kind": "text", **nothing, "stones": "coloured", "moves": False, "by_column": False}
     return {**board.described(), "by_column": is_by_column(game, board)}
 
 

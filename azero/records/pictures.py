@@ -9,10 +9,11 @@ import numpy as np
 from PIL import Image, ImageColor, ImageDraw, ImageFont
 
 from azero.config.schema import UserError
+from azero.games.ending import end_json
 from azero.games.game import Game
 from azero.games.kit.board import NO_CELL
 from azero.games.kit.figures import outline
-from azero.games.kit.picture import draw
+from azero.games.kit.picture import End, draw
 from azero.records.record import Record
 from azero.records.walk import positions
 
@@ -35,12 +36,14 @@ def svg_of(game: Game, state: np.ndarray, before: np.ndarray | None = None, acti
     """
     if game.board is None:
         raise UserError(f"{game.name} has no board that azero can draw; choose sgf or json.")
-    board, last_from = game.board, NO_CELL
+    board, last_from, shown = game.board, NO_CELL, end_json(game, state)
+    territory = np.reshape(shown["territory"], (len(board.rows), -1)) if shown["territory"] else None
+    end = End(shown["winning"], territory, shown["result"] or shown["score"])
     if before is None:
-        return draw(board, state)
+        return draw(board, state, end=end)
     if board.from_of is not None:
         last_from = board.from_of(before, action)
-    return draw(board, state, board.cell_of(before, action), last_from=last_from)
+    return draw(board, state, board.cell_of(before, action), last_from=last_from, end=end)
 
 
 def svg_of_node(record: Record, place: int) -> str:

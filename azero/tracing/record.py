@@ -100,10 +100,9 @@ def record(
 
 
 def side(game: Game, to_play: int) -> str:
-    """Return such as X, or White where pieces are figures."""
-    if game.board is None:
-        return ("first player", "second player")[to_play]
-    return game.board.side_name(to_play)
+    """Return such as X, Black, or the first player."""
+    players = game.board and game.board.player_names()
+    return players[to_play] if players else ("the first player", "the second player")[to_play]
 
 
 def rule(game: Game, key: str) -> dict[str, Any]:

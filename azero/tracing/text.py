@@ -8,6 +8,11 @@ from typing import Any
 Record = dict[str, Any]
 
 
+def begins(words: str) -> str:
+    """Return words as they begin a sentence."""
+    return words[0].upper() + words[1:]
+
+
 def title(record: Record) -> str:
     """Return what is searched, and how."""
     where = f"after the moves {' '.join(record['moves'])}" if record["moves"] else "from the start"
@@ -51,7 +56,8 @@ def choice_title(record: Record, simulation: Record, place: int) -> str:
         for key, value in choice["shared"].items()
     )
     expanded = ", expanded now" if simulation["expanded"] == choice["node"] else ""
-    return f"{record['sides'][node['to_play']]} chooses {where}{', ' if shared else ''}{shared}{expanded}"
+    who = begins(record["sides"][node["to_play"]])
+    return f"{who} chooses {where}{', ' if shared else ''}{shared}{expanded}"
 
 
 def heads(record: Record, choice: Record) -> list[str]:
@@ -121,6 +127,6 @@ def tree_text(record: Record) -> str:
 def chosen_text(record: Record) -> str:
     """Return the move after the search and why."""
     chosen = record["chosen"]
-    mover = record["sides"][record["nodes"][0]["to_play"]]
+    mover = begins(record["sides"][record["nodes"][0]["to_play"]])
     why = f"{chosen['visits']} of {chosen['of']} visits, {chosen['why']}. {record['ended']}".rstrip()
     return f"{mover} plays {chosen['name']}: {why}"

@@ -19,7 +19,7 @@ import azero
 from azero.export.__main__ import main
 from azero.export.page import page, squeeze
 
-ABOUT = {"title": "</title><b>", "width": 2}
+ABOUT = {"title": "</title><b>", "heading": "</title><b>", "width": 2}
 
 
 @pytest.fixture

@@ -10,7 +10,17 @@ import pytest
 from playing import play
 
 from azero.games import make_game
-from azero.games.kit.picture import CELL, HEAT, MARGIN, MARK, STONE, cells_of_actions, draw
+from azero.games.kit.picture import (
+    CELL,
+    COLOURED,
+    DRAWN,
+    HEAT,
+    MARGIN,
+    MARK,
+    STONE,
+    cells_of_actions,
+    draw,
+)
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -35,16 +45,21 @@ def test_every_piece_is_drawn(
     game = make_game(name, **options)
     assert game.board
     picture = draw(game.board, play(game, moves))
-    assert len(elements(picture, "circle", fill=STONE[1])) == first
-    assert len(elements(picture, "circle", fill=STONE[2])) == second
+    if name == "tictactoe":
+        assert len(elements(picture, "line", stroke=DRAWN[1])) == 2 * first
+        assert len(elements(picture, "circle", stroke=DRAWN[2])) == second
+    else:
+        colours = COLOURED if name == "connect_four" else STONE
+        assert len(elements(picture, "circle", fill=colours[1])) == first
+        assert len(elements(picture, "circle", fill=colours[2])) == second
     labels = [element.text for element in elements(picture, "text")]
     assert sorted(labels, key=str) == sorted([*game.board.rows, *game.board.columns])
 
 
 def test_a_stone_lies_in_the_middle_of_its_cell_and_the_last_one_is_ringed() -> None:
-    game = make_game("tictactoe")
+    game = make_game("gomoku", rows=3, columns=3, connect=3)
     assert game.board
-    picture = draw(game.board, play(game, "5"), last_cell=5)  # cell 5: row 1, column 2
+    picture = draw(game.board, play(game, "c2"), last_cell=5)  # cell 5: row 1, column 2
     x, y = f"{MARGIN + 2.5 * CELL:.1f}", f"{MARGIN + 1.5 * CELL:.1f}"
     assert len(elements(picture, "circle", cx=x, cy=y, fill=STONE[1])) == 1
     assert len(elements(picture, "circle", cx=x, cy=y, stroke=MARK)) == 1

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from contrast import faint
 from gnugo import PlayedGo
 
 from azero import trace
@@ -123,6 +124,22 @@ def where(tab: Any) -> str:
 
 
 @pytest.mark.browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["tictactoe", "othello", "go", "hex"])
+def test_stones_are_drawn_and_texts_can_be_read(name: str, scheme: str, browser: Any, tmp_path: Path) -> None:
+    game = make_game(name, **({} if name == "tictactoe" else {"size": 4}))
+    file = tmp_path / "trace.html"
+    file.write_text(page(record(game, [game.legal_actions(game.initial_state())[0]], UctSettings(), 8)))
+    tab = opened(browser, file, scheme=scheme)
+    drawn = tab.locator("svg.board").first.locator(".stone")
+    assert (drawn.count() == 0) == (name == "tictactoe")  # which has X and O
+    for _ in range(2):
+        assert faint(tab) == []
+        tab.evaluate("scrollTo(0, 600)")
+    tab.close()
+
+
+@pytest.mark.browser
 def test_a_reader_goes_through_the_default_example(browser: Any, tmp_path: Path) -> None:
     out = tmp_path / "trace.html"
     assert trace.main([f"out={out}"]) == 0
@@ -171,7 +188,7 @@ def check_arithmetic(sums: list[str]) -> None:
 
 
 @pytest.mark.parametrize("width", [360, 1280])
-@pytest.mark.parametrize("scheme, colour", [("light", "rgb(251, 250, 247)"), ("dark", "rgb(20, 24, 31)")])
+@pytest.mark.parametrize("scheme, colour", [("light", "rgb(244, 245, 247)"), ("dark", "rgb(19, 22, 27)")])
 def test_each_search_fits_every_width_in_light_and_dark(
     browser: Any, tmp_path: Path, width: int, scheme: str, colour: str
 ) -> None:
@@ -196,7 +213,7 @@ def test_boards_of_every_kind_are_drawn(
     tab = opened(browser, out)
     tab.keyboard.press("End")
     board = tab.locator(".final svg.board")
-    assert board.locator(".piece.first").count() == board.locator(".piece.second").count() == 1
+    assert board.locator(".stone.first").count() == board.locator(".stone.second").count() == 1
     visits = [int(each) for each in board.locator("text.number").all_text_contents()]
     assert sum(visits) == 8
     tab.close()

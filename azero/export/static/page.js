@@ -2,7 +2,8 @@
 
 import { button, el, makeGauge, percent, slider, toast } from "./elements.js";
 import { canTurn, makeBoard, movesBeside } from "./board.js";
-import { coloursOf, hasFigures } from "./moving.js";
+import { endOf } from "./ends.js";
+import { hasFigures, playerName } from "./moving.js";
 
 const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15,
   253, 98, 11]; // the smallest module with a vector
@@ -17,7 +18,6 @@ const LEAST_SHARE = 0.01; // of the visits or the policy, for a number on the bo
 const BOTH = 2; // as `you`: a person plays both sides
 const SIDES = ["first", "second", "both"];
 const VIEWS = ["nothing", "network", "search"];
-const PEOPLE = ["The first player", "The second player"];
 
 const textOf = (id) => document.getElementById(id).textContent;
 const short = (count) => count < 1000 ? count : `${(count / 1000).toFixed(count < 9950 ? 1 : 0)}k`;
@@ -39,7 +39,7 @@ function choice(name, values, onChange) {
 }
 
 function start(main, about) {
-  const { board: described, layout, title } = about;
+  const { board: described, layout, title, heading } = about;
   const { algorithms: [own], simulations, mostSimulations } = layout;
   const anytime = layout.algorithms.at(-1); // can end at any time
   const dotted = layout.actions?.some((name) => name.includes(".")); // then the address has numbers
@@ -51,7 +51,7 @@ function start(main, about) {
   let board = null, flipped = false, arrived = () => {};
 
   // ---- what is on the page ----
-  const holder = el("div", { class: "holder" }), gauge = makeGauge();
+  const holder = el("div", { class: "holder" }), gauge = makeGauge(() => playerName(described, 0, true));
   const seats = [0, 1].map((player) => {
     const name = el("strong"), note = el("small");
     const strip = el("div", { class: "side" }, el("i", { class: `dot ${player ? "second" : "first"}` }),
@@ -59,6 +59,7 @@ function start(main, about) {
     return { name, note, strip };
   });
   const message = el("p", { class: "message", "aria-live": "polite" }, "Setting up the board …");
+  const score = el("p", { class: "score" });
   const opinion = el("p", { class: "quiet opinion" });
   const typed = el("input", { class: "typed", placeholder: "type a move", "aria-label": "Type a move",
     autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
@@ -79,9 +80,9 @@ function start(main, about) {
   main.replaceChildren(
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
-      el("header", {}, el("h1", {}, title), turn,
+      el("header", {}, el("h1", {}, heading), turn,
         el("p", { class: "quiet" }, "azero taught itself this game from the rules.")),
-      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, others, typing,
+      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, score, others, typing,
         el("div", { class: "controls" }, fresh, undo, hint)),
       el("section", { class: "card settings" }, sides.element, strength, views.element, opinion),
       el("section", { class: "card played" }, el("h2", {}, "Moves"), list),
@@ -89,7 +90,7 @@ function start(main, about) {
         el("dl", {}, about.facts.map(([name, text]) => [el("dt", {}, name), el("dd", {}, text)])),
         el("p", { class: "quiet" }, "This page is one file. It needs no network and sends nothing. " +
           "Its address holds the game: keep it, share it or reload it."))));
-  document.body.dataset.stones = coloursOf(described);
+  document.body.dataset.stones = described.stones;
 
   // ---- what happens ----
   const ready = () => position !== null && !waiting;
@@ -103,7 +104,7 @@ function start(main, about) {
     if (!ready()) return;
     toast(position.terminal ? "The game is over." : !yours() ? "It is azero's turn."
       : described.moves && from === null ? "Choose one of your pieces that can move, then the cell where it goes."
-        : "That move is not legal.");
+        : "That move is not legal.", true);
   }
 
   /** Play the move whose name is in the field, such as e2e4. */
@@ -113,7 +114,7 @@ function start(main, about) {
     if (!name) return;
     if (!ready() || position.terminal || !yours()) return refuse();
     const action = position.legal.find((each) => position.names[each].toLowerCase() === name);
-    if (action === undefined) return toast(`${typed.value.trim()} is not a legal move here.`);
+    if (action === undefined) return toast(`${typed.value.trim()} is not a legal move here.`, true);
     typed.value = "";
     go([...moves, action]);
   }
@@ -201,24 +202,31 @@ function start(main, about) {
       cell: cellOrNull(cells[action]), from: cellOrNull(starts[action]) }));
     const last = position.last >= 0 && position.marks[position.last] ? position.last : null;
     showBoard();
-    const playable = position.terminal ? [] : legal;
-    board.show({ marks: [...position.marks], moves: playable, to_play: position.toPlay, last,
+    const playable = position.terminal ? [] : legal, marks = [...position.marks];
+    const end = endOf(described, marks, position.terminal, position.outcome);
+    board.show({ marks, moves: playable, to_play: position.toPlay, last, ...end,
       last_from: position.lastFrom === null ? null : cellOrNull(position.lastFrom) },
       !position.terminal && yours());
     const rest = yours() ? movesBeside(described, playable) : [];
-    others.replaceChildren(...rest.map(({ action, move }) =>
-      el("button", { type: "button", onclick: () => ready() && go([...moves, action]) }, move)));
+    others.replaceChildren(...rest.map(({ action, move, label }) => el("button", { type: "button", title: move,
+      class: playable.length === 1 || move in described.words ? "primary" : "",
+      onclick: () => ready() && go([...moves, action]) },
+    playable.length === 1 ? `${label}: there is no other move` : label)));
     const winner = position.terminal && position.outcome ? (position.outcome > 0 ? 0 : 1) : null;
     seats.forEach(({ name, note, strip }, player) => {
       const person = you === BOTH || player === you;
-      name.textContent = you === BOTH ? PEOPLE[player] : person ? "You" : "azero";
-      note.textContent = [described.goals[player], !person && sayLevel(level)].filter(Boolean).join(" · ");
+      name.textContent = you === BOTH ? playerName(described, player) : person ? "You" : "azero";
+      note.textContent = [you !== BOTH && described.players?.[player], described.goals[player],
+        described.captures && `${position.captured[player]} captured`, !person && sayLevel(level)]
+        .filter(Boolean).join(" · ");
       strip.classList.toggle("to-move", !position.terminal && position.toPlay === player);
       strip.classList.toggle("busy", !position.terminal && position.toPlay === player && !yours());
       strip.classList.toggle("winner", winner === player);
     });
-    message.textContent = position.terminal
-      ? winner === null ? "A draw." : winner === you ? "You win." : `${seats[winner].name.textContent} wins.`
+    const how = end.score && ` ${end.score}`;
+    score.textContent = position.terminal ? "" : end.score;
+    message.textContent = position.terminal ? winner === null ? `A draw${how}.`
+      : winner === you ? `You win${how}.` : `${seats[winner].name.textContent} wins${how}.`
       : you === BOTH ? "" : yours() ? "Your move." : "azero is thinking …";
     undo.disabled = lastTurn() < 0;
     hint.disabled = position.terminal || !yours();
@@ -243,7 +251,7 @@ function start(main, about) {
     const value = position.terminal ? null : searched ? found.value : network.value;
     const first = position.terminal ? position.outcome : value * (position.toPlay ? -1 : 1);
     gauge.show(view === "nothing" && !position.terminal ? null : first);
-    const whom = you === BOTH ? `the ${SIDES[position.toPlay]} player` : yours() ? "you" : "azero";
+    const whom = you === BOTH ? playerName(described, position.toPlay, true) : yours() ? "you" : "azero";
     opinion.textContent = view === "nothing" ? "" : position.terminal ? "The game is over."
       : searched ? `Search: ${percent(value)} for ${whom} after ${sayLevel(String(found.simulations))}.`
         : `Network alone: ${percent(value)} for ${whom}.`;
@@ -274,6 +282,10 @@ function start(main, about) {
   worker.onmessage = receive;
   worker.onerror = (event) => fail(event.message);
   addEventListener("hashchange", readAddress);
+  addEventListener("keydown", ({ key, target, ctrlKey, altKey, metaKey }) => {
+    const taken = ctrlKey || altKey || metaKey || target.closest?.("input, [role=menu]");
+    if (key === "ArrowLeft" && !taken && ready() && lastTurn() >= 0) takeBack();
+  });
 }
 
 const main = document.querySelector("main");

@@ -21,7 +21,7 @@ async function unpack(base64, width) {
 /** Play moves, actions or their names, from the start as far as they are legal; return where they lead, and how. */
 function replay(moves) {
   engine.reset();
-  const played = [], playedNames = [], movers = [];
+  const played = [], playedNames = [], movers = [], captured = [0, 0]; // the pieces that each player has taken
   let position = engine.position(), last = null, lastFrom = null;
   for (const move of moves) {
     const action = position.legal.find((each) => each === move || position.names[each] === move);
@@ -31,9 +31,13 @@ function replay(moves) {
     playedNames.push(position.names[action]);
     movers.push(position.toPlay);
     engine.play(action);
+    const before = position;
     position = engine.position();
+    before.marks.forEach((mark, cell) => {
+      if (mark && !position.marks[cell]) captured[mark % 2] += 1;
+    });
   }
-  return { ...position, last, lastFrom, played, playedNames, movers: [...movers, position.toPlay] };
+  return { ...position, last, lastFrom, played, playedNames, captured, movers: [...movers, position.toPlay] };
 }
 
 /** Answer {id, moves, search}: what the search finds; without one, the position and the network's opinion. */

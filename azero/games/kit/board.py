@@ -6,8 +6,8 @@ Letters: H rows, W columns. Cells are numbered row by row from the top left.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from string import ascii_lowercase
 from typing import Any, Literal
 
@@ -53,6 +53,15 @@ class Board:
         figures: how each kind of pieces is drawn: one of FIGURES. Figures other than stones stand on a
             chequered board, those of the first player in white.
         alert: returns for a state a cell to warn of, such as that of a king in check, or NO_CELL.
+        players: what the players are called, such as Black and White; None: the first and the second player.
+        stones: how stones look: of two colours, black and white, or drawn as X and O. On crossings they are
+            black and white always; squares under black and white stones are green.
+        winning_cells: returns for a final state the cells that have won, such as a line; none if no cells do.
+        score_text: returns for a state its count in words that can follow "Black wins", such as "34 : 30" or
+            "by 3.5 points"; "" if there is none yet.
+        territory: returns for a final state whose each empty cell is, [H, W] of EMPTY, FIRST and SECOND.
+        captures: whether pages count the stones that each player has taken.
+        words: what buttons say of moves beside the board, by the name of the move.
     """
 
     kind: Literal["squares", "crossings", "hexagons"]
@@ -65,15 +74,48 @@ class Board:
     from_of: Callable[[np.ndarray, int], int] | None = None
     figures: tuple[str, ...] = (STONE,)
     alert: Callable[[np.ndarray], int] | None = None
+    players: tuple[str, str] | None = None
+    stones: Literal["coloured", "classic", "drawn"] = "coloured"
+    winning_cells: Callable[[np.ndarray], Sequence[int]] | None = None
+    score_text: Callable[[np.ndarray], str] | None = None
+    territory: Callable[[np.ndarray], np.ndarray] | None = None
+    captures: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def described(self) -> dict[str, Any]:
-        """Return what a page draws, as JSON: the attributes that are text, the paths of the figures, and
-        whether pieces move.
+        """Return what a page draws, as JSON: the attributes that are text, the paths of the figures, whether
+        pieces move, and the names of the functions of `games/kit/ends.py`, each with its number.
         """
         kept = ("columns", "rows", "symbols", "goals", "figures")
         lists = {name: list(getattr(self, name)) for name in kept}
         shapes = {figure: list(PATHS[figure]) for figure in self.figures if figure != STONE}
-        return {"kind": self.kind, **lists, "shapes": shapes, "moves": self.from_of is not None}
+        plain = {name: getattr(self, name) for name in ("kind", "captures")}
+        ends = {
+            type(rule).__name__.lower(): number
+            for rule in (self.winning_cells, self.score_text)
+            if (number := getattr(rule, "number", None)) is not None
+        }
+        players = self.player_names()
+        return {
+            **plain,
+            **lists,
+            **{"stones": self.look(), "shapes": shapes, "moves": self.from_of is not None},
+            **{"words": dict(self.words), "ends": ends, "players": players and list(players)},
+        }
+
+    def look(self) -> str:
+        """Return how pieces look: coloured, classic, drawn or figures."""
+        if self.has_figures():
+            return "figures"
+        return "classic" if self.kind == "crossings" else self.stones
+
+    def player_name(self, player: int) -> str:
+        """Return what a player (0 or 1) is called at the beginning of a sentence."""
+        return (self.player_names() or ("The first player", "The second player"))[player]
+
+    def player_names(self) -> tuple[str, str] | None:
+        """Return what the players are called, White and Black where pieces are figures; None: no names."""
+        return self.players or (("White", "Black") if self.has_figures() else None)
 
     def has_figures(self) -> bool:
         """Return whether some pieces are not stones."""

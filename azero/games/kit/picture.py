@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +21,11 @@ CELL = 40.0  # width of a cell, in units of the picture
 MARGIN = 30.0  # around the board, for the labels
 RADIUS = CELL / math.sqrt(3.0)  # from a hexagon's centre to its corners, so that it is CELL wide
 STONE = {FIRST: "#20242b", SECOND: "#f4f1ea"}
+COLOURED = {FIRST: "#2f62d9", SECOND: "#f0932b"}  # stones of two colours; DRAWN: X and O
+DRAWN = {FIRST: "#2f62d9", SECOND: "#b35c00"}
+GREEN, GREEN_LINE = "#2f7a4d", "#1d5233"  # squares under black and white stones
+WON = "#ffc933"  # rings of the cells that have won
+CAPTION = 26.0  # height of the line below the board
 # Colour of numbers and of the last move's ring, by the mark they lie on
 INK = {EMPTY: "#20242b", FIRST: "#f4f1ea", SECOND: "#20242b"}
 LINE, FIELD, HEAT, MARK = "#7a6a53", "#e7d3ae", "#d1361f", "#d1361f"
@@ -32,6 +38,23 @@ FIGURE_SIZE = 1.08  # of a cell
 Centre = Callable[[int, int], tuple[float, float]]  # (row, column) to the middle of the cell
 
 
+class End(NamedTuple):
+    """What shows how a game has ended.
+
+    Attributes:
+        won: the cells that have won, as of `Board.winning_cells`.
+        territory: whose each empty cell is, [H, W] as of `Board.territory`; None: not shown.
+        caption: a line below the board, such as who has won.
+    """
+
+    won: Sequence[int] = ()
+    territory: np.ndarray | None = None
+    caption: str = ""
+
+
+NO_END = End()
+
+
 def draw(
     board: Board,
     state: np.ndarray,
@@ -39,6 +62,7 @@ def draw(
     numbers: np.ndarray | None = None,
     heat: np.ndarray | None = None,
     last_from: int = NO_CELL,
+    end: End = NO_END,
 ) -> str:
     """Return a position as the text of an SVG file.
 
@@ -49,6 +73,7 @@ def draw(
         numbers: [H, W], written into the cells; nan for none. Fractions get two decimals.
         heat: [H, W] in [0, 1], drawn over the cells as a colour; 0 and nan for none.
         last_from: the cell that the piece of the last move has left; coloured.
+        end: what shows how the game has ended.
 
     Raises:
         ValueError: `numbers` or `heat` does not have the shape of the board.
@@ -58,14 +83,17 @@ def draw(
         if overlay is not None and overlay.shape != marks.shape:
             raise ValueError(f"{name} has shape {overlay.shape}, the board {marks.shape}")
     draw_board = draw_hexagons if board.kind == "hexagons" else draw_squares
-    if last_from != NO_CELL or board.has_figures():
+    if last_from != NO_CELL or board.look() in ("figures", "drawn"):
         coloured, ringed = dict.fromkeys((last_cell, last_from), LEFT), NO_CELL
     else:
         coloured, ringed = {}, last_cell
     if board.alert is not None:
         coloured[board.alert(state)] = HEAT
+    if board.look() in ("figures", "drawn"):
+        coloured |= dict.fromkeys(end.won, WON)
+        end = end._replace(won=())
     coloured.pop(NO_CELL, None)
-    return draw_board(board, marks, ringed, coloured, numbers, heat)
+    return draw_board(board, marks, ringed, coloured, numbers, heat, end)
 
 
 def cells_of_actions(board: Board, state: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -93,6 +121,7 @@ def draw_squares(
     coloured: dict[int, str],
     numbers: np.ndarray | None,
     heat: np.ndarray | None,
+    end: End,
 ) -> str:
     """Draw a board of squares or crossings; a cell to ring and colours of cells, the others as in `draw`."""
     height, width = marks.shape
@@ -109,7 +138,9 @@ def draw_squares(
         chequered = board.has_figures()
         for row, column in itertools.product(range(height), range(width)):
             dark = chequered and (height - 1 - row + column) % 2 == 0  # the first cell of the last row is
-            parts.append(square(row, column, f'fill="{DARK_FIELD if dark else FIELD}" stroke="{LINE}"'))
+            field = GREEN if board.look() == "classic" else DARK_FIELD if dark else FIELD
+            border = GREEN_LINE if field == GREEN else LINE
+            parts.append(square(row, column, f'fill="{field}" stroke="{border}"'))
     else:
         parts.append(
             f'<rect x="{MARGIN:g}" y="{MARGIN:g}" width="{width * CELL:g}" height="{height * CELL:g}" '
@@ -122,8 +153,9 @@ def draw_squares(
     parts += heat_over(heat, square)
     parts += labels(board, centre, slant=0.0)
     parts += pieces(board, marks, centre, CELL * 0.43, ringed)
+    parts += ended(end, centre, width, CELL * 0.4)
     parts += written(marks, numbers, centre)
-    return page(width * CELL + 2 * MARGIN, height * CELL + 2 * MARGIN, parts)
+    return page(width * CELL + 2 * MARGIN, height * CELL + 2 * MARGIN, parts, end.caption)
 
 
 def draw_hexagons(
@@ -133,6 +165,7 @@ def draw_hexagons(
     coloured: dict[int, str],
     numbers: np.ndarray | None,
     heat: np.ndarray | None,
+    end: End,
 ) -> str:
     """Draw a board of hexagons, each edge in the colour of its player; arguments as in `draw_squares`."""
     height, width = marks.shape
@@ -168,12 +201,17 @@ def draw_hexagons(
     parts += heat_over(heat, hexagon)
     parts += labels(board, centre, slant=0.5)
     parts += pieces(board, marks, centre, CELL * 0.36, ringed)
+    parts += ended(end, centre, width, CELL * 0.33)
     parts += written(marks, numbers, centre)
-    return page((width + height / 2) * CELL + 2 * MARGIN, (height * 1.5 + 0.5) * RADIUS + 2 * MARGIN, parts)
+    across, down = (width + height / 2) * CELL + 2 * MARGIN, (height * 1.5 + 0.5) * RADIUS + 2 * MARGIN
+    return page(across, down, parts, end.caption)
 
 
-def page(width: float, height: float, parts: list[str]) -> str:
+def page(width: float, height: float, parts: list[str], caption: str) -> str:
     """Return the whole file."""
+    if caption:
+        parts.append(text((width / 2, height + CAPTION / 2 - 8), caption, INK[EMPTY]))
+        height += CAPTION
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" '
@@ -214,10 +252,41 @@ def pieces(board: Board, marks: np.ndarray, centre: Centre, radius: float, ringe
         figure = STONES if mark == EMPTY else board.figures[figure_of(mark)]
         if figure != STONES:
             yield from drawn_figure(figure, owner_of(mark), x, y)
+        elif mark != EMPTY and board.look() == "drawn":
+            yield from drawn_symbol(owner_of(int(mark)), x, y)
         elif mark != EMPTY:
-            yield f'{at} r="{radius:.1f}" fill="{STONE[owner_of(int(mark))]}" stroke="#20242b"/>'
+            colours = STONE if board.look() == "classic" or board.kind == "hexagons" else COLOURED
+            yield f'{at} r="{radius:.1f}" fill="{colours[owner_of(int(mark))]}" stroke="#20242b"/>'
         if row * marks.shape[1] + column == ringed:
             yield f'{at} r="{radius * 0.5:.1f}" fill="none" stroke="{MARK}" stroke-width="3"/>'
+
+
+def ended(end: End, centre: Centre, width: int, radius: float) -> Iterator[str]:
+    """Yield rings around the cells that have won, and a small square on each cell of territory."""
+    for cell in end.won:
+        x, y = centre(*divmod(cell, width))
+        for colour, thickness in (("#20242b", 6), (WON, 4)):
+            yield (
+                f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="none" stroke="{colour}" '
+                f'stroke-width="{thickness}"/>'
+            )
+    for (row, column), owner in np.ndenumerate(end.territory) if end.territory is not None else ():
+        if owner != EMPTY:
+            x, y = centre(row, column)
+            yield f'<rect x="{x - 6:g}" y="{y - 6:g}" width="12" height="12" fill="{STONE[int(owner)]}"/>'
+
+
+def drawn_symbol(owner: int, x: float, y: float) -> Iterator[str]:
+    """Yield an X of the first player or an O of the second."""
+    reach, colour = CELL * 0.25, DRAWN[owner]
+    if owner == FIRST:
+        yield line((x - reach, y - reach), (x + reach, y + reach), colour, 5)
+        yield line((x - reach, y + reach), (x + reach, y - reach), colour, 5)
+    else:
+        yield (
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{reach:.1f}" fill="none" stroke="{colour}" '
+            'stroke-width="5"/>'
+        )
 
 
 def drawn_figure(figure: str, owner: int, x: float, y: float) -> Iterator[str]:

@@ -37,6 +37,10 @@ def board_faults(board: Board) -> Iterator[str]:
         yield f"board.symbols must be {count}: of an empty cell, of the first player, of the second{each}"
     if not is_texts(board.goals) or len(board.goals) != SECOND:
         yield "board.goals must be two texts, which may be empty"
+    if board.players is not None and (not is_texts(board.players) or len(board.players) != SECOND):
+        yield "board.players must be two texts, what the players are called"
+    if board.stones not in (looks := get_args(get_type_hints(Board)["stones"])):
+        yield f"board.stones is {board.stones!r}; it must be one of {', '.join(looks)}"
 
 
 def last_mark(board: Board) -> int:
@@ -86,6 +90,37 @@ def of_actions_fault(
     return cells_fault(board, name, [of(state.copy(), action) for action in actions])
 
 
+def winning_fault(board: Board, state: np.ndarray) -> str:
+    """Return what is wrong with the winning cells of a final state; "" if nothing is."""
+    assert board.winning_cells is not None
+    cells = list(board.winning_cells(state.copy()))
+    if len(set(cells)) < len(cells) or NO_CELL in cells:
+        return "board.winning_cells must return cells, each once"
+    return cells_fault(board, "winning_cells", cells)
+
+
+def score_fault(board: Board, state: np.ndarray) -> str:
+    """Return what is wrong with the count of a state in words; "" if nothing is."""
+    assert board.score_text is not None
+    text = board.score_text(state.copy())
+    return "" if isinstance(text, str) else f"board.score_text returns {text!r}, not a text"
+
+
+def territory_fault(board: Board, state: np.ndarray) -> str:
+    """Return what is wrong with the territory of a final state; "" if nothing is."""
+    assert board.territory is not None
+    owners, shape = np.asarray(board.territory(state.copy())), (len(board.rows), len(board.columns))
+    if (
+        owners.shape == shape
+        and owners.dtype.kind in "iu"
+        and EMPTY <= owners.min() <= owners.max() <= SECOND
+    ):
+        return ""
+    return (
+        f"board.territory must return an array of shape {shape} of 0 nobody, 1 first player, 2 second player"
+    )
+
+
 class Cells:
     """Counts moves after which the marks differ, but not on the cell of the move."""
 
@@ -122,4 +157,9 @@ def state_faults(game: Game, state: np.ndarray, actions: Sequence[int]) -> Itera
                 yield f"board.{name}", partial(of_actions_fault, board, name, of, state, actions)
         if (alert := board.alert) is not None:
             yield "board.alert", lambda: cells_fault(board, "alert", [alert(state.copy())])
+        if board.score_text is not None:
+            yield "board.score_text", lambda: score_fault(board, state)
+        for name, fault in (("winning_cells", winning_fault), ("territory", territory_fault)):
+            if getattr(board, name) is not None and game.is_terminal(state):
+                yield f"board.{name}", partial(fault, board, state)
     yield "format_state", lambda: text_fault(game, state)  # last, because it may fail by the marks

@@ -1,14 +1,17 @@
 // A board as SVG from its description: squares, crossings, hexagons, or text. No game is known here.
 
 import { el, svg } from "./elements.js";
-import { arrow, arrows, figure, figureOf, goes, hasFigures, makeMover, openMenu, ownerOf } from "./moving.js";
+import { arrow, arrows, figure, figureOf, goes, hasFigures, makeMover, openMenu, ownerOf, pieceName }
+  from "./moving.js";
+import { drawnSymbol, endMarks, topMoves, tip } from "./marking.js";
 
 const S = 100; // units of a cell
 const R = S / Math.sqrt(3); // from a hexagon's centre to its corners
 const SMALLEST = 26; // pixels of a cell below which no number is written
 const MANY = 0.6; // of the empty cells: then those that are not legal are marked, else those that are
 const LEAST_HEAT = 0.002; // share of the visits
-const LAYERS = "under spots heat stones over names numbers legal arrows ghosts badges preview labels"
+const LOOK = 400; // milliseconds that a finger rests on a cell to look at it, without playing
+const LAYERS = "under spots heat stones over names numbers legal arrows ends ghosts badges preview labels tip"
   .split(" ");
 const PLAYERS = ["", "first", "second"];
 
@@ -63,7 +66,8 @@ function face(board, { place, centre, corner, outline, size }) {
     const dark = (row + cell % columns.length) % 2 === 0; // a1 is
     return svg("rect", { class: dark ? "dark" : "light", x: x - S / 2, y: y - S / 2, width: S, height: S });
   }), []];
-  if (kind === "squares") return [tiles(2.5), []];
+  if (kind === "squares") return [[svg("rect",
+    { class: "mat", x: -3, y: -3, width: w + 6, height: h + 6, rx: 6 }), ...tiles(2.5)], []];
   if (kind === "crossings") {
     const lines = [
       ...rows.map((_, row) => [place(row, 0), place(row, columns.length - 1)]),
@@ -79,13 +83,14 @@ function face(board, { place, centre, corner, outline, size }) {
   const last = rows.length - 1, width = columns.length;
   const edge = (player, list, corners, end) => {
     const points = list.flatMap((cell) => corners.map((n) => corner(cell, n)));
-    return svg("path", { class: `edge ${player}`, d: `M${[...points, corner(list.at(-1), end)].join("L")}` });
+    const d = `M${[...points, corner(list.at(-1), end)].join("L")}`;
+    return ["rim", player].map((name) => svg("path", { class: `edge ${name}`, d }));
   };
   return [[
-    edge("first", columns.map((_, column) => column), [4, 5], 0),
-    edge("first", columns.map((_, column) => last * width + column), [3, 2], 1),
-    edge("second", rows.map((_, row) => row * width), [4, 3], 3),
-    edge("second", rows.map((_, row) => row * width + width - 1), [0, 1], 1),
+    ...edge("first", columns.map((_, column) => column), [4, 5], 0),
+    ...edge("first", columns.map((_, column) => last * width + column), [3, 2], 1),
+    ...edge("second", rows.map((_, row) => row * width), [4, 3], 3),
+    ...edge("second", rows.map((_, row) => row * width + width - 1), [0, 1], 1),
     ...tiles(0),
   ], []];
 }
@@ -108,16 +113,18 @@ const nameOf = ({ columns, rows }, cell) =>
 export const canTurn = (board) => ["squares", "crossings"].includes(board.kind) &&
   (board.moves || hasFigures(board));
 
-/** Return the moves that a board does not offer, for buttons beside it. */
+/** Return the moves that a board does not offer, each with a `label` for a button beside it. */
 export function movesBeside(board, moves) {
   const onBoard = new Set(actionsOfCells(board, moves).values());
-  return moves.filter((move) => !onBoard.has(move.action) && !(board.moves && goes(move)));
+  return moves.filter((move) => !onBoard.has(move.action) && !(board.moves && goes(move))).map((move) =>
+    ({ ...move, label: board.words[move.move] ?? move.move[0].toUpperCase() + move.move.slice(1) }));
 }
 
 /** Return the action that a click on each cell plays: the one named as the cell, or the only one there. */
 export function actionsOfCells(board, moves) {
   const chosen = new Map();
-  const ofCells = moves.filter((move) => move.cell !== null && !(board.moves && goes(move)));
+  const ofCells = moves.filter((move) => move.cell !== null && !(board.moves && goes(move)) &&
+    !(move.move in board.words));
   for (const [cell, here] of Map.groupBy(ofCells, (move) => move.cell)) {
     const move = here.length === 1 ? here[0] : here.find((each) => each.move === nameOf(board, cell));
     if (move) chosen.set(cell, move.action);
@@ -147,17 +154,19 @@ export function makeBoard(element, board, options = {}) {
   layers.under.append(...under);
   layers.over.append(...over);
   if (!small) layers.labels.append(...labels(board, layout, font));
-  const hits = svg("g", { class: "hits", tabindex: "-1" }); // else its listeners make it a stop of Tab
+  // without a tabindex its listeners make it a stop of Tab
+  const hits = svg("g", { class: "hits", role: "rowgroup", tabindex: "-1" });
   const root = svg("svg", {
     class: ["board", board.kind, board.by_column && "column", board.moves && "moving", small && "small"]
-      .filter(Boolean).join(" "),
+      .filter(Boolean).join(" "), "data-stones": board.stones,
     viewBox: box.map((each) => each.toFixed(1)).join(" "), role: onMove ? "grid" : "img", "aria-label": label,
   }, ...Object.values(layers), hits);
   element.replaceChildren(root);
   element.style.setProperty("--ratio", (box[2] / box[3]).toFixed(4));
 
-  let position = null, actions = new Map(), active = false, pointed = null, pressed = null, focusCell = null;
-  let shares = new Map(), written = new Map(), badges = new Map();
+  let position = null, actions = new Map(), active = false, pointed = null, pressed = null, since = 0,
+    focusCell = null;
+  let shares = new Map(), written = new Map(), badges = new Map(), shown = new Set();
   let held = null, goals = new Map(), movable = new Set(), closeMenu = () => {}, dropped = null;
   const stones = new Map(); // cell -> {mark, node}
   const cells = []; // the elements that take clicks and focus
@@ -168,8 +177,9 @@ export function makeBoard(element, board, options = {}) {
   function stone(cell, of, extra = "") {
     const shape = board.shapes[figureOf(board, of)];
     const node = svg("g", { class: `stone ${PLAYERS[ownerOf(of) + 1]} ${extra}` }, svg("g", { class: "body" },
-      shape ? figure(shape) : [["disc", 1], ["ring", 0.62], ["pip", 0.2]].map(([name, part]) =>
-        svg("circle", { class: name, r: radius * part }))));
+      shape ? figure(shape) : board.stones === "drawn" ? drawnSymbol(ownerOf(of))
+        : [["disc", 1], ["ring", 0.62], ["pip", 0.2]].map(([name, part]) =>
+          svg("circle", { class: name, r: radius * part }))));
     put(node, layout.centre(cell));
     return node;
   }
@@ -183,6 +193,7 @@ export function makeBoard(element, board, options = {}) {
     if (aim === pointed) return;
     pointed = aim;
     drawPreview();
+    drawTip();
     onPoint(aim === null ? null : actions.get(aim) ?? null);
   }
 
@@ -197,6 +208,18 @@ export function makeBoard(element, board, options = {}) {
       layers.preview.append(hand);
     }
     if (pointed !== null && actions.has(pointed)) layers.preview.append(stone(pointed, mark(), "soft"));
+  }
+
+  /** Write the numbers of the cell that someone points at beside it. */
+  function drawTip() {
+    const lines = pointed === null || small ? null : written.get(actions.get(pointed));
+    layers.tip.replaceChildren(...(lines ? [tip(lines, layout.centre(pointed), box, S / pixels())] : []));
+  }
+
+  /** Return how many pixels a cell has on the screen. */
+  function pixels() {
+    const drawn = root.getBoundingClientRect();
+    return Math.min(drawn.width / box[2], drawn.height / box[3]) * S;
   }
 
   function play(cell) {
@@ -265,6 +288,7 @@ export function makeBoard(element, board, options = {}) {
   function listen() {
     root.addEventListener("pointerdown", (event) => {
       if (event.button > 0) return;
+      since = event.timeStamp;
       point(pressed = cellAt(event));
       if (active) pieces.down(event);
     });
@@ -272,14 +296,16 @@ export function makeBoard(element, board, options = {}) {
     // a finger on a piece moves that, not the page; browsers do not heed touch-action inside an SVG
     root.addEventListener("touchstart", (event) => pieces.isPressed() && event.preventDefault(),
       { passive: false });
-    root.addEventListener("pointerleave", () => point(null));
+    root.addEventListener("pointerleave", ({ pointerType }) => pointerType === "mouse" && point(null));
+    root.addEventListener("contextmenu", (event) => event.pointerType === "touch" && event.preventDefault());
     root.addEventListener("pointercancel", () => { pressed = null; point(null); pieces.release(); });
     root.addEventListener("pointerup", (event) => {
       const released = cellAt(event), done = pieces.up(event);
-      const meant = !done && pressed !== null && released !== null
+      const looks = event.pointerType !== "mouse" && written.size > 0 && event.timeStamp - since > LOOK;
+      const meant = !done && !looks && pressed !== null && released !== null
         && (board.by_column || released === pressed);
       pressed = null;
-      if (event.pointerType !== "mouse") point(null);
+      if (event.pointerType !== "mouse" && !looks) point(null);
       if (meant) play(released);
     });
     hits.addEventListener("focusin", (event) => {
@@ -358,21 +384,22 @@ export function makeBoard(element, board, options = {}) {
     const gap = hasFigures(board) ? 0.01 : 2.5;
     const spot = (cell, name) => svg("path", { class: name, d: layout.outline(cell, gap) });
     const { last, last_from: from, alert } = position;
-    const named = [...(board.moves && from !== null ? [[from, "was"], [last, "was"]] : []), [alert, "alert"],
-      [held, "held"]].filter(([cell]) => cell != null);
+    const moved = board.moves && from !== null ? [[from, "was"], [last, "was"]]
+      : board.stones === "drawn" ? [[last, "was"]] : [];
+    const named = [...moved, [alert, "alert"], [held, "held"]].filter(([cell]) => cell != null);
     for (const cell of goals.keys()) goals.set(cell, spot(cell, "goal"));
     layers.spots.replaceChildren(...named.map(([cell, name]) => spot(cell, name)), ...goals.values());
   }
 
   function describe() {
     cells.forEach((hit, cell) => {
-      const mark = position.marks[cell], words = [nameOf(board, cell), mark ? board.symbols[mark] : "empty"];
-      if (mark && board.shapes[figureOf(board, mark)]) words.push(figureOf(board, mark));
+      const words = [nameOf(board, cell), pieceName(board, position.marks[cell])];
       if (actions.has(cell) || goals.has(cell)) words.push("can be played");
       if (cell === held) words.push("chosen");
       else if (movable.has(cell)) words.push("can move");
       if (cell === position.last) words.push("last move");
       if (cell === position.alert) words.push("in danger");
+      if (position.winning.includes(cell)) words.push("winning");
       hit.setAttribute("aria-label", words.join(", "));
       hit.classList.toggle("can", active && (actions.has(target(cell)) || goals.has(cell)));
       hit.classList.toggle("movable", active && movable.has(cell));
@@ -410,7 +437,9 @@ export function makeBoard(element, board, options = {}) {
     layers.heat.replaceChildren();
     layers.arrows.replaceChildren(...(board.moves ? arrows(position.moves, shares, layout.centre) : []));
     const best = Math.max(0, ...shares.values());
+    shown = topMoves(board, shares);
     for (const [cell, action] of actions) {
+      if (!shown.has(action)) continue;
       const share = shares.get(action) ?? 0;
       if (share < LEAST_HEAT || position.marks[cell]) continue;
       const [cx, cy] = layout.centre(cell);
@@ -425,12 +454,13 @@ export function makeBoard(element, board, options = {}) {
 
   function drawNumbers() {
     layers.numbers.replaceChildren();
-    const drawn = root.getBoundingClientRect();
-    const cell = Math.min(drawn.width / box[2], drawn.height / box[3]) * S; // pixels
+    drawTip();
+    const cell = pixels();
     if (cell < SMALLEST || !written.size) return;
     const most = cell < 42 ? 1 : cell < 68 ? 2 : 3;
     const size = (Math.max(9.5, Math.min(24, cell * 0.22)) * S) / cell;
     for (const [at, action] of actions) {
+      if (!shown.has(action)) continue;
       const badge = badges.get(at)?.text;
       const lines = written.get(action)?.slice(0, badge ? Math.min(2, most) : most);
       if (!lines || position.marks[at]) continue;
@@ -448,8 +478,8 @@ export function makeBoard(element, board, options = {}) {
     element: root,
     turned,
     /** Show a position of a table; active: whether a click plays. */
-    show(shown, canPlay = !shown.over) {
-      position = { last: null, last_from: null, alert: null, moves: [], ...shown };
+    show(given, canPlay = !given.over) {
+      position = { last: null, last_from: null, alert: null, moves: [], winning: [], territory: [], ...given };
       actions = actionsOfCells(board, position.moves);
       active = canPlay;
       closeMenu();
@@ -459,6 +489,7 @@ export function makeBoard(element, board, options = {}) {
       root.classList.toggle("active", active && Boolean(onMove));
       this.ghosts([], 0);
       layers.badges.replaceChildren();
+      layers.ends.replaceChildren(...endMarks(board, position, layout, radius));
       for (const draw of [drawStones, drawHeat, drawNumbers, drawPreview]) draw();
       pieces.show(moves); // draws the rest
     },

@@ -77,8 +77,8 @@ export function slider(name, values, value, say, onChange) {
 /** Return a value in [-1, 1] as the percentage of points that it means. */
 export const percent = (value) => `${Math.round(50 + 50 * value)} %`;
 
-/** Return the gauge beside the board: {element, show(value for the first player, or null)}. */
-export function makeGauge() {
+/** Return the gauge beside the board: {element, show(value for the first player, or null)}; who: that player. */
+export function makeGauge(who = () => "the first player") {
   const fill = el("i");
   const element = el("div", { class: "gauge", role: "meter", "aria-label": "Value for the first player",
     "aria-valuemin": 0, "aria-valuemax": 100 }, fill);
@@ -87,18 +87,19 @@ export function makeGauge() {
     fill.style.setProperty("--share", 0.5 + 0.5 * (value ?? 0));
     element.setAttribute("aria-valuenow", Math.round(50 + 50 * (value ?? 0)));
     element.title = value == null ? "The value is not known yet."
-      : `${percent(value)} for the first player`;
+      : `${percent(value)} for ${who()}`;
   } };
 }
 
 /** Return the title of a game with a space before its size: "Go 5". */
 export const spaced = (title) => title?.replace(/([a-z])(\d+)$/, "$1 $2");
 
-/** Show a sentence for a few seconds. */
-export function toast(sentence) {
+/** Show a sentence for a few seconds; one that refuses something replaces the last of these. */
+export function toast(sentence, refuses = false) {
   const box = document.querySelector(".toasts");
-  for (const old of box.children) if (old.textContent === sentence) old.remove();
-  const said = el("p", {}, sentence);
+  for (const old of [...box.children])
+    if (old.textContent === sentence || (refuses && old.matches(".refusal"))) old.remove();
+  const said = el("p", refuses ? { class: "refusal" } : {}, sentence);
   box.append(said);
   setTimeout(() => said.remove(), SAYING);
 }

@@ -15,9 +15,16 @@ export const figureOf = (board, mark) => board.figures[(mark - 1) >> 1] ?? "ston
 /** Return whether a board has pieces that are not stones. */
 export const hasFigures = (board) => board.figures.some((figure) => board.shapes[figure]);
 
-/** Return which colours the players of a board have, for `data-stones` of the page. */
-export const coloursOf = (board) =>
-  hasFigures(board) ? "figures" : board.kind === "crossings" ? "classic" : "colour";
+/** Return what a player of a board is called at the beginning of a sentence, or within one. */
+export const playerName = ({ players }, player, within = false) =>
+  players?.[player] ?? `${within ? "the" : "The"} ${player ? "second" : "first"} player`;
+
+/** Return what a mark of a cell is called: "white pawn", or a stone's symbol, or "empty". */
+export function pieceName(board, mark) {
+  if (!mark) return "empty";
+  const owner = board.players?.[ownerOf(mark)].toLowerCase() ?? `${playerName(board, ownerOf(mark))}'s`;
+  return board.shapes[figureOf(board, mark)] ? `${owner} ${figureOf(board, mark)}` : board.symbols[mark];
+}
 
 /** Return a figure in a cell of 100 units around 0, 0. */
 export const figure = (paths) => svg("g", { class: "figure" },
@@ -105,11 +112,11 @@ export function endings(names) {
   return names.map((name) => name.slice(common) || name);
 }
 
-/** Return the paths of the figure that a text is the symbol of, for a player; null: none is. */
-function shapeOf(board, text, player) {
+/** Return the figure that a text is the symbol of, for a player; undefined: none is. */
+function figureNamed(board, text, player) {
   const mark = board.symbols.findIndex((symbol, i) =>
     i > 0 && ownerOf(i) === player && symbol.toLowerCase() === text.toLowerCase());
-  return mark < 0 ? null : board.shapes[figureOf(board, mark)] ?? null;
+  return mark < 0 ? undefined : figureOf(board, mark);
 }
 
 /**
@@ -124,10 +131,10 @@ export function openMenu(element, board, player, moves, { x, y, size, down }, on
     onPick(move);
   };
   const items = moves.map((move, i) => {
-    const shape = shapeOf(board, texts[i], player);
+    const named = figureNamed(board, texts[i], player), shape = board.shapes[named];
     const face = shape ? svg("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true",
       class: `stone ${player ? "second" : "first"}` }, figure(shape)) : texts[i];
-    return el("button", { type: "button", role: "menuitem", title: move.move, "aria-label": texts[i],
+    return el("button", { type: "button", role: "menuitem", title: move.move, "aria-label": shape ? named : texts[i],
       onclick: ({ detail }) => (touched || !detail) && pick(move) }, face); // keys have no detail
   });
   const menu = el("div", { class: `choose-move ${down ? "down" : "up"}`, role: "menu",

@@ -43,6 +43,7 @@ export function mountTrace(element, record) {
 
   const name = id => (id ? nodes[id].name : "the root");
   const mover = id => sides[nodes[id].to_play]; // who chooses at a node
+  const begins = words => words[0].toUpperCase() + words.slice(1);
   const wins = record.statistic === "wins";
   function statAt(id, index) {
     const known = history[id].filter(each => each[0] <= index).pop();
@@ -136,6 +137,7 @@ export function mountTrace(element, record) {
     return edges;
   }
   const shapeOf = mark => board.shapes[board.figures[(mark - 1) >> 1]];
+  const stones = board !== null && ["coloured", "classic"].includes(board.stones); // else X and O
   const chequered = board !== null && Object.keys(board.shapes).length > 0;
   function cellClass(cell) { // the first cell of the last row is dark
     const columns = board.columns.length, row = board.rows.length - 1 - Math.floor(cell / columns);
@@ -156,14 +158,15 @@ export function mountTrace(element, record) {
       return svg("g", { class: `figure ${side}`, transform: `translate(${x} ${y}) scale(${CELL / 95})` },
         ...shapeOf(mark).map(d => svg("path", { d, class: d.endsWith("Z") ? "area" : "detail" })));
     }
-    const crossing = board.kind === "crossings";
-    const under = crossing ? svg("circle", { class: "under", cx: x, cy: y, r: r + 4 }) : null;
+    if (stones) {
+      return svg("circle", { class: `stone ${side}${fresh ? " fresh" : ""}`, cx: x, cy: y, r: CELL * 0.41 });
+    }
     const shapes = {
       X: ["path", { d: `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}` }],
       O: ["circle", { cx: x, cy: y, r: r + 1 }],
     };
     const [tag, attributes] = shapes[symbol] || ["text", { x, y: y + 8 }];
-    return svg("g", {}, under, svg(tag, { class: kind, ...attributes }, ...(shapes[symbol] ? [] : [symbol])));
+    return svg(tag, { class: kind, ...attributes }, ...(shapes[symbol] ? [] : [symbol]));
   }
   // names: cells to texts; numbers: the same, over a colour by their share; before: marks, to see what is new;
   // ways: moves from cell to cell with their share of the visits of the best one
@@ -176,7 +179,7 @@ export function mountTrace(element, record) {
     const [across, down] = hexagons
       ? [width + height / 2 + 8, (1.5 * rows + 0.5) * CELL / Math.sqrt(3) + 8] : [width, height];
     const drawing = picture(`-3 -3 ${across + 6} ${down + 6}`, label);
-    drawing.setAttribute("class", columns > 5 ? "board wide" : "board");
+    drawing.setAttribute("class", `board ${board.kind} ${columns > 5 ? "wide" : ""}`);
     if (board.kind === "crossings") {
       const line = (x1, y1, x2, y2) => drawing.append(svg("line", { class: "grid", x1, y1, x2, y2 }));
       const half = CELL / 2;
@@ -201,8 +204,8 @@ export function mountTrace(element, record) {
     }
     drawing.append(...ways.map(({ from, cell, share }) => arrow(from, cell, share)));
     if (lastCell !== null && lastFrom === null) {
-      const [cx, cy] = centre(lastCell);
-      drawing.append(svg("circle", { class: "last", cx, cy, r: CELL * 0.46 }));
+      const [cx, cy] = centre(lastCell), r = CELL * (stones && position.marks[lastCell] ? 0.2 : 0.46);
+      drawing.append(svg("circle", { class: "last", cx, cy, r }));
     }
     return drawing;
   }
@@ -388,7 +391,7 @@ export function mountTrace(element, record) {
         ...row([child.name, child.visits, ...shown, score]),
         el("td", { class: "sum" }, child.note || arithmetic(choice, child)));
     });
-    const title = `${mover(choice.node)} chooses ${place ? `after ${before}` : "at the root"}`;
+    const title = `${begins(mover(choice.node))} chooses ${place ? `after ${before}` : "at the root"}`;
     return el("div", { class: "card" },
       el("div", { class: "scroll" }, el("table", {},
         el("caption", {}, shared ? `${title}: ${shared}` : title), headRow(head), el("tbody", {}, ...body))),
@@ -433,7 +436,7 @@ export function mountTrace(element, record) {
     });
     const head = ["move", "visits n", wins ? `mean w/n for ${sides[0]}` : "mean q"];
     return el("div", { class: "card final" },
-      el("div", {}, el("h3", {}, `${mover(0)} plays ${move}`),
+      el("div", {}, el("h3", {}, `${begins(mover(0))} plays ${move}`),
         el("p", {}, `${visits} of ${of} visits: ${why}.${record.ended ? ` ${record.ended}` : ""}`),
         el("div", { class: "scroll" }, el("table", {},
           headRow(head), el("tbody", {}, ...body)))),
@@ -452,7 +455,7 @@ export function mountTrace(element, record) {
   const slider = el("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "simulation" });
   const where = el("output", { "aria-live": "polite" }), stage = el("div");
   const content = el("div", {},
-    el("h2", {}, `${record.title}, step by step: ${record.game}`),
+    el("h2", {}, `${record.title}, step by step: ${record.heading ?? record.game}`),
     el("p", {}, `${begin} ${mover(0)} is to move. The search runs ${simulated} of four steps each, then `,
       `${mover(0)} plays. Dashed circles are moves that are not in the tree yet.`),
     el("p", { class: "muted" }, record.about),
@@ -489,11 +492,13 @@ export function mountTrace(element, record) {
   slider.oninput = () => show(Number(slider.value));
   document.addEventListener("keydown", onKey);
   element.classList.add("azero-trace");
+  if (board) element.dataset.stones = board.stones;
   element.replaceChildren(content);
   show(0);
   return () => {
     document.removeEventListener("keydown", onKey);
     content.remove();
     element.classList.remove("azero-trace");
+    delete element.dataset.stones;
   };
 }
