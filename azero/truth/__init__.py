@@ -1,6 +1,6 @@
 """Exact scores of positions, and how often a champion misses them: to measure, never to train on.
 
-For others: `solvers`, `endgames`, `positions`, `judging`, `perfect_play`, `known`, `tictactoe`.
+For others: `solvers`, `exact`, `endgames`, `positions`, `judging`, `perfect_play`, `known`, `tictactoe`.
 Imports: config, process, run, games, games.kit, kernels, network, report, classic, players, match.
 
 Letters: P positions, A actions, S state words.

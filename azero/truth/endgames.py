@@ -370,6 +370,16 @@ def endings_of(game: Game) -> list[str]:
     return ["KPK", "KRK", "KQK"] if game.name == "chess" else []
 
 
+def material_of(state: np.ndarray) -> str:
+    """Return the ending of a state of chess [S] with three pieces, such as KRK; "" with more or fewer."""
+    own, other = state[pieces.OWN], state[pieces.OTHER]
+    if {int(own).bit_count(), int(other).bit_count()} != {1, 2}:
+        return ""
+    third = (own | other) & ~state[KINGS]
+    kind = next(word for word in range(PAWNS, KINGS) if state[word] & third)
+    return f"K{LETTERS[kind - PAWNS].upper()}K"
+
+
 @lru_cache(maxsize=16)
 def solve_variant(variant: str, material: str) -> Ending:
     """Return the solved ending of a form of chess; see `solve_ending`."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from azero.config.schema import Config
+from azero.games.game import Game
 from azero.process.typed import azero_command
 from azero.report.console import format_share
 from azero.truth.hex_openings import has_openings
@@ -33,6 +34,18 @@ def game_title(name: str, options: Mapping[str, Any] | None = None) -> str:
     if plain == "chess" and variant != "standard":
         plain = str(variant)
     return TITLES.get(plain, plain.replace("_", " ").title())
+
+
+def game_heading(game: Game) -> str:
+    """Return a game's name with its size and komi, such as "Go, 9 × 9, komi 7.5"."""
+    options, parts = game.options, [game_title(game.name, game.options)]
+    if game.board is not None and {"size", "rows"} & options.keys():
+        parts.append(f"{len(game.board.rows)} × {len(game.board.columns)}")
+    if "connect" in options:
+        parts.append(f"{options['connect']} in a row")
+    if "komi" in options:
+        parts.append(f"komi {options['komi']:g}")
+    return ", ".join(parts)
 
 
 def strength_text(config: Config, stats: Mapping[str, float]) -> str:

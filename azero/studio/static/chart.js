@@ -1,16 +1,11 @@
 // Charts as SVG: curves, sparklines, the value over a game. Pointer and arrow keys read the numbers.
 
-import { el, svg } from "./api.js";
+import { el, percent, svg } from "./api.js";
+import { tip } from "./page/marking.js";
 
 const EDGE = { left: 50, right: 12, top: 8, bottom: 22 }; // pixels around a plot
-const STYLES = 6; // colours with dashes, series-0 to series-5 in studio.css
+export const STYLES = 8; // colours with dashes, series-0 to series-7 in studio.css
 const SWINGS = 3; // the largest losses that a value graph marks
-const LOSSES = [["blunder", 0.5], ["mistake", 0.2], ["slip", 0.05]]; // from that loss of value on
-
-/** Return the class of a move by the value it gave away: good, slip, mistake or blunder. */
-export function lossClass(loss) {
-  return LOSSES.find(([, least]) => loss >= least)?.[0] ?? "good";
-}
 
 /** Return about `count` round numbers within [low, high]. */
 export function ticks(low, high, count = 5) {
@@ -21,6 +16,13 @@ export function ticks(low, high, count = 5) {
   const last = Math.floor(high / step + 1e-9);
   return Array.from({ length: last - first + 1 }, (_, i) => +((first + i) * step).toPrecision(12));
 }
+
+/** Return the class of a line, by its colour or else its place. */
+const styleOf = ({ colour }, i) => `series series-${(colour ?? i) % STYLES}`;
+
+/** Return a short line in the colour of a number. */
+export const swatch = (colour) => svg("svg", { class: styleOf({ colour }), width: 18, height: 8,
+  "aria-hidden": "true" }, svg("path", { d: "M0 4L18 4" }));
 
 /** Return a number with three significant digits, and commas from 1,000 on. */
 export function shortNumber(value) {
@@ -61,7 +63,7 @@ function followKeys(target, count, current, go) {
 }
 
 /**
- * Draw curves into an element. series: [{name, points: [[x, y or null], …]}]; format(y) -> text.
+ * Draw curves into an element. series: [{name, points: [[x, y or null], …], colour}]; format(y) -> text.
  * Return {update(options), close()}. The legend shows the values under the pointer.
  */
 export function lineChart(element, options) {
@@ -105,7 +107,7 @@ export function lineChart(element, options) {
       svg("text", { class: "chart-tick", x: x(value), y: bottom + 15, "text-anchor": "middle" },
         shortNumber(value))),
     svg("line", { class: "chart-axis", x1: EDGE.left, x2: right, y1: bottom, y2: bottom }),
-    ...series.map(({ points }, i) => svg("g", { class: `series series-${i % STYLES}` },
+    ...series.map(({ points, ...line }, i) => svg("g", { class: styleOf(line, i) },
       svg("path", { d: pathThrough(points.map(([px, py]) => py === null ? null : [x(px), y(py)])) }),
       ...(points.length > 40 ? [] : points.filter(([, py]) => py !== null).map(([px, py]) =>
         svg("circle", { cx: x(px), cy: y(py), r: 2.5 }))))),
@@ -136,12 +138,11 @@ export function lineChart(element, options) {
     const cursor = picture.querySelector(".chart-cursor");
     cursor.setAttribute("visibility", index === null ? "hidden" : "visible");
     if (index !== null) for (const side of ["x1", "x2"]) cursor.setAttribute(side, scale.x(xs[index]));
-    const entries = series.map(({ name, points }, i) => {
+    const entries = series.map(({ name, points, colour = i }) => {
       const value = index === null ? points.findLast(([, y]) => y !== null)?.[1]
-        : points.find(([x]) => x === xs[index])?.[1];
+        : xs[index] > points.at(-1)?.[0] ? undefined : points.findLast(([x]) => x <= xs[index])?.[1];
       return el("span", { class: "chart-entry" },
-        svg("svg", { class: `series series-${i % STYLES}`, width: 18, height: 8, "aria-hidden": "true" },
-          svg("path", { d: "M0 4L18 4" })),
+        swatch(colour),
         `${name} `, el("b", {}, value === undefined || value === null ? "–" : format(value)));
     });
     const place = index === null ? "" : `${xLabel} ${shortNumber(xs[index])}`.trim();
@@ -174,17 +175,17 @@ export function sparkline(values, label = "") {
 
 /**
  * Draw the value over a game: values[ply] in [-1, 1] for the first player or null, ply 0 is the start.
- * losses[ply] is what the move to that ply gave away, or null. onPick(ply) on click and arrow keys.
+ * losses[ply] is what the move to that ply gave away, or null, and sizes[ply] how bad it was: slip and so on.
+ * onPick(ply) on click and arrow keys.
  * Return {update(options), close()}.
  */
 export function valueGraph(element, options) {
-  let { values, current = 0, losses = [], onPick = () => {}, height = 90 } = options;
+  let { values, current = 0, losses = [], sizes = [], onPick = () => {}, height = 90 } = options;
   let width = 0;
   const picture = svg("svg", { class: "value-graph", tabindex: "0", role: "slider",
     "aria-label": "Value over the game for the first player" });
   element.replaceChildren(picture);
   const margin = 8;
-  const dotClass = (loss) => (loss == null ? "" : lossClass(loss));
   const x = (ply) => margin + ((width - 2 * margin) * ply) / Math.max(1, values.length - 1);
   const y = (value) => height / 2 - value * (height / 2 - margin);
 
@@ -201,7 +202,7 @@ export function valueGraph(element, options) {
         from = to;
       }
     }
-    const worst = [...losses.keys()].filter((ply) => losses[ply] >= LOSSES[2][1])
+    const worst = [...losses.keys()].filter((ply) => sizes[ply] && sizes[ply] !== "good")
       .sort((a, b) => losses[b] - losses[a]).slice(0, SWINGS);
     const clips = [["first", 0], ["second", height / 2]].map(([name, top]) =>
       svg("clipPath", { id: `value-${name}` }, svg("rect", { x: 0, y: top, width, height: height / 2 })));
@@ -215,22 +216,31 @@ export function valueGraph(element, options) {
         svg("path", { class: `value-${name}`, d: areas.join(""), "clip-path": `url(#value-${name})` })),
       svg("line", { class: "chart-axis", x1: margin, x2: width - margin, y1: y(0), y2: y(0) }),
       svg("path", { class: "value-line", d: pathThrough(points) }),
-      ...worst.map((ply) => svg("line", { class: `value-swing ${lossClass(losses[ply])}`,
+      ...worst.map((ply) => svg("line", { class: `value-swing ${sizes[ply]}`,
         x1: x(ply), x2: x(ply), y1: margin, y2: height - margin })),
       svg("line", { class: "chart-cursor", x1: x(current), x2: x(current), y1: 0, y2: height }),
-      ...points.map((point, ply) => point && svg("circle", { class: `value-dot ${dotClass(losses[ply])}`,
+      ...points.map((point, ply) => point && svg("circle", { class: `value-dot ${sizes[ply] ?? ""}`,
         cx: point[0], cy: point[1], r: ply === current ? 4 : 2.5 })).filter(Boolean));
   }
 
-  picture.addEventListener("click", (event) => {
+  const plyAt = (event) => {
     const place = (event.clientX - picture.getBoundingClientRect().left - margin) / (width - 2 * margin);
-    onPick(Math.max(0, Math.min(values.length - 1, Math.round(place * (values.length - 1)))));
-  });
+    return Math.max(0, Math.min(values.length - 1, Math.round(place * (values.length - 1))));
+  };
+  const read = (ply) => {
+    picture.querySelector(".tip")?.remove();
+    if (ply !== null && values[ply] != null)
+      picture.append(tip([`move ${ply}`, percent(values[ply])], [x(ply), 3], [0, 0, width], 1, 0));
+  };
+  picture.addEventListener("pointermove", (event) => read(plyAt(event)));
+  picture.addEventListener("pointerleave", () => read(null));
+  picture.addEventListener("click", (event) => onPick(plyAt(event)));
   followKeys(picture, () => values.length, () => current, (ply) => onPick(ply));
   const stop = followWidth(element, draw);
   return {
     update(changed) {
-      ({ values, current, losses, onPick, height } = { values, current, losses, onPick, height, ...changed });
+      ({ values, current, losses, sizes, onPick, height } =
+        { values, current, losses, sizes, onPick, height, ...changed });
       if (width) draw(width);
     },
     close: stop,

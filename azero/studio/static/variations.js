@@ -1,9 +1,9 @@
 // The tree of the moves played, and the tree of the search as a table.
 
 import { button, el, percent } from "./api.js";
-import { lossClass } from "./chart.js";
+import { given, isMistake } from "./review.js";
 
-const SHOWN = 8; // rows of the search table before "all moves"
+export const SHOWN = 8; // rows of the search table before "all moves"
 const RENEW = 1000; // milliseconds between two questions for the children of an open row
 
 /** Return a count in at most five characters. */
@@ -23,13 +23,14 @@ export function moveTree(element, { onGo }) {
       const byId = new Map(nodes.map((each) => [each.id, each]));
       const onLine = new Set(line);
       const chip = (id, ply) => {
-        const { move, mover, loss } = byId.get(id);
-        const name = `${move}${loss >= 0.05 ? `, gave away ${Math.round(loss * 50)} %` : ""}`;
+        const { move, mover, loss, size, comment } = byId.get(id);
+        const gave = isMistake({ size }) ? `, gave away ${given(loss)}` : "";
+        const name = `${move}${comment ? ", with a comment" : ""}${gave}`;
         return el("button", { type: "button", title: name, onclick: () => onGo(id), "data-node": id,
           class: `move ${mover ? "second" : "first"}${onLine.has(id) ? " on-line" : ""}`,
           "aria-current": id === current ? "step" : null },
-        el("small", {}, ply), el("span", {}, move),
-        loss != null && el("i", { class: `loss ${lossClass(loss)}` }));
+        el("small", {}, ply), el("span", { class: comment ? "has-comment" : "" }, move),
+        size && el("i", { class: `loss ${size}` }));
       };
       const grow = (from, ply) => {
         const parts = [];
