@@ -6,6 +6,7 @@ The lines that `azero arena` and `azero play` write are read too; they have no s
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -30,9 +31,11 @@ from azero.records.record import (
     read_object,
     short,
 )
+from azero.records.sgf import READ
 from azero.records.walk import positions
 
 SCHEMA, VERSION = "azero.records", 1
+PROPERTY = re.compile("[A-Z0-9]{1,60}")
 
 
 def write_json(record: Record) -> str:
@@ -56,12 +59,15 @@ def content_of(record: Record) -> dict[str, Any]:
         "date": one_line(record.date),
         "source": one_line(record.source),
     }
+    if kept := kept_properties(nodes[0]):
+        content["properties"] = kept
     if record.start:
         content["position"] = record.start
     if record.cycle is not None:
         content["cycle"] = record.cycle
     plain = line == list(range(len(nodes))) and all(
-        node == RecordNode(node.parent, node.action) for node in nodes
+        node == RecordNode(node.parent, node.action) and not (node.parent >= 0 and kept_properties(node))
+        for node in nodes
     )
     if not plain:
         content["nodes"] = [written_node(moves, place) for place in range(len(nodes))]
@@ -82,7 +88,18 @@ def written_node(moves: MoveNames, place: int) -> dict[str, Any]:
         content["policy"] = {moves.name(place, action): share for action, share in node.policy.items()}
     if node.comment:
         content["comment"] = clean(node.comment)
+    if node.parent != NONE and (kept := kept_properties(node)):
+        content["properties"] = kept
     return content
+
+
+def kept_properties(node: RecordNode) -> dict[str, list[str]]:
+    """Return the properties of a node as JSON has them, without those of a name that it would not read."""
+    return {
+        name: list(map(clean, values))
+        for name, values in node.properties.items()
+        if values and PROPERTY.fullmatch(name)
+    }
 
 
 def read_json_lines(
@@ -141,6 +158,7 @@ def read_content(content: dict[str, Any], make: MakeGame) -> Record:
         cycle=cycle_in(content),
         start=one_line(expect(content, "position", str, "")),
     )
+    record.nodes[0].properties = properties_in(content)
     named = MoveNames(record)
     if "nodes" in content:
         read_nodes(named, expect(content, "nodes", list, []))
@@ -196,6 +214,22 @@ def read_nodes(named: MoveNames, nodes: list[Any]) -> None:
             if share is not None:
                 node.policy[action_of(named, number, move)] = share
         node.comment = clean(expect(content, "comment", str, ""))
+        if number:
+            node.properties = properties_in(content)
+
+
+def properties_in(content: dict[str, Any]) -> dict[str, list[str]]:
+    """Return the properties of a node, or of the whole game.
+
+    Raises:
+        UserError: they are not lists of texts by names in capital letters, or a record has them elsewhere.
+    """
+    properties = expect(content, "properties", dict, {})
+    for name, values in properties.items():
+        texts = isinstance(values, list) and all(isinstance(value, str) for value in values)
+        if not PROPERTY.fullmatch(name) or name in READ or not texts or not values:
+            raise UserError(f"properties has {short(name)}: {short(values)}, which SGF would not keep there.")
+    return {name: [clean(value) for value in values] for name, values in properties.items()}
 
 
 def action_of(named: MoveNames, place: int, move: object) -> int:

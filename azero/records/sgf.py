@@ -323,7 +323,8 @@ def read_game(nodes: list[tuple[int, Properties]], make: MakeGame) -> Record:
     )
     named = named_moves(record)
     movers = add_nodes(named, nodes)
-    record.nodes[0].properties.setdefault("RU", [""])  # nothing is said of the rules
+    if game.name == "go":
+        record.nodes[0].properties.setdefault("RU", [""])  # nothing is said of the rules
     record = played(record, movers, named.known.get("", NONE), may_repeat(game, root), make)
     if "AZERO" in root or game.name != "go":  # in Go dead stones may be left that azero counts as alive
         record.end_by_rules()

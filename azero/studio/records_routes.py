@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import date
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from azero.config.schema import UserError
 from azero.records.files import read_records
 from azero.records.json_lines import write_json
 from azero.records.pgn import write_pgn
 from azero.records.pictures import png_of, svg_of
-from azero.records.record import Record
+from azero.records.record import MakeGame, Record, result_text
 from azero.records.sgf import write_sgf
+from azero.studio.about import HUMAN, About, has_ended, result_of
 from azero.studio.game_tree import MOST_NODES, START, GameTree
+from azero.studio.pool import PERSON
+from azero.studio.results import called, result_words
 from azero.studio.safety import Refusal
 from azero.studio.state import Studio, route, table_of
 from azero.studio.table import GameTable
+from azero.truth.summary import game_title
 
 MEDIA = {
     "sgf": "application/x-go-sgf",
@@ -29,7 +36,9 @@ MEDIA = {
     "svg": "image/svg+xml",
     "png": "image/png",
 }
-PEOPLE: list[object] = [{"kind": "person"}, {"kind": "person"}]
+MOST_GAMES = 1_000  # of a file
+POSITION = re.compile(rb"\s*[^\s:;(\[{]+(/[^\s:;]+){2,}( \S+){1,6}\s*")  # a FEN, or the like of another game
+MOST_REFUSED = 5  # games of which the page says what is wrong
 
 
 def routes(studio: Studio) -> list[Route]:
@@ -52,13 +61,68 @@ async def read_record(studio: Studio, request: Request) -> Response:
 
 
 async def open_record(studio: Studio, request: Request) -> Response:
-    """POST /records: open the first game of a file, at the end of its main line."""
-    data = await request.body()
-    tree = await studio.run_in_thread(lambda: tree_of(next(read_records(data, studio.make_game))))
-    table = await studio.tables.open(tree.game, PEOPLE, [])
-    table.tree = tree
-    table.changed()
-    return JSONResponse(table.to_json(), 201)
+    """POST /records?game=: open a game of a file, counted from 1, at the end of its main line.
+
+    Without `game` a file with several games is answered by the list of them.
+    """
+    data, wanted = await request.body(), request.query_params.get("game", "0")
+    if not re.fullmatch("[0-9]{1,6}", wanted):
+        raise Refusal(400, "game must be the number of a game in the file.")
+
+    def read() -> tuple[list[Record], list[str], GameTree | None]:
+        records, refused = games_of(data, studio.make_game)
+        if len(records) > 1 and wanted == "0":
+            return records, refused, None
+        if int(wanted) > len(records):
+            raise Refusal(404, f"The file has {len(records)} games that can be read.")
+        chosen = records[max(0, int(wanted) - 1)]
+        return [chosen], refused, tree_of(chosen)
+
+    records, refused, tree = await studio.run_in_thread(read)
+    if tree is None:
+        listed = [listed_game(number, record) for number, record in enumerate(records, 1)]
+        return JSONResponse({"games": listed, "refused": refused})
+    table = GameTable(studio.tables.searches, tree.game, (PERSON, PERSON), tree.start)
+    table.tree, table.about = tree, About.of(records[0], tree.current.number)
+    studio.tables.add(table)
+    return JSONResponse(table.to_json() | {"refused": refused}, 201)
+
+
+def games_of(data: bytes, make: MakeGame) -> tuple[list[Record], list[str]]:
+    """Return the first games of a file, and what is wrong with others.
+
+    Raises:
+        UserError: it has no game that can be read.
+    """
+    if POSITION.fullmatch(data[:1000]):
+        raise UserError(
+            'This is a position, not a game; paste it under New game, "Begin at another position".'
+        )
+    records, refused = list[Record](), list[UserError]()
+    try:
+        records += islice(read_records(data, make, refused.append), MOST_GAMES)
+    except UserError as broken:  # where the next game begins is not known
+        refused.append(broken)
+    if not records:
+        raise UserError(sentence(refused[0]))
+    return records, [sentence(mistake) for mistake in refused[:MOST_REFUSED]]
+
+
+def sentence(mistake: UserError) -> str:
+    """Return what is wrong with a file, with a capital; elsewhere a file's name stands before it."""
+    return str(mistake)[:1].upper() + str(mistake)[1:]
+
+
+def listed_game(number: int, record: Record) -> dict[str, Any]:
+    """Return a game of a file as the page lists it."""
+    return {
+        **About.of(record, START).to_json(record.nodes[0].properties),
+        "number": number,
+        "title": game_title(record.game.name, record.game.options),
+        "moves": len(record.main_line()) - 1,
+        "result": (result := record.result or result_text(record.outcome)),
+        "said": result_words(result, called(record.game)),
+    }
 
 
 def writer(table: GameTable, kind: str) -> Callable[[], str | bytes]:
@@ -67,30 +131,36 @@ def writer(table: GameTable, kind: str) -> Callable[[], str | bytes]:
     if kind in ("svg", "png"):
         before = node.parent.state if node.parent else None
         return lambda: (png_of if kind == "png" else str)(svg_of(game, node.state, before, node.action))
-    record = table_record(table)
+    record, _ = table_record(table)
     if kind == "json":
         return lambda: write_json(record) + "\n"
     return lambda: write_pgn(record) if kind == "pgn" else write_sgf(record)
 
 
-def table_record(table: GameTable) -> Record:
-    """Return a table's game; the line on the board is its main line, everything else are variations."""
-    tree, line = table.tree, table.tree.line()
-    first, second = ("human" if side.spec is None else side.title for side in table.sides)
-    today = date.today().isoformat()
-    record = Record(table.game, (first, second), date=today, source="azero studio", start=tree.start)
+def table_record(table: GameTable, as_shown: bool = True) -> tuple[Record, dict[int, int]]:
+    """Return a table's game, and the places of its nodes by their numbers.
+
+    as_shown: the line on the board is the main line, everything else are variations; but a game that was
+        played to its end or reviewed stays the main line, whatever was tried after.
+    """
+    tree, about = table.tree, table.about
+    is_played = has_ended(tree, about) or bool(table.reviewed)
+    line = tree.line() if as_shown and not is_played else tree.main_line()
+    first, second = (
+        side.title if side.spec else name or HUMAN
+        for side, name in zip(table.sides, about.players, strict=True)
+    )
+    outcome, result = result_of(tree, about, table.resigned if line == tree.line() else -1, line[-1])
+    record = Record(table.game, (first, second), outcome, result, about.date, about.source, start=tree.start)
     places = {START: 0}
-    for node in (*line, *filter(None, tree.nodes)):
+    for node in (*line, *tree.below(tree.root)):
         if node.parent is not None:
             places[node.number] = record.add(places[node.parent.number], node.action)
-        kept = record.nodes[places[node.number]]
-        kept.value, kept.comment = node.value, node.comment
-    if tree.is_over(line[-1]):
-        ended = table.game.is_terminal(line[-1].state)
-        record.outcome = table.game.first_outcome(line[-1].state) if ended else 0.0
-    elif table.resigned >= 0:
-        record.outcome, record.result = (-1.0, "W+R") if table.resigned == 0 else (1.0, "B+R")
-    return record
+        kept, noted = record.nodes[places[node.number]], node.kept
+        kept.value, kept.comment, kept.properties = node.value, node.comment, dict(noted.properties)
+        if noted.value == node.value:
+            kept.visits, kept.policy = noted.visits, noted.policy
+    return record, places
 
 
 def tree_of(record: Record) -> GameTree:
@@ -108,5 +178,6 @@ def tree_of(record: Record) -> GameTree:
         nodes.append(tree.play(kept.action))
     for node, kept in zip(nodes, record.nodes, strict=True):
         node.value, node.comment = node.value if kept.value is None else kept.value, kept.comment
+        node.kept = replace(kept, value=node.value)
     tree.current = nodes[record.main_line()[-1]]
     return tree

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from azero.games.game import Game
+from azero.studio.mistakes import concerning
 from azero.studio.pool import PERSON, Pool, Side
 from azero.studio.safety import Refusal
 from azero.studio.searches import SharedSearches
@@ -25,9 +26,14 @@ class Tables:
         self.tables: dict[str, GameTable] = {}
 
     async def open(
-        self, game: Game, asked_sides: list[object], moves: list[object], start: str = ""
+        self,
+        game: Game,
+        asked_sides: list[object],
+        moves: list[object],
+        start: str = "",
+        ply: int | None = None,
     ) -> GameTable:
-        """Begin a game at a position, "" for its own, after some moves.
+        """Begin a game at a position, "" for its own, after some moves; `ply` of them are on the board.
 
         Raises:
             UserError: a side cannot play, or the game has no such position.
@@ -37,24 +43,38 @@ class Tables:
             raise Refusal(400, "A game has two sides.")
         if len(moves) > game.max_plies:
             raise Refusal(400, f"A game of {game.name} has at most {game.max_plies} moves.")
-        table = GameTable(self.searches, game, await self.read_sides(game, asked_sides), start)
+        sides = await self.read_sides(game, asked_sides)
+        with concerning("start"):
+            table = GameTable(self.searches, game, sides, start)
 
         def play() -> None:
             for move in moves:
                 table.tree.play(table.tree.action_of(move))
 
         await in_thread(play)  # a second for a long game of Go
+        if ply is not None and 0 <= ply < len(moves):
+            table.tree.current, table.paused = table.tree.path()[ply], True
+        self.add(table)
+        return table
+
+    def add(self, table: GameTable) -> None:
+        """Begin to play at a table; Refusal: too many games."""
         self.make_place()
         self.tables[table.id] = table
         table.changed()
-        return table
 
     async def read_sides(self, game: Game, asked: list[object]) -> tuple[Side, Side]:
         """Return the two sides that a page asks for; UserError: one of them cannot play."""
         if all(side == {"kind": "person"} for side in asked):
             return PERSON, PERSON
-        first, second = await in_thread(lambda: [self.pool.read_side(side, game) for side in asked])
+        first, second = await in_thread(lambda: [self.read_side(i, asked[i], game) for i in range(2)])
         return first, second
+
+    def read_side(self, i: int, asked: object, game: Game) -> Side:
+        """Return the side i that a page asks for; FieldMistake: it cannot play."""
+        name = asked.get("name") if isinstance(asked, dict) else None
+        with concerning(f"sides.{i}", f"{name}."):
+            return self.pool.read_side(asked, game)
 
     def make_place(self) -> None:
         """Forget the table that was idle longest if there are too many; Refusal: none is idle."""
