@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
 from azero.config.schema import UserError, setting
+from azero.network.allowed import allow_only
 
 if TYPE_CHECKING:
     import uvicorn
@@ -37,6 +38,7 @@ class StudioSettings(FolderSettings):
 
     game: str = setting("", "A Python file of your own game, which the page then offers.")
     games: str = setting("", "A folder of such files.")
+    network: str = setting("", "A Python file of your own network, whose champions may then play.")
     port: int = setting(PORT, "Where the page is; 0: any free port.", between=(0, 65535))
     open: bool = setting(True, "Open the page in the browser.")
     host: str = setting(
@@ -118,6 +120,7 @@ def serve(asked: StudioSettings) -> int:
             f'The studio needs {missing.name}; install it with: pip install "azero[studio]"'
         ) from missing
     games = own_games(asked)
+    allow_only([Path(asked.network).resolve()] if asked.network else [])
     studio = Studio(asked.config, games)
     for name in games:
         studio.make_game(name)  # a broken file is refused before the page opens

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from azero.games.ending import captured, end_json
 from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, Board, owner_of
 from azero.games.playing import GameInProgress
 from azero.page.board import is_by_column
+from azero.records.record import RecordNode
+from azero.studio.losses import size_of
 from azero.studio.safety import Refusal
 
 MOST_NODES = 20_000  # of one game with its variations
@@ -27,9 +30,11 @@ class Node:
         action: the move that led here; -1 at the start.
         state: [S] uint64.
         value: what a search or the rules found, for the player who moves first in the game; None: unknown.
-        comment: of the file that the game was read from.
+        comment: of a person, or of the file that the game was read from.
+        kept: what else that file says: properties, and visits and policy of the search of `value`.
         children: continuations, the main one first.
-        judged: what the search that found `value` says of its moves, for the player to move.
+        loss: how much value the move that led here gave away, by a review, 0 to 2; None: unknown.
+        judged_by: who judged the position in a review; "": nobody did.
     """
 
     number: int
@@ -38,8 +43,10 @@ class Node:
     state: np.ndarray
     value: float | None = None
     comment: str = ""
+    kept: RecordNode = field(default_factory=RecordNode)
     children: list[Node] = field(default_factory=list)
-    judged: dict[int, float] = field(default_factory=dict)
+    loss: float | None = None
+    judged_by: str = ""
 
 
 class GameTree:
@@ -48,6 +55,7 @@ class GameTree:
     Attributes:
         nodes: by number; None where a variation was deleted.
         current: the node on the board.
+        deleted: what was deleted: the place among its siblings, the node, what was on the board.
         start: the first position as `Game.text` writes it; "" for the game's own.
     """
 
@@ -57,7 +65,8 @@ class GameTree:
         self.game, self.start = game, at.start if start else ""
         root = Node(START, None, -1, at.state)
         self.nodes: list[Node | None] = [root]
-        self.current = root
+        self.current = self.root = root
+        self.deleted: list[tuple[int, Node, Node]] = []
 
     def find(self, number: object) -> Node:
         """Return a node by its number; Refusal: there is none."""
@@ -79,6 +88,21 @@ class GameTree:
         found = self.path()
         while found[-1].children:
             found.append(found[-1].children[0])
+        return found
+
+    def main_line(self) -> list[Node]:
+        """Return the nodes from the start to the end of the main line."""
+        found = [self.root]
+        while found[-1].children:
+            found.append(found[-1].children[0])
+        return found
+
+    def below(self, node: Node) -> list[Node]:
+        """Return a node and all that follow, a parent before its children, the main line first."""
+        found, pending = list[Node](), [node]
+        while pending:
+            found.append(pending.pop())
+            pending += reversed(found[-1].children)
         return found
 
     def at(self, node: Node | None = None) -> GameInProgress:
@@ -212,27 +236,45 @@ class GameTree:
         """Delete a node and what follows; the board goes to its parent if it stood there."""
         if node.parent is None:
             raise Refusal(409, "The start of the game cannot be deleted.")
+        self.deleted.append((node.parent.children.index(node), node, self.current))
         if node in self.path():
             self.current = node.parent
         node.parent.children.remove(node)
-        doomed = [node]
-        while doomed:
-            gone = doomed.pop()
+        for gone in self.below(node):
             self.nodes[gone.number] = None
-            doomed += gone.children
 
-    def loss(self, node: Node) -> float | None:
-        """Return how much value the move to a node gave away, for who made it; None: unknown.
+    def restore(self) -> dict[int, int]:
+        """Bring back what was deleted last; return the nodes that got other numbers, by their old ones.
 
-        The search before the move compares it with the best one. Two searches would count every change of
-        mind, and a search of random games favours whoever moves. They are compared only if the first one
-        hardly looked at the move.
+        What was played again meanwhile stays.
+
+        Raises:
+            Refusal: nothing was deleted.
         """
-        if node.parent is None or node.parent.value is None:
-            return None
-        sign = 1.0 if self.mover(node.parent) == 0 else -1.0
-        after = node.parent.judged.get(node.action, None if node.value is None else sign * node.value)
-        return None if after is None else max(0.0, sign * node.parent.value - after)
+        if not self.deleted:
+            raise Refusal(409, "Nothing was deleted.")
+        place, node, shown = self.deleted.pop()
+        pending, renamed = [(place, node, False)], dict[int, int]()
+        while pending:
+            place, node, is_new = pending.pop()
+            assert node.parent is not None
+            siblings = node.parent.children
+            twin = next((each for each in siblings if each.action == node.action), None)
+            if twin is None:
+                siblings.insert(place, node)
+                for each in self.below(node):
+                    assert each.parent is not None
+                    if is_new or each.number < each.parent.number:  # a parent's must be smaller
+                        renamed[each.number] = each.number = len(self.nodes)
+                        self.nodes.append(None)
+                    self.nodes[each.number] = each
+                continue
+            renamed[node.number] = twin.number
+            for child in (*node.children, *(gone for _, gone, _ in self.deleted if gone.parent is node)):
+                child.parent = twin
+            pending += [(len(twin.children), child, True) for child in reversed(node.children)]
+        self.current = self.nodes[shown.number] or self.current
+        return renamed
 
     def cell(self, node: Node, action: int) -> int | None:
         """Return the cell where an action at a node puts its piece; None: there is none, or no board."""
@@ -258,8 +300,11 @@ class GameTree:
                 else self.game.action_name(node.parent.state, node.action),
                 "mover": None if node.parent is None else self.mover(node.parent),
                 "value": node.value,
-                "loss": self.loss(node),
+                "loss": node.loss,
+                "size": size_of(node.loss),
                 "cell": None if node.parent is None else self.cell(node.parent, node.action),
+                "from": None if node.parent is None else self.game.from_of(node.parent.state, node.action),
+                "comment": node.comment,
             }
             for node in self.nodes
             if node is not None
@@ -282,7 +327,10 @@ class GameTree:
         before = node.parent.state if node.parent else None
         shown = shown_position(game, node.state, before, node.action)
         line = "" if game.board is None else game.text(node.state)
-        return {**shown, "over": over, "outcome": outcome, "moves": moves, "line": line}
+        taken = None
+        if game.board is not None and game.board.captures:
+            taken = captured(game.board, (each.state for each in self.path()))[-1]
+        return {**shown, "over": over, "outcome": outcome, "moves": moves, "line": line, "captured": taken}
 
 
 def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, action: int) -> dict[str, Any]:
@@ -298,4 +346,5 @@ def shown_position(game: Game, state: np.ndarray, before: np.ndarray | None, act
         "alert": game.alert(state),
         "to_play": game.to_play(state),
         "text": "" if board else game.format_state(state),
+        **end_json(game, state),
     }

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import socket
 import subprocess
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ from azero.cli.overrides import conf_files, hydra_text, hydra_value, recipe_of
 from azero.config.schema import GameConfig, UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
+from azero.network.allowed import check_allowed
 from azero.page.board import board_json
 from azero.report.console import TITLES, format_seconds, format_stat
 from azero.report.listing import remove_run, size_text
@@ -27,6 +30,7 @@ from azero.report.live import BOARDS
 from azero.run.folder import Holder, Paths, names_of_runs, paths_of, present_holder
 from azero.run.run import Run, changes_between, leaves_of
 from azero.stages.diagnosis import newest_games
+from azero.studio.offered import recipe_for
 from azero.studio.processes import NAME, ask_to_stop, ending, last_lines, start
 from azero.studio.replay import Host, game_of_run, position_json
 from azero.studio.safety import Refusal, is_number
@@ -136,6 +140,8 @@ class Jobs:
             self.studio.make_game(game, asked.get("options"))  # refuses what it does not know
             place = self.studio.place_of(game)
             options = asked.get("options") or {}
+            if (recipe := recipe_for(place, options)) != place:
+                place, options = recipe, {}
             named = [game_title(GameConfig(name=place)), *(f"{key}{value}" for key, value in options.items())]
             title = clean_name("-".join(named))[:60]
             if place in conf_files("game"):
@@ -228,6 +234,8 @@ class Jobs:
                 raise Refusal(409, f"Run {name} is training already.")
             state = Run.read(self.config, name).state
             recipe, had = state.recipe or "plain", state.config
+            if file := had.get("network.file"):
+                check_allowed(file)
             cycles, bound, spent = had.get("cycles", 1), had.get("minutes", 0), state.elapsed_seconds / 60
             if minutes is not None:
                 bound = spent + minutes
@@ -276,7 +284,7 @@ class Jobs:
                 status = process.wait()
             if status:
                 raise UserError(ending(status, log)[1])
-            return {"text": "\n".join(last_lines(log))}
+            return {"lines": forecast_of(last_lines(log))}
         finally:
             self.estimate_process = None
             self.estimating.release()
@@ -389,6 +397,14 @@ class Jobs:
             self.estimate_process.kill()
         for process in self.processes.values():
             process.poll()
+
+
+def forecast_of(lines: Sequence[str]) -> list[str]:
+    """Return what a person wants to know of the lines that `azero.estimate` prints: time, memory, disk."""
+    wanted = r"minutes=(.*)|[\d,]+ cycles: about .*|(?:memory|disk) about [^:]*"
+    found = [part for line in lines if (part := re.match(wanted, line))]
+    texts = [part[1].replace(" leaves", " minutes leave", 1) if part[1] else part[0] for part in found]
+    return [f"{text[0].upper()}{text[1:]}." for text in texts]
 
 
 def is_description(read: Any) -> bool:

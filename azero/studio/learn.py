@@ -16,6 +16,7 @@ from azero.studio.pool import check_run_name
 from azero.studio.safety import Refusal
 from azero.studio.state import Studio, read_options, route
 from azero.tracing.record import MctsSettings, UctSettings, record
+from azero.truth.summary import game_heading
 
 MOST_SIMULATIONS = 200
 KINDS = ("uct", "puct", "gumbel")
@@ -33,7 +34,8 @@ async def read_trace(studio: Studio, request: Request) -> Response:
     def search() -> dict[str, Any]:
         game = studio.make_game(asked.get("game", "tictactoe"), options)
         at = read_opening(game, [move for move in asked.get("moves", "").split(".") if move], "moves")
-        return record(game, at.actions, search_of(studio, game, kind, asked.get("run")), int(text))
+        settings = search_of(studio, game, kind, asked.get("run"))
+        return record(game, at.actions, settings, int(text)) | {"heading": game_heading(game)}
 
     with studio.question():
         return JSONResponse(await studio.run_in_thread(search))

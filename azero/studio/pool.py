@@ -30,6 +30,8 @@ from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Report, ThinkingPlayer, options_of
 from azero.players.growing import GrowingSearch, growing_search
+from azero.players.levels import level_of
+from azero.run.folder import names_of_shipped
 from azero.run.run import Run
 
 MOST_PLAYERS = 8  # kept ready
@@ -59,16 +61,28 @@ class Side:
         """How the page calls it."""
         if self.spec is None:
             return "you"
-        if self.cycle and self.spec.name == "pv_mcts":
-            return f"champion of {self.spec.options['run']}, cycle {self.cycle}"
+        if self.is_champion:
+            level = self.level and f", {self.level}"
+            return f"champion of {self.spec.options['run']}, cycle {self.cycle}{level}"
         return str(self.spec)
+
+    @property
+    def is_champion(self) -> bool:
+        """Whether a champion plays with its search."""
+        return self.spec is not None and self.cycle > 0 and self.spec.name == "pv_mcts"
+
+    @property
+    def level(self) -> str:
+        """The level of a champion in words; "" if its options are those of none."""
+        return level_of(self.spec.options) if self.spec is not None and self.is_champion else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the side as the page reads it."""
         if self.spec is None:
             return {"kind": "person", "title": self.title}
         options = {**self.spec.options, **({"cycle": self.cycle} if self.cycle else {})}
-        return {"kind": "player", "name": self.spec.name, "options": options, "title": self.title}
+        named = {"name": self.spec.name, "title": self.title, "level": self.level}
+        return {"kind": "player", **named, "options": options}
 
 
 PERSON = Side()
@@ -251,6 +265,8 @@ def check_bounds(spec: PlayerSpec) -> None:
 def check_run_name(run: object) -> str:
     """Return the name of a run; UserError: it is no name, but such as a path."""
     name = str(run)
+    if name in names_of_shipped():
+        return name
     if not name or name.startswith(".") or "/" in name or "\\" in name or "\0" in name:
         raise UserError(f"{name[:40]!r} is not the name of a run.")
     return name

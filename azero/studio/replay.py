@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from azero.config.schema import Config, UserError
+from azero.games.ending import captured
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.page.board import board_json
@@ -70,6 +71,9 @@ def replay_json(
     known = [*values, *([None] * len(positions))][: len(positions)]
     if at.is_over:
         known[-1] = at.outcome
+    if game.board is not None and game.board.captures:
+        for position, taken in zip(positions, captured(game.board, at.states), strict=True):
+            position["captured"] = taken
     return {
         **{"game": name, "options": game.options, "board": board_json(game)},
         **{"moves": at.moves, "positions": positions, "values": known},

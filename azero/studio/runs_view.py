@@ -54,6 +54,7 @@ class Curve(NamedTuple):
         name: of the line.
         tag: as the table has it.
         mistakes: whether the share that is missing to 1 is shown.
+        needs: a tag without which it says nothing.
     """
 
     chart: str
@@ -61,6 +62,7 @@ class Curve(NamedTuple):
     name: str
     tag: str
     mistakes: bool = False
+    needs: str = ""
 
 
 CURVES = (
@@ -70,7 +72,7 @@ CURVES = (
     Curve("mistakes", "%", "without search", "correctness/keeps_value_policy", True),
     Curve("openings right", "%", "first moves", "oracle/openings_right"),
     Curve("Elo", "", "against fixed opponents", "rating/elo"),
-    Curve("Elo over promotions", "", "candidate", "evaluate/elo_chain"),
+    Curve("Elo over promotions", "", "candidate", "evaluate/elo_chain", needs="evaluate/score"),
     Curve("loss", "", "all", "loss/total"),
     Curve("loss", "", "policy", "loss/policy"),
     Curve("loss", "", "value", "loss/value"),
@@ -94,13 +96,42 @@ def curves_of(rows: Rows) -> list[dict[str, Any]]:
     """Return the charts that a run has values for."""
     charts: dict[str, dict[str, Any]] = {}
     for curve in CURVES:
+        if curve.needs and not any(curve.needs in stats for stats in rows.values()):
+            continue
         shown = {cycle: stats[curve.tag] for cycle, stats in rows.items() if curve.tag in stats}
         points = [[cycle, 1 - value if curve.mistakes else value] for cycle, value in shown.items()]
         chart = charts.get(curve.chart, {"title": curve.chart, "unit": curve.unit, "series": []})
-        if any(value for _, value in points) and curve.name not in (line["name"] for line in chart["series"]):
-            chart["series"].append({"name": curve.name, "points": points})
+        if points and curve.name not in (line["name"] for line in chart["series"]):
+            chart["series"].append({"name": curve.name, "tag": curve.tag, "points": points})
             charts[curve.chart] = chart
     return list(charts.values())
+
+
+def axes_of(rows: Rows) -> dict[str, dict[int, float]]:
+    """Return what curves are drawn over, by cycle: cycles, minutes and simulations of self-play so far.
+
+    An axis ends at the first cycle that does not say how much it took.
+    """
+    axes: dict[str, dict[int, float]] = {"cycles": {cycle: cycle for cycle in rows}}
+    for name, taken_by in (("minutes", minutes_of), ("simulations", simulations_of)):
+        axes[name], total = {}, 0.0
+        for cycle, stats in rows.items():
+            if (taken := taken_by(stats)) is None:
+                break
+            axes[name][cycle] = total = total + taken
+    return axes
+
+
+def minutes_of(stats: Mapping[str, float]) -> float | None:
+    """Return how long a cycle took; None: it does not say."""
+    known = [stats[tag] for tag in SECONDS if tag in stats]
+    return sum(known) / 60 if known else None
+
+
+def simulations_of(stats: Mapping[str, float]) -> float | None:
+    """Return the simulations of a cycle's self-play; None: it does not say."""
+    speed, games = stats.get("selfplay/simulations_per_second"), stats.get("selfplay/games_per_second")
+    return None if speed is None or not games else speed * stats.get("selfplay/games", 0.0) / games
 
 
 def table_of(rows: Rows) -> dict[str, Any]:
@@ -204,6 +235,7 @@ def view_run(studio: Studio, name: str) -> dict[str, Any]:
         "champions": [entry.cycle for entry in state.champions],
         "table": table_of(rows),
         "curves": curves_of(rows),
+        "axes": axes_of(rows),
         "ratings": ratings_of(run),
         "games": sorted({shard.cycle for shard in state.shards}, reverse=True),
     }
@@ -251,15 +283,15 @@ class Shards:
                 self.kept.popitem(last=False)
             return games
 
-    def listed(self, studio: Studio, name: str, cycle: int) -> dict[str, Any]:
-        """Return the games of a cycle, the first ones."""
+    def listed(self, studio: Studio, name: str, cycle: int, first: int = 0) -> dict[str, Any]:
+        """Return some games of a cycle, from the place `first` on."""
         studio.jobs.paths(name)
         games = self.games(Run.read(studio.config, name), cycle)
         shown = [
             {"number": game.number, "plies": len(game.actions), "outcome": game.first_outcome}
-            for game in games[:MOST_GAMES]
+            for game in games[first : first + MOST_GAMES]
         ]
-        return {"cycle": cycle, "count": len(games), "games": shown}
+        return {"cycle": cycle, "count": len(games), "first": first, "most": MOST_GAMES, "games": shown}
 
     def replayed(self, studio: Studio, name: str, cycle: int, number: int) -> dict[str, Any]:
         """Return a game with its positions and the values that searches found, for the first player."""
@@ -383,8 +415,9 @@ def routes(studio: Studio) -> list[Route]:
         return await in_thread(list_runs, studio)
 
     async def games(request: Request) -> dict[str, Any]:
-        cycle = whole(request.query_params.get("cycle", ""), "cycle")
-        return await read_run(shards.listed, studio, request.path_params["name"], cycle)
+        asked = request.query_params
+        cycle, first = whole(asked.get("cycle", ""), "cycle"), whole(asked.get("first", "0"), "first")
+        return await read_run(shards.listed, studio, request.path_params["name"], cycle, first)
 
     async def game(request: Request) -> dict[str, Any]:
         path = request.path_params

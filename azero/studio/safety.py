@@ -8,21 +8,26 @@ and name another origin, and a name that points to this machine by DNS rebinding
 from __future__ import annotations
 
 import hmac
+import html
 import json
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers
 from starlette.requests import Request, cookie_parser
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from azero.records.record import refuse_constant
+from azero.studio.mistakes import FieldMistake
 
 MOST_BODY = 64_000  # bytes of a request
 MOST_RECORD = 1_000_000  # bytes of a game record
+MOST_AT_ONCE = 200  # requests; each may take a thread
 HEADERS = {
     "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -33,6 +38,7 @@ HEADERS = {
 }
 SAFE_METHODS = ("GET", "HEAD")
 CLOSE_FORBIDDEN = 4403  # of a WebSocket: the reason is in the close message
+NO_ENTRY = Path(__file__).parent / "static" / "no_entry.html"
 NO_TOKEN = "Open the address that azero studio has printed; this browser has not shown its token."
 
 
@@ -47,7 +53,20 @@ class Refusal(Exception):
 def answer_to(failure: Exception) -> Response:
     """Return the answer to a request that has failed: the sentence, and 400 for a user's mistake."""
     status = failure.status if isinstance(failure, Refusal) else 400
-    return JSONResponse({"error": str(failure)}, status)
+    field = {"field": failure.field} if isinstance(failure, FieldMistake) else {}
+    return JSONResponse({"error": str(failure), **field}, status)
+
+
+def wants_page(scope: Scope, headers: Headers) -> bool:
+    """Return whether a person opens the studio in a browser, who reads a page better than JSON."""
+    return scope["method"] == "GET" and scope["path"] == "/" and "text/html" in headers.get("accept", "")
+
+
+def page_of(refusal: Refusal) -> Response:
+    """Return a refusal as a page."""
+    return HTMLResponse(
+        NO_ENTRY.read_text("utf-8").replace("{sentence}", html.escape(str(refusal))), refusal.status
+    )
 
 
 def api(method: str, path: str, answer: Callable[[Request], Awaitable[object]]) -> Route:
@@ -95,6 +114,7 @@ class Guard:
     Attributes:
         token: what the browser must have shown once.
         cookie: the name of the cookie that holds it; cookies of other ports keep out of the way.
+        answering: requests under way.
     """
 
     def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], port: int) -> None:
@@ -102,6 +122,7 @@ class Guard:
         self.app, self.token, self.cookie = app, token, f"azero_studio_{port}"
         bracketed = (f"[{host}]" if ":" in host else host for host in hosts)
         self.hosts = {f"{host}:{port}".lower() for host in bracketed}
+        self.answering = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
@@ -116,7 +137,8 @@ class Guard:
                 return
             self.check(scope, headers)
             if scope["type"] == "http":
-                await self.app(scope, bounded(scope, headers, receive), with_headers(send))
+                with self.place():
+                    await self.app(scope, bounded(scope, headers, receive), with_headers(send))
             else:
                 await self.app(scope, receive, send)
         except Refusal as refusal:
@@ -124,7 +146,19 @@ class Guard:
                 await receive()  # the request to connect
                 await send({"type": "websocket.close", "code": CLOSE_FORBIDDEN, "reason": str(refusal)[:120]})
                 return
-            await answer_to(refusal)(scope, receive, with_headers(send))
+            answer = page_of(refusal) if wants_page(scope, headers) else answer_to(refusal)
+            await answer(scope, receive, with_headers(send))
+
+    @contextmanager
+    def place(self) -> Iterator[None]:
+        """Count a request while it is under way; Refusal: there are too many."""
+        if self.answering >= MOST_AT_ONCE:
+            raise Refusal(503, f"The studio is busy with {MOST_AT_ONCE} requests; try again in a moment.")
+        self.answering += 1
+        try:
+            yield
+        finally:
+            self.answering -= 1
 
     def check_host(self, headers: Headers) -> None:
         """Refuse a request that names another host."""

@@ -14,6 +14,8 @@ from azero.players import Thought
 from azero.players.growing import GrowingSearch
 from azero.studio.game_tree import Node
 from azero.studio.pool import LOOK_SECONDS, Pool
+from azero.studio.review import MOST_REVIEWS, Review
+from azero.studio.safety import Refusal
 from azero.studio.threads import in_thread
 
 MOST_ANALYSES = 6  # searches with their trees; the one used least recently is forgotten
@@ -68,13 +70,14 @@ class BoardAnalysis:
 
 
 class SharedSearches:
-    """What the searches of all tables share: players, memory for few trees, the search of reviews."""
+    """What the searches of all tables share: players, memory for few trees, a few reviews."""
 
     def __init__(self, pool: Pool, busy: Callable[[], str], report: Callable[[Exception], None]) -> None:
         """`busy`: returns what else uses the cores, "" for nothing; `report`: receives unexpected errors."""
         self.pool, self.busy, self.report = pool, busy, report
+        self.keep: Callable[[Any], None] = lambda table: None  # called with a table that has changed
         self.analyses: list[BoardAnalysis] = []  # with a search, the one used least recently first
-        self.reviewer: tuple[tuple[str, str, str], GrowingSearch, threading.Lock] | None = None
+        self.reviews: list[Review] = []  # under way
 
     async def make_room(self) -> None:
         """Forget the searches used least recently, so that one more fits."""
@@ -86,3 +89,15 @@ class SharedSearches:
         if analysis in self.analyses:
             self.analyses.remove(analysis)
         self.analyses.append(analysis)
+
+    def begin_review(self, review: Review) -> None:
+        """Note that a review is under way; Refusal: there are too many."""
+        if len(self.reviews) >= MOST_REVIEWS:
+            raise Refusal(429, f"{MOST_REVIEWS} games are being reviewed; try again in a moment.")
+        self.reviews.append(review)
+
+    def end_review(self, review: Review) -> None:
+        """End a review."""
+        review.end()
+        if review in self.reviews:
+            self.reviews.remove(review)

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import AsyncIterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import anyio
 import numpy as np
-from omegaconf import OmegaConf
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -25,21 +23,21 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from azero import tracing
 from azero.cli.help import description
 from azero.cli.overrides import conf_files, game_of
-from azero.config.schema import Config, Setting, UserError, settings
-from azero.games import SHIPPED, options_of
+from azero.config.schema import Config, UserError
 from azero.games.game import Game
-from azero.games.sources import declared, declared_options
 from azero.page import board
 from azero.players import MODULES
 from azero.players import options_of as options_of_player
+from azero.players.levels import LEVELS, options_of_level
 from azero.run.folder import names_of_runs
 from azero.run.run import Run
-from azero.studio import learn, matches, records_routes, runs_view
+from azero.studio import learn, library_routes, matches, records_routes, runs_view
+from azero.studio.offered import games_json, openspiel_names, option_json
 from azero.studio.pool import options_here
+from azero.studio.review import value_of
 from azero.studio.safety import Guard, Refusal, answer_to, read_json
 from azero.studio.state import Studio, read_options, route, table_of
-from azero.studio.table import GameTable
-from azero.truth.summary import game_title
+from azero.studio.table import GameTable, json_number
 
 STATIC = Path(__file__).parent / "static"
 TRACE = Path(tracing.__file__).parent / "static"
@@ -53,7 +51,8 @@ async def list_games(studio: Studio, request: Request) -> Response:
 
     def read() -> dict[str, Any]:
         return {
-            "games": [game_json(studio, name) for name in studio.games],
+            "games": games_json(studio.games, studio.own_games),
+            "openspiel": openspiel_names(),
             "recipes": [
                 {
                     "name": name,
@@ -69,34 +68,6 @@ async def list_games(studio: Studio, request: Request) -> Response:
     return JSONResponse(await studio.run_in_thread(read))
 
 
-def game_json(studio: Studio, name: str) -> dict[str, Any]:
-    """Return a game as the page reads it, with its default options."""
-    own, known = name in studio.own_games, game_options(studio, name)
-    return {
-        "name": name,
-        "title": game_title(name),
-        "own": own,
-        "options": {option: each.default for option, each in known.items()},
-        "fields": [option_json(option, each) for option, each in known.items()],
-    }
-
-
-def game_options(studio: Studio, name: str) -> dict[str, Setting]:
-    """Return the options of a game. A game's own Python file is read, not run."""
-    files = conf_files("game")
-    if name not in SHIPPED and name in files:
-        written: Any = OmegaConf.to_container(OmegaConf.load(files[name]))
-        values = written.get("options") or {}
-        known = game_options(studio, str(written.get("name", "")))
-        here = {key: declared(value) for key, value in values.items() if key not in known}
-        return here | {
-            key: replace(each, default=values.get(key, each.default)) for key, each in known.items()
-        }
-    if name in SHIPPED:
-        return settings(options_of(name))
-    return declared_options(studio.own_games[name]) if name in studio.own_games else {}
-
-
 def recipe_minutes(path: Path) -> float | None:
     """Return the wall-clock bound of a recipe; None: it has none."""
     found = re.search(
@@ -106,15 +77,17 @@ def recipe_minutes(path: Path) -> float | None:
 
 
 async def list_players(studio: Studio, request: Request) -> Response:
-    """GET /players?game=: all players with their options, and the champions of the game."""
+    """GET /players?game=: all players with their options, the champions of the game, how its stones look."""
     name = request.query_params.get("game", "tictactoe")
     options = read_options(request)
 
     def read() -> dict[str, Any]:
         game = studio.make_game(name, options)
         return {
+            "stones": board.board_json(game)["stones"],
             "players": [player_json(each) for each in MODULES],
             "champions": champions_of(studio.config, game),
+            "levels": {name: options_of_level(name) for name in LEVELS},
         }
 
     return JSONResponse(await studio.run_in_thread(read))
@@ -131,25 +104,14 @@ def player_json(name: str) -> dict[str, Any]:
     }
 
 
-def option_json(name: str, known: Setting) -> dict[str, Any]:
-    """Return an option of a player or a game as the page reads it."""
-    return {
-        "name": name,
-        "kind": known.kind.partition(" ")[0],
-        "default": known.default,
-        "about": known.help,
-        "choices": list(known.choices),
-        "between": known.between,
-    }
-
-
 def champions_of(config: Config, game: Game) -> list[dict[str, Any]]:
-    """Return the runs that have champions of a game, the one used last first."""
+    """Return the runs that have champions of a game, the one used last first, and azero's own."""
     from azero.cli.player_spec import has_learned
-    from azero.run.folder import last_used
+    from azero.run.folder import last_used, names_of_shipped
 
     found = []
-    for name in sorted(names_of_runs(config), key=lambda name: -last_used(config, name)):
+    runs = sorted(names_of_runs(config), key=lambda name: -last_used(config, name))
+    for name in [*runs, *names_of_shipped()]:
         with contextlib.suppress(UserError):  # it is damaged, or has just been deleted
             if has_learned(name, game, config):
                 cycles = [entry.cycle for entry in Run.read(config, name).state.champions]
@@ -167,7 +129,8 @@ async def open_table(studio: Studio, request: Request) -> Response:
     if not isinstance(start, str):
         raise Refusal(400, "start must be a position as text.")
     game = await studio.run_in_thread(studio.make_game, asked.get("game", "tictactoe"), asked.get("options"))
-    table = await studio.tables.open(game, sides, moves, start)
+    ply = asked.get("ply")
+    table = await studio.tables.open(game, sides, moves, start, ply if type(ply) is int else None)
     return JSONResponse(table.to_json(), 201)
 
 
@@ -181,8 +144,7 @@ async def change_table(studio: Studio, request: Request) -> Response:
     table, asked, verb = table_of(studio, request), await read_json(request), request.path_params["verb"]
     match verb:
         case "move":
-            move, cell = asked.get("move", asked.get("action")), asked.get("cell")
-            table.move(move if cell is None else table.tree.action_at(cell, asked.get("from")))
+            table.move(asked.get("move", asked.get("action")), asked.get("cell"), asked.get("from"))
         case "go":
             table.go(asked.get("node"), asked.get("actions", []))
         case "undo":
@@ -198,7 +160,7 @@ async def change_table(studio: Studio, request: Request) -> Response:
         case "analyse":
             table.analyse(asked)
         case "review":
-            table.review()
+            table.review(asked)
         case "sides":
             sides = asked.get("sides")
             if not isinstance(sides, list) or len(sides) != 2:
@@ -226,7 +188,7 @@ async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
         assert thought is not None
         best = thought.best_move()
         assert best is not None
-        return {"by": by, **table.move_json(node, best)}
+        return {"by": by, **table.move_json(node, best), "value": json_number(value_of(thought))}
 
     with studio.question():
         return await table.in_thread(search)
@@ -356,4 +318,4 @@ def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp
     return Guard(Starlette(routes=routes, exception_handlers=handlers, lifespan=lifespan), token, hosts, port)
 
 
-MORE_ROUTES = (runs_view.routes, matches.routes, records_routes.routes, learn.routes)
+MORE_ROUTES = (runs_view.routes, matches.routes, records_routes.routes, library_routes.routes, learn.routes)

@@ -19,7 +19,9 @@ from azero.cli.overrides import conf_files
 from azero.config.schema import OPENSPIEL, Config, UserError
 from azero.games import SHIPPED, installed_games
 from azero.games.game import Game
+from azero.games.kit.options import PREFIX
 from azero.studio.jobs import Jobs
+from azero.studio.mistakes import concerning
 from azero.studio.pool import Pool
 from azero.studio.safety import Refusal, api
 from azero.studio.table import GameTable
@@ -116,7 +118,9 @@ class Studio:
             raise UserError("The options of a game are numbers, words, true or false.")
         if "name" in options:
             raise UserError("No game has an option name.")
-        return load_game(self.place_of(name), options)
+        place = self.place_of(name)
+        with concerning("options", PREFIX):
+            return load_game(place, options)
 
     def name_of(self, game: Game) -> str:
         """Return the name by which the page asks for a game."""

@@ -16,27 +16,28 @@ from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from azero.config.schema import UserError
+from azero.games.ending import player_name, score_text
 from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.page.board import board_json
 from azero.players import Move, Thought
-from azero.players.growing import GrowingSearch
+from azero.studio.about import About, shown_result
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
+from azero.studio.results import called, result_words
+from azero.studio.review import Review, make_judge, report_of, value_of
 from azero.studio.safety import Refusal, is_number
 from azero.studio.searches import BoardAnalysis, SharedSearches
 from azero.studio.threads import in_thread
-from azero.truth.summary import game_title
+from azero.truth.summary import game_heading, game_title
 
 MOST_WATCHERS = 20  # pages that look at one table
 WAITING_MESSAGES = 64  # to a page that reads slowly; then it is sent away and connects again
 PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes on without it
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
-COMPILING = "Compiling the search, once on this machine; it may take a minute."
-REVIEW_SIMULATIONS = 200
+COMPILING = "Compiling, once on this machine; it may take a minute."
+UNWATCHED_SECONDS = 5.0  # after the last page has left, an analysis or a review goes on, as for a reload
 LEAST_NOTED = 50  # simulations, before what a search finds counts as the value of a position
-LEAST_JUDGED = 50  # a move with a fiftieth of the simulations is compared with the best one
-REVIEW_ROLLOUTS = 5_000  # of a review without a network: a random game says little
 ANALYSIS_KEYS = {"player": str, "run": str, "cycle": int, "simulations": int, "kind": str}
 KINDS = {str: "word", int: "whole number"}
 T = TypeVar("T")
@@ -50,29 +51,32 @@ class GameTable:
     ) -> None:
         self.searches, self.game, self.sides = searches, game, sides
         self.id = secrets.token_urlsafe(9)
-        self.tree = GameTree(game, start)
+        self.tree, self.about = GameTree(game, start), About()
+        self.unkept, self.opened = "", str(time.time_ns())
+        self.in_trash = False  # deleted from the library, and not played on since
         self.version, self.delay, self.paused, self.steps = 0, 0.5, False, 0
         self.notice, self.resigned, self.thinking = "", -1, False
         self.analysis: BoardAnalysis | None = None
-        self.to_review: list[Node] = []
+        self.reviewing: Review | None = None  # the latest
+        self.reviewed: list[Node] = []  # the line that the report is about
         self.latest: tuple[Node, Thought, str, float] | None = None  # what a search has found last
         self.watchers: set[asyncio.Queue[dict[str, Any] | None]] = set()
         self.stop = threading.Event()  # of the search under way
         self.stopped = asyncio.Event()  # the same for tasks
         self.work: asyncio.Task[None] | None = None
-        self.used = time.monotonic()
+        self.used, self.seen = time.monotonic(), 0.0  # by a page; 0.0: none has looked at it yet
 
     # --- what a page asks for -----------------------------------------------------------------------------
 
-    def move(self, move: object) -> None:
-        """Play a person's move."""
+    def move(self, move: object, cell: object = None, start: object = None) -> None:
+        """Play a person's move: one by its name or number, or the one to a cell, from the cell `start`."""
         if self.is_over():
             raise Refusal(409, "The game is over.")
         side = self.sides[self.tree.mover(self.tree.current)]
-        action = self.tree.action_of(move)
         if side.spec is not None and not self.paused:
             raise Refusal(409, f"It is the turn of {side.title}.")
-        self.tree.play(action)
+        self.tree.play(self.tree.action_of(move) if cell is None else self.tree.action_at(cell, start))
+        self.judge_another_try()
         self.paused = self.machines_only()
         self.changed()
 
@@ -112,10 +116,19 @@ class GameTable:
         if self.sides[mover].spec is not None:
             raise Refusal(409, f"It is the turn of {self.sides[mover].title}, which does not resign.")
         self.resigned = mover
+        self.about.resign(mover, self.tree.line()[-1].number)
         self.changed()
 
+    def tell(self, asked: dict[str, Any]) -> None:
+        """Take what a person says of the game; see `About.change`."""
+        last, names = self.tree.main_line()[-1].number, called(self.game)
+        self.about.change(asked, self.tree.root.kept.properties, last, names)
+        self.send_table()
+
     def seat(self, sides: tuple[Side, Side]) -> None:
-        """Change who plays."""
+        """Change who plays; names go with the sides that change places."""
+        if sides == self.sides[::-1] != self.sides:
+            self.about.players = self.about.players[::-1]
         self.sides, self.paused = sides, False
         self.changed()
 
@@ -158,6 +171,7 @@ class GameTable:
             self.analysis = BoardAnalysis(wanted)
         self.analysis.seconds, self.analysis.on = seconds, True
         self.analysis.spent, self.analysis.done = 0.0, False
+        self.note_asked()
         self.changed()
 
     def champion(self) -> dict[str, Any]:
@@ -167,10 +181,41 @@ class GameTable:
                 return {"run": side.spec.options["run"], "cycle": side.cycle}
         return {}
 
-    def review(self) -> None:
-        """Search every node of the line whose value is not known."""
-        self.to_review = [node for node in self.tree.line() if node.value is None]
+    def review(self, asked: dict[str, Any]) -> None:
+        """Begin to judge the moves of the line on the board, or stop it."""
+        self.end_review()
+        if asked.get("on", True):
+            self.begin_review(self.tree.line())
+            self.reviewed = self.tree.line()
+        self.note_asked()
         self.changed()
+
+    def begin_review(self, line: list[Node]) -> None:
+        """Begin to judge the moves of a line; Refusal: too many games are being reviewed."""
+        chosen = self.analysis.asked if self.analysis else {}
+        champion = chosen if chosen.get("run") else self.champion()
+        asked: dict[str, Any] = {key: champion[key] for key in ("run", "cycle") if key in champion}
+        review = Review(self.tree, line, asked)
+        self.searches.begin_review(review)
+        self.reviewing = review
+
+    def judge_another_try(self) -> None:
+        """Judge the move to the current node if another one was judged there: someone tries again."""
+        node, before = self.tree.current, self.tree.current.parent
+        if before is None or node.loss is not None or (self.reviewing and self.reviewing.on):
+            return
+        if any(other.loss is not None for other in before.children):
+            with contextlib.suppress(Refusal):
+                self.begin_review([before, node])
+
+    def note_asked(self) -> None:
+        """Let what a page has just asked for go on for a while, although none may look at the table."""
+        self.seen = time.monotonic() if self.seen else 0.0
+
+    def end_review(self) -> None:
+        """End the review, if one is under way."""
+        if self.reviewing:
+            self.searches.end_review(self.reviewing)
 
     # --- what it does -------------------------------------------------------------------------------------
 
@@ -185,6 +230,28 @@ class GameTable:
 
     async def work_on(self) -> None:
         """Move, analyse and review until nothing is left to do."""
+        watching = asyncio.ensure_future(self.end_unwatched())
+        try:
+            await self.do_jobs()
+        finally:
+            watching.cancel()
+
+    async def end_unwatched(self) -> None:
+        """End the analysis and the review when no page has looked at the table for a while."""
+        while True:
+            now = time.monotonic()
+            if self.watchers:
+                self.seen = now
+            elif self.seen and now - self.seen >= UNWATCHED_SECONDS:
+                self.seen = 0.0
+                if self.analysis:
+                    self.analysis.on = False
+                self.end_review()
+                self.changed()
+            await asyncio.sleep(LOOK_SECONDS)
+
+    async def do_jobs(self) -> None:
+        """Do what is to be done until nothing is left."""
         while (job := self.next_job()) is not None:
             self.stop, self.stopped = threading.Event(), asyncio.Event()  # an old search stays stopped
             try:
@@ -197,7 +264,8 @@ class GameTable:
 
     def fail(self, sentence: str) -> None:
         """Stop what cannot be done and tell why."""
-        self.paused, self.thinking, self.to_review = True, False, []
+        self.paused, self.thinking = True, False
+        self.end_review()
         if self.analysis:
             self.analysis.on = False
         self.notice = sentence
@@ -207,13 +275,12 @@ class GameTable:
         """Return what is to be done next, or None."""
         if self.machine_is_due():
             return self.machines_move()
-        if self.to_review:
-            return self.review_next()
-        analysis = self.analysis
-        if analysis is None or not analysis.on or self.is_over():
-            return None
-        is_done = analysis.done and analysis.node == self.tree.current.number
-        return None if is_done else self.analyse_on(analysis)
+        analysis, review = self.analysis, self.reviewing
+        if analysis is not None and analysis.on and not self.is_over():
+            is_done = analysis.done and analysis.node == self.tree.current.number
+            if not is_done:
+                return self.analyse_on(analysis)
+        return self.review_on(review) if review is not None and review.on else None
 
     def machine_is_due(self) -> bool:
         """Return whether a machine is to move now."""
@@ -283,51 +350,30 @@ class GameTable:
         await self.in_thread(search)
         self.send_table()
 
-    async def review_next(self) -> None:
-        """Search one node of the line shortly, for its value."""
-        node = self.to_review.pop(0)
-        if node.value is not None or self.tree.is_over(node):
-            self.send_table()  # one less is left
+    async def review_on(self, review: Review) -> None:
+        """Judge the next position of a review."""
+        if review.judge is None:
+            judge = await self.in_thread(lambda: make_judge(self.game, self.searches.pool, review.asked))
+            if review.on:
+                review.begin(judge)
             return
-        asked = {
-            **(self.analysis.asked if self.analysis else self.champion()),
-            "simulations": REVIEW_SIMULATIONS,
-        }
-        key = (self.game.name, str(self.game.options), str(asked))
-        if self.searches.reviewer is None or self.searches.reviewer[0] != key:
-            search = await self.in_thread(lambda: self.reviewer(asked))
-            self.searches.reviewer = (key, search, threading.Lock())
-        _, search, lock = self.searches.reviewer
-        banned = self.tree.banned(node)
-
-        def value() -> Thought | None:
-            with lock:
-                search.begin(node.state, banned)
-                while search.grow(LOOK_SECONDS):
-                    if self.stop.is_set():
-                        return None
-                return search.read()
-
-        if (thought := await self.in_thread(value)) is not None:
-            self.note_value(node, thought)
-            self.send_table()
+        job, opinion = review.next_job(self.stop.is_set), None
+        if job is not None:
+            opinion = await self.in_thread(job)
+        if not review.on or (opinion is None and self.stop.is_set()):
+            return
+        if opinion is not None:
+            review.note(opinion)
         else:
-            self.to_review.insert(0, node)
-
-    def reviewer(self, asked: dict[str, Any]) -> GrowingSearch:
-        """Return a new search for reviews; one without a network gets more simulations."""
-        search, title = self.searches.pool.search(self.game, asked)
-        if title == "UCT":
-            search, _ = self.searches.pool.search(self.game, {**asked, "simulations": REVIEW_ROLLOUTS})
-        return search
+            if job is not None:
+                review.give_up()
+            self.searches.end_review(review)
+        self.send_table()
 
     def note_value(self, node: Node, thought: Thought) -> None:
-        """Keep what a search found a node worth: the value of its best move."""
-        best = thought.best_move()
-        if best is not None and best.visits and not self.tree.is_over(node):
-            node.value = best.value if self.tree.mover(node) == 0 else -best.value
-            enough = thought.visits / LEAST_JUDGED
-            node.judged = {move.action: move.value for move in thought.moves if move.visits >= enough}
+        """Keep what a search found a node worth, unless a review has judged it."""
+        if not node.judged_by and not self.tree.is_over(node):
+            node.value = value_of(thought) * (1.0 if self.tree.mover(node) == 0 else -1.0)
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, computed in a thread; a note says when it has to compile."""
@@ -372,7 +418,6 @@ class GameTable:
 
     def analysis_json(self, node: Node, thought: Thought, by: str, per_second: float) -> dict[str, Any]:
         """Return what a search has found as the page reads it."""
-        best = thought.best_move()
         return {
             "type": "analysis",
             "table": self.id,
@@ -381,7 +426,7 @@ class GameTable:
             "by": by,
             "simulations": thought.visits,
             "per_second": round(per_second),
-            "value": json_number(best.value if best and best.visits else thought.value),
+            "value": json_number(value_of(thought)),
             "best": thought.best,
             "moves": [self.move_json(node, move) for move in thought.moves],
             "busy": self.searches.busy(),
@@ -431,6 +476,7 @@ class GameTable:
         if self.resigned >= 0:
             position |= {"over": True, "outcome": -1.0 if self.resigned == 0 else 1.0, "moves": []}
         is_machine = self.sides[mover].spec is not None
+        result = shown_result(self.tree, self.about, self.resigned)
         state = "your move"
         if position["over"]:
             state = "over"
@@ -444,6 +490,7 @@ class GameTable:
             "game": {
                 "name": self.game.name,
                 "title": game_title(self.game.name, self.game.options),
+                "heading": game_heading(self.game),
                 "options": self.game.options,
                 "board": board_json(self.game),
             },
@@ -457,8 +504,15 @@ class GameTable:
             "message": self.message(position["outcome"]),
             "delay": self.delay,
             "paused": self.paused,
-            "reviewing": len(self.to_review),
+            "review": self.reviewing.to_json() if self.reviewing else None,
+            "report": report_of(self.tree, self.reviewed),
             "analysis": self.analysis.to_json() if self.analysis else None,
+            "about": self.about.to_json(self.tree.root.kept.properties)
+            | {"result": result, "said": result_words(result, called(self.game))},
+            "deleted": len(self.tree.deleted),
+            "unkept": self.unkept,
+            "in_trash": self.in_trash,
+            "opened": self.opened,
         }
 
     def message(self, outcome: float | None) -> str:
@@ -466,20 +520,21 @@ class GameTable:
         if outcome is None:
             return self.notice
         if outcome == 0:
-            return "A draw."
-        winner = 0 if outcome > 0 else 1
+            return f"A draw {score_text(self.game, self.tree.current.state)}".strip() + "."
+        winner, score = 0 if outcome > 0 else 1, score_text(self.game, self.tree.current.state)
         people, titles = [side.spec is None for side in self.sides], [side.title for side in self.sides]
         who = f"{titles[winner]} wins"
         if people[winner] != people[1 - winner]:
             who = "You win" if people[winner] else f"You lose: {who}"
         elif titles[0] == titles[1]:
-            who = ("The first player wins", "The second player wins")[winner]
-        how = " by resignation" if self.resigned >= 0 else ""
+            who = f"{player_name(self.game, winner)} wins"
+        how = " by resignation" if self.resigned >= 0 else score and f" {score}"
         return f"{who}{how}."
 
     def send_table(self) -> None:
         """Send the table, which has changed, to its pages; they drop what comes after a later version."""
         self.version += 1
+        self.searches.keep(self)
         if self.watchers:
             self.send({"type": "table", "table": self.to_json()})
 
@@ -503,11 +558,13 @@ class GameTable:
         if self.latest and self.latest[0] is self.tree.current:
             queue.put_nowait(self.analysis_json(*self.latest))
         self.watchers.add(queue)
+        self.seen = time.monotonic()
         return queue
 
     def close(self) -> None:
         """End all work."""
         self.stop.set()
+        self.end_review()
         if self.work:
             self.work.cancel()
 

@@ -126,7 +126,7 @@ def test_a_run_is_started_finishes_and_is_deleted(client: Any, tmp_path: Path) -
         ({"recipe": "../smoke"}, 400, "There is no recipe"),
         ({"game": "/etc/passwd"}, 400, "There is no game"),
         ({"game": "mine.py"}, 400, "There is no game"),
-        ({"game": "hex", "options": {"size": "5 data=/tmp"}}, 400, "size"),
+        ({"game": "hex", "options": {"size": "5 data=/tmp"}}, 400, "Size"),
         ({"game": "hex", "options": {"size": [5]}}, 400, "options"),
         ({"game": "hex", "options": {"size=5 seed": 5}}, 400, "size=5 seed"),
         ({"recipe": "smoke", "minutes": 0}, 400, "minutes"),
@@ -163,7 +163,7 @@ def test_a_game_is_trained_with_its_recipe_or_plain_settings(tmp_path: Path) -> 
         ({"recipe": "smoke", "minutes": 0.5}, ["smoke", "minutes=0.5"], "smoke"),
         ({"game": "hex5", "minutes": 2}, ["game=hex5", "minutes=2"], "hex5"),
         ({"game": "hex5", "options": {"size": 4}}, ["game=hex5", "game.options.size=4"], "hex5-size4"),
-        ({"game": "hex"}, ["plain", "game.name=hex"], "hex"),
+        ({"game": "hex"}, ["game=hex7"], "hex7"),
         (
             {"game": "double_move", "minutes": 2},
             ["plain", f"game.name={own}", "minutes=2", "cycles=1000"],
@@ -272,7 +272,9 @@ def test_a_run_has_cycles_curves_and_games(trained: Any) -> None:
     assert all(len(row) == len(run["table"]["head"]) for row in run["table"]["rows"])
     curves = {curve["title"]: curve["series"] for curve in run["curves"]}
     assert [cycle for cycle, _ in curves["loss"][0]["points"]] == [1, 2, 3, 4, 5]
-    mistakes = [value for _, value in curves["mistakes"][0]["points"]]
+    lines = {line["name"]: [value for _, value in line["points"]] for line in curves["mistakes"]}
+    assert set(lines["with search"]) == {0.0}  # a curve of zeros is a curve
+    mistakes = lines["without search"]
     assert mistakes[0] > mistakes[-1] and min(mistakes) >= 0
     assert all("sentence" in each for each in read(trained, "/runs/trained/doctor")["findings"])
     games = read(trained, f"/runs/trained/games?cycle={run['games'][0]}")

@@ -63,12 +63,15 @@ def says(page: Any, sentence: str) -> None:
 
 def test_two_clicks_move_a_piece(open_page: Open) -> None:
     page = open_page()
-    assert stones(page)[0] == "a4, p" and page.locator(".dark").count() == page.locator(".light").count() == 6
+    assert (
+        stones(page)[0] == "a4, black pawn"
+        and page.locator(".dark").count() == page.locator(".light").count() == 6
+    )
     cell(page, "a1").click()
-    assert label(page, "a1") == "a1, P, pawn, chosen" and label(page, "b1") == "b1, P, pawn, can move"
+    assert label(page, "a1") == "a1, white pawn, chosen" and label(page, "b1") == "b1, white pawn, can move"
     assert label(page, "a2") == "a2, empty, can be played" and page.locator(".legal circle").count() == 1
     cell(page, "b1").click()  # another piece
-    assert label(page, "b1") == "b1, P, pawn, chosen" and label(page, "a2") == "a2, empty"
+    assert label(page, "b1") == "b1, white pawn, chosen" and label(page, "a2") == "a2, empty"
     cell(page, "b1").click()  # none
     assert page.locator(".legal circle").count() == 0
     cell(page, "b1").click()
@@ -104,7 +107,7 @@ def test_a_piece_is_dragged(open_page: Open) -> None:
     says(page, "c4 cannot move to c2.")
     assert page.locator(".stone.carried").count() == 0
     drag(page, "c4", "c4")  # stays in hand
-    assert label(page, "c4") == "c4, p, pawn, chosen"
+    assert label(page, "c4") == "c4, black pawn, chosen"
     cell(page, "c3").click()
     wait_for_moves(page, 2)
     assert moves_shown(page) == ["a1a2", "c4c3"]
@@ -154,7 +157,7 @@ def test_a_menu_asks_what_a_pawn_becomes(open_page: Open) -> None:
     drag(page, "b2", "b1")
     items = page.get_by_role("menuitem")
     expect(items).to_have_count(2)
-    assert [item.get_attribute("aria-label") for item in items.all()] == ["r", "n"]
+    assert [item.get_attribute("aria-label") for item in items.all()] == ["rook", "knight"]
     assert page.locator(".choose-move svg.second .area").count() == 3 + 2  # a rook and a knight, black
     page.keyboard.press("Escape")
     expect(items).to_have_count(0)
@@ -163,7 +166,7 @@ def test_a_menu_asks_what_a_pawn_becomes(open_page: Open) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     wait_for_moves(page, 6)
-    assert moves_shown(page)[-1] == "b2b1n" and "b1, n" in stones(page)
+    assert moves_shown(page)[-1] == "b2b1n" and "b1, black knight" in stones(page)
     page = open_page(CROWNS)
     for name in ("b2", "b1", "a4"):  # a click elsewhere closes it
         cell(page, name).click()
@@ -181,7 +184,7 @@ def test_the_tap_that_opens_the_menu_chooses_nothing(open_page: Open) -> None:
     page.wait_for_function("window.clicked?.closest('[role=menuitem]')")  # the click of the tap on b1
     page.wait_for_timeout(300)
     assert items.count() == 2 and len(moves_shown(page)) == 5
-    page.get_by_role("menuitem", name="n", exact=True).tap()
+    page.get_by_role("menuitem", name="knight").tap()
     wait_for_moves(page, 6)
     assert moves_shown(page)[-1] == "b2b1n"
 

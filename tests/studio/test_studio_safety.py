@@ -123,6 +123,42 @@ def test_no_module_of_the_page_writes_html_or_loads_from_elsewhere() -> None:
         assert not re.search(r"https?://|@import|url\((?![\"'`]?#)", text), path.name
 
 
+def exports_of(path: Path) -> set[str]:
+    """Return the names that a module of the page exports."""
+    text = path.read_text(encoding="utf-8")
+    names = set(re.findall(r"^export (?:async )?(?:function|const|let|class) (\w+)", text, re.MULTILINE))
+    for other in re.findall(r'^export \* from "([^"]+)"', text, re.MULTILINE):
+        names |= exports_of(file_of(path, other))
+    return names
+
+
+def file_of(path: Path, other: str) -> Path:
+    """Return the file of a module that one of the page's imports, as the server serves it."""
+    import azero.studio.server as server
+    from azero import page, tracing
+
+    places = {
+        "page": Path(page.__file__).parent / "static",
+        "trace": Path(tracing.__file__).parent / "static",
+    }
+    first, _, rest = other.removeprefix("./").partition("/")
+    return places[first] / rest if path.parent == server.STATIC and rest else path.parent / first
+
+
+def test_every_name_that_a_module_of_the_page_imports_is_there() -> None:
+    import azero.studio.server as server
+
+    found = 0
+    for path in sorted(server.STATIC.glob("*.js")):
+        for names, other in re.findall(
+            r'import \{([^}]*)\} from "([^"]+)"', path.read_text(encoding="utf-8")
+        ):
+            wanted = {name.split(" as ")[0].strip() for name in names.split(",")} - {""}
+            assert wanted <= exports_of(file_of(path, other)), f"{path.name} and {other}"
+            found += len(wanted)
+    assert found > 100
+
+
 @pytest.mark.parametrize("path", ["/api/tables", "/api/records"])
 def test_a_large_body_is_refused_whatever_length_it_promises(tmp_path: Path, path: str) -> None:
     most = MOST_RECORD if path == "/api/records" else MOST_BODY

@@ -3,8 +3,9 @@
 import { attempt, button, el, get, percent, relabel, remember, remembered, slider, toast, toggle }
   from "./api.js";
 import { actionsOfCells } from "./page/board.js";
-import { playersOf } from "./sides.js";
-import { searchTable, short } from "./variations.js";
+import { playerName } from "./page/moving.js";
+import { playersOf, shortRun } from "./sides.js";
+import { SHOWN, searchTable, short } from "./variations.js";
 
 const LEAST_SHARE = 0.01; // of the visits, for a number on the board
 const SIMULATIONS = [100, 300, 1000, 3000, 10000, 30000, 100000, 200000];
@@ -17,7 +18,7 @@ const EXACT = { 1: ["win", "W"], 0: ["draw", "D"], "-1": ["loss", "L"] };
 /** Make the card. desk: {table, board, act(verb, body), showBadges()}; onValue(first player's value). */
 export function makeAnalysis(desk, onValue) {
   const settings = { ...START, ...remembered("analysis", {}) };
-  let on = false, exactOn = false, found = null, exact = null, pointed = null;
+  let on = false, exactOn = false, found = null, exact = null, pointed = null, kept = { id: null, rows: 0 };
 
   const summary = el("p", { class: "summary" }), line = el("p", { class: "line quiet" });
   const box = el("div", { class: "search-box" });
@@ -49,6 +50,9 @@ export function makeAnalysis(desk, onValue) {
     askExact();
   });
   exactSwitch.title = "Exact values of the moves, where a solver knows them";
+  [[analysisSwitch, "analysis"], [exactSwitch, "exact"]].forEach(([each, name]) => {
+    each.firstChild.dataset.do = name;
+  });
   const header = el("header", {}, analysisSwitch, exactSwitch, stop);
   const element = el("section", { class: "card analysis" }, header, body);
 
@@ -85,13 +89,20 @@ export function makeAnalysis(desk, onValue) {
     showLine();
   }
 
-  /** Where pieces move, the line of the best move, or of the one that someone points at, is a text. */
+  /** Write the line of the best move, or of the one that someone points at. */
   function showLine() {
-    const { board } = desk.table.game, moves = on && found && board.moves ? found.moves : [];
-    const best = moves.find(({ action }) => action === found.best);
+    const moves = on && found ? found.moves : [], best = moves.find(({ action }) => action === found.best);
     const names = moves.length ? (pointed ?? best)?.line.slice(0, LONGEST_LINE) ?? [] : [];
-    line.hidden = !names.length;
+    line.hidden = !on;
     line.replaceChildren(el("b", {}, names[0] ?? ""), ` ${names.slice(1).join(" ")}`);
+  }
+
+  /** Keep the room of the table's rows: its height changes only with the game. */
+  function keepHeight() {
+    const { id, position } = desk.table;
+    if (kept.id !== id) kept = { id, rows: 0 };
+    kept.rows = Math.max(kept.rows, Math.min(SHOWN, position.moves.length));
+    box.style.setProperty("--rows", kept.rows);
   }
 
   function show() {
@@ -99,7 +110,8 @@ export function makeAnalysis(desk, onValue) {
     if (!board) return;
     const shown = on ? found : null, moves = shown?.moves ?? [];
     const sum = moves.reduce((total, { visits }) => total + visits, 0) || 1;
-    const written = moves.filter(({ visits }) => visits / sum >= LEAST_SHARE);
+    const least = Math.min(LEAST_SHARE, 1 / moves.length); // a search of many moves spreads its visits
+    const written = moves.filter(({ visits }) => visits / sum >= least);
     board.heat(new Map(moves.map(({ action, visits }) => [action, visits / sum])));
     board.numbers(new Map(written.map(({ action, value, visits, prior }) =>
       [action, [value == null ? "–" : percent(value), short(visits),
@@ -109,6 +121,7 @@ export function makeAnalysis(desk, onValue) {
       if (again && pointed.line_cells?.[0] === again.cell) point(again);
     }
     showLine();
+    keepHeight();
     const bare = table.position.moves.map((move) => ({ ...move, visits: 0, value: null, prior: null }));
     search.update(shown ?? (exact && { node: table.node, best: null, moves: bare }), exact);
     analysisSwitch.firstChild.checked = on;
@@ -118,7 +131,7 @@ export function makeAnalysis(desk, onValue) {
     stop.disabled = Boolean(table.analysis?.on && table.analysis.done);
     relabel(stop, running() ? "pause" : "play", stop.disabled ? "Done" : running() ? "Stop" : "Go on");
     summary.replaceChildren(...(shown ? [el("b", {}, percent(shown.value)),
-      ` for the ${table.position.to_play ? "second" : "first"} player · `,
+      ` for ${playerName(table.game.board, table.position.to_play, true)} · `,
       `${short(shown.simulations)} simulations`, running() ? ` · ${short(shown.per_second)}/s` : "",
       el("small", {}, [shown.by, shown.busy].filter(Boolean).join(" · "))]
       : [table.position.over ? "The game is over." : "Searching …"]));
@@ -136,7 +149,7 @@ export function makeAnalysis(desk, onValue) {
       const game = desk.table.game;
       const { champions } = await playersOf(game.name, game.options).catch(() => ({ champions: [] }));
       const names = [["auto", "automatic"], ["uct", "UCT, random games"],
-        ...champions.map(({ run }) => [`pv_mcts ${run}`, `champion of ${run}`])];
+        ...champions.map(({ run }) => [`pv_mcts ${run}`, `champion of ${shortRun(run)}`])];
       if (!names.some(([value]) => value === settings.player)) settings.player = "auto";
       engines.replaceChildren(choice("player", "player", names),
         champions.length ? choice("search kind", "kind", KINDS) : "");

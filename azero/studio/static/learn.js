@@ -1,8 +1,9 @@
 // The page Learn: a search that grows simulation by simulation, on any position of any game.
 
 import { mountTrace } from "./trace/trace.js";
-import { button, el, get, slider, toast } from "./api.js";
+import { button, el, get, sentenceOf, slider, toast } from "./api.js";
 import { optionsFrom } from "./play.js";
+import { gameChooser } from "./sides.js";
 
 const KINDS = { uct: "UCT: random games", puct: "PUCT: a network guides", gumbel: "Gumbel: a network guides" };
 const SIMULATIONS = [5, 10, 20, 50, 100, 200];
@@ -33,16 +34,19 @@ export async function mount(element, parameters) {
       unmount();
       unmount = mountTrace(stage, record) ?? (() => {});
     } catch (error) {
-      toast(error.message);
+      toast(sentenceOf(error));
     }
   }
   const change = (key) => (value) => {
     asked[key] = value;
     show();
   };
-  const { games } = await get("/games");
-  const titles = Object.fromEntries(games.map((game) => [game.name, game.title === game.name ? game.name
-    : `${game.title} (${game.name})`]));
+  const choose = ({ game, options }) => {
+    if (game !== asked.game) moves.value = asked.moves = game === EXAMPLE.game ? EXAMPLE.moves : "";
+    asked.options = Object.entries(options).map((pair) => pair.join(":")).join(",");
+    change("game")(game);
+  };
+  const games = gameChooser(await get("/games"), asked.game, optionsFrom(asked.options), choose);
   const moves = el("input", { value: asked.moves ?? "", "aria-label": "Moves before the search", size: 12,
     placeholder: "such as 4.4", spellcheck: "false" });
   moves.addEventListener("change", () => change("moves")(moves.value.trim().replace(/[\s,]+/g, ".")));
@@ -51,11 +55,7 @@ export async function mount(element, parameters) {
       el("p", {}, "A tree search tries moves in its head. Step through it: it selects a path, expands the tree by "
         + "one position, evaluates that, and passes the result back up."),
       el("form", { class: "learn-form", onsubmit: (event) => event.preventDefault() },
-        chooser("Game", titles, asked.game, (name) => {
-          asked.options = "";
-          moves.value = asked.moves = name === EXAMPLE.game ? EXAMPLE.moves : "";
-          change("game")(name);
-        }),
+        games.element,
         el("label", { class: "field" }, el("span", {}, "Moves before"), moves),
         chooser("Search", KINDS, asked.kind, change("kind")),
         slider("Simulations", SIMULATIONS, Number(asked.simulations), String, change("simulations")),

@@ -1,8 +1,9 @@
-// The shell: five pages chosen by the address (#/play?game=…), loaded when first asked for; light or dark.
+// The shell: six pages chosen by the address (#/play?game=…), loaded when first asked for; light or dark.
 
-import { el, icon, remember, remembered } from "./api.js";
+import { el, icon, remember, remembered, sentenceOf, toast } from "./api.js";
+import { listenKeys, showKeys } from "./keys.js";
 
-const PAGES = { play: "Play", train: "Train", runs: "Runs", matches: "Matches", learn: "Learn" };
+const PAGES = { play: "Play", games: "My games", train: "Train", runs: "Runs", matches: "Matches", learn: "Learn" };
 const SCHEMES = ["auto", "light", "dark"];
 
 const page = document.getElementById("page");
@@ -33,11 +34,16 @@ async function open() {
     const close = (await module.mount(page, parameters)) ?? (() => {});
     if (mine === turn) unmount = close;
     else close();
+    if (mine === turn) nameHeading(PAGES[name]);
   } catch (error) {
-    console.error(error);
-    const sentence = `The page ${PAGES[name]} could not be opened.`;
-    if (mine === turn) page.replaceChildren(el("p", { class: "sorry" }, sentence));
+    const sentence = `The page ${PAGES[name]} could not be opened. ${sentenceOf(error)}`;
+    if (mine === turn) page.replaceChildren(el("p", { class: "sorry", role: "alert" }, sentence));
   }
+}
+
+/** Give a page without a heading its name as one, for those who do not see it. */
+function nameHeading(name) {
+  if (!page.querySelector("h1")) page.prepend(el("h1", { class: "unseen" }, name));
 }
 
 function chooseScheme(scheme) {
@@ -50,9 +56,17 @@ function chooseScheme(scheme) {
 }
 
 document.querySelector(".tabs").append(...Object.entries(PAGES).map(([name, title]) =>
-  el("a", { href: `#/${name}`, "data-page": name }, title)));
+  el("a", { href: `#/${name}`, "data-page": name },
+    title.includes(" ") && el("span", {}, "My "), title.split(" ").at(-1))));
 chooseScheme(remembered("theme", "auto"));
 document.querySelector(".theme").addEventListener("click", () =>
   chooseScheme(SCHEMES[(SCHEMES.indexOf(remembered("theme", "auto")) + 1) % SCHEMES.length]));
+document.querySelector(".ask-keys").addEventListener("click", showKeys);
+listenKeys();
+for (const event of ["error", "unhandledrejection"]) {
+  window.addEventListener(event, ({ error, reason }) => { // a warning of the browser has neither
+    if (error || reason) toast(sentenceOf(error ?? reason));
+  });
+}
 window.addEventListener("hashchange", open);
 open();

@@ -1,8 +1,9 @@
 // The page Matches: start a match or a tournament between players, and see its table fill.
 
 import { attempt, button, el, get, post, spaced } from "./api.js";
+import { gameByNumber } from "./gamelist.js";
 import { addressOf, card, gameButtons, quiet, showReplay, stateChip, table } from "./parts.js";
-import { gameChooser, sideChooser } from "./sides.js";
+import { gameChooser, playersOf, sideChooser } from "./sides.js";
 
 const POLL = 1500; // milliseconds between two looks at a match
 const MOST_PLAYERS = 8;
@@ -12,7 +13,7 @@ const share = (value) => `${(100 * value).toFixed(1)} %`;
 const elo = (value) => `${value > 0 ? "+" : ""}${Math.round(value)}`;
 
 /** The form that starts a match. */
-async function startForm(games, runs) {
+async function startForm(offered, runs) {
   const players = el("div", { class: "two" });
   const count = el("input", { type: "number", min: 2, step: 2, value: 20 });
   let choosers = [];
@@ -23,28 +24,29 @@ async function startForm(games, runs) {
     more.hidden = choosers.length >= MOST_PLAYERS;
   };
   const start = async () => {
-    const { champions } = await get(`/players?game=${encodeURIComponent(chosen.value().game)}`);
+    const { game, options } = chosen.value(), { champions } = await playersOf(game, options);
     const [champion] = champions;
     choosers = [];
     players.replaceChildren();
     await add(champion ? player("pv_mcts", { run: champion.run }) : player("random"));
     await add(player("uct"));
   };
-  const newest = games.find(({ name }) => name === runs[0]?.play);
+  const newest = offered.games.find(({ name }) => name === runs[0]?.play);
   const options = newest ? runs[0].options : {};
-  const chosen = gameChooser(games, newest?.name ?? "tictactoe", options, () => attempt(start));
+  const chosen = gameChooser(offered, newest?.name ?? "tictactoe", options, () => attempt(start));
   const more = button("One player more: a tournament", "plus", () => attempt(() => add(player("uct"))),
     { text: "Another player" });
   await start();
   const begin = (event) => {
     event.preventDefault();
+    if (![chosen, ...choosers].every((each) => each.check())) return;
     attempt(async () => {
       const players = choosers.map((each) => each.value());
       const asked = { ...chosen.value(), players, games: Number(count.value) };
       location.hash = address((await post("/matches", asked)).id);
     });
   };
-  return el("form", { class: "card start", onsubmit: begin }, el("h2", {}, "New match"), chosen.element,
+  return el("form", { class: "card start", novalidate: true, onsubmit: begin }, el("h2", {}, "New match"), chosen.element,
     players, el("div", { class: "buttons" }, more),
     el("label", { class: "field" }, el("span", {}, "games of each pair"), count),
     el("div", { class: "buttons" }, el("button", { class: "primary" }, "Start match")));
@@ -95,7 +97,8 @@ function watch(element, id, onChange) {
       names.length > 2 && match.standings.length ? standings(names, match.standings) : "",
       ...match.pairings.map((pair) => pairing(names, pair))),
     match.list.length
-      ? card("Games", null, el("div", { class: "games" }, gameButtons(match.list, open))) : "");
+      ? card("Games", null, el("div", { class: "games" }, gameButtons(match.list, open)),
+        match.done > match.list.length && gameByNumber(open, 1)) : "");
   }
 
   async function poll() {
@@ -121,14 +124,14 @@ function watch(element, id, onChange) {
 }
 
 export async function mount(page, { id }) {
-  const [{ games }, { matches }, { runs }] = await Promise.all(["/games", "/matches", "/runs"].map(get));
+  const [offered, { matches }, { runs }] = await Promise.all(["/games", "/matches", "/runs"].map(get));
   const view = el("div", { class: "watched" }), items = new Map();
   const entry = (match) => [el("a", { href: address(match.id), "aria-current": match.id === id && "true" },
     `${spaced(match.title)}: ${match.players.slice(0, 3).join(", ")}`), " ", stateChip(match.state),
   el("small", { class: "quiet" }, ` ${match.done} games, ${match.age}`)];
   for (const match of matches) items.set(match.id, el("li", {}, entry(match)));
   const list = el("ul", { class: "matches-list" }, [...items.values()]);
-  page.append(el("div", { class: "workshop" }, el("div", { class: "stack" }, await startForm(games, runs),
+  page.append(el("div", { class: "workshop" }, el("div", { class: "stack" }, await startForm(offered, runs),
     matches.length > 0 && card("Matches", null, list)), view));
   const shown = id ?? matches[0]?.id;
   if (shown) return watch(view, shown, (match) => items.get(match.id)?.replaceChildren(...entry(match)));

@@ -3,6 +3,7 @@
 import { button, el } from "./api.js";
 import { makeBoard } from "./page/board.js";
 import { valueGraph } from "./chart.js";
+import { playerName } from "./page/moving.js";
 
 /** Return the address of a page of the studio. */
 export const addressOf = (page, query) => `#/${page}?${new URLSearchParams(query)}`;
@@ -47,23 +48,27 @@ export function outcomeText(outcome, players = ["the first player", "the second 
 /** Show a game with its positions in an element; return a function that ends it. */
 export function showReplay(element, game, title) {
   const holder = el("div", { class: "replay-board" }), graph = el("div");
-  const count = el("output", { class: "quiet" });
+  const count = el("output", { class: "quiet", "aria-live": "polite" });
   let at = 0;
+  const players = game.players ?? [0, 1].map((player) => playerName(game.board, player, true));
   const known = game.values.filter((value) => value !== null).length > 1;
   const show = (ply) => {
     at = Math.max(0, Math.min(game.positions.length - 1, ply));
     board.show(game.positions[at], false);
     values?.update({ current: at });
-    const value = game.values[at];
+    const value = game.values[at], { result, score, captured } = game.positions[at];
+    const said = [result || score, captured && `captured ${captured.join(" : ")}`].filter(Boolean).join(" · ");
     count.textContent = `move ${at} of ${game.positions.length - 1}${at ? `: ${game.moves[at - 1]}` : ""}` +
-      (value === null ? "" : `, ${Math.round(50 + 50 * value)} % for the first player`);
+      (value === null ? "" : `, ${Math.round(50 + 50 * value)} % for ${playerName(game.board, 0, true)}`) +
+      (said && `; ${said}`);
   };
+  const key = (name, doing, onclick) => button(name, doing, onclick, { "data-do": doing });
   const shown = card(title, el("a", { class: "button", href: playAddress(game) }, "Open in Play"),
-    quiet(`${outcomeText(game.outcome, game.players)}, ${game.moves.length} moves` +
+    quiet(`${outcomeText(game.outcome, players)}, ${game.moves.length} moves` +
       (game.opening ? `, ${game.opening} of them random at the start` : "")), holder, graph,
-    el("div", { class: "buttons middle" }, button("To the start", "first", () => show(0)),
-      button("Back", "back", () => show(at - 1)), count, button("Forward", "next", () => show(at + 1)),
-      button("To the end", "last", () => show(Infinity))));
+    el("div", { class: "buttons middle" }, key("To the start", "first", () => show(0)),
+      key("Back", "back", () => show(at - 1)), count, key("Forward", "next", () => show(at + 1)),
+      key("To the end", "last", () => show(Infinity))));
   shown.classList.add("replay");
   element.replaceChildren(shown);
   const board = makeBoard(holder, game.board, { label: `${title}, position` });

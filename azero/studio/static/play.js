@@ -1,15 +1,17 @@
 // The page Play: a game on the board, who plays it, its moves, and how to share it.
 
-import { attempt, button, el, get, icon, makeGauge, percent, post, relabel, remember, remembered, slider, spaced,
-  stream, toast } from "./api.js";
+import { attempt, button, copy, el, get, icon, makeGauge, percent, post, relabel, remember, remembered,
+  sentenceOf, slider, spaced, stream, toast } from "./api.js";
 import { makeAnalysis } from "./analysis.js";
+import { changeOf, say } from "./ears.js";
 import { canTurn, makeBoard, movesBeside } from "./page/board.js";
-import { coloursOf, hasFigures, ownerOf } from "./page/moving.js";
-import { lossClass, valueGraph } from "./chart.js";
-import { ask, askNewGame, playersOf, sideChooser } from "./sides.js";
+import { hasFigures, playerName } from "./page/moving.js";
+import { valueGraph } from "./chart.js";
+import { listenForFiles, makeAbout, makeComment, movesText, openRecords, undoToast } from "./files.js";
+import { dotsOf, makeReview } from "./review.js";
+import { ask, askNewGame, playersOf, shortTitle, sideChooser } from "./sides.js";
 import { moveTree } from "./variations.js";
 
-const LEAST_LOSS = 0.05; // of the value, to offer another try
 const DELAYS = [3, 2, 1, 0.5, 0.25, 0]; // seconds between the moves of machines
 const PERSON = { kind: "person" };
 const UCT = { kind: "player", name: "uct", options: {} };
@@ -29,7 +31,7 @@ export function optionsFrom(text = "") {
 }
 
 /** Return a side as the server reads it. */
-const bare = ({ title, ...side }) => side;
+const bare = ({ title, level, ...side }) => side;
 
 /** Return the nodes from the start to a table's current node. */
 function pathTo({ nodes, node }) {
@@ -39,16 +41,32 @@ function pathTo({ nodes, node }) {
   return path;
 }
 
-const namesTo = (table) => pathTo(table).slice(1).map(({ move }) => move);
+/** Return the whole line of a table as an address has it, and how much of it is on the board. */
+function lineOf({ nodes, line, node }) {
+  const byId = new Map(nodes.map((each) => [each.id, each])), at = line.indexOf(node);
+  return { moves: line.slice(1).map((id) => byId.get(id).move), ply: at < line.length - 1 ? at : undefined };
+}
+
+/** Show whether a button waits for its answer. */
+function showBusy(control, busy) {
+  control.ariaBusy = String(busy);
+  control.disabled = busy;
+}
+
+/** Give the focus of a control that can no longer be used to another one. */
+function passFocus(from, to) {
+  if ((from.disabled || from.hidden) && [from, document.body].includes(document.activeElement)) to.focus();
+}
 
 export function mount(page, parameters) {
   const desk = { table: null, board: null, act, showBadges };
-  let boardKey = "", socket = null, games = [], graph = null, closed = false, flipped = false;
+  let boardKey = "", socket = null, offered = { games: [], openspiel: [] }, graph = null, closed = false, flipped = false;
+  let aim = null, going = false; // the node that keys lead to, until it is shown; whether the server is asked
 
   // ---- what is on the page ----
   const waiting = el("p", { class: "quiet waiting" }, "Setting up the board …");
   const holder = el("div", { class: "holder" }, waiting);
-  const gauge = makeGauge();
+  const gauge = makeGauge(() => playerName(desk.table.game.board, 0, true));
   const analysis = makeAnalysis(desk, gauge.show);
   const seats = [0, 1].map((player) => {
     const name = el("strong"), goal = el("small");
@@ -57,31 +75,35 @@ export function mount(page, parameters) {
       el("span", { class: "who" }, name, goal), el("i", { class: "thinking", "aria-hidden": "true" }), edit);
     return { name, goal, strip };
   });
-  const message = el("p", { class: "message", "aria-live": "polite" });
+  const heading = el("h1", { class: "game-title" }), score = el("p", { class: "score" });
+  const message = el("p", { class: "message" });
   const textButton = (title, iconName, onclick, text = title, attributes = {}) =>
     button(title, iconName, onclick, { text, ...attributes });
   const advice = el("p", { class: "quiet", hidden: true }, "No champion yet: ",
     el("a", { href: "#/train" }, "train one"));
   const controls = {
-    first: button("To the start", "first", () => step(-Infinity)),
-    back: button("Back", "back", () => step(-1)), next: button("Forward", "next", () => step(1)),
-    last: button("To the end", "last", () => step(Infinity)),
-    undo: textButton("Take back", "undo", () => act("undo")),
-    hint: textButton("Hint", "hint", showHint),
+    first: button("To the start", "first", () => step(-Infinity), { "data-do": "first" }),
+    back: button("Back", "back", () => step(-1), { "data-do": "back" }),
+    next: button("Forward", "next", () => step(1), { "data-do": "next" }),
+    last: button("To the end", "last", () => step(Infinity), { "data-do": "last" }),
+    undo: textButton("Take back", "undo", () => act("undo"), "Take back", { "data-do": "undo" }),
+    hint: textButton("Hint", "hint", showHint, "Hint", { "data-do": "hint" }),
     resign: textButton("Resign", "flag", () => act("resign")),
-    pause: textButton("Pause or go on", "pause", () => act("play", { paused: !desk.table.paused }), "Pause"),
-    one: textButton("One move", "next", () => act("step"), "Step"),
-    swap: textButton("Swap sides", "swap", () =>
-      act("sides", { sides: [...desk.table.sides].reverse().map(bare) })),
-    fresh: textButton("New game", "plus", newGame, "New game", { class: "primary" }),
-    review: textButton("Judge every move with a short search", "again", () => act("review"), "Review"),
+    pause: textButton("Pause or go on", "pause", () => act("play", { paused: !desk.table.paused }), "Pause",
+      { "data-do": "pause" }),
+    one: textButton("One move", "next", () => act("step"), "Step", { "data-do": "step" }),
+    swap: textButton("Exchange the players", "swap", () =>
+      act("sides", { sides: [...desk.table.sides].reverse().map(bare) }), "Exchange players",
+    { "data-do": "swap-sides" }),
+    fresh: textButton("New game", "plus", newGame, "New game", { class: "primary", "data-do": "new" }),
     turn: button("Turn the board", "turn", () => {
       flipped = !flipped;
       showAll();
-    }),
-    drop: button("Delete from here on", "trash", () => act("delete", { node: desk.table.node })),
+    }, { "data-do": "turn" }),
+    drop: button("Delete from here on", "trash", deleteMoves),
+    restore: button("Bring back what was deleted", "undo", restoreMoves),
   };
-  const typed = el("input", { class: "typed", placeholder: "type a move", "aria-label": "Type a move",
+  const typed = el("input", { class: "typed", "data-do": "type", placeholder: "type a move", "aria-label": "Type a move",
     autocomplete: "off", autocapitalize: "off", spellcheck: "false", enterkeyhint: "go" });
   const typing = el("form", { class: "typing", onsubmit: (event) => {
     event.preventDefault();
@@ -95,21 +117,25 @@ export function mount(page, parameters) {
     act("play", { delay });
   });
   const machines = el("div", { class: "machines" }, controls.pause, controls.one, speed);
-  const graphBox = el("div", { class: "graph" }), again = el("p", { class: "again" }), treeBox = el("div");
+  const graphBox = el("div", { class: "graph" }), treeBox = el("div");
+  const review = makeReview(desk, go);
   const tree = moveTree(treeBox, { onGo: go });
+  const comment = makeComment(), about = makeAbout(desk);
   const links = el("div", { class: "links" });
   const file = el("input", { type: "file", accept: ".sgf,.pgn,.json", hidden: true, onchange: load });
   page.replaceChildren(el("div", { class: "play loading" },
     el("section", { class: "stage" }, el("div", { class: "board-row" }, gauge.element, holder)),
     el("aside", { class: "panel" },
-      el("section", { class: "card match" }, seats.map(({ strip }) => strip), message, advice,
+      el("section", { class: "card match" }, heading, seats.map(({ strip }) => strip), message, score, advice,
         el("div", { class: "controls" }, controls.fresh, controls.swap), machines, others,
         el("div", { class: "controls" }, controls.undo, controls.hint, controls.resign),
         el("div", { class: "controls" }, el("span", { class: "nav" },
           controls.first, controls.back, controls.next, controls.last), controls.turn, typing)),
       analysis.element,
       el("section", { class: "card moves" },
-        el("header", {}, el("h2", {}, "Moves"), controls.review, controls.drop), graphBox, again, treeBox),
+        el("header", {}, el("h2", {}, "Moves"), review.start, controls.restore, controls.drop),
+        graphBox, review.element, treeBox, comment.element),
+      about.element,
       el("details", { class: "card share" },
         el("summary", {}, icon("share"), "Share and load"), links, file))));
   const root = page.firstChild;
@@ -117,40 +143,82 @@ export function mount(page, parameters) {
   // ---- what a user does ----
   function act(verb, body) {
     const { id } = desk.table;
+    if (body?.node !== aim) aim = null; // steps that are not sent yet would undo this
     return attempt(async () => {
-      const answer = await post(`/tables/${id}/${verb}`, body);
+      const answer = await post(`/tables/${id}/${verb}`, body).catch(async (error) => {
+        if (error.status !== 404 || verb !== "move") throw error;
+        await lost(); // the server was started anew
+        return post(`/tables/${desk.table.id}/move`, body);
+      });
       if (desk.table.id === id) accept(answer); // else it comes late, from the game before
     });
   }
 
-  function go(node) {
-    if (node != null && node !== desk.table.node) act("go", { node });
+  /** Put a node on the board. While the server is asked for one, only the latest of the others waits. */
+  async function go(node) {
+    if (node == null || node === (aim ?? desk.table.node)) return;
+    aim = node;
+    showSteps();
+    if (going) return;
+    going = true;
+    for (let sent = null; aim !== null && aim !== sent;) {
+      sent = aim;
+      await act("go", { node: sent });
+    }
+    [aim, going] = [null, false];
+    if (desk.table) showSteps();
+  }
+
+  /** Return the place in the line of the node that keys lead to, else of the one that is shown. */
+  function placeInLine() {
+    const { line, node } = desk.table;
+    return line.indexOf(line.includes(aim) ? aim : node);
   }
 
   function step(by) {
-    const { line, node } = desk.table;
-    go(line[Math.max(0, Math.min(line.length - 1, line.indexOf(node) + by))]);
+    const { line } = desk.table;
+    go(line[Math.max(0, Math.min(line.length - 1, placeInLine() + by))]);
+  }
+
+  async function deleteMoves() {
+    const { id, nodes: { length } } = desk.table;
+    await act("delete", { node: desk.table.node });
+    passFocus(controls.drop, controls.restore);
+    const gone = length - desk.table.nodes.length;
+    if (desk.table.id === id && gone > 0)
+      undoToast(`Deleted: ${movesText(gone)}.`, async () => {
+        const answer = await post(`/tables/${id}/restore`);
+        if (desk.table.id === id) accept(answer);
+      });
+  }
+
+  async function restoreMoves() {
+    await act("restore");
+    passFocus(controls.restore, controls.drop);
   }
 
   async function showHint() {
     const { table } = desk;
+    showBusy(controls.hint, true);
     const hint = await attempt(() => post(`/tables/${table.id}/hint`));
+    showBusy(controls.hint, false);
+    if (desk.table) controls.hint.disabled = desk.table.position.over;
     if (!hint || table.id !== desk.table.id || table.node !== desk.table.node) return;
     toast(`Hint: ${hint.move}${hint.value == null ? "" : `, ${percent(hint.value)} for you`}.`);
     desk.board.ghosts(hint.cell === null ? [] : [hint.cell], table.position.to_play, hint.from);
   }
 
   async function newGame() {
-    const { game, sides } = desk.table ?? { game: games[0], sides: [PERSON, PERSON] };
+    const { game, sides } = desk.table ?? { game: offered.games[0], sides: [PERSON, PERSON] };
     await attempt(() =>
-      askNewGame(games, { game: game.name, options: game.options, sides: sides.map(bare) }, start));
+      askNewGame(offered, { game: game.name, options: game.options, sides: sides.map(bare) }, start));
   }
 
   async function changeSide(player) {
     const { game, sides } = desk.table;
     const chooser = await attempt(() => sideChooser(game.name, bare(sides[player]), game.options));
     const question = player ? "Who plays second?" : "Who plays first?";
-    if (!chooser || !await ask(question, chooser.element, "Change")) return;
+    if (!chooser || !await ask(question, chooser.element, "Change", chooser.check)) return;
     const seated = desk.table.sides.map((side, i) => i === player ? chooser.value() : bare(side));
     await act("sides", { sides: seated });
   }
@@ -158,21 +226,22 @@ export function mount(page, parameters) {
   async function load() {
     const [chosen] = file.files;
     if (!chosen) return;
-    await attempt(async () => follow(await post("/records", chosen)));
+    await attempt(() => openRecords(chosen, follow));
     file.value = "";
   }
 
   // ---- tables ----
-  async function start({ game, options = {}, sides, moves = [], start: position = "" }) {
+  async function start({ game, options = {}, sides, moves = [], ply, start: position = "" }) {
     message.textContent = "Setting up the game …";
     advice.hidden = true;
     root.classList.add("busy");
     try {
-      follow(await post("/tables", { game, options, sides, moves, start: position }));
+      follow(await post("/tables", { game, options, sides, moves, ply, start: position }));
     } finally {
       root.classList.remove("busy");
       if (desk.table) showMatch();
     }
+    if (closed) return; // the person has left while the board was set up
     remember("game", { game, options, sides });
     const delay = remembered("delay", desk.table.delay);
     if (delay !== desk.table.delay) act("play", { delay });
@@ -181,7 +250,8 @@ export function mount(page, parameters) {
   function follow(table) {
     if (closed) return;
     socket?.close();
-    desk.table = null;
+    desk.table = aim = null;
+    review.forget();
     accept(table);
     analysis.open();
     socket = stream(`/tables/${table.id}/stream`, (said) => {
@@ -190,27 +260,39 @@ export function mount(page, parameters) {
     }, lost);
   }
 
-  /** A table that the server has forgotten comes back from what this page knows. */
+  /** A table that the server has forgotten comes back as it was kept, else from what this page knows. */
   async function lost() {
-    const { id, game, sides, start: position } = desk.table, moves = namesTo(desk.table);
+    const { id, game, sides, start: position } = desk.table, line = lineOf(desk.table);
     const error = await get(`/tables/${id}`).then(() => null, (failure) => failure);
     if (error?.status !== 404 || closed || desk.table.id !== id) return;
-    const known = { game: game.name, options: game.options, sides: sides.map(bare), moves, start: position };
-    await attempt(() => start(known));
+    const kept = await openKept(id, line);
+    if (closed || desk.table.id !== id) return;
+    const known = { game: game.name, options: game.options, sides: sides.map(bare), ...line, start: position };
+    if (kept) accept(kept);
+    else await attempt(() => start(known));
   }
 
+  /** Return a kept game on its table, null if there is none; what the line has and it lacks is added. */
+  const openKept = (id, asked) => post(`/library/${encodeURIComponent(id)}/open`, asked).catch((error) => {
+    if (error.status !== 404) toast(error.message);
+    return null;
+  });
+
   function accept(answer) {
-    const before = desk.table;
-    if (!answer?.nodes || closed || (before?.id === answer.id && answer.version < before.version)) return;
+    const before = desk.table, same = before?.id === answer?.id && before.opened === answer.opened;
+    if (!answer?.nodes || closed || (same && answer.version < before.version)) return;
     desk.table = answer;
+    say(changeOf(before, answer));
     root.classList.remove("loading");
-    const moved = before?.id !== answer.id || before.node !== answer.node || before.state !== answer.state;
+    const moved = !same || before.node !== answer.node || before.state !== answer.state;
     if (before?.id !== answer.id) flipped = false;
     if (moved || isTurned() !== desk.board?.turned) showBoard();
     showMatch();
     tree.update(answer);
     showLine();
-    analysis.update(before?.id !== answer.id || before.node !== answer.node);
+    comment.update(answer);
+    about.update(answer);
+    analysis.update(!same || before.node !== answer.node);
     showBadges();
     showLinks();
     showAddress();
@@ -240,19 +322,22 @@ export function mount(page, parameters) {
       desk.board = makeBoard(holder, game.board, { label: `${spaced(game.title)}, board`, turned,
         onMove: (action) => act("move", { action }), onIllegal: (cell, from) => act("move", { cell, from }),
         onPoint: analysis.pointAt });
-      document.body.dataset.stones = coloursOf(game.board);
+      document.body.dataset.stones = game.board.stones;
       gauge.element.classList.toggle("turned", turned);
     }
     desk.board.show(position, !position.over && state !== "thinking");
   }
 
   function showMatch() {
-    const { game, position, sides, state, line, node, paused } = desk.table;
+    const { game, position, sides, state, line, node, paused, about: { players } } = desk.table;
     const people = sides.filter(({ kind }) => kind === "person").length;
-    sides.forEach(({ title }, player) => {
+    sides.forEach((side, player) => {
       const { strip, name, goal } = seats[player];
-      name.textContent = people < 2 ? title : player ? "Second player" : "First player";
-      goal.textContent = game.board.goals?.[player] ?? "";
+      const named = side.kind === "person" && players[player], called = playerName(game.board, player);
+      name.textContent = named || (people < 2 ? shortTitle(side) : called);
+      name.title = named || (people < 2 ? side.title : called);
+      goal.textContent = [people < 2 && game.board.players?.[player], game.board.goals[player],
+        position.captured && `${position.captured[player]} captured`].filter(Boolean).join(" · ");
       strip.classList.toggle("to-move", !position.over && position.to_play === player);
       strip.classList.toggle("busy", state === "thinking" && position.to_play === player);
       strip.classList.toggle("winner", position.over && (position.outcome ?? 0) * (player ? -1 : 1) > 0);
@@ -260,46 +345,52 @@ export function mount(page, parameters) {
     const sentences = { "your move": people === 2 ? "" : "Your move.", over: "The game is over.",
       paused: "Paused. Play a move for it, or let it go on." };
     message.textContent = desk.table.message || (sentences[state] ?? "");
+    heading.textContent = game.heading;
+    document.title = `${game.heading} – azero studio`;
+    score.textContent = position.over ? "" : position.score;
     const at = line.indexOf(node), yours = state === "your move";
-    controls.first.disabled = controls.back.disabled = controls.drop.disabled = at <= 0;
-    controls.next.disabled = controls.last.disabled = at === line.length - 1;
+    showSteps();
+    controls.drop.disabled = at <= 0;
+    controls.restore.hidden = !desk.table.deleted;
     controls.undo.hidden = controls.resign.hidden = !people;
     controls.undo.disabled = at <= 0;
     controls.resign.disabled = !yours;
-    controls.hint.disabled = position.over;
+    controls.hint.disabled = position.over || controls.hint.ariaBusy === "true";
     machines.hidden = position.over || (people > 0 && state !== "paused");
     speed.hidden = people > 0;
     relabel(controls.pause, paused ? "play" : "pause", paused ? "Go on" : "Pause");
     controls.turn.hidden = !canTurn(game.board);
+    typed.dataset.begins = [...new Set(position.moves.map(({ move }) => move[0]))].join("");
     const rest = movesBeside(game.board, position.moves);
-    others.replaceChildren(...rest.map(({ action, move }) =>
-      el("button", { type: "button", onclick: () => act("move", { action }) }, move)));
+    const forced = rest.length === 1 && position.moves.length === 1;
+    others.replaceChildren(...rest.map(({ action, move, label }) => el("button", { type: "button", title: move,
+      class: forced || move in game.board.words ? "primary" : "", onclick: () => act("move", { action }) },
+    forced ? `${label}: there is no other move` : label)));
     others.hidden = !rest.length;
   }
 
-  /** The graph of the value, and another try after a bad move. */
+  function showSteps() {
+    const at = placeInLine();
+    controls.first.disabled = controls.back.disabled = at <= 0;
+    controls.next.disabled = controls.last.disabled = at === desk.table.line.length - 1;
+  }
+
+  /** The graph of the value, and the review. */
   function showLine() {
-    const { nodes, line, node, reviewing } = desk.table;
-    const byId = new Map(nodes.map((each) => [each.id, each]));
-    const values = line.map((id) => byId.get(id).value), now = byId.get(node);
-    relabel(controls.review, "again", reviewing ? `${reviewing} left` : "Review");
-    controls.review.disabled = Boolean(reviewing) || line.length < 2;
-    again.hidden = !(now.loss >= LEAST_LOSS);
-    again.replaceChildren(`${now.move} gave away ${Math.round(now.loss * 50)} %. `,
-      el("button", { type: "button", class: "link", onclick: () => go(now.parent) }, "Try again from here"));
+    const { nodes, line, node } = desk.table;
+    const byId = new Map(nodes.map((each) => [each.id, each])), shown = line.map((id) => byId.get(id));
+    const values = shown.map(({ value }) => value);
+    review.update();
     graphBox.hidden = values.filter((value) => value !== null).length < 2;
-    const picture = { values, losses: line.map((id) => byId.get(id).loss), current: line.indexOf(node),
-      onPick: (ply) => go(desk.table.line[ply]) };
+    const picture = { values, losses: shown.map(({ loss }) => loss), sizes: shown.map(({ size }) => size),
+      current: line.indexOf(node), onPick: (ply) => go(desk.table.line[ply]) };
     if (graph) graph.update(picture);
     else graph = valueGraph(graphBox, picture);
   }
 
   /** Dots on stones that gave much away, and exact values on empty cells. */
   function showBadges() {
-    const { marks } = desk.table.position;
-    const dots = pathTo(desk.table).filter(({ cell, loss, mover }) =>
-      cell != null && loss >= LEAST_LOSS && marks[cell] && ownerOf(marks[cell]) === mover);
-    const losses = dots.map(({ cell, loss }) => [cell, lossClass(loss)]);
+    const losses = dotsOf(pathTo(desk.table), desk.table.position.marks);
     desk.board.marks(new Map([...losses, ...analysis.badges()]));
   }
 
@@ -307,16 +398,16 @@ export function mount(page, parameters) {
     const { id } = desk.table;
     if (links.dataset.table === id) return;
     links.dataset.table = id;
-    const copy = () => attempt(async () => {
-      await navigator.clipboard.writeText(location.href);
+    const copyAddress = () => attempt(async () => {
+      await copy(location.href);
       toast("Copied. The address holds the game and its moves.");
     });
     const copyPosition = () => attempt(async () => {
-      await navigator.clipboard.writeText(desk.table.position.line);
+      await copy(desk.table.position.line);
       toast(`Copied: ${desk.table.position.line}`);
     });
     const isChess = desk.table.game.name === "chess";
-    links.replaceChildren(textButton("Copy address", "share", copy),
+    links.replaceChildren(textButton("Copy address", "share", copyAddress),
       ...(desk.table.position.line ? [textButton("Copy position", "share", copyPosition)] : []),
       ...[isChess ? "pgn" : "sgf", "json", "svg", "png"].map((format) => el("a", { class: "button", download: true,
         href: `/api/tables/${id}/record?format=${format}` }, format.toUpperCase())),
@@ -325,43 +416,34 @@ export function mount(page, parameters) {
 
   function showAddress() {
     const { game, id, start: position } = desk.table;
-    const options = optionsText(game.options, games.find(({ name }) => name === game.name)?.options);
-    const moves = namesTo(desk.table).join(".");
+    const options = optionsText(game.options, offered.games.find(({ name }) => name === game.name)?.options);
+    const { moves, ply } = lineOf(desk.table);
     const parts = { game: game.name, ...(options && { options }), ...(position && { start: position }),
-      ...(moves && { moves }), table: id };
+      ...(moves.length && { moves: moves.join(".") }), ...(ply !== undefined && { ply }), table: id };
     const query = new URLSearchParams(parts).toString().replaceAll("%3A", ":").replaceAll("%2C", ",");
-    history.replaceState(null, "", `#/play?${query}`);
-    document.querySelector(".tabs [data-page=play]").href = location.hash; // the way back to this game
+    const address = `#/play?${query}`; // unless somebody goes to another page just now
+    if (!/^#\/(?!play)/.test(location.hash)) history.replaceState(null, "", address);
+    document.querySelector(".tabs [data-page=play]").href = address; // the way back to this game
   }
-
-  // ---- keyboard ----
-  function onKey(event) {
-    const field = event.target.closest("input, select, textarea, dialog, [role=slider]");
-    if (field || event.ctrlKey || event.altKey || event.metaKey || !desk.table) return;
-    const way = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[event.key];
-    if (way) {
-      event.preventDefault();
-      step(way);
-    } else if (/^[a-z0-9]$/i.test(event.key)) typed.focus(); // the key itself lands in the field
-  }
-  document.addEventListener("keydown", onKey);
 
   // ---- the first table ----
   async function first() {
-    ({ games } = await get("/games"));
+    offered = await get("/games");
+    const { games } = offered;
     const { table: id, game, against } = parameters;
     const memory = remembered("game", null);
-    const known = id && await get(`/tables/${id}`).catch(() => null);
+    const moves = (parameters.moves ?? "").split(".").filter(Boolean);
+    const ply = /^[0-9]{1,5}$/.test(parameters.ply) ? Number(parameters.ply) : undefined;
+    const known = id && await openKept(id, { moves, ply, paused: !parameters.moves });
     if (known) return follow(known);
     const champion = (run) => ({ kind: "player", name: "pv_mcts", options: { run } });
     const own = games.find((each) => each.own);
     if (game) {
       const sides = against ? [PERSON, champion(against)]
         : id && memory?.game === game ? memory.sides : [PERSON, PERSON];
-      const moves = (parameters.moves ?? "").split(".").filter(Boolean);
-      const asked = start({ game, options: optionsFrom(parameters.options), sides, moves,
+      const asked = start({ game, options: optionsFrom(parameters.options), sides, moves, ply,
         start: parameters.start });
-      if (await asked.then(() => true, (error) => toast(error.message))) return;
+      if (await asked.then(() => true, (error) => toast(sentenceOf(error)))) return;
     } else if (memory && !own && await start(memory).then(() => true, () => false)) return;
     const { runs } = own ? { runs: [] } : await get("/runs");
     const trained = runs.find(({ cycle, play }) => cycle > 0 && games.some(({ name }) => name === play));
@@ -372,12 +454,14 @@ export function mount(page, parameters) {
   }
 
   attempt(first);
+  const stopFiles = listenForFiles(follow);
   return () => {
+    comment.close();
+    stopFiles();
     closed = true;
     socket?.close();
     graph?.close();
     desk.board?.close();
     delete document.body.dataset.stones;
-    document.removeEventListener("keydown", onKey);
   };
 }

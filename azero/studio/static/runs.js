@@ -1,11 +1,13 @@
 // The page Runs: all runs, several in one chart, one in detail with its games.
 
 import { attempt, button, el, get, post, spaced, toast } from "./api.js";
-import { sparkline } from "./chart.js";
+import { sparkline, swatch } from "./chart.js";
+import { gamePages } from "./gamelist.js";
 import {
-  addressOf, card, gameButtons, pathOf, playAddress, quiet, showReplay, stateChip, table,
+  addressOf, card, pathOf, playAddress, quiet, showReplay, stateChip, table,
 } from "./parts.js";
-import { deleteRun, goOn, showCurves } from "./train.js";
+import { compareCurves, MOST_COMPARED, showCurves } from "./curves.js";
+import { deleteRun, goOn } from "./train.js";
 
 const linkTo = (run) => el("a", { href: addressOf("runs", { run }) }, run);
 
@@ -16,8 +18,9 @@ function showList(page, runs) {
     location.hash = addressOf("runs", { compare: [...chosen].join(",") });
   } });
   const count = () => {
-    compare.disabled = chosen.size < 2;
-    compare.textContent = chosen.size < 2 ? "Mark two to compare" : `Compare ${chosen.size}`;
+    compare.disabled = chosen.size < 2 || chosen.size > MOST_COMPARED;
+    compare.textContent = chosen.size < 2 ? "Mark two to compare"
+      : chosen.size > MOST_COMPARED ? `Mark at most ${MOST_COMPARED}` : `Compare ${chosen.size}`;
   };
   const tensorboard = el("button", { type: "button", onclick: async () => {
     tensorboard.disabled = true;
@@ -34,7 +37,8 @@ function showList(page, runs) {
   const named = ({ name, sentence }) => sentence ? [linkTo(name), quiet(sentence)] : linkTo(name);
   const row = (run) => [mark(run), named(run), run.strength, run.cycle, stateChip(run.state),
     spaced(run.title), run.spark?.values.length ? sparkline(run.spark.values, run.spark.title) : "", run.size, run.age];
-  const head = ["", "run", "strength", "cycles", "state", "game", "", "size", "used"];
+  const unseen = (text) => el("span", { class: "unseen" }, text);
+  const head = [unseen("compare"), "run", "strength", "cycles", "state", "game", unseen("trend"), "size", "used"];
   page.classList.add("run-list");
   page.append(card("Runs", [compare, tensorboard], runs.length ? table(head, runs.map(row))
     : quiet("There is no run yet. ", el("a", { href: "#/train" }, "Train one."))));
@@ -44,7 +48,7 @@ function showList(page, runs) {
 /** Show one run. */
 function showRun(page, run) {
   const path = pathOf(run.name), watching = addressOf("train", { run: run.name });
-  const curves = el("div", { class: "charts" }), replay = el("div"), list = el("div", { class: "games" });
+  const curves = el("div"), replay = el("div"), list = el("div");
   const doctor = quiet("…");
   let closeReplay = () => {};
   const open = (cycle, number) => attempt(async () => {
@@ -52,13 +56,11 @@ function showRun(page, run) {
     closeReplay();
     closeReplay = showReplay(replay, game, `Cycle ${cycle}, game ${number}`);
   });
-  const choice = el("select", { "aria-label": "Cycle", onchange: () => attempt(showGames) },
+  const choice = el("select", { "aria-label": "Cycle", onchange: () => showGames() },
     run.games.map((cycle) => el("option", { value: cycle }, `cycle ${cycle}`)));
-  async function showGames() {
-    const { cycle, games, count } = await get(`${path}/games?cycle=${choice.value}`);
-    const more = count > games.length && quiet(`and ${(count - games.length).toLocaleString("en")} more`);
-    list.replaceChildren(...gameButtons(games, (number) => open(cycle, number)), more || "");
-  }
+  const showGames = () => list.replaceChildren(gamePages(
+    (first) => get(`${path}/games?cycle=${choice.value}&first=${first}`),
+    (number) => open(choice.value, number)));
   const idle = !["starting", "training", "stopping", "busy"].includes(run.state);
   const facts = [spaced(run.title), run.recipe && `recipe ${run.recipe}`,
     `${run.cycle} cycles in ${run.elapsed}`, run.strength, run.size, `used ${run.age}`];
@@ -76,9 +78,9 @@ function showRun(page, run) {
   if (run.games.length) {
     const about = "The number is the moves of a game, the colour who won. Choose one to replay it.";
     page.append(card("Games of self-play", choice, quiet(about), list), replay);
-    attempt(showGames);
+    showGames();
   }
-  const close = showCurves(curves, [run]);
+  const close = showCurves(curves, run);
   get(`${path}/doctor`).then(({ findings }) => {
     doctor.textContent = findings.length ? `Doctor: ${findings.map(({ sentence }) => sentence).join(" ")}`
       : "The doctor finds no problems.";
@@ -86,13 +88,14 @@ function showRun(page, run) {
   return () => { close(); closeReplay(); };
 }
 
-/** Show several runs in the same charts. */
+/** Show several runs in the same charts, each in one colour. */
 function showComparison(page, runs) {
-  const curves = el("div", { class: "charts" });
-  const row = (run) => [linkTo(run.name), spaced(run.title), run.cycle, run.strength, run.elapsed];
+  const curves = el("div", { class: "stack" });
+  const row = (run, i) => [swatch(i), linkTo(run.name), spaced(run.title), run.cycle, run.strength, run.elapsed];
   page.append(card(`${runs.length} runs`, null,
-    table(["run", "game", "cycles", "strength", "time"], runs.map(row))), curves);
-  return showCurves(curves, runs);
+    table([el("span", { class: "unseen" }, "colour"), "run", "game", "cycles", "strength", "time"],
+      runs.map(row))), curves);
+  return compareCurves(curves, runs);
 }
 
 export async function mount(page, { run, compare }) {

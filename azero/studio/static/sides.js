@@ -1,85 +1,123 @@
 // Forms: which game with which options, and who plays a side.
 
-import { attempt, el, get, spaced } from "./api.js";
+import { el, get, sentenceOf, spaced } from "./api.js";
+import { checkAll, field, given, labelled, sayBeside } from "./fields.js";
 
 const OPENSPIEL = "openspiel:";
 const START = "start"; // the option of a game for its first position
 const MAIN = /simulations|seconds|depth|cycle|^run$/; // options shown at once: who it is and how strong
+const SIDES = ["size", "rows", "columns"]; // options that a choice of sizes sets
+const OTHER = "another size";
+const OWN_NUMBERS = "own numbers"; // the level of a champion that is none of those with a name
+const PLIES = { name: "max_plies", kind: "int", default: null, between: [1, 100000],
+  about: "A longer game is a draw. OpenSpiel's own bound where it is empty." };
+const PARAMETERS = { name: "parameters", kind: "str", default: "",
+  about: "OpenSpiel's own, such as rows=6,columns=6." };
 
-/** Return the input of one option of a game or player: {name, element, value()}. */
-function field({ name, kind, default: otherwise, about, choices, between }, value = otherwise) {
-  let input;
-  if (kind === "bool") input = el("input", { type: "checkbox", checked: Boolean(value) });
-  else if (choices?.length) {
-    const listed = otherwise === null ? [null, ...choices] : choices;
-    const nameOf = (each) => each === null ? "default" : String(each) || "none";
-    input = el("select", {}, listed.map((each) => el("option",
-      { value: each ?? "", selected: String(each ?? "") === String(value ?? "") }, nameOf(each))));
-  } else if (kind === "int" || kind === "float") {
-    const unlimited = name === "seconds" && !otherwise;
-    input = el("input", { type: "number", value: unlimited && !value ? "" : value,
-      ...(between && { min: between[0], max: between[1] }), step: kind === "int" ? 1 : "any",
-      placeholder: unlimited ? "no limit" : "default" });
-  } else input = el("input", { type: "text", value: value ?? "", placeholder: "default" });
-  const label = el("span", {}, name.replaceAll("_", " "));
-  return {
-    name,
-    element: el("label", { class: kind === "bool" ? "field check" : "field", title: about }, label, input),
-    /** Return the value in the form, undefined where it is the default or empty. */
-    value() {
-      const given = kind === "bool" ? input.checked : input.value.trim();
-      if ((given === "" && !choices?.includes("")) || String(given) === String(otherwise)) return undefined;
-      return given === "" || typeof given !== "string" || Number.isNaN(Number(given)) ? given : Number(given);
-    },
-  };
+/** Return the parts of a name such as "openspiel:breakthrough(rows=6)". */
+function partsOf(name) {
+  const [, kind = "", parameters = ""] = name.match(/^openspiel:(\w*)(?:\((.*)\))?$/) ?? [];
+  return { kind, parameters };
 }
 
-const given = (fields) => Object.fromEntries(
-  fields.map((each) => [each.name, each.value()]).filter(([, value]) => value !== undefined));
-
-/** Return a list of choices with its name above it. */
-const labelled = (name, choice) => el("label", { class: "field" }, el("span", {}, name), choice);
+/** Return a select of texts. */
+const select = (texts, chosen) => el("select", {}, texts.map((text) =>
+  el("option", { value: text, selected: text === chosen }, text.replaceAll("_", " "))));
 
 /**
- * Ask for a game and its options. Return {element, value() -> {game, options}}.
+ * Ask for a game, its size and its options. Return {element, value() -> {game, options}, check(), say()}.
  *
+ * offered: the answer of GET /games. onChange(value) when all fields are right.
  * begins: the first position is asked for elsewhere, so azero's own games have no option `start`.
  */
-export function gameChooser(games, name, options = {}, onChange = () => {}, begins = false) {
-  const listed = [...games, { name: OPENSPIEL, title: "A game of OpenSpiel …" }];
-  const known = name.startsWith(OPENSPIEL) ? OPENSPIEL : name;
-  const choice = el("select", {}, listed.map((game) =>
-    el("option", { value: game.name, selected: game.name === known }, spaced(game.title))));
+export function gameChooser({ games, openspiel }, name, options = {}, onChange = () => {}, begins = false) {
+  const listed = [...games, ...(openspiel.length ? [{ name: OPENSPIEL, title: "A game of OpenSpiel …" }] : [])];
+  const isOther = name.startsWith(OPENSPIEL);
+  const choice = el("select", {}, listed.map((game) => el("option", { value: game.name,
+    selected: game.name === (isOther ? OPENSPIEL : name) }, spaced(game.title))));
   const box = el("div", { class: "fields" });
-  const typed = known === OPENSPIEL ? name.slice(OPENSPIEL.length) : "";
-  const other = el("input", { value: typed, placeholder: "breakthrough" });
-  let fields = [];
-  function show(values) {
+  let fields = [], kind = null;
+
+  function showOpenSpiel(values, { kind: chosen = "breakthrough", parameters } = {}) {
+    kind = select(openspiel, chosen);
+    const own = Object.entries(values).filter(([name, value]) => name !== PLIES.name && typeof value === "number");
+    fields = [field(PARAMETERS, parameters || own.map((pair) => pair.join("=")).join(",")),
+      field(PLIES, values.max_plies)];
+    kind.addEventListener("change", () => fields.forEach((each) => each.set())); // they were of another game
+    box.replaceChildren(labelled("its name", kind), ...fields.map((each) => each.element));
+  }
+
+  /** Choose among sizes, which set other options too; another one is written as numbers. */
+  function sizeChoice({ sizes, options: otherwise }, values) {
+    const sides = fields.filter((each) => SIDES.includes(each.name));
+    const same = ({ options }) => sides.every(({ name }) => options[name] === (values[name] ?? otherwise[name]));
+    const size = select([...sizes.map(({ title }) => title), OTHER], sizes.find(same)?.title ?? OTHER);
+    const fold = () => sides.forEach(({ element }) => { element.hidden = size.value !== OTHER; });
+    size.addEventListener("change", () => {
+      const chosen = sizes.find(({ title }) => title === size.value);
+      if (chosen) fields.forEach((each) => each.set(chosen.options[each.name]));
+      fold();
+    });
+    fold();
+    return labelled("size", size);
+  }
+
+  function show(values, parts) {
+    kind = null;
+    if (choice.value === OPENSPIEL) return showOpenSpiel(values, parts);
     const game = games.find((each) => each.name === choice.value);
     const known = (game?.fields ?? []).filter((option) => game.own || !begins || option.name !== START);
     fields = known.map((option) => field(option, values[option.name]));
-    const named = choice.value === OPENSPIEL ? [labelled("its name", other)] : [];
-    box.replaceChildren(...named, ...fields.map((each) => each.element));
+    box.replaceChildren(game?.sizes.length ? sizeChoice(game, values) : "", ...fields.map((each) => each.element));
+    return undefined;
   }
-  const value = () => ({ options: given(fields), game: choice.value !== OPENSPIEL ? choice.value
-    : OPENSPIEL + (other.value.trim() || other.placeholder) });
+
+  function value() {
+    if (!kind) return { game: choice.value, options: given(fields) };
+    const { parameters, ...rest } = given(fields);
+    return { game: OPENSPIEL + kind.value + (parameters ? `(${parameters})` : ""), options: rest };
+  }
+
   choice.addEventListener("change", () => show({}));
-  show(options);
+  show(options, isOther ? partsOf(name) : {});
   const element = el("div", { class: "chooser" }, labelled("game", choice), box);
-  element.addEventListener("change", () => onChange(value()));
-  return { element, value };
+  element.addEventListener("change", () => fields.every((each) => each.check()) && onChange(value()));
+  return { element, value, check: () => checkAll(fields),
+    say: (option, sentence) => sayBeside(fields, option, sentence), focus: () => choice.focus() };
 }
+
+/** Return the name of a run without the folder of azero's own. */
+export const shortRun = (run) => run.replace(/^shipped\//, "");
+
+/** Return who plays a side for a narrow place: of a champion the level and the run. */
+export const shortTitle = ({ title, level, options }) => level ? `${level} · ${shortRun(options.run)}`
+  : title.replace(/^champion of shipped\//, "champion of ");
 
 /** Return the players of a game and its runs' champions. */
 export const playersOf = (game, options = {}) =>
   get(`/players?game=${encodeURIComponent(game)}&options=${encodeURIComponent(JSON.stringify(options))}`);
 
-/** Ask for who plays a side of a game. Return {element, value() -> side}. */
+/** Return the choice of a champion's level, in words; it sets the fields that hold its numbers. */
+function levelChoice(levels, fields, values) {
+  const numbers = fields.filter(({ name }) => Object.values(levels).some((options) => name in options));
+  const names = Object.keys(levels), strongest = names.at(-1);
+  const is = (name) => numbers.every((each) => String(each.value() ?? "") === String(levels[name][each.name] ?? ""));
+  const set = (name) => numbers.forEach((each) => each.set(levels[name][each.name]));
+  if (!numbers.some(({ name }) => name in values)) set(strongest);
+  const level = select([...names, OWN_NUMBERS], names.find(is) ?? OWN_NUMBERS);
+  level.addEventListener("change", () => level.value !== OWN_NUMBERS && set(level.value));
+  const follow = () => { level.value = names.find(is) ?? OWN_NUMBERS; };
+  numbers.forEach(({ element }) => element.addEventListener("change", follow));
+  return labelled("level", level);
+}
+
+/** Ask for who plays a side of a game. Return {element, stones, value() -> side, check(), say()}. */
 export async function sideChooser(game, side = { kind: "person" }, gameOptions = {}, machines = false) {
-  const { players, champions } = await playersOf(game, gameOptions);
+  const { players, champions, levels, stones } = await playersOf(game, gameOptions);
+  const nameHere = (run) => champions.some((each) => each.run === shortRun(run)) ? run : shortRun(run);
   const entries = [...(machines ? [] : [{ key: "person", title: "A person" }]),
     ...champions.map((champion) =>
-      ({ key: `run ${champion.run}`, title: `Champion of ${champion.run}`, name: "pv_mcts", champion })),
+      ({ key: `run ${champion.run}`, title: `Champion of ${nameHere(champion.run)}`, name: "pv_mcts", champion })),
     ...players.filter(({ network }) => !network || champions.length).map(({ name }) =>
       ({ key: name, title: name.replaceAll("_", " "), name }))];
   const wanted = side.kind === "person" ? "person"
@@ -104,26 +142,37 @@ export async function sideChooser(game, side = { kind: "person" }, gameOptions =
       options.unshift({ name: "run", default: runs[0], choices: runs, about: "Whose network it uses." });
     }
     fields = options.map((option) => field(option, values[option.name]));
+    const inWords = entry.champion && !machines; // then numbers are details
+    const isMain = ({ name }) => inWords ? name === "cycle" : MAIN.test(name);
     about.textContent = player?.about ?? "";
-    main.replaceChildren(...fields.filter(({ name }) => MAIN.test(name)).map((each) => each.element));
-    rest.replaceChildren(...fields.filter(({ name }) => !MAIN.test(name)).map((each) => each.element));
+    main.replaceChildren(inWords ? levelChoice(levels, fields, values) : "",
+      ...fields.filter(isMain).map((each) => each.element));
+    rest.replaceChildren(...fields.filter((each) => !isMain(each)).map((each) => each.element));
     details.hidden = !rest.children.length;
   }
 
   choice.addEventListener("change", () => show({}));
   show(side.options ?? {});
   return {
+    stones,
     element: el("div", { class: "chooser" }, labelled("player", choice), about, main, details),
     value() {
       if (!entry.name) return { kind: "person" };
       const run = entry.champion ? { run: entry.champion.run } : {};
       return { kind: "player", name: entry.name, options: { ...run, ...given(fields) } };
     },
+    check: () => checkAll(fields),
+    say: (option, sentence) => sayBeside(fields, option, sentence),
   };
 }
 
-/** Ask in a dialog; resolve to whether the answer is yes. It stays open until onYes() resolves to true. */
-export function ask(title, content, yes, onYes = () => true) {
+/**
+ * Ask in a dialog; resolve to whether the answer is yes. It stays open until onYes() resolves to true.
+ *
+ * The dialog opens at its top; focus() takes the focus, else the button for yes has it, or if yes is harmful
+ * the one for no: then Enter does not say yes.
+ */
+export function ask(title, content, yes, onYes = () => true, { focus = null, harmful = false } = {}) {
   return new Promise((resolve) => {
     const accept = el("button", { class: "primary" }, yes);
     const submit = async (event) => {
@@ -132,58 +181,87 @@ export function ask(title, content, yes, onYes = () => true) {
       if (await onYes()) dialog.close("yes");
       accept.disabled = false;
     };
-    const dialog = el("dialog", { "aria-label": title }, el("form", { method: "dialog", onsubmit: submit },
-      el("h2", {}, title), content, el("div", { class: "buttons" },
-        el("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel"), accept)));
+    const dialog = el("dialog", { "aria-label": title }, el("form", { method: "dialog", novalidate: true,
+      onsubmit: submit }, el("h2", {}, title), content, el("div", { class: "buttons" },
+      el("button", { type: "button", onclick: () => dialog.close("no") }, "Cancel"), accept)));
     dialog.addEventListener("close", () => {
       resolve(dialog.returnValue === "yes");
       dialog.remove();
     });
     document.body.append(dialog);
     dialog.showModal();
-    dialog.querySelector(".primary").focus();
+    if (focus) focus();
+    else (harmful ? dialog.querySelector(".buttons button") : accept).focus({ preventScroll: true });
+    dialog.scrollTop = 0;
   });
 }
 
+/** Return sides that can play a game: a champion of another game gives its place to the newest of this one. */
+async function sidesThatFit({ game, options }, sides) {
+  const { champions } = await playersOf(game, options);
+  const [newest] = champions.map(({ run }) => ({ kind: "player", name: "pv_mcts", options: { run } }));
+  const fits = ({ name, options: own }, i) => own?.run ? champions.some(({ run }) => run === own.run)
+    : !i || name !== "uct" || Object.keys(own ?? {}).length > 0;
+  return sides.map((side, i) => fits(side, i) ? side : newest ?? { kind: "player", name: "uct" });
+}
+
 /** Ask for a new game and begin({game, options, sides, start}). What it throws is shown, and asked again. */
-export async function askNewGame(games, { game, options, sides }, begin) {
-  const places = [el("div"), el("div")], fault = el("p", { class: "fault", role: "alert" });
-  const position = games.find((each) => each.name === game)?.own ? "" : options?.[START];
+export async function askNewGame(offered, { game, options, sides }, begin) {
+  const places = [el("div"), el("div")];
+  const faults = [0, 1, 2].map(() => el("p", { class: "fault", role: "alert" })); // of the sides, of the rest
+  const position = offered.games.find((each) => each.name === game)?.own ? "" : options?.[START];
   const start = el("input", { type: "text", spellcheck: "false", autocomplete: "off", placeholder: "its own",
     value: position });
-  let choosers = [], last = game;
-  const fill = async (chosen, seats) => {
-    const { champions } = await playersOf(chosen.game, chosen.options);
-    const [newest] = champions.map(({ run }) => ({ kind: "player", name: "pv_mcts", options: { run } }));
-    const fitting = ({ name, options }, i) => options?.run ? champions.some(({ run }) => run === options.run)
-      : !i || name !== "uct" || Object.keys(options ?? {}).length > 0;
-    const fit = seats.map((side, i) => fitting(side, i) ? side : newest ?? { kind: "player", name: "uct" });
-    const made = await Promise.all(fit.map((side) => sideChooser(chosen.game, side, chosen.options)));
-    if (chosen.game !== last) return; // another game was chosen meanwhile
+  const startFault = el("p", { class: "fault", role: "alert" });
+  let choosers = [], filling = null, turn = 0, last = game;
+
+  /** Let the sides follow the game and its options; only the newest change counts. */
+  async function fill(chosen, seats) {
+    const mine = ++turn;
+    places.forEach((place) => place.classList.add("waits"));
+    const fitting = await sidesThatFit(chosen, seats);
+    const made = await Promise.all(fitting.map((side) => sideChooser(chosen.game, side, chosen.options)));
+    if (mine !== turn) return;
     choosers = made;
-    places.forEach((place, i) => place.replaceChildren(choosers[i].element));
-  };
-  const chooser = gameChooser(games, game, options, (chosen) => {
-    if (chosen.game === last) return;
-    last = chosen.game; // a run knows one game
-    start.value = fault.textContent = "";
-    attempt(() => fill(chosen, choosers.map((each) => each.value())));
-  }, true);
-  await fill({ game, options }, sides);
-  const seats = ["first", "second"].map((name, i) => el("fieldset", {},
-    el("legend", {}, el("i", { class: `dot ${name}` }), `Plays ${name}`), places[i]));
-  const more = el("details", { open: Boolean(position) }, el("summary", {}, "Begin at another position"),
-    labelled("position", start),
-    el("p", { class: "quiet" }, "FEN in chess; else the rows from the top and who moves, as .../.X./... O"));
-  const content = [chooser.element, more, fault, el("div", { class: "two" }, seats)];
-  await ask("New game", content, "Start", async () => {
-    const sides = choosers.map((each) => each.value()), wanted = start.value.trim();
-    fault.textContent = await begin({ ...chooser.value(), sides, start: wanted })
-      .then(() => "", (error) => error.message);
-    if (fault.textContent && wanted) {
+    places.forEach((place, i) => {
+      place.classList.remove("waits");
+      place.replaceChildren(choosers[i].element);
+      place.closest("fieldset").dataset.stones = choosers[i].stones ?? "";
+    });
+  }
+
+  /** Show what was wrong beside the field that it concerns. */
+  function sayWrong(error) {
+    const sentence = sentenceOf(error), [group, ...rest] = (error.field ?? "").split(".");
+    if (group === "start") {
+      startFault.textContent = sentence;
       more.open = true;
       start.focus();
-    }
-    return !fault.textContent;
-  });
+    } else if (group === "sides") {
+      if (!choosers[rest[0]].say(rest[1], sentence)) faults[rest[0]].textContent = sentence;
+    } else if (group !== "options" || !chooser.say(rest[0], sentence)) faults[2].textContent = sentence;
+  }
+
+  const clear = () => [startFault, ...faults].forEach((fault) => { fault.textContent = ""; });
+  const chooser = gameChooser(offered, game, options, (chosen) => {
+    if (chosen.game !== last) start.value = ""; // a position of another game
+    last = chosen.game;
+    clear();
+    filling = fill(chosen, choosers.map((each) => each.value())).catch(sayWrong);
+  }, true);
+  const seats = ["first", "second"].map((name, i) => el("fieldset", {},
+    el("legend", {}, el("i", { class: `dot ${name}` }), `Plays ${name}`), places[i], faults[i]));
+  await fill({ game, options }, sides);
+  const more = el("details", { open: Boolean(position) }, el("summary", {}, "Begin at another position"),
+    labelled("position", start), startFault,
+    el("p", { class: "quiet" }, "FEN in chess; else the rows from the top and who moves, as .../.X./... O"));
+  const content = [chooser.element, more, el("div", { class: "two" }, seats), faults[2]];
+  await ask("New game", content, "Start", async () => {
+    clear();
+    await filling;
+    if (![chooser, ...choosers].every((each) => each.check())) return false;
+    const seated = choosers.map((each) => each.value()), wanted = start.value.trim();
+    return begin({ ...chooser.value(), sides: seated, start: wanted })
+      .then(() => true, sayWrong);
+  }, { focus: chooser.focus });
 }

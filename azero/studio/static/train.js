@@ -2,7 +2,8 @@
 
 import { attempt, button, el, get, post } from "./api.js";
 import { makeBoard } from "./page/board.js";
-import { lineChart, shortNumber } from "./chart.js";
+import { showCurves } from "./curves.js";
+import { labelled } from "./fields.js";
 import { addressOf, pathOf, playAddress, quiet, stateChip } from "./parts.js";
 import { ask, gameChooser } from "./sides.js";
 
@@ -17,15 +18,12 @@ function shareOf({ cycle, cycles, stage, done, total, seconds_left: left, doing 
   return minutes && left != null ? Math.max(0, 1 - left / (60 * minutes)) : undefined;
 }
 
-/** Return how charts write a value of a unit. */
-export const formatOf = (unit) => unit === "%" ? (value) => `${shortNumber(100 * value)} %` : shortNumber;
-
 /** Ask whether to delete a run, with what goes; return whether it is gone. */
 export async function deleteRun(name) {
   const { folders } = await post(`${pathOf(name)}/delete`);
   const content = [el("p", {}, "These folders go, with its networks, its games and its curves:"),
     el("ul", {}, folders.map(({ path, size }) => el("li", {}, el("code", {}, path), ` ${size}`)))];
-  if (!await ask(`Delete run ${name}?`, content, "Delete")) return false;
+  if (!await ask(`Delete run ${name}?`, content, "Delete", undefined, { harmful: true })) return false;
   await post(`${pathOf(name)}/delete`, { confirm: true });
   return true;
 }
@@ -39,37 +37,24 @@ export async function goOn(name) {
   return true;
 }
 
-/** Draw the curves of a run, or of several by name, into an element; return a function that ends them. */
-export function showCurves(element, runs) {
-  const titles = [...new Set(runs.flatMap(({ curves }) => curves.map(({ title }) => title)))];
-  const charts = titles.map((title) => {
-    const found = runs.flatMap(({ name, curves }) => curves.filter((each) => each.title === title)
-      .map((curve) => ({ name, ...curve })));
-    const [{ series: lines, unit }] = found, box = el("div", { class: "card" });
-    const series = runs.length > 1 ? found.map((curve) => ({ ...curve.series[0], name: curve.name })) : lines;
-    const format = formatOf(unit);
-    return { box, options: { series, xLabel: "cycle", yLabel: title, format, height: 170 } };
-  });
-  element.replaceChildren(...charts.map(({ box }) => box));
-  const drawn = charts.map(({ box, options }) => lineChart(box, options));
-  return () => drawn.forEach((chart) => chart.close());
-}
-
 /** The form that starts a run. */
 async function startForm(shown) {
-  const { recipes, games } = await get("/games");
+  const offered = await get("/games"), { recipes, games } = offered;
   const own = games.find((game) => game.own);
   const what = el("select", { "aria-label": "What to train", onchange: choose },
     el("optgroup", { label: "Recipes" }, recipes.map(({ name }) => el("option", { value: name,
       selected: name === (own ? "" : shown ?? "tictactoe") }, name.replaceAll("_", " ")))),
     el("optgroup", { label: "Without a recipe" },
       el("option", { value: "", selected: Boolean(own) }, "any game…")));
-  const chooser = gameChooser(games, own?.name ?? "hex5");
+  const chooser = own ? gameChooser(offered, own.name) : gameChooser(offered, "hex", { size: 5, swap: false });
   const about = quiet();
   const minutes = el("input", { type: "number", min: 0, step: "any", inputmode: "decimal" });
   const name = el("input", { type: "text", placeholder: "chosen for you", maxlength: 64 });
-  const labelled = (text, input) => el("label", { class: "field" }, el("span", {}, text), input);
-  const forecast = el("pre", { class: "terminal", hidden: true });
+  const forecast = el("ul", { class: "forecast", hidden: true, "aria-live": "polite" });
+  const foresee = (lines) => {
+    forecast.hidden = !lines.length;
+    forecast.replaceChildren(...lines.map((line) => el("li", {}, line)));
+  };
   const asked = () => ({ ...(what.value ? { recipe: what.value } : chooser.value()),
     ...(minutes.value ? { minutes: Number(minutes.value) } : {}) });
   function choose() {
@@ -77,10 +62,11 @@ async function startForm(shown) {
     chooser.element.hidden = Boolean(recipe);
     about.textContent = recipe?.about ?? "Plain settings, which suit a game of your own.";
     minutes.placeholder = recipe?.minutes ?? "no limit";
-    forecast.hidden = true;
+    foresee([]);
   }
   const begin = (event) => {
     event.preventDefault();
+    if (!what.value && !chooser.check()) return;
     attempt(async () => {
       const { run } = await post("/train", { ...asked(), ...(name.value ? { name: name.value } : {}) });
       location.hash = addressOf("train", { run });
@@ -88,12 +74,10 @@ async function startForm(shown) {
   };
   const estimate = el("button", { type: "button", onclick: async () => {
     estimate.disabled = true;
-    forecast.hidden = false;
-    forecast.textContent = "Trying a few moves and training steps; this takes about half a minute…";
+    foresee(["Trying a few moves and training steps; this takes about half a minute…"]);
     const answer = await attempt(() => post("/estimate", asked()));
     estimate.disabled = false;
-    forecast.textContent = answer?.text ?? "";
-    forecast.hidden = !answer;
+    foresee(answer?.lines ?? []);
   } }, "How long will it take?");
   choose();
   return el("form", { class: "card start", onsubmit: begin }, el("h2", {}, "Train"),
@@ -110,10 +94,7 @@ function watch(element, name) {
   const says = el("p", { class: "quiet", "aria-live": "polite" });
   const bar = el("progress", { max: 1, value: 0, "aria-label": "Progress of the run" });
   const boards = el("div", { class: "live-boards" }), boardsTitle = el("h2", {}, "Games");
-  const curves = el("div", { class: "charts" }), findings = el("ul", { class: "findings" });
-  const lines = el("pre", { class: "terminal", tabindex: "0" });
-  const terminal = el("details", { class: "card", open: true },
-    el("summary", {}, "What the terminal would show"), lines);
+  const curves = el("div"), findings = el("ul", { class: "findings" });
   const act = (work) => attempt(work).then(poll);
   const stop = button("Stop: finish what is in hand and save", "pause", () => act(() => post(`${path}/stop`)),
     { text: "Stop" });
@@ -128,8 +109,8 @@ function watch(element, name) {
   element.replaceChildren(
     el("section", { class: "card progress" }, el("header", {}, title, chip, play, stop, more,
       el("a", { class: "button", href: addressOf("runs", { run: name }) }, "Details"), remove),
-    bar, says, stats), games, curves, doctor, terminal);
-  let timer, closed = false, finished = -1, minutes, small = [], kind = "", close = () => {};
+    bar, says, stats), games, curves, doctor);
+  let timer, closed = false, finished = -1, minutes, small = [], said = [], kind = "", close = () => {};
 
   function show(live) {
     const working = AT_WORK.includes(live.state);
@@ -151,13 +132,6 @@ function watch(element, name) {
         : live.sentence || `${live.cycles_done ?? 0} cycles are finished.`;
     stats.textContent = working ? (live.stats ?? []).join(" · ") : "";
     showBoards(live);
-    const text = live.lines.join("\n");
-    terminal.hidden = !text; // a run that was started elsewhere writes its lines there
-    if (lines.textContent !== text) {
-      const low = lines.scrollTop + lines.clientHeight >= lines.scrollHeight - 20;
-      lines.textContent = text;
-      if (low) lines.scrollTop = lines.scrollHeight;
-    }
     if (live.cycles_done > 0 && live.cycles_done !== finished) {
       finished = live.cycles_done;
       attempt(showCycles);
@@ -173,19 +147,23 @@ function watch(element, name) {
       kind = JSON.stringify(live.board);
       small.forEach((board) => board.close?.());
       const places = live.boards.map(() => el("div"));
-      boards.replaceChildren(...places);
+      said = live.boards.map(() => el("small", { class: "quiet" }));
+      boards.replaceChildren(...places.map((place, i) => el("figure", {}, place, el("figcaption", {}, said[i]))));
       small = places.map((place, i) => makeBoard(place, live.board, { small: true, label: `Game ${i + 1}` }));
     }
-    live.boards.forEach((position, i) => small[i].show(position, false));
+    live.boards.forEach((position, i) => {
+      small[i].show(position, false);
+      said[i].textContent = position.result || position.score;
+    });
   }
 
   async function showCycles() {
-    const [run, said] = await Promise.all([get(path), get(`${path}/doctor`)]);
+    const [run, found] = await Promise.all([get(path), get(`${path}/doctor`)]);
     if (closed) return;
     close();
-    close = showCurves(curves, [run]);
-    doctor.hidden = !said.findings.length;
-    findings.replaceChildren(...said.findings.map(({ about, sentence }) =>
+    close = showCurves(curves, run);
+    doctor.hidden = !found.findings.length;
+    findings.replaceChildren(...found.findings.map(({ about, sentence }) =>
       el("li", {}, el("b", {}, about), ` ${sentence}`)));
   }
 

@@ -1,0 +1,190 @@
+"""How the page Play answers hands: quick keys, typed moves, names of pieces and opponents, focus."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pages import cell, opener, served, wait_for_stones
+from places import CROWNING
+
+pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
+
+from studio import PERSON, client_of, make_studio, player
+
+Open = Callable[..., Any]
+LINE = "2.7.4.3.1.4.7.5.6.1.2.6.6.7.3.1.6.3.6.6.5.4.5.7.2.3.3.5.4.5"  # 30 moves of Connect Four
+SLOW = 150  # milliseconds of an answer
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a studio that offers a game with pieces."""
+    pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+    with served(tmp_path_factory.mktemp("handling"), CROWNING) as address:
+        yield address
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Open]:
+    """Open a page of the studio; at the end no page may have had an error of its own."""
+    with opener(browser) as open_address:
+        yield lambda place, **options: open_address(address + place, **options)
+
+
+def slow_steps(page: Any) -> list[str]:
+    """Let the server answer steps through the game late; return where what they ask for is noted."""
+    asked = list[str]()
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.post_data)
+        time.sleep(SLOW / 1000)
+        route.continue_()
+
+    page.route("**/go", answer)
+    return asked
+
+
+@pytest.mark.browser
+def test_no_quick_key_is_lost_and_only_the_latest_is_sent(open_page: Open) -> None:
+    from playwright.sync_api import expect
+
+    page = open_page(f"#/play?game=connect_four&moves={LINE}")
+    wait_for_stones(page, 30)
+    asked = slow_steps(page)
+    page.keyboard.press("Home")
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    wait_for_stones(page, 10)
+    expect(page.locator(".move[aria-current] small")).to_have_text("10")
+    assert len(asked) <= 4
+    page.evaluate("""() => { // deleted is what is shown, not what was asked for
+      for (let i = 0; i < 3; i++) document.querySelector("[data-do=back]").click();
+      document.querySelector("[aria-label='Delete from here on']").click();
+    }""")
+    expect(page.locator(".toasts")).to_contain_text("Deleted")
+    expect(page.locator(".move-list .move")).to_have_count(9)
+
+
+@pytest.mark.browser
+def test_a_dot_is_on_the_piece_that_made_the_bad_move(open_page: Open) -> None:
+    page = open_page("#/play?game=crowning")
+    dots = """async () => {
+      const { dotsOf } = await import("/static/review.js");
+      const move = (from, cell, mover, size) => ({ from, cell, mover, size });
+      const line = [move(0, 1, 0, "blunder"), move(8, 7, 1, "slip"), move(1, 2, 0, null),
+        move(7, 6, 1, "good"), move(3, 1, 0, "mistake"), move(9, 8, 1, null)];
+      return dotsOf(line, [0, 1, 1, 0, 0, 0, 2, 0, 2]);
+    }"""
+    assert page.evaluate(dots) == [[1, "mistake"]]
+
+
+def test_a_table_says_which_cell_a_piece_has_left(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        asked = {"game": "breakthrough6", "sides": [PERSON, PERSON], "moves": []}
+        table = client.post("/api/tables", json=asked).json()
+        move = table["position"]["moves"][0]
+        table = client.post(f"/api/tables/{table['id']}/move", json={"action": move["action"]}).json()
+        assert table["nodes"][1]["from"] == move["from"] != table["nodes"][1]["cell"]
+
+
+@pytest.mark.browser
+def test_the_level_of_an_opponent_is_said_first(open_page: Open) -> None:
+    page = open_page("#/play?game=tictactoe")
+    titles = """async () => {
+      const { shortTitle } = await import("/static/sides.js");
+      const options = { run: "shipped/breakthrough6" }, title = "champion of shipped/breakthrough6, cycle 9";
+      return [shortTitle({ title: `${title}, beginner`, level: "beginner", options }),
+        shortTitle({ title, level: "", options }), shortTitle({ title: "uct" })];
+    }"""
+    assert page.evaluate(titles) == [
+        "beginner · breakthrough6", "champion of breakthrough6, cycle 9", "uct",
+    ]  # fmt: skip
+    page.get_by_role("button", name="New game").click()
+    page.locator("fieldset select").first.wait_for()
+    names = page.get_by_role("group", name="Plays first").get_by_label("player").locator("option")
+    assert "Champion of tictactoe" in names.all_text_contents()
+
+
+@pytest.mark.browser
+def test_dots_of_a_new_game_have_the_colours_of_its_players(open_page: Open) -> None:
+    page = open_page("#/play?game=connect_four")
+    page.get_by_role("button", name="New game").click()
+    game, seat = page.get_by_role("dialog").get_by_label("game"), page.locator("fieldset").first
+    assert seat.get_attribute("data-stones") == "coloured"
+    game.select_option(label="Chess")
+    page.locator('fieldset[data-stones="figures"]').first.wait_for()
+    colour = "dot => getComputedStyle(dot).backgroundColor"
+    assert page.locator("fieldset .dot.first").evaluate(colour) == "rgb(255, 255, 255)"
+
+
+@pytest.mark.browser
+def test_the_focus_stays_when_its_button_can_no_longer_be_used(open_page: Open) -> None:
+    from playwright.sync_api import expect
+
+    page = open_page("#/play?game=tictactoe&moves=4")
+    wait_for_stones(page, 1)
+    delete = page.get_by_role("button", name="Delete from here on")
+    delete.press("Enter")
+    expect(page.get_by_role("button", name="Bring back what was deleted")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(delete).to_be_focused()
+
+
+@pytest.mark.browser
+def test_a_new_refusal_replaces_the_last(open_page: Open) -> None:
+    from playwright.sync_api import expect
+
+    page = open_page("#/play?game=crowning")
+    said = page.locator(".toasts p")
+    for name in ("zz", "yy"):
+        page.get_by_label("Type a move").fill(name)
+        page.keyboard.press("Enter")
+        expect(page.locator(".toasts")).to_contain_text(f"'{name}' is not a move")
+    expect(said).to_have_count(1)
+    cell(page, "a4").click()
+    expect(said).to_have_count(1)
+
+
+def test_a_move_typed_out_of_turn_is_told_whose_turn_it_is(tmp_path: Path) -> None:
+    sides = [player("uct", num_simulations=200_000), PERSON]
+    with client_of(make_studio(tmp_path)) as client:
+        asked = {"game": "breakthrough6", "sides": sides}
+        table = client.post("/api/tables", json=asked).json()
+        for body in ({"move": "a5a4"}, {"cell": 12, "from": 6}):
+            answer = client.post(f"/api/tables/{table['id']}/move", json=body)
+            assert answer.status_code == 409 and answer.json()["error"].startswith("It is the turn of uct")
+
+
+def test_a_hint_has_the_value_of_its_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from azero.players import Move, Thought
+    from azero.studio.pool import Pool
+
+    class Search:
+        """Finds that the best move is worth less than the position: a search's mean and its last word."""
+
+        def begin(self, *_: object) -> None:
+            """Begin."""
+
+        def grow(self, _: float) -> bool:
+            """Have nothing left to do."""
+            return False
+
+        def read(self) -> Thought:
+            """Return what it has found."""
+            return Thought(3, 9, 0.5, [Move(3, 9, -0.25, 0.5, (3,), -1.0, 1.0)])
+
+    monkeypatch.setattr(Pool, "search", lambda *_: (Search(), "somebody"))
+    with client_of(make_studio(tmp_path)) as client:
+        asked = {"game": "connect_four", "sides": [PERSON, PERSON], "moves": ["4", "2"]}
+        table = client.post("/api/tables", json=asked).json()
+        hint = client.post(f"/api/tables/{table['id']}/hint", json={}).json()
+        assert (hint["move"], hint["value"]) == ("4", 0.5)
+
+
+def test_a_search_that_is_learned_names_its_game(tmp_path: Path) -> None:
+    with client_of(make_studio(tmp_path)) as client:
+        assert client.get("/api/trace?game=tictactoe&simulations=2").json()["heading"] == "Tic-tac-toe"
