@@ -39,9 +39,9 @@ def take(browser: str, run: str, folder: Path, target: Path) -> list[Path]:
         champion = {"kind": "player", "name": "pv_mcts", "options": {"run": run, "num_simulations": 200}}
         asked = {"game": "connect_four", "sides": [PERSON, champion], "moves": MOVES}
         table = running.ask("/tables", asked)["id"]
-        running.ask(f"/tables/{table}/review", {"simulations": 200})
+        running.ask(f"/tables/{table}/review", {})
         running.ask(f"/tables/{table}/analyse", {"player": "pv_mcts", "run": run, "simulations": 3000})
-        while not (known := running.ask(f"/tables/{table}"))["analysis"]["done"] or known["reviewing"]:
+        while not (known := running.ask(f"/tables/{table}"))["analysis"]["done"] or known["review"]["on"]:
             time.sleep(0.2)
         schemes: dict[str, Literal["light", "dark"]] = {"": "light", "-dark": "dark", "-phone": "light"}
         for (width, height), suffix in zip((WIDE, WIDE, PHONE), schemes, strict=True):

@@ -18,6 +18,7 @@ ASKED = (
         "bench_analysis.py",
         "bench_cluster.py",
         "bench_players.py",
+        "bench_review.py",
         "bench_selfplay.py",
         "bench_studio.py",
         "bench_train.py",
