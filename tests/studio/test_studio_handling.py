@@ -103,10 +103,11 @@ def test_the_level_of_an_opponent_is_said_first(open_page: Open) -> None:
     assert page.evaluate(titles) == [
         "beginner · breakthrough6", "champion of breakthrough6, cycle 9", "uct",
     ]  # fmt: skip
+    page = open_page("#/play?game=breakthrough&options=rows:6,columns:6")
     page.get_by_role("button", name="New game").click()
     page.locator("fieldset select").first.wait_for()
     names = page.get_by_role("group", name="Plays first").get_by_label("player").locator("option")
-    assert "Champion of tictactoe" in names.all_text_contents()
+    assert "Champion of breakthrough6" in names.all_text_contents()
 
 
 @pytest.mark.browser

@@ -226,7 +226,8 @@ def test_arrows_show_an_analysis(open_page: Open) -> None:
     expect(page.locator(".ghosts .pointed")).to_have_count(1)
     assert row.locator(".pick").text_content() == "a2b3"
     x, y = middle(page, "b3")
-    box = page.locator(".ghosts .pointed").bounding_box()
+    while not (box := page.locator(".ghosts .pointed").bounding_box()):  # it is drawn anew with each report
+        page.wait_for_timeout(20)
     assert box["x"] < x < box["x"] + box["width"] + 8 and box["y"] - 8 < y < box["y"] + box["height"]
     page.mouse.move(5, 5)
     expect(page.locator(".ghosts .pointed")).to_have_count(0)
