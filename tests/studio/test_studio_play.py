@@ -69,7 +69,7 @@ def test_a_position_that_cannot_be_keeps_the_dialog_open(open_page: Open) -> Non
     position.press("Enter")
     expect(dialog).to_have_count(0)
     wait_for_stones(page, 3)
-    assert sorted(stones(page)) == ["a1, R", "b1, K", "e5, k"]
+    assert sorted(stones(page)) == ["a1, white rook", "b1, white king", "e5, black king"]
     assert page.locator("svg.board").get_attribute("aria-label") == "Gardner's chess, board"
 
 
@@ -310,7 +310,7 @@ def test_a_search_is_learned_step_by_step(open_page: Open) -> None:
     page.get_by_role("combobox", name="Search").select_option("gumbel")
     expect(page.locator(".azero-trace h2").first).to_have_text(re.compile("Gumbel"))
     page.get_by_role("combobox", name="Game").select_option("connect_four")
-    expect(page.locator(".azero-trace")).to_contain_text("connect_four")
+    expect(page.locator(".azero-trace")).to_contain_text("Connect Four")
     assert "game=connect_four" in page.url and "kind=gumbel" in page.url
     page.get_by_role("button", name="On the board").click()
     expect(page.locator(".azero-trace")).to_have_count(0)  # it has boards of its own
