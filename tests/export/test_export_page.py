@@ -191,7 +191,7 @@ def test_a_move_is_typed(open_page: Open) -> None:
     field.press("Enter")
     expect(page.locator(".moves li").nth(5)).to_have_text("b2b1n")
     expect(field).to_have_value("")
-    assert "b1, n" in stones(page)
+    assert "b1, black knight" in stones(page)
     expect(open_page("tictactoe").get_by_label("Type a move")).to_be_hidden()
 
 
