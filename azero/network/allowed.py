@@ -7,12 +7,13 @@ from pathlib import Path
 
 from azero.config.schema import UserError
 
-named: list[Collection[Path]] = []  # empty: all files
+named: Collection[Path] | None = None  # None: all files
 
 
 def allow_only(files: Collection[Path]) -> None:
     """Let this process run these files from now on, and no other."""
-    named[:] = [files]
+    global named
+    named = files
 
 
 def check_allowed(file: str) -> None:
@@ -21,5 +22,5 @@ def check_allowed(file: str) -> None:
     Raises:
         UserError: it was not named.
     """
-    if named and Path(file).resolve() not in named[0]:
+    if named is not None and Path(file).resolve() not in named:
         raise UserError(f"it needs {file}, which is not run here; start again with network={file}.")

@@ -149,7 +149,7 @@ def test_a_file_that_was_moved_is_found_by_its_name_where_one_works(
 def test_a_server_runs_only_files_that_it_was_started_with(
     game: Game, transformer: NetworkConfig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(allowed, "named", [])
+    monkeypatch.setattr(allowed, "named", None)
     packed = pack_network(build_network(transformer, game, seed=1), game=game)
     allowed.allow_only([])
     with pytest.raises(

@@ -26,6 +26,7 @@ from studio import COOKIE, HOST, PORT, TOKEN, client_of, make_client, make_studi
 from websockets.sync.client import connect
 
 from azero.config.schema import UserError
+from azero.network import allowed
 from azero.studio import patience
 from azero.studio.__main__ import StudioSettings, listen, own_games, serve, server_of, take_token
 from azero.studio.safety import MOST_BODY, MOST_RECORD
@@ -200,6 +201,7 @@ def test_the_address_is_the_one_that_it_listens_on(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr("uvicorn.Server.run", lambda self, sockets: sockets[0].close())
+    monkeypatch.setattr(allowed, "named", None)  # a server lets its process run no other networks
     asked = StudioSettings(host=host, port=0, open=False, data=str(tmp_path / "data"))
     try:
         serve(asked)
