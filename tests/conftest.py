@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ import pytest
 from filelock import FileLock
 from forks import azero_command
 from hypothesis import settings
-from pages import PATIENCE
+from pages import PATIENCE, opener
 from places import PROJECT
 from running import RunProgram, TrainedRun
 
@@ -96,3 +96,22 @@ def browser() -> Iterator[Any]:
         launched = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         yield launched
         launched.close()
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Any]:
+    """A page of a studio, without a browser, allowed to ask."""
+    from studio import client_of, make_studio  # here, because they need the extra `studio`
+
+    with client_of(make_studio(tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """Open a page of a module's studio, by default at 1280 × 800, and wait for its board.
+
+    At the end no page may have had an error of its own.
+    """
+    with opener(browser) as open_address:
+        yield lambda place="", **options: open_address(address + place, **options)

@@ -11,7 +11,6 @@ import importlib
 import importlib.util
 import inspect
 import re
-import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ from azero.config.schema import OPENSPIEL, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
 from azero.games.kit.options import PREFIX, GameOptions
-from azero.games.sources import files_of, prepare_rules, root_of
+from azero.games.sources import files_of, import_file, prepare_rules, root_of
 
 SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex", "breakthrough", "chess")
 MADE: dict[str, Game] = {}  # shipped games by name and options: compiled rules stay in memory for good
@@ -171,13 +170,9 @@ def load_file(name: str) -> OwnRules:
 
 @cache
 def run_file(path: Path, _changed: int) -> OwnRules:
-    """Return the file as a module; it is in `sys.modules`, because some decorators need that."""
-    spec = importlib.util.spec_from_file_location(f"azero_game_{path.stem}", path)
-    assert spec and spec.loader
+    """Return the rules in a file, which is run."""
     digest = prepare_rules(path.parent, path)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return OwnRules(module, digest)
+    return OwnRules(import_file("game", path), digest)
 
 
 def fault_of(name: str, error: Exception) -> UserError:

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from azero.games.game import Game
-from azero.games.kit.board import EMPTY, SECOND, Board, owner_of
-
-PLAYERS = ("The first player", "The second player")  # of a game that has no names for them
+from azero.games.kit.board import EMPTY, PLAYERS, SECOND, Board, owner_of
 
 
 def player_name(game: Game, player: int) -> str:

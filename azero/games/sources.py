@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 import hashlib
 import importlib.util
+import sys
 import threading
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from azero.config.schema import Setting
@@ -37,6 +39,15 @@ def prepare_rules(root: Path, *first: Path) -> str:
     for path in files:
         add_stamp(path, digest.hexdigest())
     return digest.hexdigest()
+
+
+def import_file(kind: str, path: Path) -> ModuleType:
+    """Run a person's file; return it as a module, which is in `sys.modules`, as some decorators need."""
+    spec = importlib.util.spec_from_file_location(f"azero_{kind}_{path.stem}", path)
+    assert spec and spec.loader
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def root_of(module: str) -> Path | None:

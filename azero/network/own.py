@@ -9,10 +9,8 @@ Letters: B positions, A actions, C H W planes.
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import io
 import os
-import sys
 import tokenize
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +24,7 @@ from torch import Tensor, nn
 
 from azero.config.schema import NetworkConfig, UserError
 from azero.games import fault_of
+from azero.games.sources import import_file
 from azero.network.allowed import check_allowed
 
 MAKER = "make_network"
@@ -107,11 +106,7 @@ def maker_of(file: str) -> Callable[..., Any]:
 @cache
 def run_file(file: str, _changed: int) -> ModuleType:
     """Return a file as a module; it is run again only if it has changed."""
-    spec = importlib.util.spec_from_file_location(f"azero_network_{Path(file).stem}", file)
-    assert spec and spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return import_file("network", Path(file))
 
 
 def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, file: str) -> list[Tensor]:

@@ -17,6 +17,7 @@ HUMAN = "human"  # a person without a name, in files
 LONGEST_NAME = 200  # characters
 LONGEST_COMMENT = 20_000
 PROPERTIES = {"name": "GN", "event": "EV"}  # of SGF, in the first node
+RESIGNED = ((-1.0, "W+R"), (1.0, "B+R"))  # outcome and result, by who resigns
 WORDS = ("players", "date", "result", *PROPERTIES)
 
 
@@ -89,7 +90,7 @@ class About:
 
     def resign(self, player: int, last: int) -> None:
         """Note that a player has resigned; last: the node at the end of the line."""
-        self.outcome, self.result = (-1.0, "W+R") if player == 0 else (1.0, "B+R")
+        self.outcome, self.result = RESIGNED[player]
         self.ended = last
 
     def to_json(self, properties: dict[str, list[str]]) -> dict[str, Any]:
@@ -105,7 +106,7 @@ def result_of(tree: GameTree, about: About, resigned: int, last: Node) -> tuple[
     if tree.is_over(last):
         return (tree.game.first_outcome(last.state) if tree.game.is_terminal(last.state) else 0.0), ""
     if resigned >= 0:
-        return (-1.0, "W+R") if resigned == 0 else (1.0, "B+R")
+        return RESIGNED[resigned]
     is_beside = all(node.number != about.ended for node in tree.path(last))  # a variation is on the board
     exists = about.ended != NONE and tree.nodes[about.ended] is not None
     return (about.outcome, about.result) if exists and is_beside else (None, "")

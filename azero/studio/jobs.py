@@ -41,7 +41,6 @@ MANY_CYCLES = 1000  # where minutes are the bound
 WATCH_SECONDS = 10.0  # after the last question, before a run stops writing its live file
 ESTIMATE_SECONDS = 300.0
 BUSY_SECONDS = 2.0  # that an answer of `Jobs.busy` stays valid
-KEPT_LINES = 40
 LOOP = "azero.loop"
 OWN = ("run", "checkpoints", "data", "device", "minutes", "cycles")  # settings that `go_on` gives itself
 
@@ -297,7 +296,6 @@ class Jobs:
         state, sentence = self.state(name)
         training = state in ("training", "stopping")
         shown: dict[str, Any] = {"run": name, "state": state, "sentence": sentence}
-        shown["lines"] = last_lines(self.log(name))[-KEPT_LINES:]
         if not paths.state.is_file():
             return shown
         now = self.watch(paths.live) if training else {}

@@ -21,7 +21,7 @@ from azero.games.game import Game
 from azero.kernels.compiling import CompileNotice
 from azero.page.board import board_json
 from azero.players import Move, Thought
-from azero.studio.about import About, shown_result
+from azero.studio.about import RESIGNED, About, shown_result
 from azero.studio.game_tree import GameTree, Node
 from azero.studio.pool import LOOK_SECONDS, MOST_SECONDS, Side
 from azero.studio.results import called, result_words
@@ -474,7 +474,7 @@ class GameTable:
         mover = self.tree.mover(self.tree.current)
         position = self.tree.position_json()
         if self.resigned >= 0:
-            position |= {"over": True, "outcome": -1.0 if self.resigned == 0 else 1.0, "moves": []}
+            position |= {"over": True, "outcome": RESIGNED[self.resigned][0], "moves": []}
         is_machine = self.sides[mover].spec is not None
         result = shown_result(self.tree, self.about, self.resigned)
         state = "your move"

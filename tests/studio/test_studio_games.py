@@ -7,7 +7,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,8 @@ from places import DOUBLE_MOVE
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import TestClient, client_of, make_studio, player
+from studio import TestClient, client_of, kept, make_studio, open_file, player, post, wait_for
+from studio import begin as begin_game
 
 from azero.games import make_game
 from azero.records.files import read_file, read_records
@@ -35,52 +36,14 @@ LEE = (
 OTHER = "(;GM[1]SZ[5]PB[Ann]PW[Bob]RE[W+R];B[aa];W[bb])"
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[TestClient]:
-    """A page of a studio."""
-    with client_of(make_studio(tmp_path)) as opened:
-        yield opened
-
-
-def post(client: TestClient, path: str, **body: Any) -> Any:
-    """Return the answer to a request that works."""
-    answer = client.post(f"/api{path}", json=body)
-    assert answer.status_code in (200, 201), answer.text
-    return answer.json()
-
-
 def begin(client: TestClient, moves: str = "4 4 3", game: str = "connect_four", **more: Any) -> Any:
     """Return a new table after some moves."""
-    return post(client, "/tables", game=game, moves=moves.split(), **more)
-
-
-def open_file(client: TestClient, text: str, **query: int) -> Any:
-    """Return the answer to a file that is opened."""
-    answer = client.post("/api/records", content=text.encode(), params=query)
-    assert answer.status_code in (200, 201), answer.text
-    return answer.json()
+    return begin_game(client, game, moves, **more)
 
 
 def folder_of(place: Path) -> Path:
     """Return the folder of kept games below a test's folder."""
     return place / "data" / ".studio" / "games"
-
-
-def wait_for(found: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """Return what a function finds as soon as it finds something."""
-    end = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return value
-
-
-def kept(client: TestClient, **query: str) -> list[dict[str, Any]]:
-    """Return the list of games."""
-    answer = client.get("/api/library", params=query)
-    assert answer.status_code == 200, answer.text
-    games: list[dict[str, Any]] = answer.json()["games"]
-    return games
 
 
 def seen(table: dict[str, Any]) -> dict[str, Any]:

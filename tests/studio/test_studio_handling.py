@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import cell, opener, served, wait_for_stones
+from pages import cell, served, wait_for_stones
 from places import CROWNING
 
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -26,13 +26,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with served(tmp_path_factory.mktemp("handling"), CROWNING) as address:
         yield address
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Open]:
-    """Open a page of the studio; at the end no page may have had an error of its own."""
-    with opener(browser) as open_address:
-        yield lambda place, **options: open_address(address + place, **options)
 
 
 def slow_steps(page: Any) -> list[str]:

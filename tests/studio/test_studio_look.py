@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from contrast import faint
-from pages import cell, opener, served
+from pages import cell, served
 from places import CROWNING
 
 from azero.games import make_game
@@ -38,13 +38,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a studio with folders of its own."""
     with served(tmp_path_factory.mktemp("studio"), str(CROWNING)) as address:
         yield address
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Open]:
-    """Open a page of the studio and wait for its board; no page may have had an error of its own."""
-    with opener(browser) as open_address:
-        yield lambda place="", **options: open_address(address + place, **options)
 
 
 def analyse(page: Any) -> None:

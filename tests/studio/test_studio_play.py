@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import cell, moves_shown, opener, served, stones, wait_for_stones
+from pages import cell, moves_shown, served, stones, wait_for_stones
 from places import PROJECT
 
 GUIDE = (PROJECT / "docs" / "your_own_game.md").read_text()
@@ -29,16 +29,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     (folder / "squava.py").write_text("\n".join(blocks))
     with served(folder, "squava.py") as address:
         yield address
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Open]:
-    """Open a page of the studio, by default at 1280 × 800, and wait for its board.
-
-    At the end no page may have had an error of its own.
-    """
-    with opener(browser) as open_address:
-        yield lambda place="", **options: open_address(address + place, **options)
 
 
 def new_game(page: Any, **players: str) -> None:

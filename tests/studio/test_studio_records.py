@@ -14,7 +14,7 @@ from places import DOUBLE_MOVE
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import client_of, make_studio
+from studio import client_of, make_studio, post
 
 from azero.records.files import read_records
 from azero.studio.game_tree import MOST_NODES
@@ -29,16 +29,9 @@ def client(tmp_path: Path) -> Iterator[Any]:
         yield client
 
 
-def post(client: Any, path: str, **body: Any) -> Any:
-    """Return the answer to a request that works."""
-    answer = client.post(path, json=body)
-    assert answer.status_code in (200, 201), answer.text
-    return answer.json()
-
-
 def open_game(client: Any, game: str, moves: str, **options: Any) -> Any:
     """Return a new table after some moves."""
-    return post(client, "/api/tables", game=game, options=options, moves=moves.split())
+    return post(client, "/tables", game=game, options=options, moves=moves.split())
 
 
 def names(table: Any) -> list[str]:
@@ -49,8 +42,8 @@ def names(table: Any) -> list[str]:
 
 def test_a_downloaded_game_opens_as_it_was(client: Any) -> None:
     table = open_game(client, "go", "e5 c3 pass", size=9)
-    post(client, f"/api/tables/{table['id']}/go", node=1)
-    table = post(client, f"/api/tables/{table['id']}/move", move="d4")  # a variation, now on the board
+    post(client, f"/tables/{table['id']}/go", node=1)
+    table = post(client, f"/tables/{table['id']}/move", move="d4")  # a variation, now on the board
     for kind in ("sgf", "json"):
         answer = client.get(f"/api/tables/{table['id']}/record?format={kind}")
         assert answer.headers["content-disposition"] == f'attachment; filename="go.{kind}"'
@@ -83,7 +76,7 @@ def test_comments_and_values_of_a_file_are_kept(client: Any) -> None:
 def test_the_end_of_a_game_is_recorded(client: Any) -> None:
     over = open_game(client, "tictactoe", "0 3 1 4 2")
     resigned = open_game(client, "tictactoe", "0 3 1")
-    post(client, f"/api/tables/{resigned['id']}/resign")
+    post(client, f"/tables/{resigned['id']}/resign")
     for table, outcome, result in ((over, 1.0, ""), (resigned, 1.0, "B+R")):
         (record,) = read_records(client.get(f"/api/tables/{table['id']}/record").content)
         assert (record.outcome, record.result) == (outcome, result)
@@ -131,7 +124,7 @@ def test_a_game_too_large_for_the_studio_is_refused(client: Any) -> None:
 
 def test_a_game_begins_at_a_position_and_its_file_too(client: Any) -> None:
     start = "7k/8/8/8/8/8/R7/K7 w - - 0 1"
-    table = post(client, "/api/tables", game="chess", start=start, moves=["Ra8"])
+    table = post(client, "/tables", game="chess", start=start, moves=["Ra8"])
     assert table["start"] == start and names(table) == ["a2a8"]
     assert table["position"]["line"] == "R6k/8/8/8/8/8/8/K7 b - - 1 1"
     for kind, text in (("pgn", b"1. Ra8+"), ("json", b'"position"')):

@@ -17,7 +17,7 @@ from running import TrainedRun
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import client_of, make_studio, read_until, stream
+from studio import client_of, make_studio, read_until, stream, wait_for
 
 from azero.games import make_game
 from azero.players import Move, Thought, never
@@ -288,14 +288,6 @@ def judge_of(monkeypatch: pytest.MonkeyPatch, judge: SlowJudge) -> SlowJudge:
     return judge
 
 
-def wait_for(done: Callable[[], bool]) -> None:
-    """Wait until something is so."""
-    until = time.monotonic() + 60
-    while not done():
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
 def test_a_review_counts_its_moves_and_is_stopped_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,7 +308,7 @@ def test_a_review_counts_its_moves_and_is_stopped_and_goes_on(
             assert played["review"]["on"]
             stopped = ask(client, table, "review", on=False)
             assert (stopped["review"]["on"], stopped["review"]["done"]) == (False, 2)
-            wait_for(lambda: studio.tables.tables[table["id"]].work.done())  # type: ignore[union-attr]
+            wait_for(lambda: studio.tables.tables[table["id"]].work.done(), 60)  # type: ignore[union-attr]
             assert studio.tables.searches.reviews == []
             judge.most, before = 100, judge.asked
             ask(client, table, "go", node=4)
@@ -371,7 +363,7 @@ def test_what_nobody_watches_any_more_ends(tmp_path: Path, monkeypatch: pytest.M
                 assert shown.work is not None and not shown.work.done()
             with stream(client, table):  # a page that is loaded anew
                 assert not shown.work.done()
-            wait_for(shown.work.done)
+            wait_for(shown.work.done, 60)
             assert not shown.reviewing or not shown.reviewing.on
             assert not shown.analysis or not shown.analysis.on
         assert studio.tables.searches.reviews == []

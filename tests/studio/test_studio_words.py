@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +9,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import client_of, make_studio, player
+from studio import begin, client_of, kept, make_studio, open_file, player, post, wait_for
 
 from azero.records.files import read_records
 from azero.studio.results import read_date, read_result, result_words
@@ -19,47 +17,6 @@ from azero.studio.review import SOLVER, Review
 from azero.studio.safety import Refusal
 
 NAMES = ("Black", "White")
-
-
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[Any]:
-    """A page of a studio."""
-    with client_of(make_studio(tmp_path)) as opened:
-        yield opened
-
-
-def post(client: Any, path: str, **body: Any) -> Any:
-    """Return the answer to a request that works."""
-    answer = client.post(f"/api{path}", json=body)
-    assert answer.status_code in (200, 201), answer.text
-    return answer.json()
-
-
-def begin(client: Any, game: str, moves: str, **more: Any) -> Any:
-    """Return a new table after some moves."""
-    return post(client, "/tables", game=game, moves=moves.split(), **more)
-
-
-def open_file(client: Any, text: str) -> Any:
-    """Return the table of a file that is opened."""
-    answer = client.post("/api/records", content=text.encode())
-    assert answer.status_code == 201, answer.text
-    return answer.json()
-
-
-def kept(client: Any) -> list[dict[str, Any]]:
-    """Return the list of games."""
-    games: list[dict[str, Any]] = client.get("/api/library").json()["games"]
-    return games
-
-
-def wait_for(found: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """Return what a function finds as soon as it finds something."""
-    end = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return value
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from pages import opener, served, wait_for_stones
+from pages import served, wait_for_stones
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 pytest.importorskip("starlette", reason="The studio needs the extra `studio`.")
@@ -21,13 +21,6 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a studio with folders of its own."""
     with served(tmp_path_factory.mktemp("studio"), "") as address:
         yield address
-
-
-@pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Open]:
-    """Open a page of the studio and wait for its board; no page may have had an error of its own."""
-    with opener(browser) as open_address:
-        yield lambda place="", **options: open_address(address + place, **options)
 
 
 def test_a_result_is_typed_in_words_and_nonsense_is_refused(open_page: Open) -> None:

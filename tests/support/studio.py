@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -62,3 +63,39 @@ def read_until(socket: WebSocketTestSession, wanted: Any, most: int = 2000) -> d
         if wanted(message):
             return message
     raise AssertionError(f"none of {most} messages is what was wanted")
+
+
+def post(client: TestClient, path: str, **body: Any) -> Any:
+    """Return the answer to a request that works."""
+    answer = client.post(f"/api{path}", json=body)
+    assert answer.status_code in (200, 201), answer.text
+    return answer.json()
+
+
+def begin(client: TestClient, game: str, moves: str, **more: Any) -> Any:
+    """Return a new table after some moves."""
+    return post(client, "/tables", game=game, moves=moves.split(), **more)
+
+
+def open_file(client: TestClient, text: str, **query: int) -> Any:
+    """Return the answer to a file that is opened."""
+    answer = client.post("/api/records", content=text.encode(), params=query)
+    assert answer.status_code in (200, 201), answer.text
+    return answer.json()
+
+
+def kept(client: TestClient, **query: str) -> list[dict[str, Any]]:
+    """Return the list of kept games."""
+    answer = client.get("/api/library", params=query)
+    assert answer.status_code == 200, answer.text
+    games: list[dict[str, Any]] = answer.json()["games"]
+    return games
+
+
+def wait_for(found: Callable[[], Any], seconds: float = 20.0) -> Any:
+    """Return what a function finds as soon as it finds something."""
+    end = time.monotonic() + seconds
+    while not (value := found()):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return value

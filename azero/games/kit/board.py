@@ -19,6 +19,7 @@ from azero.games.kit.figures import PATHS
 # Marks of a cell: empty, a piece of the player who makes the first move of the game, a piece of the other.
 # A second kind of pieces has the marks 3 and 4, and so on
 EMPTY, FIRST, SECOND = 0, 1, 2
+PLAYERS = ("The first player", "The second player")  # of a game that has no names for them
 NO_CELL = -1
 STONE = "stone"
 FIGURES = (STONE, *PATHS)
@@ -111,7 +112,7 @@ class Board:
 
     def player_name(self, player: int) -> str:
         """Return what a player (0 or 1) is called at the beginning of a sentence."""
-        return (self.player_names() or ("The first player", "The second player"))[player]
+        return (self.player_names() or PLAYERS)[player]
 
     def player_names(self) -> tuple[str, str] | None:
         """Return what the players are called, White and Black where pieces are figures; None: no names."""

@@ -8,7 +8,7 @@ import { ask } from "./sides.js";
 const TYPING = 200; // milliseconds without a key before a search begins
 
 /** Return how long ago a moment was, given in seconds. */
-export function agoText(moment, now = Date.now() / 1000) {
+function agoText(moment, now = Date.now() / 1000) {
   const steps = [[86_400 * 7, null], [86_400, "day"], [3600, "hour"], [60, "minute"]];
   const age = now - moment, [size, name] = steps.find(([size]) => age >= size) ?? [1, ""];
   if (name === null) return new Date(1000 * moment).toLocaleDateString("en", { dateStyle: "medium" });
