@@ -74,6 +74,13 @@ def make_trained_run(shared: Path) -> TrainedRun:
     return TrainedRun(folder, "trained", output.read_text())
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Try a story in a browser twice; the report names those that needed it (R)."""
+    for item in items:
+        if item.get_closest_marker("browser"):
+            item.add_marker(pytest.mark.flaky(reruns=1))
+
+
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Make the trained run before the tests of the suite, while workers wait: it compiles most of the code.
 

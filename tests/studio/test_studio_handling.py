@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ from studio import PERSON, client_of, make_studio, player
 
 Open = Callable[..., Any]
 LINE = "2.7.4.3.1.4.7.5.6.1.2.6.6.7.3.1.6.3.6.6.5.4.5.7.2.3.3.5.4.5"  # 30 moves of Connect Four
-SLOW = 150  # milliseconds of an answer
 
 
 @pytest.fixture(scope="module")
@@ -28,17 +26,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-def slow_steps(page: Any) -> list[str]:
-    """Let the server answer steps through the game late; return where what they ask for is noted."""
-    asked = list[str]()
+def held_steps(page: Any) -> list[Any]:
+    """Let the server not answer steps through the game; return where the requests are noted."""
+    held = list[Any]()
+    page.route("**/go", lambda route: held.append(route))
+    return held
 
-    def answer(route: Any) -> None:
-        asked.append(route.request.post_data)
-        time.sleep(SLOW / 1000)
-        route.continue_()
 
-    page.route("**/go", answer)
-    return asked
+def answer(page: Any, held: list[Any], number: int) -> None:
+    """Wait for a step that is held, and let the server answer it."""
+    while len(held) <= number:
+        page.wait_for_timeout(10)
+    held[number].continue_()
 
 
 @pytest.mark.browser
@@ -47,17 +46,19 @@ def test_no_quick_key_is_lost_and_only_the_latest_is_sent(open_page: Open) -> No
 
     page = open_page(f"#/play?game=connect_four&moves={LINE}")
     wait_for_stones(page, 30)
-    asked = slow_steps(page)
-    page.keyboard.press("Home")
-    for _ in range(10):
-        page.keyboard.press("ArrowRight")
+    held = held_steps(page)
+    for key in ["Home", *["ArrowRight"] * 10]:
+        page.keyboard.press(key)
+    answer(page, held, 0)
+    answer(page, held, 1)
     wait_for_stones(page, 10)
     expect(page.locator(".move[aria-current] small")).to_have_text("10")
-    assert len(asked) <= 4
+    assert [each.request.post_data for each in held] == ['{"node":0}', '{"node":10}']
     page.evaluate("""() => { // deleted is what is shown, not what was asked for
       for (let i = 0; i < 3; i++) document.querySelector("[data-do=back]").click();
       document.querySelector("[aria-label='Delete from here on']").click();
     }""")
+    answer(page, held, 2)
     expect(page.locator(".toasts")).to_contain_text("Deleted")
     expect(page.locator(".move-list .move")).to_have_count(9)
 
