@@ -49,7 +49,13 @@ def play_again(run: Run, cycle: int, number: int) -> GameRecord:
     seeds = game_seeds(config.seed, cycle, SELFPLAY, config.selfplay.games)
     queue = GameQueue(iter([number]))
     (record,), _ = play_games(
-        game, inferences, settings_in(config, cycle), queue, seeds, Progress(), StopSignal()
+        game,
+        inferences,
+        settings_in(config, cycle, run.state.final_openings),
+        queue,
+        seeds,
+        Progress(),
+        StopSignal(),
     )
     return record
 

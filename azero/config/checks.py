@@ -78,9 +78,9 @@ def training_conflicts(train: TrainConfig) -> Iterator[str]:
 def selfplay_conflicts(selfplay: SelfplayConfig) -> Iterator[str]:
     """Yield what is wrong with random openings."""
     plies = "selfplay.opening_plies"
-    cycles, final = selfplay.opening_plies_cycles, selfplay.opening_plies_final
-    if (cycles > 0) != (final > 0):
-        yield f"{plies}_cycles={cycles} does not go with {plies}_final={final}; set both or neither."
+    share, final = selfplay.opening_plies_share, selfplay.opening_plies_final
+    if (share > 0) != (final > 0):
+        yield f"{plies}_share={share:g} does not go with {plies}_final={final}; set both or neither."
     if selfplay.opening_fraction and not selfplay.opening_plies:
         yield f"selfplay.opening_fraction is above 0 but {plies}=0; set {plies} above 0."
 

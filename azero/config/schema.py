@@ -262,9 +262,13 @@ class SelfplayConfig:
     opening_plies: int = setting(
         0, "Most plies of a random opening. Uniform in 1 to opening_plies.", between=(0, 10_000)
     )
-    opening_plies_cycles: int = setting(0, "Cycles with opening_plies; 0: all.", between=(0, 1_000_000))
+    opening_plies_share: float = setting(
+        0.0,
+        "Share of the run with opening_plies, of its minutes or cycles, whichever ends first; 0: all.",
+        between=(0.0, 1.0),
+    )
     opening_plies_final: int = setting(
-        0, "Most plies in the cycles after opening_plies_cycles.", between=(0, 10_000)
+        0, "Most plies after opening_plies_share of the run.", between=(0, 10_000)
     )
     concurrent_games: int = setting(
         0, "Games in flight in a worker; 0: automatic. Also the rows of a batch.", between=(0, 65_536)

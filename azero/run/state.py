@@ -95,6 +95,7 @@ class State:
         inference: the backend chosen for this run, so that timing noise never changes it.
         elapsed_seconds: time spent on stages, finished or stopped.
         stage_seconds: part of it, spent on the stage that comes next before it was stopped.
+        final_openings: the first cycle with `selfplay.opening_plies_final`; 0 before that is known.
         history: one small record for each finished cycle.
         config: the configuration in force, by dotted key.
         recipe: the recipe of that configuration; "" if none or unknown.
@@ -123,6 +124,7 @@ class State:
     inference: dict[str, Any] | None = None
     elapsed_seconds: float = 0.0
     stage_seconds: float = 0.0
+    final_openings: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     config: dict[str, Any] = field(default_factory=dict)
     recipe: str = ""
@@ -195,6 +197,9 @@ def run_digest(state: State) -> str:
 
 def _build(document: dict[str, Any], name: str) -> State:
     document.setdefault("player", None)  # old states do not have it
+    # They have the cycles with long random openings instead of a share of the run
+    if cycles := document["config"].pop("selfplay.opening_plies_cycles", 0):
+        document["final_openings"] = cycles + 1
     single = ("champion", "player", "candidate")
     networks = {key: document[key] and FileEntry(**document[key]) for key in single}
     kept = {key: [FileEntry(**entry) for entry in document[key]] for key in ("champions", "candidates")}

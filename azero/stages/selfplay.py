@@ -17,7 +17,7 @@ from azero.replay.examples import GameRecord
 from azero.replay.shards import load_partial, write_games, write_partial
 from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run
-from azero.run.state import AsideEntry, StageName
+from azero.run.state import AsideEntry, StageName, State
 from azero.stages.backend import ensure_choice
 from azero.stages.executor import executor_of
 from azero.workers.report import is_cut, report_games
@@ -36,7 +36,16 @@ def make_plan(config: Config, run: Run, report: Reporter, cycle: int) -> Plan:
     done, wanted = load_partial(run, game, report.message), config.selfplay.games
     numbers = set(range(wanted)) - {record.number for record in done} - left_out(run, cycle, wanted)
     expected = report.last_stat(GAME_SECONDS) or 0.0
-    return Plan(settings_in(config, cycle), cycle, game, network, choice, sorted(numbers), done, expected)
+    return Plan(
+        settings_in(config, cycle, run.state.final_openings),
+        cycle,
+        game,
+        network,
+        choice,
+        sorted(numbers),
+        done,
+        expected,
+    )
 
 
 def keep(run: Run, plan: Plan, played: Sequence[GameRecord]) -> None:
@@ -95,7 +104,7 @@ def run_stage(
     new = write_games(run, cycle, records, plan.game.name)
     player = run.state.champion if config.cluster.overlap else None
     state = replace(run.state, shards=[*run.state.shards, *new], partial=[], player=player)
-    run.commit(replace(state, stage=StageName.TRAIN))
+    run.commit(replace(state, stage=StageName.TRAIN, final_openings=final_openings(config, run.state)))
 
 
 def warn_of_games(
@@ -135,9 +144,22 @@ def report_account(run: Run, report: Reporter, account: WorkAccount) -> None:
         run.commit(replace(run.state, mixed=True))
 
 
-def settings_in(config: Config, cycle: int) -> Config:
-    """Return the settings with the cycle's length of random openings."""
+def final_openings(config: Config, state: State) -> int:
+    """Return the first cycle with the final length of random openings, 0 if that is not known yet.
+
+    It is settled when a cycle's games are there: so the next ones, which may begin at once, depend on what is
+    committed, not on when they begin.
+    """
+    share, cycle = config.selfplay.opening_plies_share, state.cycle + 1
+    if not share or state.final_openings:
+        return state.final_openings
+    minutes = state.elapsed_seconds / (60 * config.minutes) if config.minutes else 0.0
+    return cycle + 1 if max(minutes, cycle / config.cycles) >= share else 0
+
+
+def settings_in(config: Config, cycle: int, final: int) -> Config:
+    """Return the settings with the cycle's length of random openings; `final`: see `State.final_openings`."""
     selfplay = config.selfplay
-    if not selfplay.opening_plies_final or cycle <= selfplay.opening_plies_cycles:
+    if not final or cycle < final or not selfplay.opening_plies_final:
         return config
     return replace(config, selfplay=replace(selfplay, opening_plies=selfplay.opening_plies_final))

@@ -105,11 +105,11 @@ def test_a_match_is_certain_where_nobody_chooses_by_chance_behind_its_opening(
         ({"selfplay.opening_fraction": 0.5, "selfplay.opening_plies": 0}, ["selfplay.opening_plies"]),
         (
             {"selfplay.opening_plies": 3, "selfplay.opening_plies_final": 2},
-            ["selfplay.opening_plies_final=2", "selfplay.opening_plies_cycles=0"],
+            ["selfplay.opening_plies_final=2", "selfplay.opening_plies_share=0"],
         ),
         (
-            {"selfplay.opening_plies_cycles": 9},
-            ["selfplay.opening_plies_final=0", "selfplay.opening_plies_cycles=9"],
+            {"selfplay.opening_plies_share": 0.5},
+            ["selfplay.opening_plies_final=0", "selfplay.opening_plies_share=0.5"],
         ),
         ({"train.milestones": [0.5]}, ["train.milestones=[0.5]", "train.schedule=constant"]),
         ({"evaluate.games": 41}, ["evaluate.games=41", "even"]),

@@ -44,6 +44,14 @@ def test_its_champion_loads(folder: Path) -> None:
     assert champion.best_move(state) == 5
 
 
+def test_the_length_of_openings_changes_when_it_would_have(folder: Path) -> None:
+    """A setting named the cycles with long random openings, 90, so the 91st is the first with short ones."""
+    state = parse_state((folder / "checkpoints/old/state.json").read_bytes(), "state.json")
+    assert (state.final_openings, state.config.get("selfplay.opening_plies_cycles")) == (0, None)
+    old = replace(state, config={**state.config, "selfplay.opening_plies_cycles": 90})
+    assert parse_state(format_state(old), "state.json").final_openings == 91
+
+
 def test_a_setting_that_is_gone_is_named(folder: Path) -> None:
     path = folder / "checkpoints/old/state.json"
     state = parse_state(path.read_bytes(), "state.json")

@@ -23,7 +23,7 @@ from azero.process.signals import Stopped, StopSignal
 from azero.replay.examples import GameRecord, pairs_of
 from azero.replay.shards import load_games
 from azero.run.run import Run
-from azero.run.state import ShardEntry
+from azero.run.state import ShardEntry, State
 from azero.search.counters import StageStats, WorkerStats
 from azero.stages import selfplay
 from azero.workers.report import report_games
@@ -126,28 +126,41 @@ def test_workers_are_as_set_but_no_more_than_batches_of_games(monkeypatch: pytes
     assert worker_count(Config(workers=0), 1000, replace(CHOICE, device="cuda")) == 3
 
 
-def test_the_length_of_random_openings_changes_after_some_cycles(tmp_path: Path) -> None:
-    """From 6 to 3 plies after four cycles; in a run from 1 to at most 3 after the first."""
-    falling = SelfplayConfig(
-        opening_fraction=0.8, opening_plies=6, opening_plies_cycles=4, opening_plies_final=3
-    )
-    most = [
-        selfplay.settings_in(Config(selfplay=falling), cycle).selfplay.opening_plies
-        for cycle in (1, 2, 3, 4, 5, 6)
-    ]
-    assert most == [6, 6, 6, 6, 3, 3]
+@pytest.mark.parametrize(
+    ("cycles", "minutes", "elapsed", "cycle", "final"),
+    [
+        (8, 0.0, 9000.0, 3, 0),  # while the games of cycle 4 end, 4 of 8 cycles are not yet 0.55
+        (8, 0.0, 9000.0, 4, 6),  # 5 of 8 are: cycle 6 is the first
+        (1000, 60.0, 1979.0, 40, 0),  # 32.98 of 60 minutes
+        (1000, 60.0, 1980.0, 40, 42),  # 33 of them
+        (50, 60.0, 60.0, 30, 32),  # few cycles end before many minutes
+    ],
+)
+def test_final_openings_begin_by_the_share_of_cycles_or_minutes(
+    cycles: int, minutes: float, elapsed: float, cycle: int, final: int
+) -> None:
+    falling = SelfplayConfig(opening_plies=6, opening_plies_share=0.55, opening_plies_final=3)
+    config = Config(cycles=cycles, minutes=minutes, selfplay=falling)
+    state = State("name", seed=1, cycle=cycle, elapsed_seconds=elapsed)
+    assert selfplay.final_openings(config, state) == final
+    assert selfplay.final_openings(config, replace(state, final_openings=2)) == 2
+    most = [selfplay.settings_in(config, at, 6).selfplay.opening_plies for at in (1, 5, 6, 7)]
+    assert most == [6, 6, 3, 3]
+
+
+def test_the_length_of_random_openings_changes_in_a_run(tmp_path: Path) -> None:
+    """From 1 to at most 3 after half of four cycles, and it stays so when the run is made longer."""
     config = toy_config(tmp_path)
     rising = replace(
-        config.selfplay,
-        opening_fraction=1.0,
-        opening_plies=1,
-        opening_plies_cycles=1,
-        opening_plies_final=3,
+        config.selfplay, opening_fraction=1.0, opening_plies=1, opening_plies_share=0.5, opening_plies_final=3
     )
-    advance(replace(config, selfplay=rising))
+    config = replace(config, selfplay=rising, cycles=4, train=replace(config.train, window=4000))
+    assert advance(config).final_openings == 3
+    advance(replace(config, cycles=5))
     run = Run.read(config, NAME)
     games = {shard.cycle: load_games(run.read_file(shard), shard.file).games() for shard in run.state.shards}
-    assert [{game.opening_plies for game in games[cycle]} for cycle in (1, 2)] == [{1}, {1, 2, 3}]
+    lengths = {cycle: {game.opening_plies for game in played} for cycle, played in games.items()}
+    assert lengths == {1: {1}, 2: {1}, 3: {1, 2, 3}, 4: {1, 2, 3}, 5: {1, 2, 3}}
 
 
 def test_the_stage_commits_all_games_in_order_and_train_comes_next(tmp_path: Path, game: Game) -> None:
