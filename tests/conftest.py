@@ -19,6 +19,8 @@ from pages import PATIENCE, opener
 from places import PROJECT
 from running import RunProgram, TrainedRun
 
+from azero.run.folder import SHIPPED_RUNS
+
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
 MANY = 1000  # tests: nearly all are asked for
@@ -39,6 +41,21 @@ def pytest_configure(config: pytest.Config) -> None:
     for number in {"SIGINT", "SIGHUP"} & set(signal.Signals.__members__):
         if signal.getsignal(signal.Signals[number]) is signal.SIG_IGN:
             signal.signal(signal.Signals[number], lambda *_: None)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Hide the champions that come with azero, so that no test depends on which these are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("azero.run.folder.SHIPPED_RUNS", tmp_path_factory.mktemp("shipped"))
+        yield
+
+
+@pytest.fixture
+def box(monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Show the champions that come with azero; return their folder. Forks never see them."""
+    monkeypatch.setattr("azero.run.folder.SHIPPED_RUNS", SHIPPED_RUNS)
+    return SHIPPED_RUNS
 
 
 @pytest.fixture(scope="session")

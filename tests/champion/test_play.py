@@ -37,9 +37,8 @@ TICTACTOE = make_game("tictactoe")
 
 @pytest.fixture(autouse=True)
 def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Play in an empty folder, and with an azero that has no champions of its own."""
+    """Play in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("azero.run.folder.SHIPPED_RUNS", tmp_path / "shipped")
 
 
 def person(*words: str) -> Callable[[str], str]:

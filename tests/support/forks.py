@@ -3,8 +3,8 @@
 `azero_command("gtp", "game=hex")` is a command for `subprocess` like `python -m azero.gtp game=hex`. It
 starts this file as a small process that asks the server for a fork, lends it its arguments, folder and
 streams, passes signals on and ends with the fork's status. Where the environment has other values of what
-imports read, it becomes the program itself. How a fresh interpreter starts and ends is for the tests of
-signals, imports and of `azero`, which start one.
+imports read, it becomes the program itself. A fork has no champions that come with azero. How a fresh
+interpreter starts and ends is for the tests of signals, imports and of `azero`, which start one.
 """
 
 from __future__ import annotations
@@ -94,6 +94,9 @@ def serve(place: str) -> None:
 
     for name in IMPORTED:
         importlib.import_module(name)
+    from azero.run import folder
+
+    folder.SHIPPED_RUNS = folder.SHIPPED_RUNS.with_name("none")
     gc.freeze()  # or a fork that collects copies all that was imported
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with open(f"{place}.environment", "w") as file:
