@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -55,8 +56,10 @@ class RunRow(NamedTuple):
 
 
 def shipped_text() -> str:
-    """Return a line on the champions that come with azero."""
-    return f"With azero come {', '.join(names_of_shipped())}; azero play run=NAME plays one."
+    """Return the champions that come with azero, in lines as wide as the terminal; "" if none does."""
+    names, width = names_of_shipped(), shutil.get_terminal_size((WITHOUT_TERMINAL, 24)).columns
+    text = f"With azero come {', '.join(names)}; azero play run=NAME plays one." if names else ""
+    return textwrap.fill(text, width, break_long_words=False, break_on_hyphens=False)
 
 
 def list_runs(config: Config) -> str:
@@ -167,7 +170,8 @@ def runs_asked(words: Sequence[str]) -> int:
     config = asked.config
     if asked.delete:
         return delete_run(config, asked.delete)
-    print(json_text(rows_of(config)) if asked.format == "json" else f"{list_runs(config)}\n{shipped_text()}")
+    table = f"{list_runs(config)}\n{shipped_text()}".rstrip()
+    print(json_text(rows_of(config)) if asked.format == "json" else table)
     return 0
 
 

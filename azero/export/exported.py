@@ -18,11 +18,12 @@ from azero.network.model import Network
 from azero.page.board import board_json
 from azero.report.metrics_csv import read_stats
 from azero.run.disk import write_for_user
+from azero.run.folder import is_shipped
 from azero.run.run import Run, search_of
 from azero.truth.summary import game_heading, game_title, strength_text
 
 WIDTHS = {"fp16": 2, "int8": 1, "fp32": 4}  # bytes of a weight
-MEASURED = ("oracle/", "correctness/", "rating/")  # groups of stats that say how strong a champion is
+MEASURED = ("oracle/", "correctness/", "uct/", "rating/")  # groups of stats that say how strong a champion is
 
 
 class Exported(NamedTuple):
@@ -85,6 +86,7 @@ def facts(exported: Exported) -> dict[str, str]:
     champion, known = run.state.champion, run.state.config
     assert champion is not None
     made = date.fromtimestamp(run.paths.of(champion.file).stat().st_mtime)
+    trained = {"Trained": f"{made.day} {made:%B %Y}"} if not is_shipped(run.name) else {}
     board = game.board and {"Board": f"{len(game.board.rows)} × {len(game.board.columns)}"}
     return {
         **(board or {}),
@@ -93,7 +95,7 @@ def facts(exported: Exported) -> dict[str, str]:
         "Network": Path(known.get("network.file", "")).name
         or f"{known['network.blocks']} blocks of {known['network.channels']} channels",
         "Search": f"{search.kind}, {search.num_simulations} simulations in training",
-        "Trained": f"{made.day} {made:%B %Y}",
+        **trained,
         "Made by": f"azero {azero.__version__}",
     }
 

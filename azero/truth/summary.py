@@ -51,7 +51,8 @@ def game_heading(game: Game) -> str:
 def strength_text(config: Config, stats: Mapping[str, float]) -> str:
     """Return what a cycle measured of its champion, or "" if it measured nothing.
 
-    Exact values come first, then the Elo against fixed opponents, then the match against the champion before.
+    Exact values and games against UCT come first, then the Elo against fixed opponents, then the match
+    against the champion before.
     """
     known = []
     if "oracle/keeps_value_policy" in stats:
@@ -63,6 +64,10 @@ def strength_text(config: Config, stats: Mapping[str, float]) -> str:
         known.append(mistakes_text(stats, "correctness"))
     if "oracle/openings_right" in stats and has_openings(config.game.name, config.game.options):
         known.append(f"judges {format_share(stats['oracle/openings_right'])} of the first moves correctly")
+    if "uct/wins" in stats:  # of a champion that comes with azero; see scripts/train_champions.py
+        won, drawn, lost = (round(stats[f"uct/{end}"]) for end in ("wins", "draws", "losses"))
+        match = "with 400 simulations against UCT with 10,000, after two random plies"
+        known.append(f"{won} wins, {drawn} draws and {lost} losses {match}")
     if known:
         return "; ".join(known)
     if "rating/elo" in stats:
