@@ -1,7 +1,8 @@
 """A hook of MkDocs: pages link to files as they lie in the checkout, and the site follows.
 
-README.md becomes the front page. Each other file outside docs/ that a page links to becomes a page of the
-site too: Markdown as it is, source as a block of code, a folder as its files.
+README.md becomes the front page, with a board to play on instead of its links to docs/pages. Each other
+file outside docs/ that a page links to becomes a page of the site too: Markdown as it is, source as a block
+of code, a folder as its files.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from mkdocs.structure.files import File
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 LINK = re.compile(r"\]\(([^)\s#]+)(#[^)\s]*)?\)")
+LINK_TEXT = re.compile(r"\[([^]]+)\]\(docs/pages/([^)]+)\)")
 LANGUAGES = {".py": "python", ".yaml": "yaml", ".json": "json", ".js": "js"}
+FIRST_PAGE = "connect_four.html"  # of docs/pages, on the front page
+PLAY = re.compile(r"^\*\*Play it now\*\*: (?P<links>.*)\.\n\n.*\n\n!\[.*\n\n", re.MULTILINE)  # of README.md
 # The site's name of each page to its file in the checkout, of those outside docs/
 outside: dict[str, Path] = {}
 
@@ -71,12 +75,30 @@ def on_files(files: Any, config: Any) -> Any:
     return files
 
 
+def with_board(markdown: str) -> str:
+    """Return the front page with a page of docs/pages in a frame, under its heading, and links to all.
+
+    A link opens its page in the frame, without a script.
+    """
+    found = PLAY.search(markdown)
+    if not found:
+        return markdown
+    links = LINK_TEXT.sub(r'<a href="pages/\2" target="board">\1</a>', found["links"]).replace(", ", "\n")
+    frame = f'<iframe name="board" src="pages/{FIRST_PAGE}" title="A game against azero"></iframe>'
+    board = f'<div class="boards">\n<nav aria-label="Games">\n{links}\n</nav>\n{frame}\n</div>'
+    heading, rest = PLAY.sub("", markdown).split("\n", 1)
+    return f"{heading}\n\n{board}\n{rest}"
+
+
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """Return a page with its links as the site needs them."""
     name = page.file.src_uri
     file = outside.get(name, DOCS / name)
     if file.suffix != ".md":
         return markdown
+    if name == "index.md":
+        markdown = with_board(markdown)
+        page.meta["hide"] = ["navigation"]  # for a wider board
     names = {link: site_name(target) for link, target in linked(file, markdown)}
     folder = os.path.dirname(name) or "."
     return LINK.sub(

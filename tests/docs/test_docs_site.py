@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from places import PROJECT, SCRIPTS
@@ -57,6 +58,32 @@ def test_every_page_and_picture_is_there_and_nothing_comes_from_another_host(sit
         assert all(each.exists() for each in local), name
         prose = re.sub(r"<(pre|script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
         assert not re.search(r"\n(- |\d+\. |\|)", prose), f"{name}: a list or a table is not one on the site"
+
+
+def test_the_first_screen_has_a_board_and_links_to_all(site: Path) -> None:
+    front = (site / "index.html").read_text()
+    (frame,) = re.findall(r'<iframe name="board" src="([^"]+)"', front)
+    pages = {page.relative_to(PROJECT / "docs").as_posix() for page in PROJECT.glob("docs/pages/*.html")}
+    assert set(re.findall(r'<a href="([^"]+)" target="board"', front)) == pages and frame in pages
+    assert all((site / page).exists() for page in pages)
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [360, 1280])
+def test_the_first_screen_plays_from_files(site: Path, browser: Any, width: int) -> None:
+    from playwright.sync_api import expect
+
+    page = browser.new_page(viewport={"width": width, "height": 740})
+    page.goto((site / "index.html").as_uri())
+    board = page.frame_locator("iframe[name=board]")
+    expect(board.locator(".message")).to_have_text("Your move.")
+    page.locator(".boards").get_by_role("link", name="Tic-tac-toe").click()
+    expect(board.get_by_role("heading", level=1)).to_have_text("Tic-tac-toe")
+    expect(board.locator(".message")).to_have_text("Your move.")
+    board.locator("[role=gridcell]").nth(4).click()
+    expect(board.locator(".moves li")).to_have_count(2)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
 
 
 def test_a_broken_link_ends_the_build(tmp_path: Path) -> None:
