@@ -7,22 +7,26 @@ import pickle
 import resource
 import subprocess
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import numba
 import numpy as np
 import pytest
+from forks import forked
 
 PLAY = """
-import os, pathlib, sys
+import os, pathlib, resource, sys
 from azero.process import kernel_cache
-from numba.core import event
+from numba.core import config, event
+own, foreign, most_bytes = sys.argv[1], sys.argv[2] == "True", int(sys.argv[3])
+sys.dont_write_bytecode = True  # Python itself would read the short ones that it writes
+config.CACHE_DIR, os.environ["XDG_CACHE_HOME"] = own, "home"
+kernel_cache.own_folder.cache_clear()
 listener = event.RecordingListener()
 event.register("numba:compile", listener)
-sys.path.insert(0, sys.argv[1])
-if "FOREIGN" not in os.environ:  # else no file of azero, nor of a game
-    kernel_cache.add_stamp(pathlib.Path(sys.argv[1], "double.py"), "digest")
+if not foreign:  # else no file of azero, nor of a game
+    kernel_cache.add_stamp(pathlib.Path("double.py").resolve(), "digest")
+resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
 import double
 assert double.double(21) == 42
 print(len(listener.buffer))
@@ -34,24 +38,19 @@ DOUBLE = "from numba import njit\n\n@njit('int64(int64)', cache=True)\ndef doubl
 def module(tmp_path: Path) -> Path:
     """A module with one compiled function."""
     (tmp_path / "double.py").write_text(DOUBLE)
+    (tmp_path / "play.py").write_text(PLAY)
     return tmp_path
 
 
 def compiles(
-    module: Path, environment: Mapping[str, str] | None = None, most_bytes: int = resource.RLIM_INFINITY
+    module: Path, own: str = "", foreign: bool = False, most_bytes: int = resource.RLIM_INFINITY
 ) -> bool:
-    """Return whether a new process compiles the function, which must work; its files have a largest size."""
-    known = {key: value for key, value in os.environ.items() if "NUMBA_CACHE" not in key}
-    known |= {"XDG_CACHE_HOME": str(module / "home"), **(environment or {})}
-    known["PYTHONDONTWRITEBYTECODE"] = "1"  # Python itself would read the short ones that it writes
-    done = subprocess.run(
-        [sys.executable, "-c", PLAY, str(module)],
-        env=known,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    """Return whether a new process compiles the function, which must work; its files have a largest size.
+
+    `own` is what NUMBA_CACHE_DIR would say.
+    """
+    command = forked("play", own, str(foreign), str(most_bytes))
+    done = subprocess.run(command, cwd=module, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     return int(done.stdout) > 0
 
@@ -94,8 +93,8 @@ def test_a_poisoned_file_runs_nothing(module: Path) -> None:
 
 def test_a_function_of_somebody_else_is_left_to_numba(module: Path) -> None:
     """Beside its source, in Numba's own format, and nothing of it in azero's folder."""
-    assert compiles(module, {"FOREIGN": "1"})
-    assert not compiles(module, {"FOREIGN": "1"})
+    assert compiles(module, foreign=True)
+    assert not compiles(module, foreign=True)
     assert not kept(module, "nbi")
     (index,) = (module / "__pycache__").glob("double.double-*.nbi")
     assert pickle.loads(index.read_bytes()) == numba.__version__  # azero's begin with a checksum
@@ -125,11 +124,11 @@ def test_a_full_disk_does_no_harm(module: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_does_no_harm(module: Path) -> None:
     """Neither azero's own nor one that the user chose: `/dev/full` is no folder."""
-    assert compiles(module, {"NUMBA_CACHE_DIR": "/dev/full"})
+    assert compiles(module, "/dev/full")
 
 
 def test_a_file_of_the_users_own_folder_that_is_damaged_is_compiled_again(module: Path) -> None:
-    own = {"NUMBA_CACHE_DIR": str(module / "home" / "own")}
+    own = str(module / "home" / "own")
     compiles(module, own)
     assert not compiles(module, own)
     rng = np.random.default_rng(1)

@@ -31,7 +31,11 @@ PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 def azero_command(program: str, *words: str) -> list[str]:
     """Return what starts a program of azero with these words; "" is `azero` itself."""
-    module = f"azero.{program}" if program else "azero"
+    return forked(f"azero.{program}" if program else "azero", *words)
+
+
+def forked(module: str, *words: str) -> list[str]:
+    """Return what starts a module like `python -m`; it may lie in the folder where it is started."""
     return [sys.executable, "-S", __file__, address(), module, *words]
 
 
@@ -98,7 +102,6 @@ def serve(place: str) -> None:
 
     folder.SHIPPED_RUNS = folder.SHIPPED_RUNS.with_name("none")
     gc.freeze()  # or a fork that collects copies all that was imported
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with open(f"{place}.environment", "w") as file:
         json.dump(read_by_imports(os.environ), file)
     with socket.socket(socket.AF_UNIX) as listening:
@@ -111,11 +114,13 @@ def serve(place: str) -> None:
                 listening.close()
                 keep(client)
             client.close()
+            with contextlib.suppress(ChildProcessError):  # waited for, so that their times count as its own
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
 
 
 def keep(client: socket.socket) -> None:
     """Fork the program that a client asks for, and say how it ended; kill it if the client dies."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     size, streams, _, _ = socket.recv_fds(client, 8, 3)
     asked = json.loads(client.recv(int(size), socket.MSG_WAITALL))
     child = os.fork()
