@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -31,6 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Hypothesis gives an example no deadline: how long it takes depends on what else the machine does.
     """
+    gc.set_threshold(100_000, 50, 50)  # most that is made while importing and compiling stays
     settings.register_profile("untimed", deadline=None)
     settings.load_profile("untimed")
     os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -101,8 +103,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Make the trained run before the tests of the suite, while workers wait: it compiles most of the code.
 
-    Two workers that need the same code at the same time would both compile it.
+    Two workers that need the same code at the same time would both compile it. Garbage is not looked for in
+    what has been imported.
     """
+    gc.freeze()
     if "PYTEST_XDIST_WORKER" in os.environ and len(session.items) > MANY:
         factory: pytest.TempPathFactory = session.config._tmp_path_factory  # type: ignore[attr-defined]
         make_trained_run(factory.getbasetemp().parent)
