@@ -483,7 +483,6 @@ def test_an_interrupt_while_the_opponent_thinks_keeps_the_game(tmp_path: Path) -
         ["azero.play", "opponent=uct", "opponent.seconds=60", "side=second"], tmp_path, b"thinking", 0.3
     )
     check_clean(ended)
-    assert ended.seconds < 3
     # a signal between the prompt and the read waits for a key: nobody is that fast
     moved = interrupt(
         ["azero.play", "opponent=uct", "opponent.seconds=0.1", "side=second"], tmp_path, b"your move: ", 0.3

@@ -22,6 +22,7 @@ import pytest
 from crews import FarCrew, NearCrew
 from play_game import play_again
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
+from waiting import wait_for
 
 from azero import loop
 from azero.cluster import head
@@ -384,10 +385,7 @@ def test_a_stop_at_once_is_a_stop_of_the_workers_too(config: Config, use: Any) -
     """After a stage no thread of a worker plays on."""
     crew = use(NearCrew(2))
     advance(config, until="train")
-    end = time.monotonic() + 10
-    while time.monotonic() < end and not all(each.play.ended for each in crew.processes.values()):
-        time.sleep(0.01)
-    assert all(each.play.ended for each in crew.processes.values())
+    wait_for(lambda: all(each.play.ended for each in crew.processes.values()))
 
 
 def test_planes_are_compared_in_every_size_of_batch() -> None:

@@ -13,8 +13,7 @@ import secrets
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from typing import Any
 import pytest
 from toy import NAME, StopInside, Told, advance, toy_config
 from toy import digest_of as toy_digest
+from waiting import PATIENCE, wait_for
 
 from azero.cluster import head
 from azero.cluster.guardian import MARK
@@ -41,7 +41,6 @@ EXACT = (
 )
 LEARNS = ("cycles=5", "seed=1", *EXACT)  # to 11 of 11 fixed positions, as `conftest.trained_run`
 TINY = ("experiment=smoke", "cycles=3", "selfplay.games=160", "selfplay.concurrent_games=16", *EXACT)
-WAIT_SECONDS = 280.0
 GATE = EvaluateConfig(games=60, opening_plies=2, num_simulations=200)
 
 
@@ -88,7 +87,7 @@ def loop(folder: Path, *arguments: str, **popen: Any) -> subprocess.Popen[str]:
 
 def ended(process: subprocess.Popen[str], status: int = 0) -> str:
     """Wait for the end of a run; return what it printed."""
-    output, _ = process.communicate(timeout=WAIT_SECONDS)
+    output, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == status, output
     return output
 
@@ -107,25 +106,10 @@ def place_of(folder: Path) -> tuple[int, str]:
     return (state.cycle, state.stage) if state else (-1, "")
 
 
-def is_at(folder: Path, place: tuple[int, str]) -> bool:
-    """Whether the run of a folder has come so far."""
-    return place_of(folder) >= place
-
-
 def digest_of(folder: Path) -> str:
     state = state_of(folder)
     assert state is not None
     return run_digest(state)
-
-
-def wait_for(what: Callable[[], Any]) -> Any:
-    """Return the first true answer."""
-    end = time.monotonic() + WAIT_SECONDS
-    while time.monotonic() < end:
-        if answer := what():
-            return answer
-        time.sleep(0.02)
-    raise AssertionError("waited too long")
 
 
 def commands_with(mark: bytes) -> dict[bytes, int]:

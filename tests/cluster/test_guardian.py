@@ -6,10 +6,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_for
 
 HEAD = """
 import subprocess, sys, time
@@ -40,10 +40,7 @@ def running(words: bytes) -> list[int]:
 
 def wait_until(count: int, words: bytes) -> list[int]:
     """Wait until so many processes are there; return them."""
-    end = time.monotonic() + 60
-    while len(found := running(words)) != count and time.monotonic() < end:
-        time.sleep(0.05)
-    assert len(found) == count
+    found: list[int] = wait_for(lambda: running(words), lambda found: len(found) == count)
     return found
 
 

@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 from places import DOUBLE_MOVE
+from waiting import wait_for
 
 import azero
 from azero.cli.recipe import words_of
@@ -142,11 +142,7 @@ def start_caller(folder: Path) -> subprocess.Popen[str]:
 
 def wait_until_alone(folder: Path) -> None:
     """Wait until no process works in a folder; helpers end a moment after what they help."""
-    for _ in range(600):
-        if not running(folder):
-            return
-        time.sleep(0.05)
-    raise AssertionError(f"still running: {running(folder)}")
+    wait_for(lambda: running(folder), lambda found: not found)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

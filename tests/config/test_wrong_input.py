@@ -97,7 +97,7 @@ def test_a_locked_run_is_refused_at_once_and_its_holder_named(folder: Path, run_
     config = Config(checkpoints=str(folder / "checkpoints"), data=str(folder / "data"), cycles=5)
     with Run.open(config, "trained", "the other one"):
         before = content(folder)
-        done = run_program("loop", "run=trained", "cycles=6", folder=folder, timeout=20)
+        done = run_program("loop", "run=trained", "cycles=6", folder=folder)
         assert_refused(done, str(os.getpid()), socket.gethostname(), "the other one", "run=")
         assert content(folder) == before
 

@@ -222,6 +222,9 @@ def test_a_run_names_the_game_and_the_champion(trained_run: TrainedRun, tmp_path
 def test_time_is_kept_by_real_searches() -> None:
     thinker = Thinker(PlayerSpec("player", "uct", {}), make_game("hex"), Config())
     thinker.timed()
-    began = time.perf_counter()
-    thinker.choose(GameInProgress(thinker.game), 0.2)
-    assert time.perf_counter() - began >= 0.2 - 0.05  # the rest is left only where no slice fits
+    taken = list[float]()
+    for _ in range(3):  # other programs may delay a slice, and no second one fits then
+        began = time.perf_counter()
+        thinker.choose(GameInProgress(thinker.game), 0.2)
+        taken.append(time.perf_counter() - began)
+    assert max(taken) >= 0.2 - 0.05  # the rest is left only where no slice fits

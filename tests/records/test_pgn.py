@@ -240,9 +240,9 @@ def test_a_line_that_is_no_tag_refuses_its_game_only() -> None:
     assert record.nodes[0].properties["EV"] == ["y"]
     assert [str(error) for error in refused] == ["PGN, game 1: near line 2 it is not PGN at '[White'."]
     for data in (b"1. e4\n[\n", b"\n[\n" * 30_000, b"1. e4\n" + b"{\n[\n" * 100_000, b'[A "b"]\n' * 50_000):
-        began = time.perf_counter()
+        began = time.thread_time()
         list(read_pgn(data, refuse=refused.append))
-        assert time.perf_counter() - began < 5
+        assert time.thread_time() - began < 5
 
 
 def test_the_moves_of_a_game_have_a_limit_however_few_positions_they_make(

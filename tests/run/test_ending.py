@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ending import COMMAND, check_clean, interrupt, lines_in
+from ending import COMMAND, SOON, check_clean, interrupt, lines_in
 
 from azero.cli.hydra_program import program
 from azero.config.schema import Config
@@ -41,7 +41,6 @@ def test_an_interrupt_while_a_program_starts_ends_it_at_once(program: str, tmp_p
     delay = 0.02 * PROGRAMS.index(program)  # different moments of the import
     ended = interrupt([program, *COMMAND.get(program, [])], tmp_path, delay=delay)
     check_clean(ended, lines=0)
-    assert ended.seconds < 2
     assert not list(tmp_path.iterdir())
 
 
@@ -56,7 +55,6 @@ def test_the_first_interrupt_of_a_run_is_answered_and_the_second_ends_it(tmp_pat
     # what it does now, the two lines of the stage, and how to go on
     check_clean(ended, lines=5)
     assert b"Stopping" in ended.after and b"Ctrl-C" in ended.after
-    assert ended.seconds < 3
 
 
 @pytest.mark.slow
@@ -66,7 +64,7 @@ def test_an_interrupt_while_everything_is_compiled_is_answered_at_once(
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 1.0, times=2)
     check_clean(ended, lines=4)
-    assert b"Stopping" in ended.after and ended.seconds < 3
+    assert b"Stopping" in ended.after
     assert lines_in(ended.after)[-1] == STOPPED.encode()
 
 
@@ -76,14 +74,14 @@ def test_one_interrupt_while_everything_is_compiled_ends_with_the_closing_line(
 ) -> None:
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
     ended = interrupt(["azero.loop", "device=cpu"], tmp_path, b"cycle 1/", 1.0)
-    assert lines_in(ended.after)[-1] == STOPPED.encode() and ended.seconds < GRACE_SECONDS + 2
+    assert lines_in(ended.after)[-1] == STOPPED.encode() and ended.seconds < GRACE_SECONDS + SOON
 
 
 def test_an_interrupt_of_a_trial_removes_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     ended = interrupt(["azero.estimate"], tmp_path, b"trials", 0.2)
     check_clean(ended, lines=0)
-    assert ended.seconds < 3 and not list(tmp_path.glob("azero-estimate-*"))
+    assert not list(tmp_path.glob("azero-estimate-*"))
 
 
 def test_a_check_is_interrupted(tmp_path: Path) -> None:

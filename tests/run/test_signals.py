@@ -30,7 +30,7 @@ with azero.process.signals.StopSignal() as stop:
 """
 
 
-def start(before: str = "pass", after: str = "pass", grace: float = 60.0) -> subprocess.Popen[bytes]:
+def start(before: str = "pass", after: str = "pass", grace: float = 600.0) -> subprocess.Popen[bytes]:
     """A program that is ready for signals."""
     command = [sys.executable, "-c", PROGRAM.format(before=before, after=after), str(grace)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -44,33 +44,33 @@ def start(before: str = "pass", after: str = "pass", grace: float = 60.0) -> sub
 def test_the_first_signal_asks_and_gives_the_exit_status(number: signal.Signals, status: int) -> None:
     with start(after="sys.exit(stop.exit_code)") as process:
         process.send_signal(number)
-        assert process.wait(10) == status
+        assert process.wait(60) == status
 
 
 def test_nohup_outlives_its_terminal() -> None:
     before = "signal.raise_signal(signal.SIGHUP); assert not stop.requested"
     nohup = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-    command = [sys.executable, "-c", nohup + PROGRAM.format(before=before, after="sys.exit(3)"), "60"]
+    command = [sys.executable, "-c", nohup + PROGRAM.format(before=before, after="sys.exit(3)"), "600"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout and process.stdout.readline() == b"ready\n"
         process.terminate()
-        assert process.wait(10) == 3
+        assert process.wait(60) == 3
 
 
 def test_the_second_signal_ends_at_once_with_the_closing_line() -> None:
-    with start(after="time.sleep(60)") as process:
+    with start(after="time.sleep(600)") as process:
         process.send_signal(signal.SIGINT)
         assert process.stdout and process.stdout.readline() == b"asked\n"
         process.send_signal(signal.SIGTERM)
-        _, complaints = process.communicate(timeout=10)
+        _, complaints = process.communicate(timeout=60)
     assert process.returncode == 143 and complaints.decode().splitlines() == [STOPPING, STOPPED]
 
 
 def test_a_program_that_does_not_answer_is_ended_with_the_closing_line_when_the_grace_is_over() -> None:
-    with start(after="time.sleep(60)", grace=0.3) as process:
+    with start(after="time.sleep(600)", grace=0.3) as process:
         begin = time.monotonic()
         process.send_signal(signal.SIGTERM)
-        _, complaints = process.communicate(timeout=10)
+        _, complaints = process.communicate(timeout=60)
         assert process.returncode == 143 and time.monotonic() - begin > 0.25
     assert complaints.decode().splitlines() == [STOPPING, STOPPED]
 
@@ -80,12 +80,12 @@ def test_a_program_that_does_not_answer_is_ended_with_the_closing_line_when_the_
     ["stop.end_at_once()", "signal.raise_signal(signal.SIGTERM); print('ready'); stop.end_at_once()"],
 )
 def test_with_nothing_left_to_save_the_first_signal_ends(before: str) -> None:
-    command = [sys.executable, "-c", PROGRAM.format(before=before, after="time.sleep(60)"), "60"]
+    command = [sys.executable, "-c", PROGRAM.format(before=before, after="time.sleep(600)"), "600"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         if before == "stop.end_at_once()":
             assert process.stdout and process.stdout.readline() == b"ready\n"
             process.send_signal(signal.SIGTERM)
-        assert process.wait(10) == 143
+        assert process.wait(60) == 143
 
 
 GIVEN_BACK = """
@@ -133,7 +133,7 @@ def test_a_terminal_that_is_closed_asks_too_and_its_output_goes_nowhere(tmp_path
     after = f"print('more', flush=True); open({str(saved)!r}, 'x'); sys.exit(stop.exit_code)"
     child, terminal = pty.fork()
     if child == 0:
-        os.execv(sys.executable, [sys.executable, "-c", PROGRAM.format(before="pass", after=after), "60"])
+        os.execv(sys.executable, [sys.executable, "-c", PROGRAM.format(before="pass", after=after), "600"])
     assert os.read(terminal, 100).startswith(b"ready")
     os.close(terminal)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 129

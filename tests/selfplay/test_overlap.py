@@ -17,6 +17,7 @@ import pytest
 from crews import NearCrew
 from terminal import Terminal
 from toy import NAME, StopInside, Told, advance, digest_of, toy_config
+from waiting import wait_for
 
 from azero import loop
 from azero.cluster import head
@@ -33,7 +34,6 @@ from azero.stages import executor
 from azero.stages.clock import RunClock
 
 OVERLAP = ClusterConfig(address="near", tokens=False, overlap=True)
-WAIT_SECONDS = 60.0
 
 
 def overlap_config(folder: Path, **changes: Any) -> Config:
@@ -62,14 +62,6 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[NearCrew]:
     monkeypatch.setattr(executor, "crew_of", lambda config, device: crew)
     yield crew
     crew.close()
-
-
-def wait_for(what: Callable[[], Any]) -> None:
-    """Return when it is true."""
-    end = time.monotonic() + WAIT_SECONDS
-    while not what():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 class Waiting(Told):

@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from numba.core import config
 from numba.core.event import end_event, start_event
+from waiting import wait_for
 
 from azero.kernels import compiling as kernels
 from azero.kernels.compiling import compiled_before, note_compiled
 from azero.stages import warm_up
+from azero.studio.processes import is_running
 
 NEEDED = (
     "games.start_games",
@@ -60,15 +61,7 @@ def test_it_ends_with_the_process_that_started_it() -> None:
     )
     parent = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     child = int(parent.stdout)
-    for _ in range(600):
-        try:
-            os.kill(child, 0)
-        except ProcessLookupError:
-            return
-        if Path(f"/proc/{child}/stat").exists() and Path(f"/proc/{child}/stat").read_text().split()[2] == "Z":
-            return
-        time.sleep(0.1)
-    raise AssertionError("it lives on")
+    wait_for(lambda: not is_running(child, "azero.stages.warm_up"))
 
 
 def test_seconds_of_compiling_are_those_in_which_any_thread_compiles(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,6 +15,7 @@ import pytest
 from places import DOUBLE_MOVE
 from searching import FakeInference
 from targets import rows_of_targets
+from waiting import wait_for
 
 from azero.config.schema import Config, InferenceConfig, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
@@ -321,39 +322,30 @@ def test_a_failing_inference_raises_in_the_main_thread_and_no_worker_is_left(gam
     assert threading.active_count() == threads
 
 
-class Counting(FakeInference):
-    """Waits until another worker has failed, then works slowly."""
-
-    def __init__(self, game: Game, failed: threading.Event) -> None:
-        super().__init__(game)
-        self.failed = failed
-
-    def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-        self.failed.wait(30)
-        time.sleep(0.05)
-        return super().infer(planes, rows)
-
-
 def test_a_failing_worker_ends_the_others_after_the_wave_in_hand(game: Game) -> None:
-    failed = threading.Event()
+    queue = GameQueue(iter(range(200)))
 
     class FailingAtOnce(FakeInference):
         def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-            failed.set()
             raise MemoryError
 
-    other = Counting(game, failed)
+    class UntilThen(FakeInference):
+        def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+            wait_for(lambda: queue.abandoned)
+            return super().infer(planes, rows)
+
+    other = UntilThen(game)
     with pytest.raises(MemoryError):
         play_games(
             game,
             [other, FailingAtOnce(game)],
             CONFIG,
-            GameQueue(iter(range(200))),
+            queue,
             SEEDS,
             Progress(),
             StopSignal(),
         )
-    assert other.calls <= 2  # a game alone takes sixty waves and more
+    assert other.calls <= 1
 
 
 def test_what_goes_wrong_beside_the_workers_ends_them_and_the_finished_games_are_kept(game: Game) -> None:

@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.request
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from running import TrainedRun
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
 from studio import client_of, make_studio, player
+from waiting import wait_for
 
 from azero.config.schema import Config
 from azero.run.folder import Holder, present_holder
@@ -32,18 +33,7 @@ from azero.stages.diagnosis import newest_games
 from azero.studio import jobs, matches, processes, runs_view
 from azero.studio.jobs import words_of
 
-LONG = 120.0  # seconds that a process may take to start beside other programs
 ENDLESS = {"recipe": "tictactoe", "minutes": 30}
-
-
-def wait_for(look: Callable[[], Any], wanted: Callable[[Any], bool]) -> Any:
-    """Return what `look` returns as soon as that is wanted."""
-    until = time.monotonic() + LONG
-    while time.monotonic() < until:
-        if wanted(found := look()):
-            return found
-        time.sleep(0.1)
-    raise AssertionError(f"still {found}")
 
 
 @pytest.fixture(autouse=True)
@@ -190,7 +180,7 @@ def test_a_killed_run_is_reported_and_goes_on(client: Any, tmp_path: Path) -> No
     assert run == "tictactoe"
     wait_for(lambda: read(client, f"/runs/{run}/live"), lambda live: live["state"] == "training")
     assert "is training; stop it first" in ask(client, f"/runs/{run}/delete", {"confirm": True}, 409)["error"]
-    wait_for((tmp_path / "checkpoints" / run / "state.json").is_file, bool)
+    wait_for((tmp_path / "checkpoints" / run / "state.json").is_file)
     holder = present_holder(tmp_path / "checkpoints" / run)
     assert holder is not None and holder.program == "azero.loop"
     os.kill(holder.pid, signal.SIGKILL)
@@ -225,7 +215,7 @@ def test_a_run_survives_the_server_and_is_found_again(tmp_path: Path) -> None:
         urllib.request.Request(f"{address}/api/train", b'{"recipe": "tictactoe"}', headers)
     )
     folder = tmp_path / "checkpoints" / "tictactoe"
-    holder = wait_for(lambda: present_holder(folder), bool)
+    holder = wait_for(lambda: present_holder(folder))
     server.kill()
     server.wait()
     server.stdout.close()

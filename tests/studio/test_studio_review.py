@@ -17,7 +17,8 @@ from running import TrainedRun
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import client_of, make_studio, read_until, stream, wait_for
+from studio import client_of, make_studio, read_until, stream
+from waiting import wait_for
 
 from azero.games import make_game
 from azero.players import Move, Thought, never
@@ -308,7 +309,7 @@ def test_a_review_counts_its_moves_and_is_stopped_and_goes_on(
             assert played["review"]["on"]
             stopped = ask(client, table, "review", on=False)
             assert (stopped["review"]["on"], stopped["review"]["done"]) == (False, 2)
-            wait_for(lambda: studio.tables.tables[table["id"]].work.done(), 60)  # type: ignore[union-attr]
+            wait_for(lambda: studio.tables.tables[table["id"]].work.done())  # type: ignore[union-attr]
             assert studio.tables.searches.reviews == []
             judge.most, before = 100, judge.asked
             ask(client, table, "go", node=4)
@@ -361,9 +362,11 @@ def test_what_nobody_watches_any_more_ends(tmp_path: Path, monkeypatch: pytest.M
                 time.sleep(0.6)  # longer than it may be unwatched
                 assert socket.receive_json()["type"] == "table"
                 assert shown.work is not None and not shown.work.done()
+                monkeypatch.setattr(table_module, "UNWATCHED_SECONDS", 600)
             with stream(client, table):  # a page that is loaded anew
                 assert not shown.work.done()
-            wait_for(shown.work.done, 60)
+            monkeypatch.setattr(table_module, "UNWATCHED_SECONDS", 0.3)
+            wait_for(shown.work.done)
             assert not shown.reviewing or not shown.reviewing.on
             assert not shown.analysis or not shown.analysis.on
         assert studio.tables.searches.reviews == []

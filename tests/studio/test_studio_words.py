@@ -9,7 +9,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import begin, client_of, kept, make_studio, open_file, player, post, wait_for
+from studio import begin, client_of, kept, make_studio, open_file, player, post
+from waiting import wait_for
 
 from azero.records.files import read_records
 from azero.studio.results import read_date, read_result, result_words

@@ -13,12 +13,13 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
+from waiting import wait_for
 
 SHOWN, HIDDEN = b"\x1b[?25h", b"\x1b[?25l"  # the cursor
 CONTROL = re.compile(rb"\x1b\[[?\d;]*[A-Za-z]")
 
 
+SOON = 20.0  # seconds in which a program ends at Ctrl-C, however busy the machine is
 COMMAND = {"azero.check_game": ["othello"], "azero.oracle": ["out=positions.gz"]}
 
 
@@ -48,11 +49,11 @@ def interrupt(
     mark = uuid.uuid4().hex
     child, terminal = pty.fork()
     if child == 0:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # see `signals_of`
         os.chdir(folder)
         os.environ.update(AZERO_MARK=mark, COLUMNS="80", LINES="24", TERM="xterm")
         os.execv(sys.executable, [sys.executable, "-m", *words])
     begin, shown, pressed_at, at, due = time.monotonic(), b"", 0, 0.0, 0.0
-    python_began = False
     while True:
         assert time.monotonic() - begin < most, shown.decode(errors="replace")
         if select.select([terminal], [], [], 0.005)[0]:
@@ -64,10 +65,9 @@ def interrupt(
                 break
             shown += read
         if not due:
-            catches = catches_interrupts(child)
+            python_began, catches = signals_of(child)
             if re.search(pattern, shown) if pattern else python_began and not catches:
                 due = time.monotonic() + delay
-            python_began |= catches
         if due and times and time.monotonic() >= due:
             if not at:
                 pressed_at, at = len(shown), time.monotonic()
@@ -82,21 +82,22 @@ def interrupt(
     return Ended(status, shown[:pressed_at], shown[pressed_at:], seconds)
 
 
-def catches_interrupts(process: int) -> bool:
-    """Whether a program has a handler for SIGINT: Python installs one when it starts."""
+def signals_of(process: int) -> tuple[bool, bool]:
+    """Whether a program ignores SIGPIPE, as Python does from its start, and has a handler for SIGINT, as
+    Python has until azero takes it away."""
     if b"-m" not in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0"):
-        return False  # still this test's own process
-    (mask,) = re.findall(r"SigCgt:\s*(\w+)", Path(f"/proc/{process}/status").read_text()) or ["0"]
-    return bool(int(mask, 16) >> (signal.SIGINT - 1) & 1)
+        return False, False  # still this test's own process
+    masks = dict(re.findall(r"Sig(\w+):\s*(\w+)", Path(f"/proc/{process}/status").read_text()))
+    ignored, caught = (int(masks.get(name, "0"), 16) for name in ("Ign", "Cgt"))
+    return bool(ignored >> (signal.SIGPIPE - 1) & 1), bool(caught >> (signal.SIGINT - 1) & 1)
 
 
 def wait_for_helpers(mark: str) -> None:
-    """Fail if a process with that mark in its environment still lives after some seconds."""
-    for _ in range(100):
-        if not (left := [path for path in Path("/proc").glob("[0-9]*/environ") if marked(path, mark)]):
-            return
-        time.sleep(0.1)
-    pytest.fail(f"these processes live on: {left}")
+    """Wait until no process with that mark in its environment lives."""
+    environments = Path("/proc").glob
+    wait_for(
+        lambda: [path for path in environments("[0-9]*/environ") if marked(path, mark)], lambda left: not left
+    )
 
 
 def marked(path: Path, mark: str) -> bool:
@@ -114,7 +115,8 @@ def lines_in(output: bytes) -> list[bytes]:
 
 
 def check_clean(ended: Ended, lines: int = 1) -> None:
-    """At most one line, no traceback, the cursor shown, the status of Ctrl-C."""
+    """It ended soon, with so many lines at most, no traceback, the cursor shown and the status of Ctrl-C."""
+    assert ended.seconds < SOON
     everything = ended.before + ended.after
     assert b"Traceback" not in everything and b"Exception" not in everything, everything.decode()
     assert everything.rfind(SHOWN) >= everything.rfind(HIDDEN)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -90,12 +89,3 @@ def kept(client: TestClient, **query: str) -> list[dict[str, Any]]:
     assert answer.status_code == 200, answer.text
     games: list[dict[str, Any]] = answer.json()["games"]
     return games
-
-
-def wait_for(found: Callable[[], Any], seconds: float = 20.0) -> Any:
-    """Return what a function finds as soon as it finds something."""
-    end = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return value
