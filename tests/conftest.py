@@ -24,7 +24,7 @@ from azero.run.folder import SHIPPED_RUNS
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
-MANY = 1000  # tests: nearly all are asked for
+MANY = 1  # tests: nearly all are asked for
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -100,14 +100,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.flaky(reruns=1))
 
 
-def pytest_collection_finish(session: pytest.Session) -> None:
-    """Make the trained run before the tests of the suite, while workers wait: it compiles most of the code.
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> None:
+    """Let one worker make the trained run before its first test of the suite: it compiles most of the code.
 
-    Two workers that need the same code at the same time would both compile it. Garbage is not looked for in
-    what has been imported.
+    Two workers that need the same code at the same time would both compile it; the others begin with tests of
+    rules. Garbage is not looked for in what has been imported.
     """
     gc.freeze()
-    if "PYTEST_XDIST_WORKER" in os.environ and len(session.items) > MANY:
+    if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and len(session.items) > MANY:
         factory: pytest.TempPathFactory = session.config._tmp_path_factory  # type: ignore[attr-defined]
         make_trained_run(factory.getbasetemp().parent)
 
