@@ -33,7 +33,7 @@ from azero.protocols.uci import Uci
 from azero.studio import pool
 
 OTHELLO = make_game("othello")
-PATIENCE = 30.0  # seconds for what takes a moment; the searches below take minutes
+PATIENCE = 60.0  # seconds for what takes a moment; the searches below take minutes
 MILLION = 10**6
 LONG: dict[str, dict[str, Any]] = {
     "alpha_beta": {"depth": 40},

@@ -380,10 +380,10 @@ class Client:
 
     def close(self) -> None:
         self.send("quit")
-        self.serving.result(30.0)
+        self.serving.result(120.0)
         self.lines.finish()
         self.stream.close()
-        while self.lines.read(30.0) is not None:
+        while self.lines.read(120.0) is not None:
             pass
         self.reading.close()
 

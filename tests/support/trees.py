@@ -108,28 +108,32 @@ def assert_consistent(game: Game, tree: Tree, b: int) -> None:
     visited once for itself and once for each visit of a child, or more often where it was a leaf for long.
     """
     count, in_use = int(tree.searches["num_nodes"][b]), int(tree.searches["num_edges"][b])
-    nodes, owner = tree.nodes[b, :count], np.full(in_use, UNVISITED)
     assert count <= tree.nodes.shape[1] and in_use <= tree.edges.shape[1]
-    for index, node in enumerate(nodes):
-        parent, edge, state = int(node["parent"]), int(node["parent_edge"]), tree.states[b, index]
-        if parent != NO_PARENT:  # not the root, nor banned
-            above = nodes[parent]
-            assert parent < index and above["expanded"]
-            assert above["first_edge"] <= edge < above["first_edge"] + above["num_edges"]
-            assert tree.edges["child"][b, edge] == index
-            assert (game.step(tree.states[b, parent], int(tree.edges["action"][b, edge])) == state).all()
-        edges, first = edges_of(tree, b, index), int(node["first_edge"])
-        assert node["expanded"] == (len(edges) > 0) and not (node["terminal"] and node["expanded"])
-        if not node["expanded"]:
-            continue
-        assert first + len(edges) <= in_use and (owner[first : first + len(edges)] == UNVISITED).all()
-        owner[first : first + len(edges)] = index
-        actions = edges["action"].tolist()
-        assert actions == sorted(set(actions) & set(game.legal_actions(state)))
-        assert index == ROOT or actions == game.legal_actions(state)
-        assert node["node_visits"] >= 1 + edges["child_visits"].sum()
-        for child, visits in zip(edges["child"].tolist(), edges["child_visits"].tolist(), strict=True):
-            assert child == UNVISITED or (nodes["parent"][child] == index and child < count)
-            assert child == UNVISITED or 0 <= nodes["node_visits"][child] <= visits
-        if not node["logits"]:
-            assert abs(edges["prior"].sum() - 1.0) < 1e-5
+    nodes, edges, states = tree.nodes[b, :count], tree.edges[b, :in_use], tree.states[b]
+    linked = np.flatnonzero(nodes["parent"] != NO_PARENT)  # not the root, nor banned
+    parents, places = nodes["parent"][linked], nodes["parent_edge"][linked]
+    above = nodes[parents]
+    assert (parents < linked).all() and above["expanded"].all()
+    assert (above["first_edge"] <= places).all()
+    assert (places < above["first_edge"] + above["num_edges"]).all() and (places < in_use).all()
+    assert (edges["child"][places] == linked).all()
+    for child, parent, action in zip(linked, parents, edges["action"][places].tolist(), strict=True):
+        assert (game.step(states[parent], action) == states[child]).all()
+    assert (nodes["expanded"] == (nodes["num_edges"] > 0)).all()
+    assert not (nodes["terminal"] & nodes["expanded"]).any()
+    for index in np.flatnonzero(nodes["expanded"]).tolist():
+        actions, legal = edges_of(tree, b, index)["action"].tolist(), game.legal_actions(states[index])
+        assert actions == legal or (index == ROOT and actions == sorted(set(actions) & set(legal)))
+    counts = nodes["num_edges"]
+    owner = np.repeat(np.arange(count), counts)
+    own = nodes["first_edge"][owner] + np.arange(len(owner)) - (np.cumsum(counts) - counts)[owner]
+    assert (own < in_use).all() and len(set(own.tolist())) == len(own)
+    children, visits = edges["child"][own], edges["child_visits"][own]
+    least = 1 + np.bincount(owner, visits, count)
+    assert (nodes["node_visits"] >= least)[nodes["expanded"]].all()
+    sums = np.bincount(owner, edges["prior"][own], count)
+    assert (abs(sums - 1.0) < 1e-5)[nodes["expanded"] & ~nodes["logits"]].all()
+    seen = children != UNVISITED
+    visited, visits, owner = children[seen], visits[seen], owner[seen]
+    assert (visited < count).all() and (nodes["parent"][visited] == owner).all()
+    assert (0 <= nodes["node_visits"][visited]).all() and (nodes["node_visits"][visited] <= visits).all()

@@ -10,9 +10,10 @@ PATIENCE = 240.0  # seconds, fewer than a test may take
 
 
 def wait_for(look: Callable[[], Any], wanted: Callable[[Any], Any] = bool) -> Any:
-    """Return what `look` returns as soon as that is wanted."""
-    end = time.monotonic() + PATIENCE
+    """Return what `look` returns as soon as that is wanted; the longer it takes, the less often it looks."""
+    begin = time.monotonic()
     while not wanted(found := look()):
-        assert time.monotonic() < end, f"still {found}"
-        time.sleep(0.01)
+        taken = time.monotonic() - begin
+        assert taken < PATIENCE, f"still {found}"
+        time.sleep(min(0.01 + taken / 20, 0.1))
     return found
