@@ -44,8 +44,8 @@ from azero.cli.arguments import (
 )
 from azero.records.record import Record
 from azero.records.walk import positions
-from azero.studio.__main__ import server_of
 from azero.studio.server import make_app
+from azero.studio.serving import StudioServer
 from azero.studio.state import Studio
 
 TOKEN = "kept-games-" * 4
@@ -99,7 +99,7 @@ class Trial:
         settings = FolderSettings(str(self.folder / "checkpoints"), str(self.folder / "data"))
         app = make_app(Studio(settings.config), TOKEN, ["127.0.0.1"], self.port)
         try:
-            server_of(app).run(sockets=[self.listening])
+            StudioServer(app).run(sockets=[self.listening])
         finally:
             os._exit(0)
 

@@ -12,16 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
 from azero.config.schema import UserError, setting
 from azero.network.allowed import allow_only
-
-if TYPE_CHECKING:
-    import uvicorn
-    from starlette.types import ASGIApp
 
 EXAMPLES = """
 
@@ -112,6 +107,7 @@ def serve(asked: StudioSettings) -> int:
         import uvicorn  # noqa: F401
 
         from azero.studio.server import make_app
+        from azero.studio.serving import StudioServer
         from azero.studio.state import Studio
     except ImportError as missing:
         if (missing.name or "").partition(".")[0] not in ("uvicorn", "starlette", "websockets", "anyio"):
@@ -134,29 +130,8 @@ def serve(asked: StudioSettings) -> int:
     print(f"The studio is at {address}\nCtrl-C ends it; runs that train go on.", flush=True)
     if asked.open:
         webbrowser.open(address)
-    server_of(app).run(sockets=[listening])
+    StudioServer(app).run(sockets=[listening])
     return 0
-
-
-def server_of(app: ASGIApp) -> uvicorn.Server:
-    """Return the server of an application."""
-    import uvicorn
-
-    from azero.studio.patience import PatientProtocol
-
-    return uvicorn.Server(
-        uvicorn.Config(
-            app,
-            log_config=None,  # uvicorn's own would close handlers of other libraries
-            log_level="warning",
-            access_log=False,
-            http=PatientProtocol,
-            ws_max_size=65536,
-            ws="websockets-sansio",
-            timeout_graceful_shutdown=2,
-            server_header=False,
-        )
-    )
 
 
 def studio_asked(words: Sequence[str]) -> int:

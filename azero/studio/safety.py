@@ -7,6 +7,7 @@ and name another origin, and a name that points to this machine by DNS rebinding
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import html
 import json
@@ -115,6 +116,8 @@ class Guard:
         token: what the browser must have shown once.
         cookie: the name of the cookie that holds it; cookies of other ports keep out of the way.
         answering: requests under way.
+        waiting: those whose answer has not begun.
+        ended: whether the server ends.
     """
 
     def __init__(self, app: ASGIApp, token: str, hosts: Iterable[str], port: int) -> None:
@@ -122,7 +125,8 @@ class Guard:
         self.app, self.token, self.cookie = app, token, f"azero_studio_{port}"
         bracketed = (f"[{host}]" if ":" in host else host for host in hosts)
         self.hosts = {f"{host}:{port}".lower() for host in bracketed}
-        self.answering = 0
+        self.answering, self.ended = 0, False
+        self.waiting = set[asyncio.Future[None]]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or refuse it."""
@@ -138,7 +142,7 @@ class Guard:
             self.check(scope, headers)
             if scope["type"] == "http":
                 with self.place():
-                    await self.app(scope, bounded(scope, headers, receive), with_headers(send))
+                    await self.answer(scope, bounded(scope, headers, receive), with_headers(send))
             else:
                 await self.app(scope, receive, send)
         except Refusal as refusal:
@@ -148,6 +152,30 @@ class Guard:
                 return
             answer = page_of(refusal) if wants_page(scope, headers) else answer_to(refusal)
             await answer(scope, receive, with_headers(send))
+
+    async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request; Refusal: the server ends first."""
+
+        async def send_noted(message: Message) -> None:
+            self.waiting.discard(answering)
+            await send(message)
+
+        answering = asyncio.ensure_future(self.app(scope, receive, send_noted))
+        self.waiting.add(answering)
+        try:
+            await answering
+        except asyncio.CancelledError:
+            if not self.ended or answering not in self.waiting:
+                raise
+            raise Refusal(503, "The studio has ended.") from None
+        finally:
+            self.waiting.discard(answering)
+
+    def end(self) -> None:
+        """Refuse the requests that still wait for an answer, because the server ends."""
+        self.ended = True
+        for answering in self.waiting:
+            answering.cancel()
 
     @contextmanager
     def place(self) -> Iterator[None]:

@@ -17,7 +17,6 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Mount, Route, WebSocketRoute
 from starlette.staticfiles import StaticFiles
-from starlette.types import ASGIApp
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from azero import tracing
@@ -276,7 +275,7 @@ async def crash(request: Request, failure: Exception) -> Response:
     )
 
 
-def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> ASGIApp:
+def make_app(studio: Studio, token: str, hosts: list[str], port: int) -> Guard:
     """Return the server as an ASGI application.
 
     Args:

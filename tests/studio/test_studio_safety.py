@@ -29,9 +29,10 @@ from websockets.sync.client import connect
 from azero.config.schema import UserError
 from azero.network import allowed
 from azero.studio import patience
-from azero.studio.__main__ import StudioSettings, listen, own_games, serve, server_of, take_token
+from azero.studio.__main__ import StudioSettings, listen, own_games, serve, take_token
 from azero.studio.safety import MOST_BODY, MOST_RECORD
 from azero.studio.server import make_app
+from azero.studio.serving import StudioServer
 
 
 @pytest.mark.parametrize(
@@ -287,7 +288,7 @@ def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
     monkeypatch.setattr(patience, "SECONDS", 0.5)
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
-    running = server_of(make_app(make_studio(tmp_path), TOKEN, ["127.0.0.1"], port))
+    running = StudioServer(make_app(make_studio(tmp_path), TOKEN, ["127.0.0.1"], port))
     thread = threading.Thread(target=running.run, kwargs={"sockets": [listening]})
     thread.start()
     yield port
