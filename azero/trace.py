@@ -100,6 +100,7 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     from azero.match.openings import read_opening
     from azero.records.begin import start_of, take_start
     from azero.tracing.record import UctSettings, record
+    from azero.truth.summary import game_heading
 
     texts = split_words(words)
     is_named = "game" in texts
@@ -126,7 +127,8 @@ def read_record(words: Sequence[str]) -> tuple[dict[str, Any], str]:
     else:
         settings = network_search(game, options, asked)
         simulations = options.num_simulations or settings.search.num_simulations
-    return record(game, actions, settings, simulations, asked.seed, start), asked.out
+    traced = record(game, actions, settings, simulations, asked.seed, start)
+    return traced | {"heading": game_heading(game)}, asked.out
 
 
 def network_search(game: Game, options: MctsOptions, asked: TraceSettings) -> MctsSettings:

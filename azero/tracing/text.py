@@ -18,7 +18,7 @@ def title(record: Record) -> str:
     where = f"after the moves {' '.join(record['moves'])}" if record["moves"] else "from the start"
     if "start" in record:
         where += f" of {record['start']}"
-    return f"{record['game']} {where}: {record['title']}"
+    return f"{record.get('heading', record['game'])} {where}: {record['title']}"
 
 
 def board_text(record: Record) -> str:

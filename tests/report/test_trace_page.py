@@ -258,3 +258,8 @@ def test_hostile_names_are_only_text_and_another_page_can_mount_it(browser: Any)
     assert tab.locator("#here").inner_html() == "" and tab.locator(".azero-trace").count() == 0
     tab.keyboard.press("ArrowRight")
     tab.close()
+
+
+def test_a_page_is_titled_by_the_name_of_its_game() -> None:
+    traced, _ = trace.read_record(["game=connect_four", "player.num_simulations=2"])
+    assert "<title>Connect Four, 6 × 7, 4 in a row from the start: UCT</title>" in page(traced)
