@@ -14,7 +14,7 @@ from azero.records.record import NONE, Record
 from azero.run.disk import digest
 from azero.studio.about import About
 from azero.studio.game_tree import GameTree, Node
-from azero.studio.library import Library
+from azero.studio.library import Library, line_of
 from azero.studio.pool import PERSON, Side
 from azero.studio.records_routes import table_record, tree_of
 from azero.studio.results import called
@@ -173,6 +173,34 @@ class Keeper:
         self.deleted.pop(number, None)
         if table := self.studio.tables.tables.get(number):
             table.send_table()  # keeps it too
+
+    async def find(self, asked: dict[str, Any]) -> GameTable | None:
+        """Return the table of a kept game that has just the main line of an address; None: there is none.
+
+        A game that somebody went on with has another line, so an address never changes it.
+
+        Args:
+            asked: `game`, `options`, `start`, `moves` and `ply` of the address.
+        """
+        moves, start = asked.get("moves"), asked.get("start", "")
+        if not isinstance(moves, list) or not moves or not isinstance(start, str):
+            return None
+
+        def line() -> str | None:
+            tree = GameTree(self.studio.make_game(asked.get("game"), asked.get("options")), start)
+            for move in moves[: tree.game.max_plies]:
+                tree.play(tree.action_of(move))
+            record = Record(tree.game, start=tree.start)
+            record.add_line([node.action for node in tree.path()[1:]])
+            return self.library.find_line(line_of(content_of(record)))
+
+        for changed in [*self.changed]:
+            await self.flush(changed)
+        number = await in_thread(line, low=False)
+        if number is None:
+            return None
+        ply = asked.get("ply")
+        return await self.open(number, moves, ply if type(ply) is int else None, paused=True)
 
     async def open(self, number: str, moves: list[Any], ply: int | None, paused: bool) -> GameTable:
         """Return a kept game on its table.

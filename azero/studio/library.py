@@ -41,6 +41,7 @@ class Library:
         self.folder, self.trash = folder, folder / "trash"
         self.disk, self.lock = Disk(), threading.RLock()
         self.rows: dict[Path, tuple[tuple[int, int], dict[str, Any], str]] = {}
+        self.lines: dict[Path, str] = {}  # of games in `rows`
 
     def path(self, number: object, deleted: bool = False) -> Path:
         """Return the file of a game; Refusal: that is no number of a game."""
@@ -126,10 +127,18 @@ class Library:
                     seen.add(path)
                     found += [row] if all(word in searched for word in words) else []
             for path in [path for path in self.rows if path.parent == folder and path not in seen]:
-                del self.rows[path]
+                del self.rows[path], self.lines[path]
         found.sort(key=lambda row: (-row["changed"], row["id"]))
         in_trash = len(names_in(self.trash, "*.json"))
         return {"games": found[skip : skip + SHOWN], "count": len(found), "all": len(seen), "trash": in_trash}
+
+    def find_line(self, line: str) -> str | None:
+        """Return the number of the game with this line, see `line_of`, the one changed last; None: none."""
+        with self.lock:
+            self.find()
+            found = [path for path, each in self.lines.items() if each == line and path.parent == self.folder]
+            newest = max(found, key=lambda path: float(self.rows[path][1]["changed"]), default=None)
+        return None if newest is None else newest.stem
 
     def row(self, path: Path) -> tuple[dict[str, Any], str] | None:
         """Return what the list says of a file, and the text that is searched; None if it has just gone."""
@@ -145,6 +154,7 @@ class Library:
             except (UserError, Refusal) as mistake:
                 content, row = {}, damaged_row(path.stem, str(mistake), stat.st_mtime)
             self.rows[path] = (stamp, row, searched_text(row, content))
+            self.lines[path] = line_of(content)
         return self.rows[path][1:]
 
 
@@ -165,6 +175,11 @@ def read_content(path: Path) -> dict[str, Any]:
     except UserError as mistake:
         raise UserError(f"{path} is damaged: {mistake}") from mistake
     return content
+
+
+def line_of(content: dict[str, Any]) -> str:
+    """Return what two contents share whose games have the same rules, first position and main line."""
+    return json.dumps([content.get(key) for key in ("game", "options", "position", "moves")], sort_keys=True)
 
 
 def properties_of(content: dict[str, Any]) -> dict[str, Any]:

@@ -44,6 +44,14 @@ def routes(studio: Studio) -> list[Route]:
 
         return await studio.run_in_thread(read)
 
+    async def find_line(studio: Studio, request: Request) -> Response:
+        """POST /library/find: the table of the kept game that has the line of an address; {} if none has."""
+        try:
+            table = await keeper.find(await read_json(request))
+        except (UserError, Refusal):  # who begins the game says what is wrong
+            table = None
+        return JSONResponse(table.to_json() if table else {})
+
     async def picture(studio: Studio, request: Request) -> Response:
         """GET /library/{id}/picture: the last position of the main line."""
         drawn = await studio.run_in_thread(pictures.draw, request.path_params["id"])
@@ -72,6 +80,7 @@ def routes(studio: Studio) -> list[Route]:
 
     return [
         route(studio, "/library", "GET", find),
+        route(studio, "/library/find", "POST", find_line),
         route(studio, "/library/{id}/picture", "GET", picture),
         route(studio, "/library/{id}/{verb}", "POST", change),
         route(studio, "/tables/{id}/comment", "POST", write_comment),
