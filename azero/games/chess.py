@@ -23,7 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -332,9 +332,13 @@ def make_game(options: Options = Options()) -> Game:
         action = read_san(game, state, text)
         if action is None:
             example = game.legal_actions(state)[-1]
-            both = f"{san(game, state, example)} or {game.action_name(state, example)}"
+            both = f"{game.move_text(state, example)} or {game.action_name(state, example)}"
             raise ValueError(f"{text!r} is not a move of chess here; moves are written {both}.")
         return action
+
+    @lru_cache(maxsize=2**13)  # an analysis asks for the same moves ten times a second
+    def written(words: bytes, action: int) -> str:
+        return san(game, np.frombuffer(words, np.uint64).copy(), action)
 
     game = Game(
         name="chess",
@@ -351,6 +355,7 @@ def make_game(options: Options = Options()) -> Game:
         options=options.values(),
         board=board,
         read_action=read_action,
+        write_action=lambda state, action: written(state.tobytes(), action),
         write_position=partial(write_position, variant=variant),
         read_position=partial(read_position, variant=variant, max_plies=max_plies),
     )

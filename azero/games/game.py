@@ -232,6 +232,8 @@ class Game:
         board: how to draw the game; None if it has no board of cells.
         repetition_words: R; 0 if positions may repeat.
         read_action: returns for (state, text) the legal action that is meant in another spelling, or None.
+        write_action: returns for (state, legal action) how people write the move, such as Nf3, if that is not
+            its name.
         set_up: returns the state of marks [H, W], as `Board.marks`, and who is to play, 0 or 1. ValueError:
             no game has this position; the message says why.
         write_position, read_position: a state as a line of text, and back, where the game has a notation of
@@ -253,6 +255,7 @@ class Game:
     board: Board | None = None
     repetition_words: int = 0
     read_action: Callable[[np.ndarray, str], int | None] | None = None
+    write_action: Callable[[np.ndarray, int], str] | None = None
     set_up: Callable[[np.ndarray, int], np.ndarray] | None = None
     write_position: Callable[[np.ndarray], str] | None = None
     read_position: Callable[[str], np.ndarray] | None = None
@@ -290,6 +293,20 @@ class Game:
             names.append(self.action_name(state, action))
             state = self.step(state, action)
         return names
+
+    def move_text(self, state: np.ndarray, action: int) -> str:
+        """Return a legal move as people write it: SAN in chess, else the name of the action."""
+        return (self.write_action or self.action_name)(state, action)
+
+    def move_texts(self, actions: Iterable[int], state: np.ndarray) -> list[str]:
+        """Return moves that are played one after the other from a state, each as `move_text`."""
+        if self.write_action is None:
+            return self.move_names(actions, state)
+        texts = list[str]()
+        for action in actions:
+            texts.append(self.move_text(state, action))
+            state = self.step(state, action)
+        return texts
 
     def parse_action(self, state: np.ndarray, text: str) -> int:
         """Return the action that a text means in a state. In a game of fixed names it may be illegal there.

@@ -18,7 +18,6 @@ import numpy as np
 from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.kit.fen import read_fen
-from azero.games.kit.san import san
 from azero.records.record import (
     MOST_NODES,
     NONE,
@@ -129,7 +128,7 @@ def write_pgn(record: Record) -> bytes:
             number, is_second = divmod(plies[node.parent], 2)
             if shows or not is_second:
                 add(f"{number + 1}{'...' if is_second else '.'}")
-            add(san(record.game, before, node.action))
+            add(record.game.move_text(before, node.action))
             notes = notes_of(record, item, states[item])
             for token in notes:
                 add(token)
@@ -180,7 +179,7 @@ def notes_of(record: Record, place: int, state: np.ndarray) -> list[str]:
     commands = "" if node.value is None else f"[%azvalue {node.value:.6g}]"
     commands += "" if node.visits is None else f"[%azvisits {node.visits}]"
     commands += f"[%azpolicy {policy}]" if policy else ""
-    note = f"{commands} {node.note(lambda action: san(game, state, action))}" if commands else ""
+    note = f"{commands} {node.note(lambda action: game.move_text(state, action))}" if commands else ""
     comment = "\n".join(filter(None, [clean(node.comment).replace("}", ")"), note])).replace("\n%", "\n %")
     nags = [f"${nag}" for nag in node.properties.get(NAG, ()) if WRITTEN_NAG.fullmatch(nag)]
     return nags + ([f"{{{comment}}}"] if comment else [])

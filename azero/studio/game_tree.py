@@ -35,6 +35,7 @@ class Node:
         children: continuations, the main one first.
         loss: how much value the move that led here gave away, by a review, 0 to 2; None: unknown.
         judged_by: who judged the position in a review; "": nobody did.
+        shown: the move that led here as people write it; "" at the start.
     """
 
     number: int
@@ -47,6 +48,7 @@ class Node:
     children: list[Node] = field(default_factory=list)
     loss: float | None = None
     judged_by: str = ""
+    shown: str = ""
 
 
 class GameTree:
@@ -144,7 +146,7 @@ class GameTree:
         else:
             raise Refusal(400, f"{str(move)[:20]!r} is not a move of this game.")
         if not self.legal()[action]:
-            name = self.game.action_name(self.current.state, action)
+            name = self.game.move_text(self.current.state, action)
             raise Refusal(409, f"{name} is not legal: {self.why_not([action])}.")
         return action
 
@@ -223,7 +225,8 @@ class GameTree:
                     409, f"This game has {MOST_NODES:,} positions; delete a variation or start anew."
                 )
             state = self.game.step(self.current.state, action)
-            node = Node(len(self.nodes), self.current, action, state)
+            shown = self.game.move_text(self.current.state, action)
+            node = Node(len(self.nodes), self.current, action, state, shown=shown)
             self.at(node).some_legal_actions()
             self.nodes.append(node)
             self.current.children.append(node)
@@ -298,6 +301,7 @@ class GameTree:
                 "move": None
                 if node.parent is None
                 else self.game.action_name(node.parent.state, node.action),
+                "shown": node.shown,
                 "mover": None if node.parent is None else self.mover(node.parent),
                 "value": node.value,
                 "loss": node.loss,
@@ -319,6 +323,7 @@ class GameTree:
             {
                 "action": action,
                 "move": game.action_name(node.state, action),
+                "shown": game.move_text(node.state, action),
                 "cell": self.cell(node, action),
                 "from": game.from_of(node.state, action),
             }

@@ -23,6 +23,7 @@ from azero.records.sgf import write_sgf
 from azero.studio.about import HUMAN, About, has_ended, result_of
 from azero.studio.game_tree import MOST_NODES, START, GameTree
 from azero.studio.pool import PERSON
+from azero.studio.positions import position_in, tree_at
 from azero.studio.results import called, result_words
 from azero.studio.safety import Refusal
 from azero.studio.state import Studio, route, table_of
@@ -37,7 +38,6 @@ MEDIA = {
     "png": "image/png",
 }
 MOST_GAMES = 1_000  # of a file
-POSITION = re.compile(rb"\s*[^\s:;(\[{]+(/[^\s:;]+){2,}( \S+){1,6}\s*")  # a FEN, or the like of another game
 MOST_REFUSED = 5  # games of which the page says what is wrong
 
 
@@ -61,15 +61,21 @@ async def read_record(studio: Studio, request: Request) -> Response:
 
 
 async def open_record(studio: Studio, request: Request) -> Response:
-    """POST /records?game=: open a game of a file, counted from 1, at the end of its main line.
+    """POST /records?game=&table=: open a game of a file, counted from 1, at the end of its main line.
 
-    Without `game` a file with several games is answered by the list of them.
+    Without `game` a file with several games is answered by the list of them. A position is opened as a game
+    that begins there, that of the table which the page shows if it fits.
     """
     data, wanted = await request.body(), request.query_params.get("game", "0")
     if not re.fullmatch("[0-9]{1,6}", wanted):
         raise Refusal(400, "game must be the number of a game in the file.")
 
+    shown = studio.tables.tables.get(request.query_params.get("table", ""))
+
     def read() -> tuple[list[Record], list[str], GameTree | None]:
+        if position := position_in(data):
+            tree = tree_at(position, shown.game if shown else None, studio.make_game)
+            return [Record(tree.game, start=tree.start)], [], tree
         records, refused = games_of(data, studio.make_game)
         if len(records) > 1 and wanted == "0":
             return records, refused, None
@@ -94,10 +100,6 @@ def games_of(data: bytes, make: MakeGame) -> tuple[list[Record], list[str]]:
     Raises:
         UserError: it has no game that can be read.
     """
-    if POSITION.fullmatch(data[:1000]):
-        raise UserError(
-            'This is a position, not a game; paste it under New game, "Begin at another position".'
-        )
     records, refused = list[Record](), list[UserError]()
     try:
         records += islice(read_records(data, make, refused.append), MOST_GAMES)

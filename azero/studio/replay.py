@@ -76,5 +76,6 @@ def replay_json(
             position["captured"] = taken
     return {
         **{"game": name, "options": game.options, "board": board_json(game)},
+        "shown": game.move_texts(at.actions, at.states[0]),
         **{"moves": at.moves, "positions": positions, "values": known},
     }

@@ -25,7 +25,7 @@ from azero.cli.overrides import conf_files, game_of
 from azero.config.schema import Config, UserError
 from azero.games.game import Game
 from azero.page import board
-from azero.players import MODULES
+from azero.players import MODULES, Thought
 from azero.players import options_of as options_of_player
 from azero.players.levels import LEVELS, options_of_level
 from azero.run.folder import names_of_runs
@@ -173,24 +173,32 @@ async def change_table(studio: Studio, request: Request) -> Response:
 
 
 async def hint(studio: Studio, table: GameTable) -> dict[str, Any]:
-    """Return a good move for the position on the board, with its value for the player to move."""
+    """Return a good move for the position on the board, with its value for the player to move.
+
+    It is that of the analysis if that has searched longer.
+    """
     if table.is_over():
         raise Refusal(409, "The game is over.")
     node, banned = table.tree.current, table.tree.banned()
 
-    def search() -> dict[str, Any]:
+    def search() -> tuple[Thought, str]:
         search, by = studio.pool.search(table.game, {**table.champion(), "simulations": HINT_SIMULATIONS})
         search.begin(node.state, banned)
         while search.grow(1.0):
             pass
         thought = search.read()
         assert thought is not None
-        best = thought.best_move()
-        assert best is not None
-        return {"by": by, **table.move_json(node, best), "value": json_number(value_of(thought))}
+        return thought, by
 
-    with studio.question():
-        return await table.in_thread(search)
+    found = table.found(node)
+    if found is None or found[0].visits < HINT_SIMULATIONS:
+        with studio.question():
+            found = await table.in_thread(search)
+        found = max(found, table.found(node) or found, key=lambda each: each[0].visits)
+    thought, by = found
+    best = thought.best_move()
+    assert best is not None
+    return {"by": by, **table.move_json(node, best), "value": json_number(value_of(thought))}
 
 
 async def read_search(studio: Studio, request: Request) -> Response:

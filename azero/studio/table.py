@@ -37,6 +37,7 @@ PATIENCE_SECONDS = 0.5  # with a player that was stopped, before the table goes 
 LONGEST_DELAY = 10.0  # seconds between two moves of machines
 COMPILING = "Compiling, once on this machine; it may take a minute."
 UNWATCHED_SECONDS = 5.0  # after the last page has left, an analysis or a review goes on, as for a reload
+LONGEST_LINE = 12  # moves
 LEAST_NOTED = 50  # simulations, before what a search finds counts as the value of a position
 ANALYSIS_KEYS = {"player": str, "run": str, "cycle": int, "simulations": int, "kind": str}
 KINDS = {str: "word", int: "whole number"}
@@ -416,6 +417,10 @@ class GameTable:
 
         return report
 
+    def found(self, node: Node) -> tuple[Thought, str] | None:
+        """Return what a search has found of a node, and who searched; None if the last one was elsewhere."""
+        return self.latest[1:3] if self.latest is not None and self.latest[0] is node else None
+
     def analysis_json(self, node: Node, thought: Thought, by: str, per_second: float) -> dict[str, Any]:
         """Return what a search has found as the page reads it."""
         return {
@@ -438,12 +443,13 @@ class GameTable:
         return {
             "action": move.action,
             "move": self.game.action_name(node.state, move.action),
+            "shown": self.game.move_text(node.state, move.action),
             "cell": cells[0],
             "from": self.game.from_of(node.state, move.action),
             "visits": move.visits,
             "value": json_number(move.value),
             "prior": json_number(move.prior),
-            "line": self.game.move_names(move.line, node.state),
+            "line": self.game.move_texts(move.line[:LONGEST_LINE], node.state),
             "line_cells": cells,
             "lower": move.lower,
             "upper": move.upper,

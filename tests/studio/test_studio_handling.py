@@ -183,3 +183,36 @@ def test_a_hint_has_the_value_of_its_search(tmp_path: Path, monkeypatch: pytest.
 def test_a_search_that_is_learned_names_its_game(tmp_path: Path) -> None:
     with client_of(make_studio(tmp_path)) as client:
         assert client.get("/api/trace?game=tictactoe&simulations=2").json()["heading"] == "Tic-tac-toe"
+
+
+@pytest.mark.parametrize(("visits", "hinted"), [(5_000, "2"), (20, "4")])
+def test_a_hint_agrees_with_a_longer_analysis(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visits: int, hinted: str
+) -> None:
+    from azero.players import Move, Thought
+    from azero.studio.pool import Pool
+
+    class Search:
+        """A search of 400 simulations that would play the middle."""
+
+        def begin(self, *_: object) -> None:
+            """Begin."""
+
+        def grow(self, _: float) -> bool:
+            """Have nothing left to do."""
+            return False
+
+        def read(self) -> Thought:
+            """Return what it has found."""
+            return Thought(3, 400, 0.5, [Move(3, 400, 0.5, 0.5, (3,), -1.0, 1.0)])
+
+    monkeypatch.setattr(Pool, "search", lambda *_: (Search(), "somebody"))
+    studio = make_studio(tmp_path)
+    with client_of(studio) as client:
+        table = client.post("/api/tables", json={"game": "connect_four"}).json()
+        longer = Thought(1, visits, 0.25, [Move(1, visits, 0.25, 0.5, (1,), -1.0, 1.0)])
+        open_one = studio.tables.tables[table["id"]]
+        open_one.latest = (open_one.tree.current, longer, "the analysis", 0.0)
+        assert client.post(f"/api/tables/{table['id']}/hint", json={}).json()["move"] == hinted
+        open_one.tree.play(0)
+        assert client.post(f"/api/tables/{table['id']}/hint", json={}).json()["move"] == "4"  # elsewhere

@@ -151,8 +151,6 @@ def test_who_judged_a_game_is_said_after_a_restart(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("junk", 'This is not SGF, because no game begins with "(;".'),
-        ("rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1", "This is a position, not a game;"),
-        ("O../.X./... X", "This is a position, not a game;"),
         ("https://example.org/a/b", "This is not SGF"),
     ],
 )

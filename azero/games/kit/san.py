@@ -79,7 +79,10 @@ def all_moves(game: Chess, state: np.ndarray) -> dict[int, SanMove]:
 
 def san(game: Chess, state: np.ndarray, action: int) -> str:
     """Return a legal action in standard algebraic notation."""
-    moves = all_moves(game, state)
+    assert game.board
+    marks, to = game.board.marks(state), game.board.cell_of(state, action)
+    here = [each for each in game.legal_actions(state) if game.board.cell_of(state, each) == to]
+    moves = {each: parts(game, state, each, marks) for each in here}
     move, text = moves[action], ""
     if move.castles:
         text = move.castles

@@ -134,7 +134,8 @@ export function openMenu(element, board, player, moves, { x, y, size, down }, on
     const named = figureNamed(board, texts[i], player), shape = board.shapes[named];
     const face = shape ? svg("svg", { viewBox: "-50 -50 100 100", "aria-hidden": "true",
       class: `stone ${player ? "second" : "first"}` }, figure(shape)) : texts[i];
-    return el("button", { type: "button", role: "menuitem", title: move.move, "aria-label": shape ? named : texts[i],
+    return el("button", { type: "button", role: "menuitem", title: move.shown ?? move.move,
+      "aria-label": shape ? named : texts[i],
       onclick: ({ detail }) => (touched || !detail) && pick(move) }, face); // keys have no detail
   });
   const menu = el("div", { class: `choose-move ${down ? "down" : "up"}`, role: "menu",

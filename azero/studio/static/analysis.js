@@ -12,7 +12,6 @@ const SIMULATIONS = [100, 300, 1000, 3000, 10000, 30000, 100000, 200000];
 const SECONDS = [0, 1, 2, 5, 10, 20, 30, 60];
 const START = { player: "auto", simulations: 10000, seconds: 0, kind: "" };
 const KINDS = [["", "PUCT"], ["gumbel", "Gumbel"]];
-const LONGEST_LINE = 12; // moves
 const EXACT = { 1: ["win", "W"], 0: ["draw", "D"], "-1": ["loss", "L"] };
 
 /** Make the card. desk: {table, board, act(verb, body), showBadges()}; onValue(first player's value). */
@@ -92,7 +91,7 @@ export function makeAnalysis(desk, onValue) {
   /** Write the line of the best move, or of the one that someone points at. */
   function showLine() {
     const moves = on && found ? found.moves : [], best = moves.find(({ action }) => action === found.best);
-    const names = moves.length ? (pointed ?? best)?.line.slice(0, LONGEST_LINE) ?? [] : [];
+    const names = moves.length ? (pointed ?? best)?.line ?? [] : [];
     line.hidden = !on;
     line.replaceChildren(el("b", {}, names[0] ?? ""), ` ${names.slice(1).join(" ")}`);
   }

@@ -16,9 +16,9 @@ export function changeOf(before, now) {
   if (!before || before.id !== now.id || before.node === now.node) return news;
   const end = now.position.over ? now.message : now.state === "your move" ? "Your move." : "";
   if (node.parent !== before.node) {
-    return node.move ? `At ${nameOf(board, node.mover)}'s move ${node.move}. ${end}` : `At the start. ${end}`;
+    return node.shown ? `At ${nameOf(board, node.mover)}'s move ${node.shown}. ${end}` : `At the start. ${end}`;
   }
   const { kind } = now.sides[node.mover], alone = now.sides.some((side) => side.kind !== "person");
   if (kind === "person" && alone) return now.position.over ? end : ""; // the person's own move
-  return `${nameOf(board, node.mover)} plays ${node.move}. ${end}`;
+  return `${nameOf(board, node.mover)} plays ${node.shown}. ${end}`;
 }

@@ -93,13 +93,13 @@ export function makeComment() {
   };
 
   return { element, close, update({ id, node: now, nodes }) {
-    const { comment, move } = nodes.find((each) => each.id === now);
+    const { comment, shown } = nodes.find((each) => each.id === now);
     const moved = id !== table || now !== node;
     if (moved) save();
     else if (element.value !== saved) return; // somebody writes
     [table, node, saved] = [id, now, comment];
     if (element.value !== comment) element.value = comment;
-    element.setAttribute("aria-label", move === null ? "Comment on the start" : `Comment on ${move}`);
+    element.setAttribute("aria-label", shown ? `Comment on ${shown}` : "Comment on the start");
   } };
 }
 
@@ -124,10 +124,14 @@ async function chooseGame({ games, refused }) {
   return yes && list.value ? Number(list.value) : null;
 }
 
-/** Open a file of records, a Blob: show(table). Of several games one is chosen first. */
-export async function openRecords(file, show) {
+/**
+ * Open a file of records or a position, a Blob: show(table). Of several games one is chosen first.
+ *
+ * table: the number of the table that the page shows; a position may be of its game.
+ */
+export async function openRecords(file, show, table = "") {
   if (file.size > MOST_BYTES) throw new Error("The file is larger than 1,000 kB; open a part of it.");
-  let answer = await post("/records", file);
+  let answer = await post(`/records?${new URLSearchParams({ table })}`, file);
   if (answer.games) {
     const number = await chooseGame(answer);
     if (number === null) return;
@@ -136,9 +140,9 @@ export async function openRecords(file, show) {
   await show(answer);
 }
 
-/** Let games be pasted and dropped on the page: show(table). Return a function that ends it. */
-export function listenForFiles(show) {
-  const open = (file) => attempt(() => openRecords(file, show));
+/** Let games be pasted and dropped on the page: show(table). Return a function that ends it. here(): its table. */
+export function listenForFiles(show, here = () => undefined) {
+  const open = (file) => attempt(() => openRecords(file, show, here()));
   const typing = (target) => target.closest?.("input, textarea, select, dialog, [contenteditable]");
   const withFile = (event) => event.dataTransfer?.types.includes("Files");
   const mark = (on) => document.body.classList.toggle("dropping", on);

@@ -58,7 +58,7 @@ export function showReplay(element, game, title) {
     values?.update({ current: at });
     const value = game.values[at], { result, score, captured } = game.positions[at];
     const said = [result || score, captured && `captured ${captured.join(" : ")}`].filter(Boolean).join(" · ");
-    count.textContent = `move ${at} of ${game.positions.length - 1}${at ? `: ${game.moves[at - 1]}` : ""}` +
+    count.textContent = `move ${at} of ${game.positions.length - 1}${at ? `: ${game.shown[at - 1]}` : ""}` +
       (value === null ? "" : `, ${Math.round(50 + 50 * value)} % for ${playerName(game.board, 0, true)}`) +
       (said && `; ${said}`);
   };

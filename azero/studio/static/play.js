@@ -204,7 +204,7 @@ export function mount(page, parameters) {
     showBusy(controls.hint, false);
     if (desk.table) controls.hint.disabled = desk.table.position.over;
     if (!hint || table.id !== desk.table.id || table.node !== desk.table.node) return;
-    toast(`Hint: ${hint.move}${hint.value == null ? "" : `, ${percent(hint.value)} for you`}.`);
+    toast(`Hint: ${hint.shown}${hint.value == null ? "" : `, ${percent(hint.value)} for you`}.`);
     desk.board.ghosts(hint.cell === null ? [] : [hint.cell], table.position.to_play, hint.from);
   }
 
@@ -226,7 +226,7 @@ export function mount(page, parameters) {
   async function load() {
     const [chosen] = file.files;
     if (!chosen) return;
-    await attempt(() => openRecords(chosen, follow));
+    await attempt(() => openRecords(chosen, follow, desk.table?.id));
     file.value = "";
   }
 
@@ -436,25 +436,29 @@ export function mount(page, parameters) {
     const ply = /^[0-9]{1,5}$/.test(parameters.ply) ? Number(parameters.ply) : undefined;
     const known = id && await openKept(id, { moves, ply, paused: !parameters.moves });
     if (known) return follow(known);
+    const options = optionsFrom(parameters.options), position = parameters.start;
+    if (game && moves.length && !against) { // the same line again is the same game
+      const found = await post("/library/find", { game, options, moves, ply, start: position });
+      if (found.id) return follow(found);
+    }
     const champion = (run) => ({ kind: "player", name: "pv_mcts", options: { run } });
     const own = games.find((each) => each.own);
     if (game) {
       const sides = against ? [PERSON, champion(against)]
         : id && memory?.game === game ? memory.sides : [PERSON, PERSON];
-      const asked = start({ game, options: optionsFrom(parameters.options), sides, moves, ply,
-        start: parameters.start });
+      const asked = start({ game, options, sides, moves, ply, start: position });
       if (await asked.then(() => true, (error) => toast(sentenceOf(error)))) return;
     } else if (memory && !own && await start(memory).then(() => true, () => false)) return;
     const { runs } = own ? { runs: [] } : await get("/runs");
     const trained = runs.find(({ cycle, play }) => cycle > 0 && games.some(({ name }) => name === play));
-    const name = own?.name ?? trained?.play ?? "connect_four", options = trained?.options;
-    const { champions: [best] } = await playersOf(name, options);
-    await start({ game: name, options, sides: [PERSON, best ? champion(best.run) : UCT] });
+    const name = own?.name ?? trained?.play ?? "connect_four";
+    const { champions: [best] } = await playersOf(name, trained?.options);
+    await start({ game: name, options: trained?.options, sides: [PERSON, best ? champion(best.run) : UCT] });
     advice.hidden = Boolean(best);
   }
 
   attempt(first);
-  const stopFiles = listenForFiles(follow);
+  const stopFiles = listenForFiles(follow, () => desk.table?.id);
   return () => {
     comment.close();
     stopFiles();

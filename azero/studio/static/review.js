@@ -71,14 +71,14 @@ export function makeReview(desk, go) {
   /** Say what the last move gave away, or how the other try was. */
   function showAgain() {
     const now = byId.get(desk.table.node), bad = byId.get(tried), other = bad && tryOf(bad);
-    if (bad && now.id === bad.parent) say(`Move ${plyOf(bad)}: ${bad.move} gave away ${given(bad.loss)}. `,
+    if (bad && now.id === bad.parent) say(`Move ${plyOf(bad)}: ${bad.shown} gave away ${given(bad.loss)}. `,
       "Find a better one. ", following(bad));
     else if (bad && other && other !== bad) say(
-      other.loss == null ? `${other.move} is not judged yet. ` : isMistake(other)
-        ? `${other.move} gives away ${given(other.loss)}, ${bad.move} gave away ${given(bad.loss)}. `
-        : `${other.move} is good. `,
+      other.loss == null ? `${other.shown} is not judged yet. ` : isMistake(other)
+        ? `${other.shown} gives away ${given(other.loss)}, ${bad.shown} gave away ${given(bad.loss)}. `
+        : `${other.shown} is good. `,
       link("Try again", () => tryAgain(bad.id)), " ", following(bad));
-    else if (isMistake(now)) say(`${now.move} gave away ${given(now.loss)}. `,
+    else if (isMistake(now)) say(`${now.shown} gave away ${given(now.loss)}. `,
       link("Try again from here", () => tryAgain(now.id)));
     else say();
   }
@@ -120,9 +120,9 @@ export function makeReview(desk, go) {
       cells.map((cell) => el("td", {}, cell)));
     const costly = ({ worst }) => worst.map((id) => {
       const node = byId.get(id), ply = plyOf(node);
-      return link([el("i", { class: `loss ${node.size}` }), `${ply}. ${node.move}`,
+      return link([el("i", { class: `loss ${node.size}` }), `${ply}. ${node.shown}`,
         el("small", {}, `−${given(node.loss)}`)], () => tryAgain(id),
-      { "aria-label": `Try again before move ${ply}, ${node.move}, which gave away ${given(node.loss)}`,
+      { "aria-label": `Try again before move ${ply}, ${node.shown}, which gave away ${given(node.loss)}`,
         "data-try": id });
     });
     const moves = sides.map(({ judged, moves: all }) => judged === all ? all : `${judged} of ${all}`);

@@ -23,13 +23,13 @@ export function moveTree(element, { onGo }) {
       const byId = new Map(nodes.map((each) => [each.id, each]));
       const onLine = new Set(line);
       const chip = (id, ply) => {
-        const { move, mover, loss, size, comment } = byId.get(id);
+        const { shown, mover, loss, size, comment } = byId.get(id);
         const gave = isMistake({ size }) ? `, gave away ${given(loss)}` : "";
-        const name = `${move}${comment ? ", with a comment" : ""}${gave}`;
+        const name = `${shown}${comment ? ", with a comment" : ""}${gave}`;
         return el("button", { type: "button", title: name, onclick: () => onGo(id), "data-node": id,
           class: `move ${mover ? "second" : "first"}${onLine.has(id) ? " on-line" : ""}`,
           "aria-current": id === current ? "step" : null },
-        el("small", {}, ply), el("span", { class: comment ? "has-comment" : "" }, move),
+        el("small", {}, ply), el("span", { class: comment ? "has-comment" : "" }, shown),
         size && el("i", { class: `loss ${size}` }));
       };
       const grow = (from, ply) => {
@@ -94,7 +94,7 @@ export function searchTable(element, { onPoint, onPick, ask }) {
       const parts = rows.get(key) ?? makeRow(key);
       rows.set(key, parts);
       parts.move = move;
-      parts.name.textContent = move.move;
+      parts.name.textContent = move.shown;
       parts.visits.textContent = short(move.visits);
       parts.visits.style.setProperty("--share", (move.visits / most).toFixed(4));
       parts.value.textContent = move.value == null ? "–" : percent(move.value);

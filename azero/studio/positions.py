@@ -1,0 +1,64 @@
+"""A position that is pasted, FEN or the text of another game, as the game that begins there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from azero.config.schema import UserError
+from azero.games import SHIPPED
+from azero.games.game import Game
+from azero.studio.game_tree import GameTree
+from azero.studio.offered import sizes_of
+
+POSITION = re.compile(r"[^\s:;(\[{]+(/[^\s:;]+){2,}( \S+){1,6}")  # a FEN, or the like of another game
+FEN = re.compile(r"[1-8pnbrqkPNBRQK/]+ [wb] .*")
+LONGEST = 1_000  # characters
+VARIANTS = {5: "gardner", 6: "losalamos"}  # of chess, by rows
+
+
+def position_in(data: bytes) -> str:
+    """Return the position that a file is, "" if it is something else."""
+    text = data[: LONGEST + 1].decode(errors="replace").strip()
+    return text if len(data) <= LONGEST and POSITION.fullmatch(text) else ""
+
+
+def tree_at(text: str, here: Game | None, make: Callable[[str, dict[str, Any]], Game]) -> GameTree:
+    """Return the game that begins at a position.
+
+    Args:
+        text: the position.
+        here: the game that the page shows, which comes first; None: it shows none.
+        make: makes a game from its name and options.
+
+    Raises:
+        UserError: no game has this position; of several games the first one says why.
+    """
+    rows = text.split()[0].split("/")
+    if FEN.fullmatch(text):
+        variant = VARIANTS.get(len(rows), "standard")
+        is_here = here is not None and here.name == "chess" and here.options["variant"] == variant
+        return GameTree(here if here and is_here else make("chess", {"variant": variant}), text)
+    refused = None
+    for game in games_of_size(rows, here, make):
+        try:
+            return GameTree(game, text)
+        except UserError as mistake:
+            refused = refused or mistake
+    raise refused or UserError(f"No game of azero has a board of {len(rows)} rows as in this position.")
+
+
+def games_of_size(
+    rows: list[str], here: Game | None, make: Callable[[str, dict[str, Any]], Game]
+) -> Iterator[Game]:
+    """Yield the game that is shown, then the shipped ones with a board of so many rows and columns."""
+    if here is not None:
+        yield here
+    columns = len(rows[0].split(",")) if "," in rows[0] else len(rows[0])
+    for name in SHIPPED:
+        sizes = [each["options"] for each in sizes_of(name) if each["title"] == f"{len(rows)} × {columns}"]
+        for options in sizes if sizes_of(name) else [{}]:
+            game = make(name, options)
+            if game.board and (len(game.board.rows), len(game.board.columns)) == (len(rows), columns):
+                yield game
