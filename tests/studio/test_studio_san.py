@@ -80,7 +80,3 @@ def test_the_page_shows_san_everywhere(browser: Any, tmp_path: Path) -> None:
         expect(page.locator(".move-list > .move")).to_have_count(len(MOVES) + 1)
         expect(page.locator(".spoken")).to_contain_text("plays Nc3")
         assert "b1c3" in page.url
-        page.get_by_role("button", name="Hint").click()
-        expect(page.get_by_role("status")).to_contain_text("Hint: ")
-        hint = page.get_by_role("status").text_content()
-        assert any(letter in hint.partition("Hint: ")[2][:1] for letter in "KQRBNabcdefgh")
