@@ -43,6 +43,9 @@ export function makeReview(desk, go) {
     return ply;
   };
 
+  /** Return a move as it is named in a game: "14. 2", where the name of the move alone may be a number. */
+  const numbered = (node) => `${plyOf(node)}. ${node.shown}`;
+
   /** Go to the next slip, mistake or blunder of the line reviewed; after the last one to the first. */
   function nextMistake() {
     const line = desk.table.report?.line ?? [];
@@ -71,14 +74,14 @@ export function makeReview(desk, go) {
   /** Say what the last move gave away, or how the other try was. */
   function showAgain() {
     const now = byId.get(desk.table.node), bad = byId.get(tried), other = bad && tryOf(bad);
-    if (bad && now.id === bad.parent) say(`Move ${plyOf(bad)}: ${bad.shown} gave away ${given(bad.loss)}. `,
+    if (bad && now.id === bad.parent) say(`${numbered(bad)} gave away ${given(bad.loss)}. `,
       "Find a better one. ", following(bad));
     else if (bad && other && other !== bad) say(
-      other.loss == null ? `${other.shown} is not judged yet. ` : isMistake(other)
-        ? `${other.shown} gives away ${given(other.loss)}, ${bad.shown} gave away ${given(bad.loss)}. `
-        : `${other.shown} is good. `,
+      other.loss == null ? `${numbered(other)} is not judged yet. ` : isMistake(other)
+        ? `${numbered(other)} gives away ${given(other.loss)}, ${bad.shown} gave away ${given(bad.loss)}. `
+        : `${numbered(other)} is good. `,
       link("Try again", () => tryAgain(bad.id)), " ", following(bad));
-    else if (isMistake(now)) say(`${now.shown} gave away ${given(now.loss)}. `,
+    else if (isMistake(now)) say(`${numbered(now)} gave away ${given(now.loss)}. `,
       link("Try again from here", () => tryAgain(now.id)));
     else say();
   }
@@ -120,7 +123,7 @@ export function makeReview(desk, go) {
       cells.map((cell) => el("td", {}, cell)));
     const costly = ({ worst }) => worst.map((id) => {
       const node = byId.get(id), ply = plyOf(node);
-      return link([el("i", { class: `loss ${node.size}` }), `${ply}. ${node.shown}`,
+      return link([el("i", { class: `loss ${node.size}` }), numbered(node),
         el("small", {}, `−${given(node.loss)}`)], () => tryAgain(id),
       { "aria-label": `Try again before move ${ply}, ${node.shown}, which gave away ${given(node.loss)}`,
         "data-try": id });
