@@ -20,35 +20,28 @@ def share_rollouts(
     judge: Judge,
     state: np.ndarray,
     banned: np.ndarray,
-    moves: np.ndarray,
-    total: int,
+    begin: int,
     most: int,
     stream: np.ndarray,
     reward_sums: np.ndarray,
     rollout_counts: np.ndarray,
 ) -> None:
-    """Roll out the moves of a state [S], not terminal, until they share `total` rollouts equally.
+    """Roll out the moves of a state [S], not terminal, in turn: `most` rollouts after `begin` earlier ones.
 
-    The first moves get the remainder, one each. It ends after `most` rollouts: call it again to go on, also
-    with a larger total. It leaves out banned moves [A] and adds to reward_sums [A], for the player to move,
-    and to rollout_counts [A]. moves: scratch, [A] int32.
+    So they share any number equally, and the first moves get the remainder. It leaves out banned moves [A]
+    and adds to reward_sums [A], for the player to move, and to rollout_counts [A].
     """
     rules = rules_at(addresses)
     room, state, stream = borrowed(room), borrowed(state), borrowed(stream)
-    moves = borrowed(moves)
     count = list_allowed(rules, state, room.moves, banned)
-    for place in range(count):
-        moves[place] = room.moves.actions[place]
+    moves = room.moves.actions[:count].copy()
     first_moves = rules.to_play(state) == 0
-    for place in range(count):
-        action = np.int64(moves[place])
-        share = min(total // count + (place < total % count), rollout_counts[action] + most)
+    for number in range(begin, begin + most):
+        action = np.int64(moves[number % count])
         rules.step(state, action, room.start)
-        for _ in range(rollout_counts[action], share):
-            reward = rollout(rules, room.start, judge, room, stream)
-            reward_sums[action] += reward if first_moves else 1.0 - reward
-        most -= share - rollout_counts[action]
-        rollout_counts[action] = share
+        reward = rollout(rules, room.start, judge, room, stream)
+        reward_sums[action] += reward if first_moves else 1.0 - reward
+        rollout_counts[action] += 1
 
 
 @kernel

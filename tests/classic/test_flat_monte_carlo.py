@@ -13,6 +13,7 @@ from searching import after
 from azero.classic.flat_monte_carlo import best_mean, share_rollouts
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.playing import GameInProgress
 from azero.heuristics import make_heuristic
 from azero.kernels.random_stream import new_stream, next_below
 from azero.players import make_player
@@ -31,14 +32,14 @@ def choose(
 def plain_choice(
     game: Game, state: np.ndarray, seed: int, shares: list[int], depth: int, heuristic: str
 ) -> int:
-    """The plain twin: return the move of the best mean reward."""
+    """The plain twin: return the move of the best mean reward. The moves take turns."""
     stream, side = new_stream(seed), game.to_play(state)
     judge = make_heuristic(heuristic, game).function.__wrapped__ if heuristic else lambda _state: 0.0
-    means = []
-    for action, share in zip(game.legal_actions(state), shares, strict=True):
-        total = 0.0
-        for _ in range(share):
-            here = game.step(state, action)
+    moves = game.legal_actions(state)
+    totals = [0.0] * len(moves)
+    for turn in range(max(shares)):
+        for place in [place for place, share in enumerate(shares) if turn < share]:
+            here = game.step(state, moves[place])
             for _ in range(depth):
                 if game.is_terminal(here):
                     break
@@ -46,9 +47,9 @@ def plain_choice(
                 here = game.step(here, legal[next_below(stream, len(legal))])
             value = game.outcome(here) if game.is_terminal(here) else judge(here)
             first = 0.5 + 0.5 * value if game.to_play(here) == 0 else 0.5 - 0.5 * value
-            total += first if side == 0 else 1.0 - first
-        means.append(total / share if share else -1.0)
-    return game.legal_actions(state)[means.index(max(means))]
+            totals[place] += first if side == 0 else 1.0 - first
+    means = [total / share if share else -1.0 for total, share in zip(totals, shares, strict=True)]
+    return moves[means.index(max(means))]
 
 
 @pytest.mark.parametrize("name", ["tictactoe", DOUBLE_MOVE], ids=["tictactoe", "double_move"])
@@ -89,28 +90,42 @@ def test_shares_grow_with_the_total_and_banned_moves_get_none() -> None:
     assert isinstance(player, FlatMonteCarloPlayer)
     sums, counts, banned = np.zeros(9), np.zeros(9, np.int64), np.zeros(9, np.bool_)
     banned[[0, 8]] = True
-    for total, most, shares in (
-        (1, 1, [1, 0, 0, 0, 0, 0, 0]),
-        (9, 100, [2, 2, 1, 1, 1, 1, 1]),
-        (10, 100, [2, 2, 2, 1, 1, 1, 1]),
-        (70, 12, [10, 6, 2, 1, 1, 1, 1]),  # 8 of the first move and 4 of the second are done
-        (70, 100, [10] * 7),
+    for begin, most, shares in (
+        (0, 1, [1, 0, 0, 0, 0, 0, 0]),
+        (1, 8, [2, 2, 1, 1, 1, 1, 1]),
+        (9, 1, [2, 2, 2, 1, 1, 1, 1]),
+        (10, 60, [10] * 7),
     ):
-        state, stream = game.initial_state(), new_stream(0)
-        share_rollouts(
-            game.rule_addresses,
-            player.room,
-            player.judge,
-            state,
-            banned,
-            player.actions,
-            *(total, most, stream, sums, counts),
-        )
+        state, where = game.initial_state(), (game.rule_addresses, player.room, player.judge)
+        share_rollouts(*where, state, banned, begin, most, new_stream(0), sums, counts)
         assert counts.tolist() == [0, *shares, 0]
     assert (
         np.all(sums <= counts)
         and choose(game, after(game, 0, 3, 1, 4), banned=np.eye(9, dtype=np.bool_)[[2]]) != 2
     )
+
+
+def test_a_search_that_is_stopped_has_tried_all_moves_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    game, shares = make_game("tictactoe"), list[np.ndarray]()
+    player = make_player("flat_monte_carlo", game, rollouts=1_000_000)
+    monkeypatch.setattr(
+        "azero.players.flat_monte_carlo.best_mean",
+        lambda sums, counts: shares.append(counts) or best_mean(sums, counts),  # type: ignore[func-returns-value]
+    )
+    monkeypatch.setattr("azero.players.base.LOOK_SECONDS", 0.0)
+    player.new_games(np.zeros(1, np.uint64))
+    looks = iter([False, False])  # then it is stopped
+    player.think(GameInProgress(game), stopping=lambda: next(looks, True))
+    assert 9 <= shares[0].sum() < 1000 and np.ptp(shares[0]) <= 1
+
+
+def test_pauses_change_nothing() -> None:
+    game = make_game("connect_four")
+    for seed in range(5):
+        player = make_player("flat_monte_carlo", game, rollouts=300)
+        player.new_games(np.array([seed], np.uint64))
+        move = choose(game, game.initial_state(), seed, rollouts=300)
+        assert player.think(GameInProgress(game)).best == move
 
 
 def test_of_equal_means_the_first_is_taken_and_what_has_no_rollouts_is_not() -> None:
