@@ -31,6 +31,7 @@ NOT_EXPANDED = -1
 ROOT: Any = np.int64(0)
 ROOM_BYTES = 2**30  # the most memory of a tree; after that its leaves are not expanded
 LOG_TABLE = 2**16  # visit counts with a stored logarithm
+MOST_AT_ONCE = 1000  # rollouts of a leaf that are backed up together, which a stop waits for
 
 # A node is a legal move and its position. The children of a node are adjacent, in the order in which they are
 # first tried. Only the first `tried` of the `num_children` have a state, statistics and children.
@@ -61,6 +62,7 @@ class UctTree(NamedTuple):
     scores: np.ndarray  # [N] float64, written only with `largest_child`
     num_nodes: np.ndarray  # [1] int64: rows in use
     path: np.ndarray  # [max_plies + 2] int64: the nodes of the current simulation
+    leaf: np.ndarray  # [2] int64: of the current simulation, the length of its path and its rollouts left
     sqrt_log: np.ndarray  # [LOG_TABLE] float64: sqrt(ln n), 0 at n = 0
     room: Room
 
@@ -97,6 +99,7 @@ def new_tree(
         scores=np.empty(nodes),
         num_nodes=np.zeros(1, np.int64),
         path=np.zeros(max_plies + 2, np.int64),
+        leaf=np.zeros(2, np.int64),
         sqrt_log=np.array([0.0, *(math.sqrt(math.log(n)) for n in counts.tolist())]),
         room=new_room(num_actions, state_words),
     )
@@ -220,8 +223,8 @@ def backup(tree, length, reward, rollouts):
 
 
 @part
-def simulate(rules, tree, uct, stream, most):
-    """Descend to a leaf, make at most `most` rollouts from it, and return their number."""
+def descend(rules, tree, uct, stream):
+    """Choose the path of a simulation and return its length."""
     if uct.largest_child:
         score_all(tree, uct)
     node, length = ROOT, 1
@@ -243,7 +246,22 @@ def simulate(rules, tree, uct, stream, most):
             node = select(tree, uct, node)
         tree.path[length] = node
         length += 1
-    rollouts = min(most, uct.rollouts)
+    return length
+
+
+@part
+def simulate(rules, tree, uct, stream, most):
+    """Make at most `most` rollouts from a leaf, the one before until it has had all, and return their number.
+
+    How many it makes at a time depends on nothing but `uct.rollouts`, so a search may pause between any two
+    calls and finds the same.
+    """
+    if tree.leaf[1] == 0:
+        tree.leaf[0], tree.leaf[1] = descend(rules, tree, uct, stream), uct.rollouts
+    length = tree.leaf[0]
+    node = tree.path[length - 1]
+    rollouts = min(most, tree.leaf[1], MOST_AT_ONCE)
+    tree.leaf[1] -= rollouts
     if tree.nodes[node].terminal:
         reward = rollouts * end_reward(rules, tree.states[node])
     else:
@@ -262,18 +280,19 @@ def begin_search(addresses, tree, state, banned):
     copy_words(state, tree.states[ROOT])
     add_node(rules, tree, ROOT)
     tree.nodes[ROOT].turned = tree.nodes[ROOT].to_play != 0
-    tree.num_nodes[0] = 1
+    tree.num_nodes[0], tree.leaf[1] = 1, 0
     expand(tree, ROOT, list_allowed(rules, state, tree.room.moves, banned))
 
 
 @kernel
-def continue_search(addresses, tree, uct, num_simulations, stream):
-    """Run `num_simulations` more simulations; stream [2] advances."""
+def continue_search(addresses, tree, uct, left, most, stream):
+    """Search on, at `most` leaves; return how many of `left` simulations are left. stream [2] advances."""
     rules = rules_at(addresses)
     tree, stream = borrowed(tree), borrowed(stream)
-    left = num_simulations
-    while left > 0:
+    while left > 0 and most > 0:
         left -= simulate(rules, tree, uct, stream, left)
+        most -= 1
+    return left
 
 
 @kernel
@@ -294,5 +313,5 @@ def search_positions(addresses, tree, uct, states, banned, num_simulations, stre
     """
     for row in range(states.shape[0]):
         begin_search(addresses, tree, states[row], banned[row])
-        continue_search(addresses, tree, uct, num_simulations, streams[row])
+        continue_search(addresses, tree, uct, num_simulations, num_simulations, streams[row])
         read_visit_counts(tree, visit_counts[row])

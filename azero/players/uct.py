@@ -36,7 +36,6 @@ from azero.players.options import (
 from azero.search.tree import LOSS, WIN
 
 LONGEST_SEARCH = 100_000_000
-MOST_AT_ONCE = 1000  # rollouts of a leaf that a stop waits for
 
 
 @dataclass(frozen=True)
@@ -106,11 +105,10 @@ class UctPlayer(MostVisited):
 
     def search_on(self, left: int, seconds: float, stream: np.ndarray) -> int:
         """Continue the search for about so many seconds; return how many of `left` simulations are left."""
-        each = min(self.uct.rollouts, MOST_AT_ONCE)  # up to that many, a leaf has them all in one slice
-        for units in slices(-(-left // each), seconds, self.pause):
-            some = min(units * each, left)
-            continue_search(self.game.rule_addresses, self.tree, self.uct, some, stream)
-            left -= some
+        for units in slices(left, seconds, self.pause):
+            left = continue_search(self.game.rule_addresses, self.tree, self.uct, left, units, stream)
+            if not left:
+                break
         return left
 
     def think(

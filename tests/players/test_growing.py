@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from playing import play
@@ -11,7 +13,7 @@ from azero.config.schema import SearchConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
-from azero.players import Player, make_player, move_of
+from azero.players import Player, Thought, make_player, move_of
 from azero.players.growing import growing_search
 from azero.players.uct import UctPlayer
 
@@ -46,6 +48,28 @@ def test_grown_in_pieces_it_is_the_search_of_the_player(name: str) -> None:
     assert thought is not None and pieces > 1
     assert {move.action: move.visits for move in thought.moves} == dict(enumerate(visits.tolist()))
     assert thought.visits == visits.sum() and thought.best == visits.argmax()
+
+
+def test_uct_with_many_rollouts_finds_the_same_however_it_is_interrupted() -> None:
+    game = make_game("connect_four")
+    options = {"num_simulations": 21_300, "rollouts": 2500, "rollout_depth": 6, "heuristic": "lines"}
+
+    def whole() -> Thought | None:
+        search = growing_search(make_player("uct", game, **options))
+        search.begin(game.initial_state())
+        assert not search.grow(math.inf)
+        return search.read()
+
+    def in_pieces(seconds: float) -> Thought | None:
+        search = growing_search(make_player("uct", game, **options))
+        search.begin(game.initial_state())
+        while search.grow(seconds):
+            pass
+        return search.read()
+
+    thought = whole()
+    assert thought is not None and thought.visits == 21_300 and len(thought.moves) == 7
+    assert in_pieces(0.0) == in_pieces(0.003) == thought
 
 
 @pytest.mark.parametrize("name", ["pv_mcts", "uct"])
