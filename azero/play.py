@@ -35,7 +35,7 @@ from azero.games.playing import GameInProgress
 from azero.kernels.compiling import CompileNotice
 from azero.match.text import record_line
 from azero.players import Player, Prover, ThinkingPlayer, Thought
-from azero.players.growing import Analyst
+from azero.players.growing import Analyst, best_of
 from azero.process.background import in_background
 from azero.process.ending import raise_interrupts
 from azero.process.typed import azero_command
@@ -237,9 +237,9 @@ class PlaySession:
         return bool(turns)
 
     def hint_text(self) -> str:
-        """Return the adviser's move and the most visited others, with visits and values for the person."""
+        """Return the adviser's best move, then the most visited, with visits and values for the person."""
         self.adviser.new_games(np.zeros(1, np.uint64))  # a hint depends on the position only
-        thought = self.think(self.adviser)
+        thought = best_of(self.adviser, self.think(self.adviser))
         shown = [move for move in thought.best_first() if move.visits or move.action == thought.best][:HINTS]
         rows = [["move", "visits", "value"]]
         for move in shown:

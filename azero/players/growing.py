@@ -39,6 +39,11 @@ class Analyst(Protocol):
         """Return its search as one that grows. The player must not be used otherwise meanwhile."""
 
 
+def best_of(player: Player, thought: Thought) -> Thought:
+    """Return a player's latest thought with the best move where it has drawn one by its temperature."""
+    return (player.growing().read() if isinstance(player, Analyst) else None) or thought
+
+
 def growing_search(player: Player) -> GrowingSearch:
     """Return the search of a player as one that grows; see `Analyst.growing`.
 

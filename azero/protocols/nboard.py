@@ -18,7 +18,7 @@ from azero.config.schema import UserError
 from azero.games.game import Game
 from azero.games.playing import GameInProgress
 from azero.players import Move, Thought
-from azero.players.growing import growing_search
+from azero.players.growing import best_of, growing_search
 from azero.protocols.lines import Lines, TooLong
 from azero.protocols.look_ahead import LookAhead
 from azero.protocols.thinking import Thinker
@@ -102,7 +102,7 @@ class NBoard:
         number = max(1, int(text[:9])) if re.fullmatch(r"[0-9]+", text) else 1
         growing_search(self.thinker.player)  # refuses a player without one
         self.write(THINKING)
-        self.report(self.search(self.playing, number), number)
+        self.report(best_of(self.thinker.player, self.search(self.playing, number)), number)
         self.write(WAITING)
 
     def go(self, _: str) -> None:

@@ -30,6 +30,7 @@ from azero.players.pv_mcts import PvMcts
 from azero.process.signals import StopSignal
 from azero.report.reporter import NullReporter
 from azero.run.run import Run
+from azero.search.root import Temperature
 from azero.stages import initialize
 
 TICTACTOE = make_game("tictactoe")
@@ -220,6 +221,21 @@ def test_a_hint_names_a_proven_win_first_however_few_its_visits(kind: str) -> No
     session = PlaySession(TICTACTOE, player, player, 0, person(), print, begin=[6, 3, 7, 4])
     rows = [line.split() for line in session.hint_text().splitlines()]
     assert ["8", "1", "+1.00"] == next(row for row in rows if row[0].isdecimal())
+
+
+def test_an_adviser_that_draws_its_moves_hints_at_the_best_one() -> None:
+    search = SearchConfig(num_simulations=60, tree_reuse=False)
+    hot = Temperature(100.0, 9, 0, 0.0)
+    player = PvMcts(TICTACTOE, FakeInference(TICTACTOE), search, hot)
+    drawn = 0
+    for first in range(9):
+        session = PlaySession(TICTACTOE, player, player, 0, person(), print, begin=[first])
+        rows = [line.split() for line in session.hint_text().splitlines()]
+        moves = [row for row in rows if row[0].isdecimal()]
+        assert int(moves[0][1]) == max(int(row[1]) for row in moves)
+        player.new_games(np.zeros(1, np.uint64))
+        drawn += player.think(session.at).best != int(moves[0][0])
+    assert drawn > 0
 
 
 def test_a_move_that_nobody_tried_has_no_value() -> None:

@@ -14,15 +14,18 @@ from forks import azero_command
 from hypothesis import given
 from hypothesis import strategies as st
 from playing import play
+from searching import FakeInference
 
 from azero.cli.player_spec import PlayerSpec
-from azero.config.schema import Config, UserError
+from azero.config.schema import Config, SearchConfig, UserError
 from azero.games import make_game
 from azero.games.playing import GameInProgress
 from azero.players import Thought
+from azero.players.pv_mcts import PvMcts
 from azero.protocols.lines import Lines
 from azero.protocols.nboard import NBoard, check_othello, read_ggf
 from azero.protocols.thinking import Thinker
+from azero.search.root import Temperature
 
 GAME = make_game("othello")
 UCT = PlayerSpec("player", "uct", {"num_simulations": 200})
@@ -164,6 +167,19 @@ def test_a_game_that_is_refused_leaves_no_other_game_on_the_board() -> None:
         *_, last = session(game, "set game (;GM[Go];)", command)
         assert last == "status No game is set."
     assert any(answer.startswith("===") for answer in session("set game (;GM[Go];)", game, "go"))
+
+
+def test_a_player_that_draws_its_moves_hints_at_the_best_one() -> None:
+    thinker = Thinker(UCT, GAME, Config())
+    search = SearchConfig(num_simulations=60, tree_reuse=False)
+    thinker.player = PvMcts(GAME, FakeInference(GAME), search, Temperature(100.0, 60, 0, 0.0))
+    for number in range(1, 5):
+        answers, moves = list[str](), ("F5", "F6", "D3", "C5")[:number]
+        data = "".join([*(f"move {move}\n" for move in moves), "hint 9\n"]).encode()
+        NBoard(thinker, Lines(io.BytesIO(data)), answers.append).serve()
+        done = next(place for place, line in enumerate(answers) if line.startswith("nodestats "))
+        visits = [int(line.split()[-2]) for line in answers[done:] if line.startswith("search ")]
+        assert visits and visits[0] == max(visits)
 
 
 def test_a_player_without_a_search_moves_but_gives_no_hints() -> None:
