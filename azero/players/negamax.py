@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,13 +32,18 @@ class Options(PlayerOptions):
     heuristic: str = heuristic_setting()
 
 
+def lines_of_play(legal: int, plies: int) -> int:
+    """Return about how many lines of play there are from a position whose legal moves lose one each ply."""
+    return math.prod(max(1, legal - ply) for ply in range(plies))
+
+
 def make(game: Game, options: Options, inference: Inference | None = None) -> AlphaBetaPlayer:
     """Return the player; it plays the moves of alpha_beta and takes much longer."""
     depth = options.depth
     if depth is None:
-        depth = default_depth(game)
-        while depth > 1 and game.num_actions**depth > MOST_LINES:
-            depth -= 1
+        depth, legal = default_depth(game), len(game.legal_actions(game.initial_state()))
+        while (plies := depth or game.max_plies) > 1 and lines_of_play(legal, plies) > MOST_LINES:
+            depth = plies - 1
     chosen = choose_heuristic(options.heuristic, game, inference, options.prefix)
     searcher = Searcher(game, depth, heuristic=chosen, table=0, prune=False, ordered=False)
     return AlphaBetaPlayer("negamax", searcher)

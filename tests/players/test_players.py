@@ -317,8 +317,8 @@ def test_pv_mcts_refuses_a_search_that_cannot_work(value: Any, game: Game) -> No
 
 
 def test_alpha_beta_searches_small_games_to_the_end_and_some_plies_of_others_by_their_own_heuristic() -> None:
-    """Negamax searches less deep on large boards: 65 ** 4, 82 ** 4 and 225 ** 3 are over two million."""
-    depths = {"tictactoe": (9, 9), "connect_four": (4, 4), "othello": (4, 3), "go": (4, 3), "gomoku": (4, 2)}
+    """Negamax searches less deep on large boards: 82 * 81 * 80 * 79 or 225 * 224 * 223 lines are too many."""
+    depths = {"tictactoe": (9, 9), "connect_four": (4, 4), "othello": (4, 4), "go": (4, 3), "gomoku": (4, 2)}
     heuristics = {
         "tictactoe": None,
         "connect_four": "lines",
