@@ -9,7 +9,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, register_jitable
 
-from azero.process import kernel_cache  # noqa: F401  before the first function is compiled
+from azero.process import kernel_cache
 
 # Called from Python: compiled once for its arguments' types, kept on disk, runs without the GIL. Division by
 # zero gives inf as in NumPy. Checks for an exception would cost a fifth of the time (measured: 706 to 571 ns
@@ -25,12 +25,8 @@ inner = register_jitable(error_model="numpy", no_cfunc_wrapper=True)
 # inlined into one function: what is long and called twice is better an `inner`.
 part = njit(inline="always", error_model="numpy")
 
-# Called from kernels only: compiled once for all, kept on disk, and inlined there by LLVM. For what is
-# long and stands in several kernels, because it takes Numba less time than a `part` in each (measured: the
-# kernels of a first run 63 to 52 s of an EPYC); a call in its place would cost a search a third.
-shared: Any = njit(  # type: ignore[call-overload]
-    cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True, forceinline=True
-)
+# Called from kernels only, compiled once and inlined by LLVM; games use it too.
+shared = kernel_cache.shared
 
 
 def kernel(function: Callable[..., Any]) -> Any:

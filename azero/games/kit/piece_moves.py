@@ -19,15 +19,12 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.cpython.unsafe.numbers import leading_zeros
 
 from azero.games.kit.bits import lowest_bit
+from azero.process.kernel_cache import shared
 
 OWN, OTHER, PAWNS, KNIGHTS, BISHOPS, ROOKS, QUEENS, KINGS, FLAGS, CHECKERS, PINNED = range(11)
-
-# A call of a function with a table costs more than its work: inlined, chess plays 1.6 times as many plies
-inlined = njit(cache=True, forceinline=True)
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 DIRECTIONS = ((-1, -1), (-1, 0), (-1, 1), (0, -1), (0, 1), (1, -1), (1, 0), (1, 1))
@@ -132,13 +129,13 @@ def numbers_of(shape: ChessShape) -> np.ndarray:
     return numbers
 
 
-@inlined
+@shared
 def highest_bit(word):
     """Return the index of the highest set bit of a uint64 that is not 0."""
     return 63 - np.int64(leading_zeros(word))  # type: ignore[call-arg]
 
 
-@inlined
+@shared
 def reach(table, direction, cell, occupied):
     """Return the cells on a line through a cell, as far as and with the first occupied one on each side.
 
@@ -152,7 +149,7 @@ def reach(table, direction, cell, occupied):
     return (below | above) & (first + first + last)
 
 
-@inlined
+@shared
 def line_cells(state, table, cell, occupied):
     """Return the cells that the bishop, rook or queen on a cell attacks."""
     place = np.uint64(cell)
@@ -164,7 +161,7 @@ def line_cells(state, table, cell, occupied):
     return cells
 
 
-@inlined
+@shared
 def is_attacked(state, table, cell, occupied, enemies):
     """Return whether one of `enemies` attacks a cell; occupied: the cells that lines stop at."""
     near = (
@@ -184,7 +181,7 @@ def is_attacked(state, table, cell, occupied, enemies):
     return False
 
 
-@inlined
+@shared
 def write_checkers(state, table):
     """Write the words CHECKERS and PINNED of a state."""
     king = lowest_bit(state[OWN] & state[KINGS])
@@ -206,7 +203,7 @@ def write_checkers(state, table):
     state[PINNED] = pinned
 
 
-@inlined
+@shared
 def allowed_cells(state, table, king):
     """Return the cells that pieces other than the king may move to: all, or those that stop a check."""
     checkers = state[CHECKERS]
@@ -217,7 +214,7 @@ def allowed_cells(state, table, king):
     return table[king, BETWEEN + lowest_bit(checkers)] | checkers
 
 
-@inlined
+@shared
 def pinned_line(table, king, cell):
     """Return the cells beyond a king in the direction of a cell."""
     for direction in range(8):
@@ -226,7 +223,7 @@ def pinned_line(table, king, cell):
     return ZERO
 
 
-@inlined
+@shared
 def pawn_cells(state, table, shape, cell):
     """Return where a pawn may go, checks and taking in passing aside."""
     size = np.uint64(shape.size)
@@ -238,7 +235,7 @@ def pawn_cells(state, table, shape, cell):
     return cells
 
 
-@inlined
+@shared
 def piece_cells(state, table, shape, cell):
     """Return where a piece other than the king may go, checks and taking in passing aside."""
     place = np.uint64(cell)
@@ -249,7 +246,7 @@ def piece_cells(state, table, shape, cell):
     return line_cells(state, table, cell, state[OWN] | state[OTHER]) & ~state[OWN]
 
 
-@inlined
+@shared
 def may_pass(state, table, size, cell, passing):
     """Return whether the pawn on a cell may take in passing on the cell `passing`."""
     taken = ONE << np.uint64(passing + size)
@@ -258,7 +255,7 @@ def may_pass(state, table, size, cell, passing):
     return not is_attacked(state, table, king, occupied, state[OTHER] & ~taken)
 
 
-@inlined
+@shared
 def passing_cell(state, table, size, cell, passing):
     """Return the cell `passing` as a set if the pawn on a cell may take in passing there, else no cell."""
     taker = (table[cell, PAWN] >> np.uint64(passing)) & ONE
@@ -267,7 +264,7 @@ def passing_cell(state, table, size, cell, passing):
     return ZERO
 
 
-@inlined
+@shared
 def can_pass(state, table, size, passing):
     """Return whether some pawn may take in passing on the cell `passing`."""
     below = np.uint64(passing + size)  # the pawn that would be taken
@@ -281,7 +278,7 @@ def can_pass(state, table, size, passing):
     return False
 
 
-@inlined
+@shared
 def can_move(state, table, shape):
     """Return whether the mover has a legal move, other than by castling or taking in passing."""
     own = state[OWN]
@@ -303,7 +300,7 @@ def can_move(state, table, shape):
     return king_cells(state, table, king) != ZERO
 
 
-@inlined
+@shared
 def king_cells(state, table, king):
     """Return where the king may go in one step."""
     occupied = (state[OWN] | state[OTHER]) & ~(ONE << np.uint64(king))

@@ -30,8 +30,8 @@ from azero.games.kit.piece_moves import (
     QUEENS,
     ROOKS,
     ZERO,
-    inlined,
 )
+from azero.process.kernel_cache import shared
 
 KEYS = 11  # the first word of the keys of positions
 CLOCK_END = 100  # plies without a capture or a pawn's move, then a draw
@@ -42,13 +42,13 @@ LOST, DRAWN = np.uint64(1), np.uint64(2)  # END of a game that is over
 SHORT, LONG = np.uint64(1), np.uint64(2)  # the mover's rights to castle
 
 
-@inlined
+@shared
 def field(flags, first, width):
     """Return some bits of the flags as an int64."""
     return np.int64((flags >> first) & np.uint64((1 << width) - 1))
 
 
-@inlined
+@shared
 def turned(cells, size):
     """Return a set of cells as the other side sees it."""
     if size == 8:
@@ -77,7 +77,7 @@ def turned(cells, size):
     )
 
 
-@inlined
+@shared
 def castling_cells(state, table, king, steps):
     """Return where the king may castle to; steps: the cells to which it may step."""
     rights = state[FLAGS] & (SHORT | LONG)
@@ -96,7 +96,7 @@ def castling_cells(state, table, king, steps):
     return cells
 
 
-@inlined
+@shared
 def list_moves(state, table, numbers, shape, actions):
     """Write the legal actions of a state into actions [A], in rising order. Return how many."""
     own = state[OWN]
@@ -130,7 +130,7 @@ def list_moves(state, table, numbers, shape, actions):
     return count
 
 
-@inlined
+@shared
 def add_promotions(shape, cell, targets, actions, count):
     """Write the promotions of a pawn to less than a queen. Return the count with them."""
     action = (cell + 1) * shape.moves - 3 * len(shape.pieces)
@@ -144,7 +144,7 @@ def add_promotions(shape, cell, targets, actions, count):
     return count
 
 
-@inlined
+@shared
 def cannot_mate(state, size):
     """Return whether no series of legal moves can mate.
 
@@ -162,7 +162,7 @@ def cannot_mate(state, size):
     return colours != 3
 
 
-@inlined
+@shared
 def flag_key(table, flags):
     """Return the part of a position's hash that castling and taking in passing have."""
     return (
@@ -170,7 +170,7 @@ def flag_key(table, flags):
     )
 
 
-@inlined
+@shared
 def finish(state, table, shape, flags, key, max_plies):
     """Write what follows from the pieces, the flags as the last move left them, and the hash of the pieces.
 
@@ -199,13 +199,13 @@ def finish(state, table, shape, flags, key, max_plies):
     state[FLAGS] = flags | (np.uint64(min(seen, 2)) << SEEN)
 
 
-@inlined
+@shared
 def as_first_sees(table, cell, mover):
     """Return a cell of the mover's view in that of the first player."""
     return np.int64(table[cell, MIRROR]) if mover else cell
 
 
-@inlined
+@shared
 def move_piece(state, successor, cell, to, taken):
     """Write the kinds of pieces after a move; the view stays. Return (kind that moved, kind taken or -1).
 
@@ -224,7 +224,7 @@ def move_piece(state, successor, cell, to, taken):
     return kind, lost
 
 
-@inlined
+@shared
 def promote(successor, there, word):
     """Write another kind, a state's word, for the pawn on a cell. Return the kind."""
     successor[PAWNS] ^= there
@@ -232,7 +232,7 @@ def promote(successor, there, word):
     return word - PAWNS
 
 
-@inlined
+@shared
 def castle(successor, table, king, to, mover):
     """Write the rook's part of castling. Return (its cells, what changes in the key)."""
     start, end = (king + 3, king + 1) if to > king else (king - 4, king - 1)
@@ -244,7 +244,7 @@ def castle(successor, table, king, to, mover):
     ]
 
 
-@inlined
+@shared
 def play(state, action, successor, table, offsets, shape, max_plies):
     """Write the successor of a state."""
     size = shape.size
@@ -290,7 +290,7 @@ def play(state, action, successor, table, offsets, shape, max_plies):
     finish(successor, table, shape, flags, key, max_plies)
 
 
-@inlined
+@shared
 def write_planes(state, size, out):
     """Write the planes: 6 kinds of the mover, 6 of the opponent, 4 rights to castle and four more.
 
