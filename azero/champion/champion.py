@@ -112,7 +112,7 @@ class Champion:
     def policy(self, state: np.ndarray) -> np.ndarray:
         """Return the network's probability of each move, 0 for illegal ones: [A] float32."""
         self._refuse_finished(state)
-        return self.network.ask(state[None])[0][0].astype(np.float32)
+        return np.array(self.network.ask(state[None])[0][0], np.float32)
 
     def best_move(self, state: np.ndarray) -> int:
         """Return the action that the search prefers.

@@ -39,7 +39,7 @@ def openspiel_bot(champion: Champion, game: Any, num_simulations: int | None = N
             f"with {champion.game.options}."
         )
 
-    class ChampionBot(pyspiel.Bot):
+    class ChampionBot(pyspiel.Bot):  # type: ignore[misc]  # OpenSpiel has no types
         """Searches the position that it is asked for; keeps nothing between two moves."""
 
         def __init__(self) -> None:

@@ -54,10 +54,9 @@ class Setting:
 
 def setting(default: T, help: str, **known: Any) -> T:
     """Return a dataclass field with this default; `help` and `known` are other attributes of `Setting`."""
-    described: Any = field(
+    return field(
         default_factory=lambda: copy.copy(default), metadata={"setting": Setting(default, help, **known)}
     )
-    return described
 
 
 def puct(default: T, help: str, **known: Any) -> T:

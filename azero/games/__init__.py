@@ -57,9 +57,10 @@ def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
         UserError: the game or an option is unknown, the game refuses a value, or its file fails to run.
     """
     if name.startswith(OPENSPIEL):
-        return importlib.import_module("azero.games.openspiel").make_game(
+        adapted: Game = importlib.import_module("azero.games.openspiel").make_game(
             name.removeprefix(OPENSPIEL), **options
         )
+        return adapted
     if name in SHIPPED:
         asked = read_options(options_of(name), options, _prefix, name)
         key = repr((name, asked.values()))

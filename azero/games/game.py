@@ -390,7 +390,8 @@ class Game:
         if not self.lists_moves:
             return np.flatnonzero(self.legal_mask(state)).tolist()
         actions = np.zeros(self.num_actions, np.int32)
-        return actions[: int(self.rules.legal_actions(state, actions))].tolist()
+        listed: list[int] = actions[: int(self.rules.legal_actions(state, actions))].tolist()
+        return listed
 
     def is_terminal(self, state: np.ndarray) -> bool:
         """Return whether the game is over."""

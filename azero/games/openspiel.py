@@ -175,7 +175,7 @@ class OpenSpielEngine:
         position = self.position(words_at)
         if not position.state.is_terminal():
             return 0.0  # stopped by max_plies
-        return position.state.returns()[position.to_play ^ self.first_player] / self.largest_utility
+        return float(position.state.returns()[position.to_play ^ self.first_player]) / self.largest_utility
 
     def to_play(self, words_at: int) -> float:
         return self.position(words_at).to_play

@@ -65,7 +65,7 @@ class Heuristic(NamedTuple):
     @property
     def address(self) -> int:
         """Return the address of the compiled function, for `heuristic_at`."""
-        return self.function.address
+        return int(self.function.address)
 
 
 def heuristic(function: Callable[..., float]) -> Any:

@@ -207,7 +207,8 @@ def most_likely(shares: np.ndarray, mean: float) -> np.ndarray:
             low = x
         else:
             high = x
-    return shares / (1 + low * away)
+    probabilities: np.ndarray = shares / (1 + low * away)
+    return probabilities
 
 
 def pair_counts(outcomes: Sequence[float]) -> list[int]:
@@ -222,4 +223,5 @@ def pair_counts(outcomes: Sequence[float]) -> list[int]:
     if len(outcomes) % 2:
         raise ValueError(f"{len(outcomes)} games are no pairs")
     points = (np.asarray(outcomes, float).reshape(-1, 2) + 1).sum(axis=1)  # 0 to 4 half points
-    return np.bincount(points.astype(int), minlength=5).tolist()
+    counts: list[int] = np.bincount(points.astype(int), minlength=5).tolist()
+    return counts

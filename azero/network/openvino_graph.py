@@ -43,7 +43,8 @@ def openvino() -> ModuleType:
     sys.modules.setdefault("openvino_telemetry", None)  # type: ignore[arg-type]
     import openvino
 
-    return openvino
+    module: ModuleType = openvino
+    return module
 
 
 def graph_of(

@@ -59,7 +59,8 @@ def folded_for(network: Network, choice: InferenceChoice) -> FoldedNetwork | Pla
     """Return the folded network on its device, in its precision, with channels last for convolutions."""
     with torch.no_grad():
         made = folded(network).to(device=choice.device, dtype=DTYPES[choice.precision])
-    return made.to(memory_format=torch.channels_last).eval()  # type: ignore[call-overload]
+        made.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # of the module itself
+    return made.eval()
 
 
 def in_parts(

@@ -222,7 +222,9 @@ def make_player(
     make = importlib.import_module(MODULES[name]).make
     if schema.network == "must" and inference is None:
         raise UserError(f"player {name} needs a trained network; name the run whose champion to use.")
-    return make(game, asked, *([inference] if schema.network else []), *([search] if schema.searches else []))
+    more = [*([inference] if schema.network else []), *([search] if schema.searches else [])]
+    player: ThinkingPlayer = make(game, asked, *more)
+    return player
 
 
 def options_of(name: str) -> type[PlayerOptions]:

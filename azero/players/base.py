@@ -123,7 +123,7 @@ class MostVisited(Drawing):
 
     def moves(self, states: np.ndarray, banned: np.ndarray, streams: np.ndarray) -> np.ndarray:
         """Return the most visited move for each of states [B, S]."""
-        return self.search(states, banned, streams).argmax(axis=1)
+        return np.array(self.search(states, banned, streams).argmax(axis=1), np.int64)
 
     def visit_counts(
         self, states: np.ndarray, games: np.ndarray, banned: np.ndarray | None = None

@@ -94,13 +94,11 @@ def groups_of_cells(height: int, width: int, grouping: str) -> np.ndarray:
     Regions cut either side of the board into about as many parts as a part is long: nine of 3 x 3 on a board
     of 9 x 9.
     """
-    row, column = np.mgrid[:height, :width]
-    if grouping == "rows":
-        return row
-    if grouping == "columns":
-        return column
+    row, column = np.indices((height, width))
     down, across = round(math.sqrt(height)), round(math.sqrt(width))
-    return row * down // height * across + column * across // width
+    regions = row * down // height * across + column * across // width
+    found: dict[str, np.ndarray] = {"rows": row, "columns": column, "regions": regions}
+    return found[grouping]
 
 
 def make(game: Game, options: Options) -> GroupedUctPlayer:

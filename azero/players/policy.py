@@ -53,7 +53,7 @@ class PolicyPlayer(NetworkPlayer):
         """Return the legal action of the highest prior for each of states [B, S]."""
         table = ban_table(self.game, states, banned)
         policies, _ = self.ask(states)
-        return np.where(table, -1.0, policies).argmax(axis=1)
+        return np.array(np.where(table, -1.0, policies).argmax(axis=1), np.int64)
 
     def ask(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate unfinished states [B, S] with the network.

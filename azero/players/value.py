@@ -31,7 +31,7 @@ class ValuePlayer(NetworkPlayer):
         self, states: np.ndarray, games: np.ndarray, plies: np.ndarray, banned: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the action of the highest value for each of states [B, S]."""
-        return self.action_values(states, banned).argmax(axis=1)
+        return np.array(self.action_values(states, banned).argmax(axis=1), np.int64)
 
     def action_values(self, states: np.ndarray, banned: np.ndarray | None = None) -> np.ndarray:
         """Return the value after every action for its player, [B, A] float64; UNKNOWN: it is not known."""

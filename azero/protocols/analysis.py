@@ -107,7 +107,8 @@ class Turn:
         """All moves [A] that its search leaves out."""
         if self.forbidden is None or self.avoided is None:
             return self.avoided if self.forbidden is None else self.forbidden
-        return self.forbidden | self.avoided
+        both: np.ndarray = self.forbidden | self.avoided
+        return both
 
 
 class Analysis:
@@ -546,7 +547,8 @@ class Analysis:
         legal = self.game.legal_mask(turn.state)
         if not (legal & ~avoided if turn.forbidden is None else legal & ~avoided & ~turn.forbidden).any():
             raise Refused(name, f"No move is left at turn {turn.number}")
-        return avoided & legal
+        avoided &= legal
+        return avoided
 
 
 def answer_lines(analysis: Analysis, lines: Lines, is_gone: Callable[[], bool], wait: bool) -> None:

@@ -344,7 +344,8 @@ def returns(plies: Plies, end: np.ndarray, guess: np.ndarray, decay: float) -> n
         if searched[ply] and not proven[ply]:
             later = decay * later + (1 - decay) * side[:, ply] * guess[:, ply]
         found[:, ply] = later
-    return side * found + 0.0  # + 0: a draw is 0.0, never -0.0
+    targets: np.ndarray = side * found + 0.0  # + 0: a draw is 0.0, never -0.0
+    return targets
 
 
 def outcome_for_mover(plies: Plies) -> np.ndarray:
@@ -383,7 +384,8 @@ def occupation_targets(plies: Plies, game: Game) -> np.ndarray:
     ends = [game.step(plies.states[last], int(plies.actions[last])) for last in plies.last.tolist()]
     marks = np.array([game.board.marks(end).ravel() for end in ends])
     pieces = (marks == FIRST).astype(np.float32) - (marks == SECOND)
-    return turned(plies.to_play, np.float32(1))[:, None] * plies.of_game(pieces) + np.float32(0)
+    own: np.ndarray = turned(plies.to_play, np.float32(1))[:, None] * plies.of_game(pieces)
+    return own + np.float32(0)
 
 
 def cell_sources(game: Game) -> np.ndarray:

@@ -280,7 +280,7 @@ def checksum(data: bytes) -> bytes:
 
 def frame(event: Any) -> bytes:
     """Return an event as a record of an event file."""
-    content = event.SerializeToString()
+    content: bytes = event.SerializeToString()
     length = struct.pack("<Q", len(content))
     return length + checksum(length) + content + checksum(content)
 

@@ -34,7 +34,7 @@ class Merging:
 
     def left(self, window: float) -> float:
         """Return how many examples of a window remain."""
-        return min(window, self.kept * (window / self.window) ** self.growth)
+        return min(window, self.kept * math.pow(window / self.window, self.growth))
 
 
 def merging_of(few: float, few_left: float, many: float, many_left: float) -> Merging:

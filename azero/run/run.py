@@ -403,8 +403,8 @@ def same_setting(key: str, had: Any, asked: Any) -> bool:
     """Return whether a setting has stayed. The file of a person's own game or network may have moved."""
     if key in ("game.name", "network.file") and had.endswith(".py") and asked.endswith(".py"):
         moved = Path(had).name == Path(asked).name and not Path(had).exists()
-        return had == asked or moved
-    return had == asked
+        return moved or bool(had == asked)
+    return bool(had == asked)
 
 
 def shards_in_window(shards: list[ShardEntry], window: int) -> list[ShardEntry]:

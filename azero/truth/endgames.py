@@ -57,7 +57,7 @@ class Layout(NamedTuple):
     @property
     def positions(self) -> int:
         """The number of positions with one side to move, the impossible ones included."""
-        return len(self.kings) * self.cells ** (len(self.words) - 1)
+        return len(self.kings) * int(self.cells ** (len(self.words) - 1))
 
 
 def make_layout(size: int, material: str) -> Layout:

@@ -54,7 +54,7 @@ class PositionSet:
     @property
     def values(self) -> np.ndarray:
         """The exact value for the player to move, 1, 0 or -1: [P] float64."""
-        return np.sign(self.best).astype(np.float64)
+        return np.array(np.sign(self.best), np.float64)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -52,7 +53,8 @@ def test_grown_in_pieces_it_is_the_search_of_the_player(name: str) -> None:
 
 def test_uct_with_many_rollouts_finds_the_same_however_it_is_interrupted() -> None:
     game = make_game("connect_four")
-    options = {"num_simulations": 21_300, "rollouts": 2500, "rollout_depth": 6, "heuristic": "lines"}
+    options: dict[str, Any] = {"num_simulations": 21_300, "rollouts": 2500, "rollout_depth": 6}
+    options["heuristic"] = "lines"
 
     def whole() -> Thought | None:
         search = growing_search(make_player("uct", game, **options))

@@ -192,7 +192,8 @@ def marks_of_words(
     def marks(state: np.ndarray) -> np.ndarray:
         sets = [cells_of(state[first_word + side * words :][:words], cells) for side in (0, 1)]
         first = to_play(state) if to_play else 0
-        return (FIRST * sets[first] + SECOND * sets[1 - first]).reshape(height, width)
+        shown: np.ndarray = FIRST * sets[first] + SECOND * sets[1 - first]
+        return shown.reshape(height, width)
 
     return marks
 

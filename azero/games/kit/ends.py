@@ -135,7 +135,7 @@ Cell = tuple[int, int]  # row and column
 
 def is_inside(marks: np.ndarray, cell: Cell) -> bool:
     """Return whether a board has a cell."""
-    return 0 <= cell[0] < marks.shape[0] and 0 <= cell[1] < marks.shape[1]
+    return 0 <= cell[0] < len(marks) and 0 <= cell[1] < len(marks[0])
 
 
 def neighbours(marks: np.ndarray, cell: Cell, ways: tuple[Cell, ...]) -> Iterator[Cell]:

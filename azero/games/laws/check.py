@@ -222,7 +222,7 @@ def repetition_compiled(addresses: np.ndarray, state: np.ndarray, key: np.ndarra
 @njit(cache=True, nogil=True)
 def plies_left_compiled(addresses: np.ndarray, state: np.ndarray) -> int:
     """Return the bound of the plies left."""
-    return rules_at(addresses).plies_left(state)
+    return int(rules_at(addresses).plies_left(state))
 
 
 @njit(cache=True, nogil=True)
