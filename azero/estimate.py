@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -145,8 +146,13 @@ def memory_text(config: Config, trial: Trial) -> str:
     match = match_bytes(config, game)  # never at the same time as self-play
     games = {f"workers ({trial.workers})": workers} if workers >= match else {"match": match}
     parts = {"Python, torch and training": trial.memory, **games, "replay window": window}
-    listed = ", ".join(f"{name} {size / MIB:,.0f}" for name, size in parts.items())
-    return f"memory about {sum(parts.values()) / MIB:,.0f} MiB: {listed}"
+    return f"memory {sizes_text(parts, 0)}"
+
+
+def sizes_text(parts: Mapping[str, float], digits: int) -> str:
+    """Return the sum and the parts of a number of bytes."""
+    listed = ", ".join(f"{name} {size / MIB:,.{digits}f}" for name, size in parts.items())
+    return f"about {sum(parts.values()) / MIB:,.{digits}f} MiB: {listed}"
 
 
 def disk_text(config: Config, trial: Trial) -> str:
@@ -159,9 +165,7 @@ def disk_text(config: Config, trial: Trial) -> str:
         f"{2 * kept} networks": kept * 2 * trial.network_bytes,
         "TensorBoard": cycles * TENSORBOARD_BYTES,
     }
-    listed = ", ".join(f"{name} {size / MIB:,.1f}" for name, size in parts.items())
-    a_cycle = f"{games * trial.game_bytes / MIB:,.1f} MiB of games a cycle"
-    return f"disk about {sum(parts.values()) / MIB:,.1f} MiB: {listed}; {a_cycle}"
+    return f"disk {sizes_text(parts, 1)}; {games * trial.game_bytes / MIB:,.1f} MiB of games a cycle"
 
 
 def report_text(config: Config, trial: Trial) -> str:

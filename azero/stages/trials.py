@@ -8,7 +8,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -75,7 +76,9 @@ class Timer(NullReporter):
         self.ticks.append(time.monotonic())
         worked = self.ticks[-1] - self.progress.started
         if rate := float(self.progress.stats.get("simulations_per_second", 0.0)):
-            self.made.append((self.ticks[-1], rate * worked))
+            # a cluster's rate counts the time in which its workers start
+            seconds = self.ticks[-1] - self.entered if "nodes" in self.progress.stats else worked
+            self.made.append((self.ticks[-1], rate * seconds))
         passed = worked - self.compiling.seconds
         self.stopping.requested |= passed > self.most and len(self.ticks) > FIRST_TICKS
 
@@ -106,26 +109,16 @@ class Timer(NullReporter):
         return max(1e-9, float((made[-1] - made[half]) / (times[-1] - times[half])))
 
 
-@dataclass(frozen=True)
-class ClusterSpeed:
-    """What a cluster does with a recipe.
-
-    Attributes:
-        machines, workers: that play.
-        simulations: per second, of all workers together.
-        selfplay: seconds of a cycle's games.
-        prepare: seconds from the beginning of a stage until a worker searches.
-        match: whether the workers play the match too.
-        said: sentences about workers that were lost or refused.
-    """
+class ClusterSpeed(NamedTuple):
+    """What a cluster does with a recipe."""
 
     machines: int
     workers: int
-    simulations: float
-    selfplay: float
-    prepare: float
-    match: bool
-    said: list[str]
+    simulations: float  # per second, of all workers together
+    selfplay: float  # seconds of a cycle's games
+    prepare: float  # seconds from the beginning of a stage until a worker searches
+    match: bool  # whether the workers play the match too
+    said: list[str]  # sentences about workers that were lost or refused
 
 
 class Trial:
@@ -168,11 +161,7 @@ class Trial:
         self.start = self.play_quickly() - begin
 
     def play_quickly(self) -> float:
-        """Play games with few simulations a move, in small batches. Return when the first search began.
-
-        Raises:
-            UserError: none ended in time.
-        """
+        """Play games with few simulations a move, in small batches. Return when the first search began."""
         run, config = self.run, self.config
         few = min(FEW_SIMULATIONS, config.search.num_simulations)
         selfplay = replace(config.selfplay, games=LENGTH_GAMES, concurrent_games=LENGTH_ROWS)
@@ -247,23 +236,14 @@ class Trial:
         return (games + tail) * self.plies * simulations / played.simulations()
 
     def play_on_cluster(self) -> ClusterSpeed:
-        """Let the workers of the cluster play, once to start them and once to time them.
-
-        Raises:
-            UserError: no worker is there, or all were refused.
-        """
+        """Let the workers of the cluster play, once to start them and once to time them."""
         first, played = (self.play(self.config, CLUSTER_SECONDS) for _ in range(2))
         self.start, stats = first.start, played.progress.stats
         machines, workers = int(stats["nodes"]), int(stats["workers"])
-        return ClusterSpeed(
-            machines=machines,
-            workers=workers,
-            simulations=played.simulations(),
-            selfplay=played.start + self.selfplay_seconds(played, workers),
-            prepare=played.start,
-            match=worth_sending(self.config, self.game),
-            said=[text for text in first.said + played.said if text.startswith("Worker ")],
-        )
+        seconds = played.start + self.selfplay_seconds(played, workers)
+        match = worth_sending(self.config, self.game)
+        said = [text for text in first.said + played.said if text.startswith("Worker ")]
+        return ClusterSpeed(machines, workers, played.simulations(), seconds, played.start, match, said)
 
     def train(self) -> tuple[float, Merging]:
         """Train the first candidate. Return the seconds of a step, and how many examples merging leaves."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from toy import NAME, toy_config
@@ -100,6 +101,18 @@ def test_games_that_did_not_end_are_multiplied(measured: tuple[Config, Trial]) -
     played.made = [(began + 1, 50.0), (began + 2, 150.0)]  # the first second fills the cache
     each = told.plies * config.search.num_simulations / 100
     assert told.selfplay_seconds(played, 1) == pytest.approx((40 + 4) * each)
+
+
+def test_a_cluster_s_speed_is_that_of_workers_that_have_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They begin after 4 s, make 100 a second, and the rate that is shown counts from the beginning."""
+    now = 0.0
+    monkeypatch.setattr(trials, "time", SimpleNamespace(monotonic=lambda: now))
+    played = trials.Timer(60.0)
+    for now in (5.0, 7.0, 10.0):
+        played.progress.started = 4.0
+        played.progress.stats = {"simulations_per_second": 100 * (now - 4) / now, "nodes": 1.0}
+        played.look()
+    assert played.simulations() == pytest.approx(100)
 
 
 def test_the_range_is_as_wide_in_cycles_as_in_seconds(measured: tuple[Config, Trial]) -> None:
