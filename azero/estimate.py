@@ -25,6 +25,7 @@ import numpy as np
 from azero.cli.hydra_program import program
 from azero.config.schema import Config
 from azero.games.legal import legal_room
+from azero.kernels.compiling import PASS, CompileTimer
 from azero.process.signals import StopSignal
 from azero.replay.examples import narrow
 from azero.report.console import TITLES, Console, Progress, format_count, format_seconds, table_text
@@ -63,7 +64,11 @@ def measure(config: Config, name: str, folder: Path, progress: Progress) -> Tria
     plies = known_plies(config, name)
     config = replace(config, checkpoints=str(folder), data=str(folder / "data"), init_from=None)
     with Run.open(config, "estimate", "azero.estimate") as run:
-        trial = Trial(config, run)
+        compiling = CompileTimer()
+        compiling.counted = PASS
+        with compiling:
+            trial = Trial(config, run)
+        trial.start = max(0.0, trial.start - compiling.seconds)  # a run that follows loads what was compiled
         trial.measure(plies, progress)
     if plies:
         trial.source = f"of run {name}'s newest cycle"
