@@ -20,6 +20,7 @@ def share_rollouts(
     judge: Judge,
     state: np.ndarray,
     banned: np.ndarray,
+    moves: np.ndarray,
     begin: int,
     most: int,
     stream: np.ndarray,
@@ -30,11 +31,13 @@ def share_rollouts(
 
     So they share any number equally, and the first moves get the remainder. It leaves out banned moves [A]
     and adds to reward_sums [A], for the player to move, and to rollout_counts [A].
+    moves: scratch, [A] int32.
     """
     rules = rules_at(addresses)
-    room, state, stream = borrowed(room), borrowed(state), borrowed(stream)
+    room, state, stream, moves = borrowed(room), borrowed(state), borrowed(stream), borrowed(moves)
     count = list_allowed(rules, state, room.moves, banned)
-    moves = room.moves.actions[:count].copy()
+    for place in range(count):
+        moves[place] = room.moves.actions[place]
     first_moves = rules.to_play(state) == 0
     for number in range(begin, begin + most):
         action = np.int64(moves[number % count])

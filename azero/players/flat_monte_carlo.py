@@ -41,6 +41,7 @@ class FlatMonteCarloPlayer(Drawing):
         self.judge = judge
         self.rollouts, self.num_simulations, self.seconds = rollouts, num_simulations, seconds
         self.room = new_room(game.num_actions, game.state_words)
+        self.actions = np.zeros(game.num_actions, np.int32)  # scratch
         if seconds:  # compile before the first move
             self.seconds = min(seconds, 0.001)
             self.new_games(np.zeros(1, np.uint64))
@@ -54,7 +55,7 @@ class FlatMonteCarloPlayer(Drawing):
     def move(self, state: np.ndarray, banned: np.ndarray, stream: np.ndarray) -> int:
         """Return the move for one state [S]; stream [2] advances."""
         sums, counts = np.zeros(self.game.num_actions), np.zeros(self.game.num_actions, np.int64)
-        where, done = (self.game.rule_addresses, self.room, self.judge, state, banned), 0
+        where, done = (self.game.rule_addresses, self.room, self.judge, state, banned, self.actions), 0
         for units in slices(self.limit(state, banned), self.seconds or math.inf, self.pause):
             share_rollouts(*where, done, units, stream, sums, counts)
             done += units

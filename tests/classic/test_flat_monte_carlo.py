@@ -97,7 +97,7 @@ def test_shares_grow_with_the_total_and_banned_moves_get_none() -> None:
         (10, 60, [10] * 7),
     ):
         state, where = game.initial_state(), (game.rule_addresses, player.room, player.judge)
-        share_rollouts(*where, state, banned, begin, most, new_stream(0), sums, counts)
+        share_rollouts(*where, state, banned, player.actions, begin, most, new_stream(0), sums, counts)
         assert counts.tolist() == [0, *shares, 0]
     assert (
         np.all(sums <= counts)

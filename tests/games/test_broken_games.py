@@ -336,7 +336,9 @@ def test_such_rollouts_of_uct_and_flat_monte_carlo_are_draws() -> None:
     assert flat.choose(state[None], one, one).tolist() == [0]  # of equal moves the first
     room, stream, sums = new_room(4, game.state_words), np.zeros(2, np.uint64), np.zeros(4)
     none, counts = np.zeros(4, np.bool_), np.zeros(4, np.int64)
-    share_rollouts(game.rule_addresses, room, flat.judge, state, none, 0, 20, stream, sums, counts)
+    share_rollouts(
+        game.rule_addresses, room, flat.judge, state, none, flat.actions, 0, 20, stream, sums, counts
+    )
     assert sums.tolist() == [2.5] * 4 and counts.tolist() == [5] * 4
 
 
