@@ -1,7 +1,7 @@
 """`azero export run=connect_four out=connect_four.html`: a champion as a file for elsewhere.
 
-A page plays by itself; ONNX and TorchScript are the network alone, for other programs. Heavy modules are
-imported where they are needed, so that `--help` is fast.
+A page and a file for Kaggle's ConnectX play by themselves; ONNX and TorchScript are the network
+alone, for other programs. Heavy modules are imported where they are needed, so that `--help` is fast.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from azero.config.schema import Config, UserError, setting
 EXAMPLES = """run=connect_four
 run=connect_four out=small.html weights=int8
 run=connect_four out=connect_four.onnx
+run=connect_four out=submission.py
 """
-ENDINGS = {"html": ".html", "onnx": ".onnx", "torchscript": ".pt"}
+ENDINGS = {"html": ".html", "onnx": ".onnx", "torchscript": ".pt", "connectx": ".py"}
+WITH_WEIGHTS = ("html", "connectx")
 WEIGHTS = ("fp16", "int8", "fp32")
 
 
@@ -29,9 +31,11 @@ class ExportSettings(FolderSettings):
     """Settings of the program."""
 
     run: str = setting("", "The run whose champion is exported.")
-    out: str = setting("", "The file: .html, .onnx or .pt. Default: a page with the name of the run.")
+    out: str = setting(
+        "", "The file: .html, .onnx, .pt or .py. Default: a page with the name of the run."
+    )
     format: str = setting(AUTO, "What to write; auto: by the file's ending.", choices=(AUTO, *ENDINGS))
-    weights: str = setting("fp16", "Numbers of the page's network.", choices=WEIGHTS)
+    weights: str = setting("fp16", "Numbers of the network of a page or .py.", choices=WEIGHTS)
     overwrite: bool = setting(False, "Replace the file if it exists.")
 
 
@@ -48,7 +52,7 @@ def choose_file(asked: ExportSettings) -> tuple[Path, str]:
         if out.suffix.lower() not in known:
             raise UserError(f"out={out} must end in {', '.join(known)}, or set format=.")
         kind = known[out.suffix.lower()]
-    if kind != "html" and asked.weights != "fp16":
+    if kind not in WITH_WEIGHTS and asked.weights != "fp16":
         raise UserError(f"weights={asked.weights} is for a page; {kind} keeps the network's own numbers.")
     if not out.parent.is_dir():
         raise UserError(f"out={out} cannot be written: there is no folder {out.parent}.")
@@ -77,6 +81,10 @@ def export(asked: ExportSettings) -> str:
     if kind == "html":
         said = write_page(champion, asked.weights, out)
         said += f"\nOpen it in any browser: {out.resolve().as_uri()}"
+    elif kind == "connectx":
+        from azero.export.submission import write_submission
+
+        said = write_submission(champion, asked.weights, out)
     else:
         from azero.export.onnx import write_onnx
         from azero.export.torchscript import write_torchscript

@@ -10,7 +10,7 @@ import azero
 from azero.champion.load import read_trained
 from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError
 from azero.export.module import make_module
-from azero.export.network_code import network_code
+from azero.export.network_code import NetworkCode, network_code
 from azero.export.page import page
 from azero.export.weights import checked_weights
 from azero.games.game import Game
@@ -55,18 +55,10 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
     """
     run, game, network, search = exported
     name, options = run.state.config["game.name"], run.state.config["game.options"]
-    if name.startswith(OPENSPIEL):
-        raise UserError(f"{name} cannot be a page: rules of OpenSpiel are not compiled code.")
-    if game.board is None:
-        raise UserError(f"{game.name} cannot be a page: its file describes no board (docs/your_own_game.md).")
-    if network.config.file:
-        file = Path(network.config.file).name
-        raise UserError(f"A network of {file} cannot be a page; format=onnx writes it for other programs.")
-    code = network_code(network)
+    code = code_of(exported, "page")
     packed = checked_weights(network, code, game, weights)
     print("Compiling the rules, the search and the network for the page …", flush=True)
     module = make_module(name, options, search, code)
-    distance = f"{packed.policy:.2g} in a move's probability and {packed.value:.2g} in the value"
     about = {
         "title": game_title(name, options),
         "heading": game_heading(game),
@@ -74,10 +66,29 @@ def write_page(exported: Exported, weights: str, path: Path) -> str:
         "layout": module.layout,
         "packing": packed.description,
         "width": WIDTHS[weights],
-        "facts": [*facts(exported).items(), ("Weights", f"{weights}, off by at most {distance}")],
+        "facts": [*facts(exported).items(), ("Weights", f"{weights}, off by at most {packed.distance}")],
     }
     write_for_user(path, page(about, module.wasm, packed.data).encode())
-    return f"In {packed.positions} positions its network differs from torch's by at most {distance}."
+    return f"In {packed.positions} positions its network differs from torch's by at most {packed.distance}."
+
+
+def code_of(exported: Exported, file: str) -> NetworkCode:
+    """Return the network's code for a file of code, a page or a library.
+
+    Raises:
+        UserError: the rules or the network have no code.
+    """
+    name, game, network = exported.run.state.config["game.name"], exported.game, exported.network
+    if name.startswith(OPENSPIEL):
+        raise UserError(f"{name} cannot be a {file}: rules of OpenSpiel are not compiled code.")
+    if game.board is None:
+        raise UserError(
+            f"{game.name} cannot be a {file}: its file describes no board (docs/your_own_game.md)."
+        )
+    if network.config.file:
+        own = Path(network.config.file).name
+        raise UserError(f"A network of {own} cannot be a {file}; format=onnx writes it for other programs.")
+    return network_code(network)
 
 
 def facts(exported: Exported) -> dict[str, str]:

@@ -10,6 +10,7 @@ Letters: N positions, A actions.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from azero.network.torch_inference import torch_threads
 
 COMPARED = 256  # positions
 STATES = 1024  # among which they are chosen
+Infer = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # planes to logits and values
 
 
 class Limit(NamedTuple):
@@ -57,8 +59,19 @@ class Weights(NamedTuple):
     value: float
     positions: int
 
+    @property
+    def distance(self) -> str:
+        """Return the largest distances as text."""
+        return f"{self.policy:.2g} in a move's probability and {self.value:.2g} in the value"
 
-def checked_weights(network: Network, code: NetworkCode, game: Game, kind: str) -> Weights:
+
+def checked_weights(
+    network: Network,
+    code: NetworkCode,
+    game: Game,
+    kind: str,
+    reader: Callable[[bytes, dict[str, Any]], Infer] | None = None,
+) -> Weights:
     """Return a network's weights as bytes, after its code was compared with torch in real positions.
 
     Args:
@@ -66,6 +79,7 @@ def checked_weights(network: Network, code: NetworkCode, game: Game, kind: str) 
         code: the network's.
         game: the network's.
         kind: of LIMITS.
+        reader: makes, of the bytes and their description, what computes the network; None: the code does.
 
     Raises:
         UserError: the answers are farther from torch's than LIMITS allows.
@@ -73,7 +87,11 @@ def checked_weights(network: Network, code: NetworkCode, game: Game, kind: str) 
     data, description = encode_weights(code, kind)
     folded = FoldedNetwork(network)
     states = compared_states(folded, game)
-    policy, value = distances(folded, NativeNetwork(code, decode_weights(data, description)), game, states)
+    if reader:
+        own = reader(data, description)
+    else:
+        own = NativeNetwork(code, decode_weights(data, description)).infer
+    policy, value = distances(folded, own, game, states)
     limit = LIMITS[kind]
     if not (policy <= limit.policy and value <= limit.value):  # NaN is not <= either
         other = "weights=fp16 or weights=fp32" if kind == "int8" else "weights=fp32"
@@ -136,12 +154,10 @@ def compared_states(folded: FoldedNetwork, game: Game) -> np.ndarray:
     return found[np.linspace(0, len(found) - 1, min(COMPARED, len(found))).astype(int)]
 
 
-def distances(
-    folded: FoldedNetwork, native: NativeNetwork, game: Game, states: np.ndarray
-) -> tuple[float, float]:
+def distances(folded: FoldedNetwork, infer: Infer, game: Game, states: np.ndarray) -> tuple[float, float]:
     """Return the largest distances of a legal move's probability and of a value between code and torch."""
     planes, legal_mask = encode(game, states)
-    (logits, values), (own_logits, own_values) = answers(folded, planes), native.infer(planes)
+    (logits, values), (own_logits, own_values) = answers(folded, planes), infer(planes)
     policy, own_policy = (legal_policy(each, legal_mask) for each in (logits, own_logits))
     return float(np.abs(own_policy - policy).max()), float(np.abs(own_values - values).max())
 

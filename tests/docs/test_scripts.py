@@ -22,6 +22,7 @@ ASKED = (
         "bench_selfplay.py",
         "bench_studio.py",
         "bench_train.py",
+        "connectx_games.py",
         "plot_growth.py",
         "peers/compare.py",
     ),
