@@ -130,10 +130,11 @@ def test_wrong_input_gets_one_sentence(
 @pytest.mark.parametrize("user", [0, 1000])
 @pytest.mark.parametrize("fails", [False, True])
 def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, user: int, fails: bool) -> None:
-    """On a machine with only node, npm, sudo and an apt-get that writes down what it is asked for."""
+    """On a machine with only node, npm, python3, sudo and an apt-get that writes down what it should do."""
     fakes = {
         "node": "exit 0",
         "npm": f"exit {int(fails)}",
+        "python3": f"exit {int(fails)}",
         "id": f"echo {user}",
         "env": 'shift; "$@"',
         "sudo": 'echo "sudo $1" >> asked; shift; "$@"',
@@ -161,5 +162,7 @@ def test_ci_installs_what_is_missing_and_says_what_it_cannot(tmp_path: Path, use
     ]
     if not (SCRIPTS.parent / "build" / "node" / "node_modules" / "@sabaki" / "gtp").is_dir():
         said += ["azero: npm cannot install @sabaki/gtp here; the tests that need it are skipped"]
+    if not [*(SCRIPTS.parent / "build" / "kaggle").glob("lib/python*/site-packages/requests")]:
+        said += ["azero: pip cannot install kaggle-environments here; the tests that need it are skipped"]
     assert done.stderr.splitlines() == (said if fails else [])
     assert ("sudo -n" in (tmp_path / "asked").read_text()) == (user != 0)
