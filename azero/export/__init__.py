@@ -1,4 +1,4 @@
-"""A champion for elsewhere: one HTML file that plays, ONNX, TorchScript.
+"""A champion for elsewhere: one HTML file that plays, a library, a file for Kaggle, ONNX, TorchScript.
 
 For others: nothing.
 Imports: config, run, games.kit, games, kernels, report, network, search, players, champion, truth, cli, page.

@@ -1,6 +1,6 @@
 """`azero export run=connect_four out=connect_four.html`: a champion as a file for elsewhere.
 
-A page and a file for Kaggle's ConnectX play by themselves; ONNX and TorchScript are the network
+A page, a library and a file for Kaggle's ConnectX play by themselves; ONNX and TorchScript are the network
 alone, for other programs. Heavy modules are imported where they are needed, so that `--help` is fast.
 """
 
@@ -20,8 +20,9 @@ EXAMPLES = """run=connect_four
 run=connect_four out=small.html weights=int8
 run=connect_four out=connect_four.onnx
 run=connect_four out=submission.py
+run=connect_four out=champion.so
 """
-ENDINGS = {"html": ".html", "onnx": ".onnx", "torchscript": ".pt", "connectx": ".py"}
+ENDINGS = {"html": ".html", "onnx": ".onnx", "torchscript": ".pt", "connectx": ".py", "library": ".so"}
 WITH_WEIGHTS = ("html", "connectx")
 WEIGHTS = ("fp16", "int8", "fp32")
 
@@ -32,7 +33,7 @@ class ExportSettings(FolderSettings):
 
     run: str = setting("", "The run whose champion is exported.")
     out: str = setting(
-        "", "The file: .html, .onnx, .pt or .py. Default: a page with the name of the run."
+        "", "The file: .html, .onnx, .pt, .py or .so. Default: a page with the name of the run."
     )
     format: str = setting(AUTO, "What to write; auto: by the file's ending.", choices=(AUTO, *ENDINGS))
     weights: str = setting("fp16", "Numbers of the network of a page or .py.", choices=WEIGHTS)
@@ -59,6 +60,8 @@ def choose_file(asked: ExportSettings) -> tuple[Path, str]:
     from azero.run.disk import refuse_existing
 
     refuse_existing(out, asked.overwrite)
+    if kind == "library":
+        refuse_existing(out.with_suffix(".h"), asked.overwrite)
     return out, kind
 
 
@@ -85,6 +88,10 @@ def export(asked: ExportSettings) -> str:
         from azero.export.submission import write_submission
 
         said = write_submission(champion, asked.weights, out)
+    elif kind == "library":
+        from azero.export.library import write_library
+
+        said = write_library(champion, out)
     else:
         from azero.export.onnx import write_onnx
         from azero.export.torchscript import write_torchscript

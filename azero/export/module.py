@@ -22,6 +22,7 @@ import numpy as np
 
 from azero.config.schema import OPENSPIEL, SearchConfig, UserError
 from azero.export.kernels import entry_points, memory_of
+from azero.export.machine_code import NamedMemory, build_object
 from azero.export.marks import ActionCells, find_cells, find_mark_bits
 from azero.export.webassembly import STACK_TOP, Memory, build, call_of, entry_point
 from azero.games import make_game
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 LARGEST_TREE = 2**27  # bytes
 MOST_SIMULATIONS = 20_000
 HEAP = 2**20  # bytes that one call may allocate
+WEIGHTS = "weights.npy"
 
 
 class Module(NamedTuple):
@@ -58,6 +60,30 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
     Raises:
         UserError: the game cannot be exported, or its rules cannot be compiled.
     """
+    game, searches, task = task_of(name, options, search, network)
+    wasm, memory = compile_apart(task)
+    assert game.board is not None
+    layout = {
+        "game": game.name,
+        "planes": list(game.planes_shape),
+        "algorithms": [each.kind for each in searches],
+        "simulations": search.num_simulations,
+        "mostSimulations": searches[0].num_simulations,
+        "actions": names_of(game),
+        "board": game.board.described(),
+        **memory,
+    }
+    return Module(wasm, layout)
+
+
+def task_of(
+    name: str, options: Mapping[str, Any], search: SearchConfig, network: NetworkCode
+) -> tuple[Game, list[SearchConfig], dict[str, Any]]:
+    """Return the game, its searches, the run's own first, and the arguments of `compile_here`.
+
+    Raises:
+        UserError: the game cannot be exported.
+    """
     if name.startswith(OPENSPIEL):
         raise UserError(f"{name} cannot be exported: OpenSpiel's rules are not compiled code.")
     game = make_game(name, **options)
@@ -74,19 +100,7 @@ def make_module(name: str, options: Mapping[str, Any], search: SearchConfig, net
         "weights": len(network.weights),
         "scratch_floats": network.scratch_floats,
     }
-    wasm, memory = compile_apart(task)
-    assert game.board is not None
-    layout = {
-        "game": game.name,
-        "planes": list(game.planes_shape),
-        "algorithms": [each.kind for each in searches],
-        "simulations": search.num_simulations,
-        "mostSimulations": searches[0].num_simulations,
-        "actions": names_of(game),
-        "board": game.board.described(),
-        **memory,
-    }
-    return Module(wasm, layout)
+    return game, searches, task
 
 
 def names_of(game: Game) -> list[str] | None:
@@ -104,8 +118,10 @@ def searches_of(search: SearchConfig, game: Game) -> list[SearchConfig]:
     return [replace(each, num_simulations=most) for each in searches]
 
 
-def compile_apart(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
+def compile_apart(task: dict[str, Any], weights: np.ndarray | None = None) -> tuple[bytes, dict[str, Any]]:
     """Return what `compile_here` returns, from a process of its own.
+
+    weights: for this machine's code, which contains them; None: for a page's.
 
     Raises:
         UserError: the page cannot run this.
@@ -114,6 +130,8 @@ def compile_apart(task: dict[str, Any]) -> tuple[bytes, dict[str, Any]]:
     settings |= {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "task.json").write_text(json.dumps(task))
+        if weights is not None:
+            np.save(Path(folder, WEIGHTS), weights)
         done = subprocess.run(
             [sys.executable, "-W", "ignore", "-m", __name__, folder],
             capture_output=True,
@@ -137,10 +155,12 @@ def compile_here(
     network: str,
     weights: int,
     scratch_floats: int,
+    own_weights: np.ndarray | None = None,
 ) -> tuple[bytes, dict[str, Any]]:
     """Return the module and the part of its layout that is about memory.
 
-    An array is its address, the type of its numbers and its length.
+    An array is its address, the type of its numbers and its length. With `own_weights` the module is code for
+    this machine's kind, which contains them, and has no layout.
     """
     game, played = make_game(name, **options), [SearchConfig(**each) for each in searches]
     bits, cells = (
@@ -150,11 +170,16 @@ def compile_here(
     values = memory_of(game, played, bits, cells, weights, scratch_floats)
     known = (bits, *cells)  # the page does not read them
     memory, texts = Memory(), [network]
+    if own_weights is not None:
+        values["weights"] = own_weights
+        memory = NamedMemory(values)
     for entry, function in entry_points(game, played).items():
         bound = values | {"algorithm": values.get(entry.partition("_")[2])}
         texts.append(entry_point(entry, function, bound, memory))
     pointers = [values[each] for each in ("planes", "weights", "floats", "logits", "value")]
     texts.append(call_of("evaluate_network", "infer", pointers, memory))
+    if own_weights is not None:
+        return build_object(texts, memory), {}
     arrays = {
         each: [memory.address(array), array.dtype.name, array.size]
         for each, array in values.items()
@@ -167,7 +192,8 @@ if __name__ == "__main__":
     gc.disable()  # it would take a fifth of the time, to save a third of a gigabyte
     place = Path(sys.argv[1])
     try:
-        wasm, answer = compile_here(**json.loads((place / "task.json").read_text()))
+        own = np.load(place / WEIGHTS) if (place / WEIGHTS).exists() else None
+        wasm, answer = compile_here(**json.loads((place / "task.json").read_text()), own_weights=own)
         (place / "module.wasm").write_bytes(wasm)
     except UserError as error:
         answer = {"refused": str(error)}

@@ -36,10 +36,6 @@ def readme(game: Game, facts: Mapping[str, str]) -> str:
     """Return the text for a network of a game; the facts are a list in it, such as run and cycle."""
     planes, height, width = game.planes_shape
     options = [f"{key}={value!r}" for key, value in game.options.items()]
-    start = game.initial_state()
-    names = ", ".join(f"{action} = {game.action_name(start, action)}" for action in range(game.num_actions))
-    if not game.fixed_names:
-        names = f"{game.num_actions}; azero's `Game.action_name(state, action)` names them."
     return TEXT.format(
         name=game.name,
         game=describe_game(game.name, game.options),
@@ -50,5 +46,13 @@ def readme(game: Game, facts: Mapping[str, str]) -> str:
         width=width,
         arguments=", ".join([repr(game.name), *options]),
         actions=game.num_actions,
-        names=textwrap.fill(names, 100),
+        names=textwrap.fill(names_of_actions(game), 100),
     )
+
+
+def names_of_actions(game: Game) -> str:
+    """Return what each action of a game means, if that is the same in every position."""
+    if not game.fixed_names:
+        return f"{game.num_actions}; azero's `Game.action_name(state, action)` names them."
+    start = game.initial_state()
+    return ", ".join(f"{action} = {game.action_name(start, action)}" for action in range(game.num_actions))

@@ -156,6 +156,7 @@ def call_of(function: str, name: str, arrays: Iterable[np.ndarray], memory: Memo
     """Return LLVM's code of an entry point that calls a function of LLVM's code with pointers to arrays."""
     operands = [f"ptr {memory.place(array)}" for array in arrays]
     return f"""
+{memory.declarations}
 declare void @{function}({", ".join("ptr" for _ in operands)})
 define void @{ENTRY}{name}() "wasm-export-name"="{name}" {{
   call void @{function}({", ".join(operands)})
@@ -174,17 +175,7 @@ def build(texts: list[str], memory: Memory) -> bytes:
     llvm.initialize_all_asmprinters()
     machine = llvm.Target.from_triple(TARGET).create_target_machine(opt=3, features=FEATURES)
     begin = f"{RUNTIME}{memory.definitions}@heap_start = constant i32 {memory.size}\n"
-    module = parsed(begin, machine)
-    for text in texts:  # where a name is defined twice, the first definition counts: the runtime's
-        module.link_in(parsed(text, machine))
-    for each in (*module.functions, *module.global_variables):
-        if not each.is_declaration and not each.name.startswith(ENTRY):
-            each.linkage = "internal"  # can be inlined, or left out
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=3)
-    options.loop_unrolling = False  # 57 KB become 21 at the same speed (Connect Four, both algorithms)
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(module, passes)
+    module = optimised([begin, *texts], machine)
     constants = sum(
         machine.target_data.get_abi_size(each.global_value_type) for each in module.global_variables
     )
@@ -195,10 +186,29 @@ def build(texts: list[str], memory: Memory) -> bytes:
     return loadable(machine.emit_object(module))
 
 
+def optimised(texts: list[str], machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """Return LLVM's codes as one module for a machine, of which only entry points can be called.
+
+    Where a name is defined twice, the first definition counts: the runtime's.
+    """
+    module = parsed(texts[0], machine)
+    for text in texts[1:]:
+        module.link_in(parsed(text, machine))
+    for each in (*module.functions, *module.global_variables):
+        if not each.is_declaration and not each.name.startswith(ENTRY):
+            each.linkage = "internal"  # can be inlined, or left out
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_unrolling = False  # 57 KB become 21 at the same speed (Connect Four, both algorithms)
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
+    return module
+
+
 def parsed(text: str, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """Return LLVM's code as a module for another machine than the one it was written for."""
     module = llvm.parse_assembly(text)
-    module.triple, module.data_layout = TARGET, str(machine.target_data)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     return module
 
 
