@@ -22,7 +22,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-STARTED = time.perf_counter()
 ABOUT = "{}"  # JSON: packing (`azero.export.weights`), network (`azero.export.submission`), width, facts
 WEIGHTS = ""  # base64 of zlib: the first bytes of all numbers, then the second ones, ...
 
@@ -377,23 +376,25 @@ def checked_time(observation: Any, configuration: Any) -> float:
     return seconds * (TIME_SHARE if reserve >= 1 else HURRIED_SHARE)
 
 
-NETWORK: list[PortableNetwork] = []  # one, if this file has weights
+NETWORK: list[PortableNetwork] = []  # one after the first move
 KNOWN: dict[tuple[int, int], tuple[list[float], float]] = {}
-LOADING: list[float] = []  # seconds that the first move has to make up for
 
-if WEIGHTS:
-    about = json.loads(ABOUT)
-    NETWORK.append(PortableNetwork(unpack(WEIGHTS, about["width"]), about["packing"], about["network"]))
-    LOADING.append(time.perf_counter() - STARTED)
+
+def loaded() -> PortableNetwork:
+    """Return the network of this file."""
+    if not NETWORK:
+        about = json.loads(ABOUT)
+        NETWORK.append(PortableNetwork(unpack(WEIGHTS, about["width"]), about["packing"], about["network"]))
+    return NETWORK[0]
 
 
 def agent(observation: Any, configuration: Any) -> int:
     """Return the column to play; Kaggle calls this."""
-    seconds = checked_time(observation, configuration) - (LOADING.pop() if LOADING else 0)
+    began, seconds = time.perf_counter(), checked_time(observation, configuration)
     own, taken = position_of(observation["board"], observation["mark"])
     move = move_at_once(own, taken)
     if move is None:
-        root = PortableNode(own, taken)
-        PortableSearch(NETWORK[0], KNOWN).run(root, seconds)
+        root, search = PortableNode(own, taken), PortableSearch(loaded(), KNOWN)
+        search.run(root, seconds - (time.perf_counter() - began))
         move = root.moves[root.best()]
     return column_of(move)
