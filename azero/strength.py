@@ -90,7 +90,7 @@ class StrengthSettings:
     workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
     checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
     data: str = setting("data", "Folder of self-play games of all runs.")
-    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
+    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda", "mps"))
 
 
 def measure_asked(words: Sequence[str]) -> int:

@@ -59,7 +59,7 @@ class FolderSettings:
 class RunSettings(FolderSettings, GameSettings):
     """Settings of every program that may play with a run's champion."""
 
-    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
+    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda", "mps"))
 
 
 def parse_value(text: str) -> Any:

@@ -16,7 +16,7 @@ def load_champion(run: str, checkpoints: str = "checkpoints", device: str = "aut
     Args:
         run: the run's name, such as ``"tictactoe"``.
         checkpoints: the folder of all runs.
-        device: where the network is computed: auto, cpu or cuda.
+        device: where the network is computed: auto, cpu, cuda or mps.
 
     Raises:
         azero.UserError: there is no such run, or its champion cannot be read.

@@ -477,7 +477,7 @@ class Config:
     seed: int = setting(1, "Seed of all random numbers.", between=(0, 2**63 - 1))
     cycles: int = setting(10, "Cycles to run.", between=(0, 1_000_000))
     minutes: float = setting(0.0, "Time limit in minutes; 0: none.", between=(0.0, 1e7))
-    device: str = setting("auto", "Device of the network.", choices=("auto", "cpu", "cuda"))
+    device: str = setting("auto", "Device of the network.", choices=("auto", "cpu", "cuda", "mps"))
     workers: int = setting(
         0,
         "Threads that play; 0: automatic. One for each core; on a GPU half the cores, at least 2, at most 8.",

@@ -22,7 +22,7 @@ def candidates(backend: str, precision: str, device: str) -> list[tuple[str, str
 
     Args:
         backend, precision: as in `InferenceConfig`; "auto" allows any.
-        device: "cpu" or "cuda".
+        device: "cpu", "cuda" or "mps".
 
     Raises:
         UserError: this machine lacks the backend or the precision.

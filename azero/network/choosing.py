@@ -60,7 +60,7 @@ def choose_inference(
         network: any network of the run; the choice holds for all of them.
         game: its game.
         config: the settings.
-        device: "auto", "cpu" or "cuda".
+        device: "auto", "cpu", "cuda" or "mps".
         batch_size: B.
         planes: [any number, C, H, W] float32 of real positions, to compare and time with.
         tell: receives a sentence for each faster way that is not taken, and why.

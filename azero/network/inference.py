@@ -45,7 +45,7 @@ class InferenceChoice:
         backend: "torch" or "openvino".
         precision: "fp32", "bf16" or "int8".
         batch_size: B, the largest batch.
-        device: "cpu" or "cuda".
+        device: "cpu", "cuda" or "mps".
         evaluations_per_second: measured with one thread.
         rows_independent: whether a position's answer was bit-equal in every place of the batch. If not, games
             depend on which worker plays them.
@@ -100,10 +100,12 @@ def check_batch(planes: np.ndarray, batches: tuple[int, ...], shape: tuple[int, 
 
 
 def resolve_device(device: str) -> str:
-    """Return "cpu" or "cuda" for the setting `device`; "auto" is the GPU if there is one.
+    """Return "cpu", "cuda" or "mps" for the setting `device`; "auto" is an NVIDIA GPU if there is one.
+
+    "mps", the GPU of an Apple chip, was never tried, so "auto" does not take it.
 
     Raises:
-        UserError: the setting has another value, or torch finds no GPU.
+        UserError: the setting has another value, or torch finds no such GPU.
     """
     check_values({"device": device})
     import torch  # here, because most matches need none
@@ -115,4 +117,6 @@ def resolve_device(device: str) -> str:
             "device=cuda, but torch finds no GPU here; "
             "set device=cpu or device=auto, or install torch with CUDA."
         )
+    if device == "mps" and not torch.backends.mps.is_available():
+        raise UserError("device=mps needs the GPU of an Apple chip; set device=cpu or device=auto.")
     return device

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import numpy as np
 import torch
@@ -19,6 +19,7 @@ from azero.network.inference import InferenceChoice, check_batch, fitting
 from azero.network.model import Network
 
 GATHERED = 512  # a game with more actions sends the logits of its legal moves only, at most so many
+MPS_LOCK = threading.Lock()  # torch does not promise that threads may use an Apple GPU at once
 DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
 
 
@@ -28,6 +29,8 @@ def obstacle(precision: str, device: str) -> str | None:
     oneDNN has no dense layer in bf16 for a CPU without AVX-512, and torch has none with equal rows
     (`folded.Dense`).
     """
+    if precision == "bf16" and device == "mps":
+        return "bf16 is not offered on an Apple GPU; set inference.precision=fp32 or auto."
     if precision != "bf16" or device != "cpu" or not torch.backends.mkldnn.is_available():
         return None
     if torch.ops.mkldnn._is_mkldnn_bf16_supported():
@@ -85,7 +88,7 @@ def in_parts(
 
 
 class CpuInference:
-    """torch on the CPU. It keeps nothing between calls, so workers may share one.
+    """torch on the CPU, or on an Apple GPU. It keeps nothing between calls, so workers may share one.
 
     It always computes on one torch thread: more would change the last bits, so a player would differ between
     programs. Setting and restoring the count takes 0.2 microseconds, a batch of 8 about a hundred.
@@ -96,7 +99,7 @@ class CpuInference:
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
         self.batch_size, self.batches = choice.batch_size, choice.batches
         self.shape = game.planes_shape
-        self.dtype = DTYPES[choice.precision]
+        self.device, self.dtype = choice.device, DTYPES[choice.precision]
         self.folded = folded_for(network, choice)
 
     def infer(self, planes: np.ndarray, rows: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -108,9 +111,10 @@ class CpuInference:
 
     def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate planes of any batch size."""
-        batch = torch.from_numpy(planes).to(self.dtype)
-        logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
-        return logits.numpy(), value.numpy()
+        batch = torch.from_numpy(planes).to(self.device, self.dtype)
+        with MPS_LOCK if self.device == "mps" else nullcontext():
+            logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
+            return logits.cpu().numpy(), value.cpu().numpy()
 
 
 class CudaInference:
@@ -128,7 +132,7 @@ class CudaInference:
     def __init__(self, network: Network, game: Game, choice: InferenceChoice) -> None:
         self.batch_size = choice.batch_size
         self.shape = (choice.batch_size, *game.planes_shape)
-        self.dtype = DTYPES[choice.precision]
+        self.device, self.dtype = choice.device, DTYPES[choice.precision]
         self.folded = folded_for(network, choice)
         self.lock = threading.Lock()
         self.stream = torch.cuda.Stream()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import resource
+import sys
 from collections.abc import Callable
 
 import azero
@@ -224,7 +225,7 @@ class Gomocup:
         """Say so if this process has needed more memory than the manager allows."""
         most, used = (
             self.limits.get("max_memory", 0),
-            1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+            (1 if sys.platform == "darwin" else 1024) * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
         )
         if 0 < most < used:
             del self.limits["max_memory"]  # once is enough

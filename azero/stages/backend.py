@@ -60,7 +60,7 @@ def choice_for(
 
 
 def device_for(config: Config) -> str:
-    """Return the device that computes the network on leaves: "cuda" or "cpu".
+    """Return the device that computes the network on leaves: "cpu", "cuda" or "mps".
 
     With OpenVINO or int8, `device=auto` means the CPU.
 

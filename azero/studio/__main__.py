@@ -42,7 +42,7 @@ class StudioSettings(FolderSettings):
     allow_remote: bool = setting(
         False, "Let other machines use the studio. Whoever has the token can train and play."
     )
-    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda"))
+    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda", "mps"))
 
 
 def own_games(asked: StudioSettings) -> dict[str, Path]:

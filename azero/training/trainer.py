@@ -43,6 +43,8 @@ def resolve_precision(precision: str, device: str, channels: int) -> str:
         return precision
     if device == "cuda":
         return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp32"
+    if device == "mps":
+        return "fp32"
     return "bf16" if channels >= bf16_channels() else "fp32"
 
 
