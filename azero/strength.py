@@ -26,7 +26,7 @@ import numpy as np
 
 from azero.cli.arguments import run_program, split_words, take_settings, whole_numbers
 from azero.config.reading import AUTO
-from azero.config.schema import Config, SearchConfig, UserError, setting, settings
+from azero.config.schema import DEVICES, Config, SearchConfig, UserError, setting, settings
 from azero.config.suggest import did_you_mean
 from azero.kernels.compiling import CompileNotice
 from azero.match.rating import score_interval
@@ -90,7 +90,7 @@ class StrengthSettings:
     workers: int = setting(0, "Threads; 0 chooses two, or one on one core.", between=(0, math.inf))
     checkpoints: str = setting("checkpoints", "Folder of networks and logs of all runs.")
     data: str = setting("data", "Folder of self-play games of all runs.")
-    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda", "mps"))
+    device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
 
 
 def measure_asked(words: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from azero.cli.hydra_program import compose
 from azero.cli.overrides import conf_files, is_own_game, missing_sentence
 from azero.cli.programs import ANSWERED, answers_flag, refuse
 from azero.config.reading import AUTO, read_value
-from azero.config.schema import Config, UserError, setting, settings
+from azero.config.schema import DEVICES, Config, UserError, setting, settings
 from azero.config.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class FolderSettings:
 class RunSettings(FolderSettings, GameSettings):
     """Settings of every program that may play with a run's champion."""
 
-    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda", "mps"))
+    device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
 
 
 def parse_value(text: str) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
+DEVICES = ("auto", "cpu", "cuda", "mps")
 # search.kind: its module, which ends with a `search.algorithm.SearchKind`; the command line needs the names
 SEARCH_ALGORITHMS = {"puct": "azero.search.puct", "gumbel": "azero.search.gumbel"}
 EMPTY_TREES = {"gumbel"}  # those that begin each search with an empty tree
@@ -477,7 +478,7 @@ class Config:
     seed: int = setting(1, "Seed of all random numbers.", between=(0, 2**63 - 1))
     cycles: int = setting(10, "Cycles to run.", between=(0, 1_000_000))
     minutes: float = setting(0.0, "Time limit in minutes; 0: none.", between=(0.0, 1e7))
-    device: str = setting("auto", "Device of the network.", choices=("auto", "cpu", "cuda", "mps"))
+    device: str = setting("auto", "Device of the network.", choices=DEVICES)
     workers: int = setting(
         0,
         "Threads that play; 0: automatic. One for each core; on a GPU half the cores, at least 2, at most 8.",

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
-from azero.config.schema import UserError, setting
+from azero.config.schema import DEVICES, UserError, setting
 from azero.network.allowed import allow_only
 
 EXAMPLES = """
@@ -42,7 +42,7 @@ class StudioSettings(FolderSettings):
     allow_remote: bool = setting(
         False, "Let other machines use the studio. Whoever has the token can train and play."
     )
-    device: str = setting(AUTO, "Device of the networks.", choices=(AUTO, "cpu", "cuda", "mps"))
+    device: str = setting(AUTO, "Device of the networks.", choices=DEVICES)
 
 
 def own_games(asked: StudioSettings) -> dict[str, Path]:

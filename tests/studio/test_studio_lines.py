@@ -11,7 +11,8 @@ from pages import opener, served, wait_for_stones
 
 pytest.importorskip("starlette", reason="the extra studio is not installed")
 
-from studio import begin, client_of, kept, make_studio, post, wait_for
+from studio import begin, client_of, kept, make_studio, post
+from waiting import wait_for
 
 LINE = {"game": "tictactoe", "moves": ["4", "0", "8"]}
 
