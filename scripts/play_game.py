@@ -70,7 +70,9 @@ def main() -> int:
     parser.add_argument("--game", type=int, required=True)
     given = parser.parse_args()
     faulthandler.enable()
-    settings = OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.load(given.folder / "config.yaml"))
+    had = OmegaConf.load(given.folder / "config.yaml")
+    had.selfplay.pop("opening_plies_cycles", None)  # of an old run; its state has the cycle
+    settings = OmegaConf.merge(OmegaConf.structured(Config), had)
     config = cast(Config, OmegaConf.to_object(settings))
     record = play_again(Run.read(config, given.folder.name), given.cycle, given.game)
     print(f"{len(record.actions)} plies, for the first player {record.first_outcome:+.0f}")

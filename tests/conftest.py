@@ -80,14 +80,14 @@ def trained_run(tmp_path_factory: pytest.TempPathFactory) -> TrainedRun:
     return make_trained_run(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
-def make_trained_run(shared: Path) -> TrainedRun:
+def make_trained_run(shared: Path, timeout: float = 280) -> TrainedRun:
     """Return the trained run of the test session, after making it in a folder if it is not there."""
     folder, output = shared / "trained", shared / "trained" / "output.txt"
     with FileLock(shared / "trained.lock"):
         if not output.exists():
             folder.mkdir(exist_ok=True)
             words = azero_command("loop", *TRAINED, "run=trained")
-            done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=280)
+            done = subprocess.run(words, capture_output=True, text=True, cwd=folder, timeout=timeout)
             assert done.returncode == 0, done.stderr
             output.write_text(done.stdout)
     return TrainedRun(folder, "trained", output.read_text())
@@ -110,7 +110,7 @@ def pytest_runtestloop(session: pytest.Session) -> None:
     gc.freeze()
     if os.environ.get("PYTEST_XDIST_WORKER") == "gw0" and len(session.items) > MANY:
         factory: pytest.TempPathFactory = session.config._tmp_path_factory  # type: ignore[attr-defined]
-        make_trained_run(factory.getbasetemp().parent)
+        make_trained_run(factory.getbasetemp().parent, 900)  # another worker computes beside it
 
 
 @pytest.fixture(scope="session")

@@ -264,7 +264,8 @@ class SelfplayConfig:
     )
     opening_plies_share: float = setting(
         0.0,
-        "Share of the run with opening_plies, of its minutes or cycles, whichever ends first; 0: all.",
+        "Share of the run with opening_plies, of its minutes or cycles, whichever ends first; 0: all. "
+        "A run that has changed stays so.",
         between=(0.0, 1.0),
     )
     opening_plies_final: int = setting(

@@ -54,13 +54,17 @@ def choose_file(asked: ExportSettings) -> tuple[Path, str]:
             raise UserError(f"out={out} must end in {', '.join(known)}, or set format=.")
         kind = known[out.suffix.lower()]
     if kind not in WITH_WEIGHTS and asked.weights != "fp16":
-        raise UserError(f"weights={asked.weights} is for a page; {kind} keeps the network's own numbers.")
+        raise UserError(
+            f"weights={asked.weights} is for a page or a .py file; {kind} keeps the network's own numbers."
+        )
     if not out.parent.is_dir():
         raise UserError(f"out={out} cannot be written: there is no folder {out.parent}.")
     from azero.run.disk import refuse_existing
 
     refuse_existing(out, asked.overwrite)
     if kind == "library":
+        if out.suffix == ".h":
+            raise UserError(f"out={out} would be the library's header; choose a name that ends in .so.")
         refuse_existing(out.with_suffix(".h"), asked.overwrite)
     return out, kind
 

@@ -233,10 +233,11 @@ class PortableNode:
     def best(self) -> int:
         """Return the place of the best move: a proved win, else the most visits without a proved loss."""
 
-        def merit(place: int) -> tuple[int, int, float]:
+        def merit(place: int) -> tuple[int, int, float, int]:
             child = self.nodes[place]
             proved = 0 if child is None or child.value is None else -child.value
-            return proved, self.visits[place], self.priors[place] if self.priors else 0.0
+            prior = self.priors[place] if self.priors else 0.0
+            return proved, self.visits[place], prior, -abs(column_of(self.moves[place]) - COLUMNS // 2)
 
         return max(range(len(self.moves)), key=merit)
 

@@ -1,4 +1,4 @@
-"""What a page calls: the position on the board, its evaluation, and the search.
+"""What a page or a library calls: the position on the board, its evaluation, and the search.
 
 An entry point is a function over azero's own kernels. Its arguments are found by their names in the module's
 memory (`memory_of`); the others are numbers that JavaScript passes. There is one game, row 0 of the tree.

@@ -124,7 +124,7 @@ def compile_apart(task: dict[str, Any], weights: np.ndarray | None = None) -> tu
     weights: for this machine's code, which contains them; None: for a page's.
 
     Raises:
-        UserError: the page cannot run this.
+        UserError: neither a page nor a library can run this.
     """
     settings = {key: value for key, value in os.environ.items() if not key.startswith("NUMBA_")}
     settings |= {"NUMBA_OPT": "0", "NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}

@@ -62,7 +62,7 @@ define float @sqrtf(float %x) alwaysinline { %y = call float @llvm.sqrt.f32(floa
 """
 
 NO_WRAPPERS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-entry = njit(error_model="numpy", **NO_WRAPPERS)  # compiled for JavaScript only
+entry = njit(error_model="numpy", **NO_WRAPPERS)  # called by JavaScript or C only
 
 
 class Memory:

@@ -111,8 +111,8 @@ class CpuInference:
 
     def answer(self, planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Evaluate planes of any batch size."""
-        batch = torch.from_numpy(planes).to(self.device, self.dtype)
         with MPS_LOCK if self.device == "mps" else nullcontext():
+            batch = torch.from_numpy(planes).to(self.device, self.dtype)
             logits, value = self.folded(batch.contiguous(memory_format=torch.channels_last))
             return logits.cpu().numpy(), value.cpu().numpy()
 

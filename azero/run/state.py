@@ -200,6 +200,7 @@ def _build(document: dict[str, Any], name: str) -> State:
     # They have the cycles with long random openings instead of a share of the run
     if cycles := document["config"].pop("selfplay.opening_plies_cycles", 0):
         document["final_openings"] = cycles + 1
+        document["config"]["selfplay.opening_plies_share"] = min(1.0, cycles / document["config"]["cycles"])
     single = ("champion", "player", "candidate")
     networks = {key: document[key] and FileEntry(**document[key]) for key in single}
     kept = {key: [FileEntry(**entry) for entry in document[key]] for key in ("champions", "candidates")}

@@ -154,7 +154,7 @@ def final_openings(config: Config, state: State) -> int:
     if not share or state.final_openings:
         return state.final_openings
     minutes = state.elapsed_seconds / (60 * config.minutes) if config.minutes else 0.0
-    return cycle + 1 if max(minutes, cycle / config.cycles) >= share else 0
+    return cycle + 1 if max(minutes, cycle / max(1, config.cycles)) >= share else 0
 
 
 def settings_in(config: Config, cycle: int, final: int) -> Config:

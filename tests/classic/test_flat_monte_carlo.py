@@ -113,10 +113,11 @@ def test_a_search_that_is_stopped_has_tried_all_moves_alike(monkeypatch: pytest.
         lambda sums, counts: shares.append(counts) or best_mean(sums, counts),  # type: ignore[func-returns-value]
     )
     monkeypatch.setattr("azero.players.base.LOOK_SECONDS", 0.0)
+    monkeypatch.setattr("azero.players.clock.SLICE_SECONDS", 1e9)  # slices grow by their count, not by time
     player.new_games(np.zeros(1, np.uint64))
     looks = iter([False, False])  # then it is stopped
     player.think(GameInProgress(game), stopping=lambda: next(looks, True))
-    assert 9 <= shares[0].sum() < 1000 and np.ptp(shares[0]) <= 1
+    assert shares[0].sum() == 1 + 8 + 64 and np.ptp(shares[0]) <= 1
 
 
 def test_pauses_change_nothing() -> None:

@@ -142,7 +142,7 @@ def test_a_board_of_kaggle_s_is_read(game: Game) -> None:
     ],
 )
 def test_it_misses_no_short_win_and_no_block(agent: Agent, columns: str, best: set[int]) -> None:
-    assert agent(asked(columns), STANDARD) in best
+    assert agent(asked(columns), STANDARD | {"actTimeout": 60}) in best  # it ends when that is proved
 
 
 def test_a_lost_position_gets_a_legal_move(agent: Agent) -> None:
@@ -191,7 +191,7 @@ def test_another_game_is_no_submission(
 
 
 @pytest.mark.skipif(
-    not [*KAGGLE.glob("lib/python*/site-packages/requests")],
+    not (KAGGLE / "works").exists(),
     reason="kaggle-environments is not installed; .ci/programs does it",
 )
 @pytest.mark.parametrize("opponent", ["random", "negamax"])

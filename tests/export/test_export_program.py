@@ -45,7 +45,7 @@ def folder(trained_run: TrainedRun, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         ("run=trained weights=fp8", "weights=fp8 must be one of: fp16, int8, fp32."),
         (
             "run=trained out=x.onnx weights=int8",
-            "weights=int8 is for a page; onnx keeps the network's own numbers.",
+            "weights=int8 is for a page or a .py file; onnx keeps the network's own numbers.",
         ),
         ("run=trained outt=x.html", "unknown setting 'outt'; did you mean out?"),
     ],

@@ -49,7 +49,8 @@ def test_the_length_of_openings_changes_when_it_would_have(folder: Path) -> None
     state = parse_state((folder / "checkpoints/old/state.json").read_bytes(), "state.json")
     assert (state.final_openings, state.config.get("selfplay.opening_plies_cycles")) == (0, None)
     old = replace(state, config={**state.config, "selfplay.opening_plies_cycles": 90})
-    assert parse_state(format_state(old), "state.json").final_openings == 91
+    new = parse_state(format_state(old), "state.json")
+    assert (new.final_openings, new.config["selfplay.opening_plies_share"]) == (91, 1.0)  # of one cycle
 
 
 def test_a_setting_that_is_gone_is_named(folder: Path) -> None:

@@ -23,7 +23,8 @@ int champion_play(int action);
 /* Return the player to move, 0 or 1; -1: the game is over, and *outcome, if it is not null, is the first player's. */
 int champion_to_play(double *outcome);
 
-/* Search and return the best action, -1 if the game is over. *value, if not null, becomes the mover's value. */
+/* Search and return the best action, -1 if the game is over. *value, if not null, becomes the mover's value:
+ * with search.kind=gumbel the one that training learns from, which differs from the mean that Python tells. */
 int champion_best(int simulations, double *value);
 
 #ifdef __cplusplus
