@@ -426,7 +426,8 @@ def read_comments(record: Record, place: int, texts: list[str], state: np.ndarra
             text = COMMAND.sub("", text).strip()
             before, _, last = text.rpartition("\n")
             text = before if last.startswith(NOTE) else text
-        node.comment = "\n".join(filter(None, [node.comment, clean(text).strip()]))
+        text = clean(text).strip().replace("}", ")")  # a comment after ; may have what none in braces can
+        node.comment = "\n".join(filter(None, [node.comment, text]))
     texts.clear()
 
 

@@ -121,7 +121,7 @@ def test_a_mistake_is_one_sentence(word: str, said: str) -> None:
     [
         ("arena games=x", "games=x must be a whole number from 2 to 10,000,000."),
         ("arena games=[1]", "games=[1] must be a whole number from 2 to 10,000,000."),
-        ("arena device=tpu", "device=tpu must be one of: auto, cpu, cuda."),
+        ("arena device=tpu", "device=tpu must be one of: auto, cpu, cuda, mps."),
         ("arena seed=-1", "seed=-1 must be a whole number from 0 up."),
         ("arena opening_plies=x", "opening_plies=x must be a whole number."),
         ("arena opening_plies=10", "opening_plies=10 must be a whole number from 0 to 9."),

@@ -334,7 +334,7 @@ def test_a_multirun_that_is_stopped_begins_no_other_run(start: Start) -> None:
         ("cycles=1.5", ["azero: cycles=1.5 must be a whole number from 0 to 1,000,000."]),
         ("cycles=null", ["azero: cycles=null must be a whole number from 0 to 1,000,000."]),
         ("train.milestones=abc", ["azero: train.milestones=abc must be a list of numbers, such as [0.5,1]."]),
-        ("device=[1]", ["azero: device=[1] must be one of: auto, cpu, cuda."]),
+        ("device=[1]", ["azero: device=[1] must be one of: auto, cpu, cuda, mps."]),
         ("game.options=3", ["azero: game.options=3 must be a group of options"]),
         ("minutes=many", ["azero: minutes=many must be a number from 0 to 10,000,000."]),
         ("minutes=-1", ["azero: minutes=-1 must be a number from 0 to 10,000,000."]),

@@ -126,7 +126,7 @@ def test_pages_read_where_pieces_come_from() -> None:
         ("a2a3", 6, 3), ("c2c3", 8, 5),
     ]  # fmt: skip
     assert GameTree(make_game("tictactoe")).position_json()["moves"][4] == {
-        "action": 4, "move": "4", "cell": 4, "from": None,
+        "action": 4, "move": "4", "shown": "4", "cell": 4, "from": None,
     }  # fmt: skip
 
 

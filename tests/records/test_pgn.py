@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from azero.config.schema import UserError
@@ -320,6 +320,7 @@ PARTS = st.sampled_from([*WORDS.split(), "\n", '"', f'[FEN "{ENDING}"]', '[Event
 
 @settings(max_examples=200, deadline=None)
 @given(data=st.lists(PARTS | st.text(max_size=4), max_size=25).map(" ".join))
+@example("e4 ; }")
 def test_any_text_is_read_or_refused_in_one_sentence(data: str) -> None:
     refused, records = list[UserError](), list[Record]()
     try:

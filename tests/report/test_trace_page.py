@@ -187,6 +187,7 @@ def check_arithmetic(sums: list[str]) -> None:
         assert found == pytest.approx(float(score.replace("−", "-")), abs=0.02)
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("scheme, colour", [("light", "rgb(244, 245, 247)"), ("dark", "rgb(19, 22, 27)")])
 def test_each_search_fits_every_width_in_light_and_dark(
@@ -204,6 +205,7 @@ def test_each_search_fits_every_width_in_light_and_dark(
         tab.close()
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("name, options", [("hex", {"size": 4}), ("go", {"size": 5}), ("connect_four", {})])
 def test_boards_of_every_kind_are_drawn(
     browser: Any, tmp_path: Path, name: str, options: dict[str, Any]
