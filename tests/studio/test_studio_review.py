@@ -413,16 +413,16 @@ def test_mistakes_are_found_and_tried_again(browser: Any, address: str) -> None:
         ]  # fmt: skip
         page.locator("[data-do=next-mistake]").click()
         expect(page.locator(".move[aria-current]")).to_contain_text("8")
-        expect(page.locator(".again")).to_contain_text("4. 8 gave away 50 %.")
+        expect(page.locator(".again")).to_contain_text("Move 4: 8 gave away 50 %.")
         page.get_by_role("button", name="Try again before move 4, 8, which gave away 50 %").click()
         wait_for_stones(page, 3)
-        expect(page.locator(".again")).to_contain_text("4. 8 gave away 50 %. Find a better one.")
+        expect(page.locator(".again")).to_contain_text("Move 4: 8 gave away 50 %. Find a better one.")
         page.locator("[role=gridcell]").nth(5).click()
-        expect(page.locator(".again")).to_contain_text("4. 5 gives away 50 %, 8 gave away 50 %.")
+        expect(page.locator(".again")).to_contain_text("Move 4: 5 gives away 50 %, 8 gave away 50 %.")
         page.get_by_role("button", name="Try again", exact=True).click()
         wait_for_stones(page, 3)
         page.locator("[role=gridcell]").nth(2).click()
-        expect(page.locator(".again")).to_contain_text("4. 2 is good.")
+        expect(page.locator(".again")).to_contain_text("Move 4: 2 is good.")
         expect(page.locator(".report tbody tr").first).to_contain_text("54 %")  # still about the game
 
 

@@ -43,8 +43,8 @@ export function makeReview(desk, go) {
     return ply;
   };
 
-  /** Return a move as it is named in a game: "14. 2", where the name of the move alone may be a number. */
-  const numbered = (node) => `${plyOf(node)}. ${node.shown}`;
+  /** Return a move with its place in the list, as its name alone may be a number; "14. 2" were chess's 27th. */
+  const numbered = (node) => `Move ${plyOf(node)}: ${node.shown}`;
 
   /** Go to the next slip, mistake or blunder of the line reviewed; after the last one to the first. */
   function nextMistake() {
