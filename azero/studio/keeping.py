@@ -199,8 +199,15 @@ class Keeper:
         number = await in_thread(line, low=False)
         if number is None:
             return None
-        ply = asked.get("ply")
-        return await self.open(number, moves, ply if type(ply) is int else None, paused=True)
+        ply = asked.get("ply") if type(asked.get("ply")) is int else None
+        was_open = number in self.studio.tables.tables
+        table = await self.open(number, moves, ply, paused=True)
+        if was_open:
+            line = table.tree.main_line()
+            node = line[ply] if ply is not None and 0 <= ply < len(line) else line[-1]
+            if node is not table.tree.current:
+                table.go(node.number)
+        return table
 
     async def open(self, number: str, moves: list[Any], ply: int | None, paused: bool) -> GameTable:
         """Return a kept game on its table.

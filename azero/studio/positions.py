@@ -24,8 +24,8 @@ def position_in(data: bytes) -> str:
     return text if len(data) <= LONGEST and POSITION.fullmatch(text) else ""
 
 
-def tree_at(text: str, here: Game | None, make: Callable[[str, dict[str, Any]], Game]) -> GameTree:
-    """Return the game that begins at a position.
+def tree_at(text: str, here: Game | None, make: Callable[[str, dict[str, Any]], Game]) -> GameTree | None:
+    """Return the game that begins at a position; None: no game has a board of these rows.
 
     Args:
         text: the position.
@@ -33,7 +33,7 @@ def tree_at(text: str, here: Game | None, make: Callable[[str, dict[str, Any]], 
         make: makes a game from its name and options.
 
     Raises:
-        UserError: no game has this position; of several games the first one says why.
+        UserError: no game of this size has the position; of several games the first one says why.
     """
     rows = text.split()[0].split("/")
     if FEN.fullmatch(text):
@@ -46,19 +46,28 @@ def tree_at(text: str, here: Game | None, make: Callable[[str, dict[str, Any]], 
             return GameTree(game, text)
         except UserError as mistake:
             refused = refused or mistake
-    raise refused or UserError(f"No game of azero has a board of {len(rows)} rows as in this position.")
+    if refused:
+        raise refused
+    return None
 
 
 def games_of_size(
     rows: list[str], here: Game | None, make: Callable[[str, dict[str, Any]], Game]
 ) -> Iterator[Game]:
-    """Yield the game that is shown, then the shipped ones with a board of so many rows and columns."""
-    if here is not None:
+    """Yield the games with a board of so many rows and columns, the shown one first."""
+    widths = {len(row.split(",")) if "," in row else len(row) for row in rows}
+    if len(widths) > 1:
+        return
+    columns = widths.pop()
+
+    def fits(game: Game) -> bool:
+        return bool(game.board) and (len(game.board.rows), len(game.board.columns)) == (len(rows), columns)
+
+    if here is not None and fits(here):
         yield here
-    columns = len(rows[0].split(",")) if "," in rows[0] else len(rows[0])
     for name in SHIPPED:
         sizes = [each["options"] for each in sizes_of(name) if each["title"] == f"{len(rows)} × {columns}"]
         for options in sizes if sizes_of(name) else [{}]:
             game = make(name, options)
-            if game.board and (len(game.board.rows), len(game.board.columns)) == (len(rows), columns):
+            if fits(game):
                 yield game

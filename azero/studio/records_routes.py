@@ -73,8 +73,8 @@ async def open_record(studio: Studio, request: Request) -> Response:
     shown = studio.tables.tables.get(request.query_params.get("table", ""))
 
     def read() -> tuple[list[Record], list[str], GameTree | None]:
-        if position := position_in(data):
-            tree = tree_at(position, shown.game if shown else None, studio.make_game)
+        position = position_in(data)
+        if position and (tree := tree_at(position, shown.game if shown else None, studio.make_game)):
             return [Record(tree.game, start=tree.start)], [], tree
         records, refused = games_of(data, studio.make_game)
         if len(records) > 1 and wanted == "0":

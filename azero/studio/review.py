@@ -134,7 +134,7 @@ def make_judge(game: Game, pool: Pool, asked: dict[str, Any]) -> Reviewer:
         return Reviewer(exact, None, "")
     asked = {**asked, "player": "pv_mcts", "run": run, "simulations": SIMULATIONS}
     search, title = pool.search(game, asked)
-    return Reviewer(exact, search, f"{title}, {SIMULATIONS} simulations")
+    return Reviewer(exact, search, f"{title}, {SIMULATIONS:,} simulations")
 
 
 class Review:

@@ -34,6 +34,13 @@ def test_the_same_line_is_found_after_a_restart_too(tmp_path: Path) -> None:
         assert [game["id"] for game in kept(client)] == [table["id"]]
 
 
+def test_a_table_that_is_open_goes_to_the_ply_of_the_address(client: Any) -> None:
+    table = begin(client, "tictactoe", "4 0 8")
+    assert post(client, "/library/find", **LINE, ply=1)["node"] == 1
+    post(client, f"/tables/{table['id']}/go", node=0)
+    assert post(client, "/library/find", **LINE)["node"] == 3
+
+
 def test_a_game_that_somebody_went_on_with_stays_as_it_is(client: Any) -> None:
     table = begin(client, "tictactoe", "4 0 8")
     post(client, f"/tables/{table['id']}/move", move="2")

@@ -69,10 +69,21 @@ def make_named(name: str, options: dict[str, Any]) -> Game:
         ("4k2/7/7/7/7/7/4K2 w - - 0 1", "it has 7 rows of 8."),
         ("XXX/XXX/XXX X", "is not a position of tictactoe"),
         ("..../.... X", "This is not SGF"),
-        ("..../..../.... X", "No game of azero has a board of 3 rows"),
+        *[
+            (text, "This is not SGF")
+            for text in ("..../..../.... X", "2024/01/02 x", "a/b/c d", "/usr/lib/python3 x")
+        ],
     ],
 )
 def test_what_no_game_has_is_refused_with_a_sentence(client: Any, text: str, said: str) -> None:
     answer = client.post("/api/records", content=text.encode())
     assert answer.status_code == 400 and said in answer.json()["error"]
     assert not kept(client)
+
+
+def test_the_first_game_of_the_right_size_explains(client: Any) -> None:
+    table = open_file(client, MATE_IN_ONE)
+    text = "......./......./......./...X.../......./....... O"
+    answer = client.post(f"/api/records?table={table['id']}", content=text.encode())
+    assert answer.status_code == 400
+    assert "FEN" not in answer.json()["error"] and "connect_four" in answer.json()["error"]

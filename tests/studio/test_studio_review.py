@@ -260,7 +260,8 @@ def test_a_champion_judges_where_no_solver_does(
     with client_of(make_studio(tmp_path)) as client:
         after = reviewed(client, opened(client, game="tictactoe", moves=BLUNDER))
         assert (
-            after["review"]["by"] == f"champion of trained, cycle 5, {review_module.SIMULATIONS} simulations"
+            after["review"]["by"]
+            == f"champion of trained, cycle 5, {review_module.SIMULATIONS:,} simulations"
         )
         assert after["nodes"][4]["size"] == "blunder" and after["nodes"][5]["loss"] == 0
         assert after["review"]["why"] == ""
