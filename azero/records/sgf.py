@@ -205,6 +205,8 @@ def search_text(named: MoveNames, place: int, text_of: Callable[[int, int], str]
 
 # Read
 
+NOT_SGF = 'this is not SGF, because no game begins with "(;".'
+
 
 def read_sgf(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_error) -> Iterator[Record]:
     """Yield the games of an SGF file, one after the other, with their variations.
@@ -232,7 +234,7 @@ def read_sgf(data: bytes, make: MakeGame = named_game, refuse: Refuse = raise_er
             continue
         yield record
     if not number:
-        raise UserError('this is not SGF, because no game begins with "(;".')
+        raise UserError(NOT_SGF)
 
 
 def read_text(data: bytes) -> str:

@@ -19,7 +19,7 @@ from azero.records.json_lines import write_json
 from azero.records.pgn import write_pgn
 from azero.records.pictures import png_of, svg_of
 from azero.records.record import MakeGame, Record, result_text
-from azero.records.sgf import write_sgf
+from azero.records.sgf import NOT_SGF, write_sgf
 from azero.studio.about import HUMAN, About, has_ended, result_of
 from azero.studio.game_tree import MOST_NODES, START, GameTree
 from azero.studio.pool import PERSON
@@ -94,6 +94,9 @@ async def open_record(studio: Studio, request: Request) -> Response:
     return JSONResponse(table.to_json() | {"refused": refused}, 201)
 
 
+NOTHING = "This is no game (SGF, PGN, JSON) and no position that azero reads."
+
+
 def games_of(data: bytes, make: MakeGame) -> tuple[list[Record], list[str]]:
     """Return the first games of a file, and what is wrong with others.
 
@@ -106,7 +109,7 @@ def games_of(data: bytes, make: MakeGame) -> tuple[list[Record], list[str]]:
     except UserError as broken:  # where the next game begins is not known
         refused.append(broken)
     if not records:
-        raise UserError(sentence(refused[0]))
+        raise UserError(NOTHING if str(refused[0]) == NOT_SGF else sentence(refused[0]))
     return records, [sentence(mistake) for mistake in refused[:MOST_REFUSED]]
 
 

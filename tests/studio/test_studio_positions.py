@@ -68,10 +68,17 @@ def make_named(name: str, options: dict[str, Any]) -> Game:
         ("6k1/5ppp/8/8/8/8/8/4R3 w - - 0 1", "White has 0 kings."),
         ("4k2/7/7/7/7/7/4K2 w - - 0 1", "it has 7 rows of 8."),
         ("XXX/XXX/XXX X", "is not a position of tictactoe"),
-        ("..../.... X", "This is not SGF"),
+        ("..../.... X", "This is no game (SGF, PGN, JSON) and no position"),
         *[
-            (text, "This is not SGF")
-            for text in ("..../..../.... X", "2024/01/02 x", "a/b/c d", "/usr/lib/python3 x")
+            (text, "This is no game (SGF, PGN, JSON) and no position")
+            for text in (
+                "..../..../.... X",
+                "2024/01/02 x",
+                "a/b/c d",
+                "e4 e5 Nf3 Nc6",
+                "https://lichess.org/abc",
+                "/usr/lib/python3 x",
+            )
         ],
     ],
 )
