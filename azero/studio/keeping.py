@@ -199,12 +199,13 @@ class Keeper:
         number = await in_thread(line, low=False)
         if number is None:
             return None
-        ply = asked.get("ply") if type(asked.get("ply")) is int else None
+        ply = asked.get("ply")
+        ply = ply if type(ply) is int else None
         was_open = number in self.studio.tables.tables
         table = await self.open(number, moves, ply, paused=True)
         if was_open:
-            line = table.tree.main_line()
-            node = line[ply] if ply is not None and 0 <= ply < len(line) else line[-1]
+            nodes = table.tree.main_line()
+            node = nodes[ply] if ply is not None and 0 <= ply < len(nodes) else nodes[-1]
             if node is not table.tree.current:
                 table.go(node.number)
         return table

@@ -61,7 +61,8 @@ def games_of_size(
     columns = widths.pop()
 
     def fits(game: Game) -> bool:
-        return bool(game.board) and (len(game.board.rows), len(game.board.columns)) == (len(rows), columns)
+        board = game.board
+        return board is not None and (len(board.rows), len(board.columns)) == (len(rows), columns)
 
     if here is not None and fits(here):
         yield here

@@ -39,6 +39,7 @@ MEDIA = {
 }
 MOST_GAMES = 1_000  # of a file
 MOST_REFUSED = 5  # games of which the page says what is wrong
+NOTHING = "This is no game (SGF, PGN, JSON) and no position that azero reads."
 
 
 def routes(studio: Studio) -> list[Route]:
@@ -92,9 +93,6 @@ async def open_record(studio: Studio, request: Request) -> Response:
     table.tree, table.about = tree, About.of(records[0], tree.current.number)
     studio.tables.add(table)
     return JSONResponse(table.to_json() | {"refused": refused}, 201)
-
-
-NOTHING = "This is no game (SGF, PGN, JSON) and no position that azero reads."
 
 
 def games_of(data: bytes, make: MakeGame) -> tuple[list[Record], list[str]]:
