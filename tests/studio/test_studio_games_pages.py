@@ -179,7 +179,7 @@ def test_a_game_is_pasted_and_dropped_and_one_of_several_is_chosen(open_page: Ca
     wait_for_stones(page, 2)
     expect(page.locator(".side").first).to_contain_text("Ann")
     page.evaluate(PASTE, "no game")
-    expect(page.get_by_role("status")).to_contain_text("This is not SGF")
+    expect(page.get_by_role("status")).to_contain_text("This is no game (SGF, PGN, JSON)")
 
 
 def test_a_dialog_that_deletes_has_the_focus_on_its_harmless_button(open_page: Callable[..., Any]) -> None:
