@@ -24,7 +24,7 @@ from azero.run.folder import SHIPPED_RUNS
 
 # Enough training that the search of 20 simulations answers all fixed positions right, in a few seconds.
 TRAINED = ("cycles=5", "seed=1")
-MANY = 1  # tests: nearly all are asked for
+MANY = 1000  # tests: nearly all are asked for
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -97,7 +97,12 @@ def test_the_level_of_an_opponent_is_said_first(open_page: Open) -> None:
     assert page.evaluate(titles) == [
         "beginner · breakthrough6", "champion of breakthrough6, cycle 9", "uct",
     ]  # fmt: skip
-    page = open_page("#/play?game=breakthrough&options=rows:6,columns:6")
+
+    def with_champion(route: Any) -> None:
+        answer = route.fetch().json()
+        route.fulfill(json=answer | {"champions": [{"run": "shipped/breakthrough6", "cycles": [9]}]})
+
+    page.route("**/api/players?*", with_champion)
     page.get_by_role("button", name="New game").click()
     page.locator("fieldset select").first.wait_for()
     names = page.get_by_role("group", name="Plays first").get_by_label("player").locator("option")

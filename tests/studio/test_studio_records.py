@@ -96,7 +96,7 @@ def test_the_board_is_downloaded_as_a_picture(client: Any, game: str, moves: str
     ("body", "status", "said"),
     [
         (b"", 400, "empty"),
-        (b"hello", 400, "not SGF"),
+        (b"hello", 400, "no game (SGF, PGN, JSON)"),
         (b"(;SZ[9]AB[aa]AW[ab][ba];W[dd])", 400, "no liberty"),
         (b'(;AZERO[{"game": "/etc/x.py"}])', 400, "no game '/etc/x.py'"),
         (b'{"game": "tictactoe", "moves": ["4", "4"]}', 400, "not legal"),

@@ -151,7 +151,7 @@ def test_who_judged_a_game_is_said_after_a_restart(tmp_path: Path) -> None:
     ("text", "said"),
     [
         ("junk", "This is no game (SGF, PGN, JSON) and no position that azero reads."),
-        ("https://example.org/a/b", "This is not SGF"),
+        ("https://example.org/a/b", "This is no game (SGF, PGN, JSON)"),
     ],
 )
 def test_what_is_no_game_is_refused_with_a_whole_sentence(client: Any, text: str, said: str) -> None:
