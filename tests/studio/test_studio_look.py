@@ -42,7 +42,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 def analyse(page: Any) -> None:
     """Switch the analysis on and wait for numbers on the board."""
-    page.get_by_text("Analysis", exact=True).click()
+    page.get_by_role("switch", name="Analysis").check(force=True)
     expect(page.locator(".numbers text, .arrows path").first).to_be_attached()
     page.get_by_role("button", name="Done").wait_for()
 
@@ -114,7 +114,7 @@ def test_the_heading_names_game_size_and_komi(open_page: Open) -> None:
 
 def test_ten_moves_have_numbers_on_a_big_board(open_page: Open) -> None:
     page = open_page(PLAY + "go&options=size:13", viewport={"width": 1600, "height": 1000})
-    page.get_by_text("Analysis", exact=True).click()
+    page.get_by_role("switch", name="Analysis").check(force=True)
     expect(page.locator(".heat circle")).to_have_count(10)
     assert page.locator(".numbers .major").count() <= 10
     height = page.locator(".search-box").bounding_box()["height"]
