@@ -286,25 +286,24 @@ class Game:
 
     def move_names(self, actions: Iterable[int], state: np.ndarray | None = None) -> list[str]:
         """Return the names of moves that are played one after the other, by default from the start."""
-        if self.fixed_names:
-            return [self.action_name(state, action) for action in actions]
-        names, state = list[str](), self.initial_state() if state is None else state
-        for action in actions:
-            names.append(self.action_name(state, action))
-            state = self.step(state, action)
-        return names
+        return self._written(self.action_name, actions, state)
 
     def move_text(self, state: np.ndarray, action: int) -> str:
         """Return a legal move as people write it: SAN in chess, else the name of the action."""
         return (self.write_action or self.action_name)(state, action)
 
-    def move_texts(self, actions: Iterable[int], state: np.ndarray) -> list[str]:
-        """Return moves that are played one after the other from a state, each as `move_text`."""
-        if self.write_action is None:
-            return self.move_names(actions, state)
-        texts = list[str]()
+    def move_texts(self, actions: Iterable[int], state: np.ndarray | None = None) -> list[str]:
+        """Return moves as `move_names` does, each as `move_text`."""
+        return self._written(self.write_action or self.action_name, actions, state)
+
+    def _written(
+        self, write: Callable[[Any, int], str], actions: Iterable[int], state: np.ndarray | None
+    ) -> list[str]:
+        texts, state = list[str](), self.initial_state() if state is None else state
+        if isinstance(write, FixedNames):
+            return [write(state, action) for action in actions]
         for action in actions:
-            texts.append(self.move_text(state, action))
+            texts.append(write(state, action))
             state = self.step(state, action)
         return texts
 

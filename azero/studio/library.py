@@ -15,7 +15,7 @@ import re
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from azero.config.schema import UserError
 from azero.records.json_lines import expect
@@ -34,14 +34,29 @@ MOST_SEARCHED = 5_000  # characters of comments
 MISSING = "This game is not kept; it may have been deleted."
 
 
+class KeptRow(NamedTuple):
+    """What is known of a file.
+
+    Attributes:
+        stamp: of the file, which changes with it.
+        shown: what the list says of it.
+        searched: the text that is searched.
+        line: see `line_of`.
+    """
+
+    stamp: tuple[int, int]
+    shown: dict[str, Any]
+    searched: str
+    line: str
+
+
 class Library:
     """The folder; each method may be called in any thread."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.trash = folder, folder / "trash"
         self.disk, self.lock = Disk(), threading.RLock()
-        self.rows: dict[Path, tuple[tuple[int, int], dict[str, Any], str]] = {}
-        self.lines: dict[Path, str] = {}  # of games in `rows`
+        self.rows: dict[Path, KeptRow] = {}
 
     def path(self, number: object, deleted: bool = False) -> Path:
         """Return the file of a game; Refusal: that is no number of a game."""
@@ -123,11 +138,10 @@ class Library:
             for name in names_in(folder, "*.json"):
                 path = folder / name
                 if NUMBER.fullmatch(path.stem) and (known := self.row(path)) is not None:
-                    row, searched = known
                     seen.add(path)
-                    found += [row] if all(word in searched for word in words) else []
+                    found += [known.shown] if all(word in known.searched for word in words) else []
             for path in [path for path in self.rows if path.parent == folder and path not in seen]:
-                del self.rows[path], self.lines[path]
+                del self.rows[path]
         found.sort(key=lambda row: (-row["changed"], row["id"]))
         in_trash = len(names_in(self.trash, "*.json"))
         return {"games": found[skip : skip + SHOWN], "count": len(found), "all": len(seen), "trash": in_trash}
@@ -136,26 +150,26 @@ class Library:
         """Return the number of the game with this line, see `line_of`, the one changed last; None: none."""
         with self.lock:
             self.find()
-            found = [path for path, each in self.lines.items() if each == line and path.parent == self.folder]
-            newest = max(found, key=lambda path: float(self.rows[path][1]["changed"]), default=None)
-        return None if newest is None else newest.stem
+            kept = [row for path, row in self.rows.items() if path.parent == self.folder]
+        found = [row.shown for row in kept if row.line == line]
+        newest = max(found, key=lambda shown: float(shown["changed"]), default=None)
+        return None if newest is None else str(newest["id"])
 
-    def row(self, path: Path) -> tuple[dict[str, Any], str] | None:
-        """Return what the list says of a file, and the text that is searched; None if it has just gone."""
+    def row(self, path: Path) -> KeptRow | None:
+        """Return what is known of a file; None if it has just gone."""
         try:
             stat = path.stat()
         except OSError:
             return None
         stamp = (stat.st_mtime_ns, stat.st_size)
-        if path not in self.rows or self.rows[path][0] != stamp:
+        if path not in self.rows or self.rows[path].stamp != stamp:
             try:
                 content = read_content(path)
                 row = row_of(path.stem, content, stat.st_mtime)
             except (UserError, Refusal) as mistake:
                 content, row = {}, damaged_row(path.stem, str(mistake), stat.st_mtime)
-            self.rows[path] = (stamp, row, searched_text(row, content))
-            self.lines[path] = line_of(content)
-        return self.rows[path][1:]
+            self.rows[path] = KeptRow(stamp, row, searched_text(row, content), line_of(content))
+        return self.rows[path]
 
 
 def read_content(path: Path) -> dict[str, Any]:
