@@ -23,7 +23,7 @@ from azero.records.sgf import NOT_SGF, write_sgf
 from azero.studio.about import HUMAN, About, has_ended, result_of
 from azero.studio.game_tree import MOST_NODES, START, GameTree
 from azero.studio.pool import PERSON
-from azero.studio.positions import position_in, tree_at
+from azero.studio.positions import position_in, tree_at, tree_of_moves
 from azero.studio.results import called, result_words
 from azero.studio.safety import Refusal
 from azero.studio.state import Studio, route, table_of
@@ -39,7 +39,7 @@ MEDIA = {
 }
 MOST_GAMES = 1_000  # of a file
 MOST_REFUSED = 5  # games of which the page says what is wrong
-NOTHING = "This is no game (SGF, PGN, JSON) and no position that azero reads."
+NOTHING = "This is no game (SGF, PGN, JSON), no position and no move that azero reads."
 
 
 def routes(studio: Studio) -> list[Route]:
@@ -65,7 +65,7 @@ async def open_record(studio: Studio, request: Request) -> Response:
     """POST /records?game=&table=: open a game of a file, counted from 1, at the end of its main line.
 
     Without `game` a file with several games is answered by the list of them. A position is opened as a game
-    that begins there, that of the table which the page shows if it fits.
+    that begins there, that of the table which the page shows if it fits; moves alone are played in that one.
     """
     data, wanted = await request.body(), request.query_params.get("game", "0")
     if not re.fullmatch("[0-9]{1,6}", wanted):
@@ -75,9 +75,15 @@ async def open_record(studio: Studio, request: Request) -> Response:
 
     def read() -> tuple[list[Record], list[str], GameTree | None]:
         position = position_in(data)
-        if position and (tree := tree_at(position, shown.game if shown else None, studio.make_game)):
+        here, make = shown.game if shown else None, studio.make_game
+        if position and (tree := tree_at(position, here, make, studio.has_champion)):
             return [Record(tree.game, start=tree.start)], [], tree
-        records, refused = games_of(data, studio.make_game)
+        try:
+            records, refused = games_of(data, make)
+        except UserError:
+            if shown and (tree := tree_of_moves(data, shown.tree)):
+                return [Record(tree.game, start=tree.start)], [], tree
+            raise
         if len(records) > 1 and wanted == "0":
             return records, refused, None
         if int(wanted) > len(records):

@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from azero.cli.arguments import load_game
 from azero.cli.overrides import conf_files
+from azero.cli.player_spec import run_of
 from azero.config.schema import OPENSPIEL, Config, UserError
 from azero.games import SHIPPED, installed_games
 from azero.games.game import Game
@@ -121,6 +122,10 @@ class Studio:
         place = self.place_of(name)
         with concerning("options", PREFIX):
             return load_game(place, options)
+
+    def has_champion(self, game: Game) -> bool:
+        """Return whether a champion plays a game."""
+        return run_of(game, self.config) is not None
 
     def name_of(self, game: Game) -> str:
         """Return the name by which the page asks for a game."""

@@ -171,8 +171,8 @@ def test_what_happens_is_announced(open_page: Open) -> None:
     page.wait_for_function("() => document.querySelector('[data-do=hint]').disabled")
     while not held:  # the test hears of it later than the page
         page.wait_for_timeout(20)
-    held[0].fulfill(json={"move": "0", "shown": "0", "cell": 0, "value": 0.5, "from": None})
-    expect(page.get_by_role("status")).to_contain_text("Hint: ")
+    held[0].fulfill(json={"move": "0", "shown": "0", "cell": 0, "value": 0.5, "from": None, "by": "UCT"})
+    expect(page.get_by_role("status")).to_contain_text("Hint: 0, 75 % for you (UCT).")
     expect(page.get_by_role("button", name="Hint")).to_be_enabled()
     page.get_by_role("button", name="Resign").click()
     expect(page.locator(".spoken")).to_contain_text("You lose")

@@ -150,7 +150,7 @@ def test_who_judged_a_game_is_said_after_a_restart(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("junk", "This is no game (SGF, PGN, JSON) and no position that azero reads."),
+        ("junk", "This is no game (SGF, PGN, JSON), no position and no move that azero reads."),
         ("https://example.org/a/b", "This is no game (SGF, PGN, JSON)"),
     ],
 )

@@ -204,7 +204,7 @@ export function mount(page, parameters) {
     showBusy(controls.hint, false);
     if (desk.table) controls.hint.disabled = desk.table.position.over;
     if (!hint || table.id !== desk.table.id || table.node !== desk.table.node) return;
-    toast(`Hint: ${hint.shown}${hint.value == null ? "" : `, ${percent(hint.value)} for you`}.`);
+    toast(`Hint: ${hint.shown}${hint.value == null ? "" : `, ${percent(hint.value)} for you`} (${hint.by}).`);
     desk.board.ghosts(hint.cell === null ? [] : [hint.cell], table.position.to_play, hint.from);
   }
 

@@ -2,6 +2,7 @@
 
 import { button, el, percent } from "./api.js";
 import { given, isMistake } from "./review.js";
+import { hasFigures } from "./page/moving.js";
 
 export const SHOWN = 8; // rows of the search table before "all moves"
 const RENEW = 1000; // milliseconds between two questions for the children of an open row
@@ -15,13 +16,19 @@ export function moveTree(element, { onGo }) {
   const list = el("div", { class: "move-list", role: "group", "aria-label": "Moves" });
   element.replaceChildren(list);
   return {
-    update({ nodes, node: current, line }) {
+    update({ game, nodes, node: current, line }) {
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.node;
       const children = new Map();
       for (const { id, parent } of nodes) if (parent !== null)
         children.set(parent, [...(children.get(parent) ?? []), id]);
       const byId = new Map(nodes.map((each) => [each.id, each]));
       const onLine = new Set(line);
+      const paired = Boolean(game.board && hasFigures(game.board)); // chess numbers moves of both players
+      const numberOf = (ply, mover) => {
+        if (!paired) return ply;
+        return `${Math.ceil((ply + (mover ^ (ply + 1) & 1)) / 2)}${mover ? "…" : "."}`;
+      };
+      list.classList.toggle("paired", paired);
       const chip = (id, ply) => {
         const { shown, mover, loss, size, comment } = byId.get(id);
         const gave = isMistake({ size }) ? `, gave away ${given(loss)}` : "";
@@ -29,7 +36,7 @@ export function moveTree(element, { onGo }) {
         return el("button", { type: "button", title: name, onclick: () => onGo(id), "data-node": id,
           class: `move ${mover ? "second" : "first"}${onLine.has(id) ? " on-line" : ""}`,
           "aria-current": id === current ? "step" : null },
-        el("small", {}, ply), el("span", { class: comment ? "has-comment" : "" }, shown),
+        el("small", {}, numberOf(ply, mover)), el("span", { class: comment ? "has-comment" : "" }, shown),
         size && el("i", { class: `loss ${size}` }));
       };
       const grow = (from, ply) => {
