@@ -245,3 +245,19 @@ def test_figures_stand_out_in_every_scheme(open_page: Open, width: int, scheme: 
     first, second = (brightness(f".stone.{side} .area") for side in ("first", "second"))
     squares = [brightness(f".under .{shade}") for shade in ("light", "dark")]
     assert second + 50 < min(squares) < max(squares) < first
+
+
+def test_a_row_of_the_list_is_a_move_of_both(open_page: Open) -> None:
+    page = open_page("a1a2.a4a3.b1b2")
+    wait_for_moves(page, 3)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")  # the board stands after a1a2
+    expect(page.locator(".move-list > .move").first).to_have_attribute("aria-current", "step")
+    cell(page, "c4").click()
+    cell(page, "c3").click()
+    expect(page.locator(".variation .move")).to_have_count(1)
+    chips = page.locator(".move-list .move")
+    assert chips.locator("small").all_text_contents() == ["1.", "1…", "1…", "2."]
+    left = [chips.nth(i).bounding_box()["x"] for i in range(4)]
+    assert left[0] == left[3] < left[1] and left[2] > left[0]  # White, Black, Black's other move, White
+    assert chips.nth(0).bounding_box()["y"] == chips.nth(1).bounding_box()["y"]
