@@ -25,7 +25,8 @@ COLUMNS = ("setting", "default", "allowed", "what it does", "published")
 def allowed_text(known: Setting) -> str:
     """Return which values a setting may have."""
     if known.choices:
-        return ", ".join(f"`{value_text(choice)}`" for choice in known.choices)
+        choices = [*map(value_text, known.choices), *(["FILE.py"] if known.own else [])]
+        return ", ".join(f"`{choice}`" for choice in choices)
     if known.between:
         low, high = known.between
         if known.kind.startswith("int"):

@@ -139,7 +139,10 @@ def summary(about: Setting) -> str:
 
 def with_choices(text: str, about: Setting) -> str:
     """Return a text about a setting with its choices at the end."""
-    return f"{text[:-1]}: {', '.join(map(value_text, about.choices))}." if about.choices else text
+    if not about.choices:
+        return text
+    own = ", your own .py file" if about.own else ""
+    return f"{text[:-1]}: {', '.join(map(value_text, about.choices))}{own}."
 
 
 def groups() -> dict[str, dict[str, Setting]]:

@@ -81,10 +81,22 @@ def to_config(composed: Any) -> Config:
     assert isinstance(config, Config)
     check(config)
     check_algorithm(config.search)
-    network = config.network
-    if network.file:
-        network = replace(network, file=absolute(network.file))
-    return replace(config, game=settled(config.game), network=network)
+    return with_whole_paths(replace(config, game=settled(config.game)))
+
+
+def with_whole_paths(config: Config) -> Config:
+    """Return the config with paths of a person's own files that hold in every folder."""
+
+    def whole(value: str) -> str:
+        return absolute(value) if value.endswith(".py") else value
+
+    return replace(
+        config,
+        network=replace(config.network, file=config.network.file and absolute(config.network.file)),
+        search=replace(config.search, kind=whole(config.search.kind)),
+        train=replace(config.train, optimizer=whole(config.train.optimizer)),
+        metrics=whole(config.metrics),
+    )
 
 
 def settled(game: GameConfig) -> GameConfig:

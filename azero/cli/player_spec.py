@@ -16,7 +16,7 @@ from azero.config.reading import read_options, read_value
 from azero.config.schema import OPENSPIEL, Config, GameConfig, SearchConfig, UserError, settings
 from azero.games import SHIPPED, make_game
 from azero.games.game import Game
-from azero.network.allowed import check_allowed
+from azero.games.own_files import check_allowed
 from azero.players import ThinkingPlayer, make_player, options_of
 from azero.players.options import MAY, MUST, PlayerOptions
 from azero.run.folder import last_used, names_of_runs, names_of_shipped

@@ -43,7 +43,7 @@ def read_value(key: str, value: Any, known: Setting, typed: str | None = None) -
         if optional and (value is None or (value == "null" and (kind != "str" or known.choices))):
             return None
         taken = converted(kind, value)
-        is_possible = not known.choices or taken in known.choices
+        is_possible = not known.choices or taken in known.choices or is_own_file(taken, known)
         if is_possible and kind in ("int", "float"):
             low, high = known.between or (-math.inf, math.inf)
             is_possible = abs(taken) != math.inf and low <= taken <= high
@@ -52,6 +52,11 @@ def read_value(key: str, value: Any, known: Setting, typed: str | None = None) -
     if not is_possible:
         raise refusal(key, value, known, typed)
     return taken
+
+
+def is_own_file(value: Any, known: Setting) -> bool:
+    """Return whether a value is the path of a person's own file, and the setting takes one."""
+    return bool(known.own) and isinstance(value, str) and value.endswith(".py")
 
 
 def check_value(key: str, value: Any, known: Setting) -> None:
@@ -114,7 +119,8 @@ def converted(kind: str, value: Any) -> Any:
 def wanted(known: Setting) -> str:
     """Return what a setting may be, such as "a whole number from 1 to 100"."""
     if known.choices:
-        return f"one of: {', '.join(map(value_text, known.choices))}"
+        file = f", or a Python file with {known.own}" if known.own else ""
+        return f"one of: {', '.join(map(value_text, known.choices))}{file}"
     kind = known.kind.partition(" | ")[0]
     if kind.startswith("list"):
         return LISTS[kind[5:-1]]

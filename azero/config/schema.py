@@ -40,6 +40,8 @@ class Setting:
         published: the value of a publication, such as "AlphaZero 800".
         between: the lowest and the highest number, both allowed.
         choices: the allowed values.
+        own: what a Python file of a person's own defines, whose path is allowed beside the choices, such as
+            "make_optimizer"; "": no file is.
         only: the one search algorithm that reads it, such as "PUCT"; "" for all other settings.
         kind: its type as text, such as "int | None"; `settings` fills it in.
     """
@@ -49,6 +51,7 @@ class Setting:
     published: str = ""
     between: tuple[float, float] | None = None
     choices: Collection[Any] = ()
+    own: str = ""
     only: str = ""
     kind: str = ""
 
@@ -161,6 +164,7 @@ class SearchConfig:
         "puct",
         "Search algorithm. puct: AlphaZero; gumbel: Gumbel AlphaZero (Danihelka et al. 2022).",
         choices=tuple(SEARCH_ALGORITHMS),
+        own="KIND",
     )
     num_simulations: int = setting(
         20, "New simulations before each move.", between=(1, 1_000_000), published="AlphaZero 800"
@@ -297,7 +301,11 @@ class TrainConfig:
     )
     batch_size: int = setting(256, "Examples in a batch.", between=(2, 10**7), published="AlphaZero 4096")
     optimizer: str = setting(
-        "adamw", "Optimizer.", choices=("sgd", "adam", "adamw"), published="AlphaZero sgd"
+        "adamw",
+        "Optimizer.",
+        choices=("sgd", "adam", "adamw"),
+        own="make_optimizer",
+        published="AlphaZero sgd",
     )
     lr: float = setting(
         0.002, "Learning rate.", between=(1e-12, 1000.0), published="AlphaZero 0.2, then 0.02, 0.002, 0.0002"
@@ -490,6 +498,11 @@ class Config:
         "Run whose champion is the first network. With network.head=spatial its board may have another size, "
         "and in Hex it may lack the swap.",
     )
+    metrics: str = setting(
+        "",
+        "A Python file whose measure(champion, cycle) returns numbers by name, reported after each cycle; "
+        "docs/lab/own_parts.md shows one.",
+    )
     keep: int = setting(
         3, "Old networks to keep. Counts lost candidates and replaced champions each.", between=(0, 1_000_000)
     )
@@ -508,7 +521,8 @@ def _settings(schema: Any, prefix: str) -> dict[str, Setting]:
     known: dict[str, Setting] = {}
     for part in fields(schema):
         if "setting" in part.metadata:
-            known[prefix + part.name] = replace(part.metadata["setting"], kind=str(part.type))
+            kind = part.type.__name__ if isinstance(part.type, type) else str(part.type)
+            known[prefix + part.name] = replace(part.metadata["setting"], kind=kind)
         elif part.default_factory is not MISSING:
             known |= settings(part.default_factory, f"{prefix}{part.name}.")
     return known

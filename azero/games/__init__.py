@@ -6,41 +6,27 @@ Imports: config, process, games.kit, kernels.
 
 from __future__ import annotations
 
-import builtins
 import importlib
 import importlib.util
 import inspect
-import re
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from azero.config.reading import read_options, unknown_option
 from azero.config.schema import OPENSPIEL, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
 from azero.games.kit.options import PREFIX, GameOptions
-from azero.games.sources import files_of, import_file, prepare_rules, root_of
+from azero.games.own_files import GAME, HELD, OwnFile, explaining, load_file
+from azero.games.sources import files_of, prepare_rules, root_of
 
 SHIPPED = ("tictactoe", "connect_four", "othello", "go", "gomoku", "hex", "breakthrough", "chess")
 MADE: dict[str, Game] = {}  # shipped games by name and options: compiled rules stay in memory for good
-
-
-class OwnRules(NamedTuple):
-    """Rules that a person wrote: the module, and a digest of its text and that of its own helpers."""
-
-    module: ModuleType
-    digest: str
-
-
-HELD: dict[Path, OwnRules] = {}  # files of rules that stay as they are; see `held_rules`
 
 
 def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
@@ -73,10 +59,8 @@ def make_game(name: str, *, _prefix: Any = PREFIX, **options: Any) -> Game:
     for option in options:
         if option not in known:
             raise unknown_option(option, known, _prefix, name)
-    try:
+    with explaining(name):
         game = factory(**options)
-    except Exception as error:
-        raise fault_of(name, error) from error
     if not isinstance(game, Game):
         raise UserError(f"make_game() of {name} must return a Game (azero/games/game.py).")
     return game
@@ -100,7 +84,7 @@ def find_module(name: str) -> ModuleType:
     if name in SHIPPED:
         return importlib.import_module(f"azero.games.{name}")
     if name.endswith(".py"):
-        module = load_file(name).module
+        module = load_file(GAME, name).module
     elif name in (installed := installed_games()):
         module = load_installed(name).module
     else:
@@ -124,7 +108,7 @@ def rules_digest(name: str) -> str:
     """
     if name in SHIPPED or name.startswith(OPENSPIEL):
         return ""
-    return (load_file(name) if name.endswith(".py") else load_installed(name)).digest
+    return (load_file(GAME, name) if name.endswith(".py") else load_installed(name)).digest
 
 
 @contextmanager
@@ -132,76 +116,22 @@ def held_rules(name: str) -> Iterator[str]:
     """Keep a game's rules as they are now, although its file may change; yield their digest."""
     digest, path = rules_digest(name), Path(name).resolve()
     if name.endswith(".py"):
-        HELD[path] = load_file(name)
+        HELD[path] = load_file(GAME, name)
     try:
         yield digest
     finally:
         HELD.pop(path, None)
 
 
-def load_installed(name: str) -> OwnRules:
+def load_installed(name: str) -> OwnFile:
     """Import the module of a game that a package registers."""
-    try:
+    with explaining(name):
         return import_installed(installed_games()[name])
-    except Exception as error:
-        raise fault_of(name, error) from error
 
 
 @cache
-def import_installed(entry: EntryPoint) -> OwnRules:
+def import_installed(entry: EntryPoint) -> OwnFile:
     """Return the rules at an entry point; their digest is that of the files at the first import."""
     root = root_of(entry.module)
     digest = prepare_rules(root, *files_of(root, entry.module)) if root else ""
-    return OwnRules(entry.load(), digest)
-
-
-def load_file(name: str) -> OwnRules:
-    """Run a user's file; run it again only if it has changed."""
-    path = Path(name).resolve()
-    if path in HELD:
-        return HELD[path]
-    if not path.is_file():
-        where = "" if str(path) == name else f" ({path})"
-        raise UserError(f"game={name} cannot be read: No such file or directory{where}.")
-    try:
-        return run_file(path, path.stat().st_mtime_ns)
-    except Exception as error:
-        raise fault_of(name, error) from error
-
-
-@cache
-def run_file(path: Path, _changed: int) -> OwnRules:
-    """Return the rules in a file, which is run."""
-    digest = prepare_rules(path.parent, path)
-    return OwnRules(import_file("game", path), digest)
-
-
-def fault_of(name: str, error: Exception) -> UserError:
-    """Return an error that says what a game's code raised, and in which line."""
-    if isinstance(error, UserError):
-        return error
-    path, frames = str(Path(name).resolve()), traceback.extract_tb(error.__traceback__)
-    own = [frame.lineno for frame in frames if frame.filename == path]
-    said = " ".join(str(error).split())[:300].rstrip(".")
-    if type(error).__module__.startswith("numba."):
-        said, line = explained(error, path)
-        own = [line or own[-1]] if line or own else []
-    place = f" (line {own[-1]})" if own else ""
-    return UserError(f"{name} cannot be loaded; fix this first: {type(error).__name__}: {said}{place}.")
-
-
-def explained(error: Exception, path: str) -> tuple[str, int | None]:
-    """Return what Numba's error says, and the line of the file in which it arose, if known."""
-    lines = [line.strip() for line in str(error).splitlines()]
-    known = re.findall(rf"{re.escape(Path(path).name)}(?:\", line | \()(\d+)", str(error))
-    asked = re.search(r">>> (\w+)\(", str(error))
-    # rules are compiled without Numba's memory management
-    refusal = "a rule cannot make an array, a list, a text or the like; write into its last argument instead"
-    if "NRT required" in str(error):
-        said = refusal
-    elif asked and callable(getattr(np, asked[1], None)) and not hasattr(builtins, asked[1]):
-        said = f"np.{asked[1]} cannot be used so; {refusal}"
-    else:
-        said = next(line for line in lines if line and not line.startswith(("Failed in", "- Resolution")))
-        said += next((f" {line[4:]}" for line in lines if line.startswith(">>>")), "") * said.endswith(":")
-    return said.rstrip("."), int(known[0]) if known else None
+    return OwnFile(entry.load(), digest)

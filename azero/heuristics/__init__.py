@@ -21,6 +21,7 @@ from numba import cfunc, njit, types
 
 from azero.config.schema import UserError
 from azero.games.game import WORDS, Game, function_at
+from azero.games.own_files import explaining, own_part
 
 if TYPE_CHECKING:
     from azero.network.inference import Inference
@@ -88,6 +89,10 @@ def make_heuristic(name: str, game: Game, inference: Inference | None = None, pr
         UserError: the name is unknown, the heuristic is for another game, or it needs a network and there is
         none.
     """
+    if isinstance(name, str) and name.endswith(".py"):
+        own = own_part("heuristic", name, "make", f"{prefix}heuristic=")
+        with explaining(name):
+            return Heuristic(name, own(game), [])
     if not isinstance(name, str) or name not in MODULES:
         raise UserError(f"{prefix}heuristic={name} must be one of: {', '.join(MODULES)}.")
     games, module = MODULES[name]

@@ -427,17 +427,20 @@ def moments_from(
     """
     if optimizer is None:
         return None
-    shapes, parameters = MOMENTS[optimizer], dict(network.named_parameters())
+    is_own = optimizer.endswith(".py")  # a person's, which may keep anything
+    shapes, parameters = {} if is_own else MOMENTS[optimizer], dict(network.named_parameters())
     wanted = {
         f"{name}/{moment}": parameter if full else torch.zeros((), device="meta")
         for name, parameter in parameters.items()
         for moment, full in shapes.items()
     }
-    if tensors:  # else no step was made, or the optimizer has no moments
+    if tensors and not is_own:  # else no step was made, or the optimizer has no moments
         check_tensors(wanted, tensors)
     state: dict[str, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         parameter_name, moment = key.split("/")
+        if parameter_name not in parameters:
+            raise ValueError(f"{key} is of no parameter")
         if moment in NOT_NEGATIVE and bool((tensor < 0).any()):
             raise ValueError(f"{key} is negative")
         state.setdefault(parameter_name, {})[moment] = tensor

@@ -14,18 +14,14 @@ import os
 import tokenize
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from azero.config.schema import NetworkConfig, UserError
-from azero.games import fault_of
-from azero.games.sources import import_file
-from azero.network.allowed import check_allowed
+from azero.games.own_files import explaining, fault_of, load_file
 
 MAKER = "make_network"
 SHAPES = "make_network(planes_shape, num_actions, options) must return a torch.nn.Module"
@@ -74,12 +70,9 @@ def make_layers(config: NetworkConfig, planes_shape: tuple[int, int, int], num_a
         UserError: the file may not be run here, it or its `make_network` fails, or returns no module.
     """
     file = config.file
-    check_allowed(file)
     maker = maker_of(file)
-    try:
+    with explaining(file):
         layers = maker(planes_shape, num_actions, dict(config.options))
-    except Exception as error:
-        raise fault_of(file, error) from error
     if not isinstance(layers, nn.Module):
         raise UserError(f"{SHAPES}; in {file} it returns {type(layers).__name__} ({GUIDE}).")
     return layers
@@ -91,22 +84,11 @@ def maker_of(file: str) -> Callable[..., Any]:
     Raises:
         UserError: the file fails, or has none.
     """
-    try:
-        module = run_file(file, Path(file).stat().st_mtime_ns)
-    except OSError as error:
-        raise UserError(f"network.file={file} cannot be read: {error.strerror}.") from error
-    except Exception as error:
-        raise fault_of(file, error) from error
+    module = load_file("network", file, "network.file=").module
     maker: Callable[..., Any] | None = getattr(module, MAKER, None)
     if maker is None:
         raise UserError(f"{file} must define {MAKER}(planes_shape, num_actions, options) ({GUIDE}).")
     return maker
-
-
-@cache
-def run_file(file: str, _changed: int) -> ModuleType:
-    """Return a file as a module; it is run again only if it has changed."""
-    return import_file("network", Path(file))
 
 
 def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, file: str) -> list[Tensor]:
@@ -115,10 +97,8 @@ def answers(layers: nn.Module, planes: Tensor, num_actions: int, values: int, fi
     Raises:
         UserError: it fails, or its answers have other shapes.
     """
-    try:
+    with explaining(file):
         pair = layers(planes)
-    except Exception as error:
-        raise fault_of(file, error) from error
     if not (isinstance(pair, tuple | list) and len(pair) == 2 and all(map(torch.is_tensor, pair))):
         raise UserError(f"The network of {file} returns {type(pair).__name__}; {ANSWER}.")
     rows, (policy, value) = planes.shape[0], pair

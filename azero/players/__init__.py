@@ -13,6 +13,7 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -21,6 +22,7 @@ from azero.config.reading import read_options
 from azero.config.schema import SearchConfig, UserError
 from azero.config.suggest import did_you_mean
 from azero.games.game import Game
+from azero.games.own_files import explaining, own_part
 from azero.games.playing import ONLY_GAME, GameInProgress
 from azero.games.repetition import check_moves
 
@@ -207,7 +209,7 @@ def make_player(
     """Return the player of that name.
 
     Args:
-        name: one of `MODULES`.
+        name: one of `MODULES`, or the path of a Python file that has what such a module has.
         game: the game it plays.
         inference: its network; players without a network ignore it.
         search: of a run, for pv_mcts; others ignore it.
@@ -219,11 +221,12 @@ def make_player(
     """
     schema = options_of(name)
     asked = read_options(schema, options, prefix, f"player {name}")
-    make = importlib.import_module(MODULES[name]).make
+    make = part_of(name, "make")
     if schema.network == "must" and inference is None:
         raise UserError(f"player {name} needs a trained network; name the run whose champion to use.")
     more = [*([inference] if schema.network else []), *([search] if schema.searches else [])]
-    player: ThinkingPlayer = make(game, asked, *more)
+    with explaining(name) if name.endswith(".py") else nullcontext():
+        player: ThinkingPlayer = make(game, asked, *more)
     return player
 
 
@@ -233,8 +236,19 @@ def options_of(name: str) -> type[PlayerOptions]:
     Raises:
         UserError: the player is unknown.
     """
-    if name not in MODULES:
-        hint = did_you_mean(name, MODULES, f"; choose one of: {', '.join(MODULES)}.")
-        raise UserError(f"unknown player {name}{hint}")
-    schema: type[PlayerOptions] = importlib.import_module(MODULES[name]).Options
+    schema: type[PlayerOptions] = part_of(name, "Options")
     return schema
+
+
+def part_of(name: str, part: str) -> Any:
+    """Return `make` or `Options` of the player of that name, azero's own or a person's file.
+
+    Raises:
+        UserError: the player is unknown, or the file fails or lacks it.
+    """
+    if name.endswith(".py"):
+        return own_part("player", name, part)
+    if name not in MODULES:
+        known = f"; choose one of: {', '.join(MODULES)}, or your own Python file."
+        raise UserError(f"unknown player {name}{did_you_mean(name, MODULES, known)}")
+    return getattr(importlib.import_module(MODULES[name]), part)

@@ -49,6 +49,7 @@ def heuristic_setting() -> Any:
         "Judges positions where the search stops. auto: the best of the game, if any; "
         '"": none, an unfinished game counts as a draw.',
         choices=(AUTO, "", *MODULES),
+        own="make",
     )
 
 
@@ -65,6 +66,7 @@ def cut_setting() -> Any:
         "",
         'Judges a rollout that was cut. "": an unfinished game counts as a draw; auto: the best of the game.',
         choices=(AUTO, "", *MODULES),
+        own="make",
     )
 
 

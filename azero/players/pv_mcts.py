@@ -59,6 +59,7 @@ class Options(PlayerOptions):
         None,
         "The search algorithm. auto: the run's; puct if that cannot end early for seconds or until_decided.",
         choices=SEARCH_ALGORITHMS,
+        own="KIND",
     )
     num_simulations: int | None = setting(
         None, "Simulations of a move. auto: the run's, or what seconds allow.", between=(1, 1_000_000)

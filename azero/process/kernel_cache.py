@@ -30,6 +30,7 @@ DIGEST = hashlib.sha256().digest_size
 OURS = "azero"  # first part of the source stamps of functions kept here
 NumbaFiles = caching.IndexDataCacheFile
 
+OWN_SEARCH = "azero_search_"  # begins the name of the module that is a person's own search
 STAMPS: dict[str, str] = {}  # by rules file: the digest of all files of the rules
 
 
@@ -60,7 +61,15 @@ class ForgivingFiles(NumbaFiles):
     """The index and the compiled variants of one function; without a disk they are compiled each time."""
 
     def save(self, key: Any, data: Any) -> None:
-        """Write a variant, if possible; begin a damaged index anew."""
+        """Write a variant, if possible; begin a damaged index anew.
+
+        A variant for a person's own search is not kept: where its file was not run, nobody could read the
+        index, which names the class of its record.
+        """
+        kinds = getattr(key[0], "args", key[0])  # of a callback the signature, else its arguments
+        records = [kind.instance_class for kind in kinds if hasattr(kind, "instance_class")]
+        if any(record.__module__.startswith(OWN_SEARCH) for record in records):
+            return
         with contextlib.suppress(OSError):
             try:
                 super().save(key, data)

@@ -400,8 +400,8 @@ def changes_between(had: dict[str, Any], asked: dict[str, Any]) -> list[str]:
 
 
 def same_setting(key: str, had: Any, asked: Any) -> bool:
-    """Return whether a setting has stayed. The file of a person's own game or network may have moved."""
-    if key in ("game.name", "network.file") and had.endswith(".py") and asked.endswith(".py"):
+    """Return whether a setting has stayed. A person's own file may have moved."""
+    if isinstance(had, str) and isinstance(asked, str) and had.endswith(".py") and asked.endswith(".py"):
         moved = Path(had).name == Path(asked).name and not Path(had).exists()
         return moved or bool(had == asked)
     return bool(had == asked)

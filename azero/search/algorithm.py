@@ -1,9 +1,9 @@
 """Search algorithms: how one is registered, and how kernels call it.
 
-A search algorithm is one module. `config.schema.SEARCH_ALGORITHMS` names it, and it ends with `KIND =
-SearchKind(...)`. Kernels receive a record of the algorithm's constants and arrays, a NamedTuple class of that
-module, as `algorithm`. Numba compiles a kernel once for each type of record, so a running search looks
-nothing up.
+A search algorithm is one module. `config.schema.SEARCH_ALGORITHMS` names it, or `search.kind` is the path of
+its file, and it ends with `KIND = SearchKind(...)`. Kernels receive a record of the algorithm's constants and
+arrays, a NamedTuple class of that module, as `algorithm`. Numba compiles a kernel once for each type of
+record, so a running search looks nothing up.
 
 Letters: B games, A actions, M legal moves of the root.
 """
@@ -20,6 +20,7 @@ from numba.extending import overload
 
 from azero.config.schema import SEARCH_ALGORITHMS, SearchConfig, UserError, settings
 from azero.games.game import Game
+from azero.games.own_files import own_part
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,19 @@ class SearchKind:
 
 
 def find_kind(name: str) -> SearchKind:
-    """Return the search algorithm of that name, one of SEARCH_ALGORITHMS."""
-    kind: SearchKind = importlib.import_module(SEARCH_ALGORITHMS[name]).KIND
+    """Return the search algorithm of that name, one of SEARCH_ALGORITHMS or a person's file with KIND.
+
+    Raises:
+        UserError: the file fails, may not be run here, or has none.
+    """
+    own = name.endswith(".py")
+    kind = (
+        own_part("search", name, "KIND", "search.kind=")
+        if own
+        else importlib.import_module(SEARCH_ALGORITHMS[name]).KIND
+    )
+    if not isinstance(kind, SearchKind):
+        raise UserError(f"KIND of {name} must be a SearchKind (azero/search/algorithm.py).")
     return kind
 
 

@@ -12,10 +12,10 @@ from azero.report.reporter import GAME_SECONDS, Reporter
 from azero.run.run import Run
 from azero.run.state import CYCLE_STAGES, STAGES, StageName
 from azero.stages.registry import RECORDS, stage_named
+from azero.truth.known import MEASURING
 
 # Times what later stages took last: training takes longer from cycle to cycle while its window fills.
 KEPT_BACK = 1.1
-MEASURING = "correctness"  # what follows a cycle: measuring the champion
 
 
 class RunClock:

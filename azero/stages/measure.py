@@ -1,4 +1,7 @@
-"""Measure the champion after each cycle where exact values are known. No stage uses the result."""
+"""Measure the champion after each cycle where exact values are known, and as a person's file measures.
+
+No stage uses the result.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from azero.champion.load import TrainedWorkers, load_for_workers, load_players
+from azero.champion.champion import Champion
+from azero.champion.load import TrainedWorkers, load_for_workers, load_players, load_trained
 from azero.config.schema import Config
 from azero.games import make_game
 from azero.games.game import Game
+from azero.games.own_files import explaining, own_part
 from azero.network.torch_inference import one_thread_per_worker
 from azero.players.policy import PolicyPlayer
 from azero.process.machine import cores
@@ -35,7 +40,12 @@ def questions_of(name: str) -> TicTacToeQuestions:
 
 
 def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
-    """Report how right the champion is: on scored positions, tic-tac-toe's table, Hex's openings."""
+    """Report how right the champion is: on scored positions, tic-tac-toe's table, Hex's openings.
+
+    A person's own numbers come first, because the other stats mark a whole report.
+    """
+    if config.metrics:
+        report_own(config, run_name, cycle, report)
     truths = known_truths(config)
     if "positions" in truths or "openings" in truths:
         with one_thread_per_worker():
@@ -46,6 +56,19 @@ def report_cycle(config: Config, run_name: str, cycle: int, report: Reporter) ->
                 report_openings(trained, cycle, report)
     if "table" in truths:
         report_table(config, run_name, cycle, report)
+
+
+def report_own(config: Config, run_name: str, cycle: int, report: Reporter) -> None:
+    """Report what the file `config.metrics` measures, under own/NAME.
+
+    Raises:
+        UserError: it fails, or returns something else than numbers by name.
+    """
+    measure = own_part("metrics", config.metrics, "measure")
+    champion = Champion(*load_trained(config, run_name, 1))
+    with explaining(config.metrics):
+        numbers = {f"own/{name}": float(number) for name, number in measure(champion, cycle).items()}
+    report.cycle_scalars(cycle, numbers)
 
 
 def report_table(config: Config, run_name: str, cycle: int, report: Reporter) -> None:

@@ -23,11 +23,13 @@ def check_run(config: Config, name: str) -> list[str]:
     Raises:
         UserError: the rules cannot be made, or a person's own rules break a law or did not play the run's
             games; the network does not fit the game; the device, the backend or enough memory is missing; the
-            cluster or `oracle.file` cannot be used; the champion of `init_from` does not fit.
+            cluster, `oracle.file` or a file of one's own cannot be used; the champion of `init_from` does
+            not fit.
     """
     # These import Numba. A game that is not there is refused before the imports below load torch.
     from azero.games import make_game, rules_digest
     from azero.games.laws.check import check_own_game
+    from azero.games.own_files import own_part
 
     game = make_game(config.game.name, **config.game.options)
     warnings = check_own_game(game, config.game.name, config.game.options)
@@ -47,6 +49,10 @@ def check_run(config: Config, name: str) -> list[str]:
     from azero.workers.matches import check_match_memory
 
     check_algorithm(config.search)
+    if config.metrics:
+        own_part("metrics", config.metrics, "measure")
+    if config.train.optimizer.endswith(".py"):
+        own_part("optimizer", config.train.optimizer, "make_optimizer", "train.optimizer=")
     device, inference = device_for(config), config.inference
     if (inference.backend, inference.precision) != ("auto", "auto"):
         candidates(inference.backend, inference.precision, device)  # raises if there are none

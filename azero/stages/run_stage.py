@@ -14,10 +14,10 @@ from azero.report.reporter import Reporter
 from azero.run.run import Run
 from azero.run.state import STAGES, StageName, State
 from azero.stages.ahead import Ahead
-from azero.stages.clock import MEASURING, RunClock, start_clock, times_of
+from azero.stages.clock import RunClock, start_clock, times_of
 from azero.stages.preflight import check_run
 from azero.stages.registry import stage_named
-from azero.truth.known import last_metric
+from azero.truth.known import MEASURING, last_metric
 
 SHORT = 0.05  # lost seconds that are not worth a note
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_words, take_settings
 from azero.config.reading import AUTO
 from azero.config.schema import DEVICES, UserError, setting
-from azero.network.allowed import allow_only
+from azero.games.own_files import allow_only
 
 EXAMPLES = """
 

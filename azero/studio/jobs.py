@@ -21,8 +21,8 @@ from azero.cli.hydra_program import clean_name, compose, game_title
 from azero.cli.overrides import conf_files, hydra_text, hydra_value, recipe_of
 from azero.config.schema import GameConfig, UserError
 from azero.games.game import Game
+from azero.games.own_files import check_allowed
 from azero.games.playing import GameInProgress
-from azero.network.allowed import check_allowed
 from azero.page.board import board_json
 from azero.report.console import TITLES, format_seconds, format_stat
 from azero.report.listing import remove_run, size_text
@@ -233,8 +233,9 @@ class Jobs:
                 raise Refusal(409, f"Run {name} is training already.")
             state = Run.read(self.config, name).state
             recipe, had = state.recipe or "plain", state.config
-            if file := had.get("network.file"):
-                check_allowed(file)
+            for key, file in had.items():
+                if key != "game.name" and str(file).endswith(".py"):
+                    check_allowed(file)
             cycles, bound, spent = had.get("cycles", 1), had.get("minutes", 0), state.elapsed_seconds / 60
             if minutes is not None:
                 bound = spent + minutes

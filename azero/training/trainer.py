@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from azero.config.schema import TrainConfig, UserError
+from azero.games.own_files import explaining, own_part
 from azero.network.gpu_memory import within_memory
 from azero.network.model import Network, OptimizerState, value_of
 from azero.process.machine import cores
@@ -147,6 +148,7 @@ class Trainer:
             threads = min(threads or cores(), len(self.replicas))
             self.pool = ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,))
         self.optimizer = make_optimizer(self.network, config)
+        self.is_own = config.optimizer.endswith(".py")
         self.went_on = self.take_moments(optimizer_state)
 
     def __enter__(self) -> Trainer:
@@ -174,7 +176,8 @@ class Trainer:
             group["lr"] = lr
         # Fused optimizers do nothing where `found_inf` is 1; gradient scaling uses it too.
         self.optimizer.found_inf = bad.float()  # type: ignore[attr-defined]
-        self.optimizer.step()
+        if not self.is_own or not bad:
+            self.optimizer.step()
         torch.where(bad, self.statistics_before, self.statistics, out=self.statistics)
         stats |= {"loss/total": total, "train/gradient_norm": norm}
         ledger.add(stats, bad)
@@ -265,9 +268,9 @@ class Trainer:
         """Return the optimizer's moments by parameter, copies on the CPU."""
         state = {
             name: {
-                key: tensor.detach().to("cpu", copy=True)
+                key: torch.as_tensor(tensor).detach().to("cpu", copy=True)
                 for key, tensor in self.optimizer.state[parameter].items()
-                if isinstance(tensor, Tensor)
+                if isinstance(tensor, Tensor | int | float)
             }
             for parameter, name in self.names.items()
         }
@@ -303,7 +306,7 @@ def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimiz
 
     Weight decay acts on the kernels of convolutions and dense layers, not on biases and batch norms. For sgd
     and adam it is L2 in the gradient (weight_decay * weight, as if the loss had weight_decay / 2 * weight
-    squared); for adamw it is decoupled.
+    squared); for adamw it is decoupled. A person's own is `make_optimizer(groups, config)` of their file.
     """
     kernels = [parameter for parameter in network.parameters() if parameter.ndim > 1]
     others = [parameter for parameter in network.parameters() if parameter.ndim <= 1]
@@ -311,6 +314,8 @@ def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimiz
         {"params": kernels, "weight_decay": config.weight_decay},
         {"params": others, "weight_decay": 0.0},
     ]
+    if config.optimizer.endswith(".py"):
+        return own_optimizer(config, groups)
     if config.optimizer == "adam":
         return torch.optim.Adam(groups, lr=config.lr, fused=True)
     if config.optimizer == "adamw":
@@ -320,4 +325,19 @@ def make_optimizer(network: Network, config: TrainConfig) -> torch.optim.Optimiz
         # Without this a skipped first step would leave buffers without content.
         for parameter in network.parameters():
             optimizer.state[parameter]["momentum_buffer"] = torch.zeros_like(parameter)
+    return optimizer
+
+
+def own_optimizer(config: TrainConfig, groups: list[dict[str, Any]]) -> torch.optim.Optimizer:
+    """Return the optimizer that a person's file makes for groups of parameters.
+
+    Raises:
+        UserError: the file fails, or returns something else.
+    """
+    file = config.optimizer
+    make = own_part("optimizer", file, "make_optimizer", "train.optimizer=")
+    with explaining(file):
+        optimizer = make(groups, config)
+    if not isinstance(optimizer, torch.optim.Optimizer):
+        raise UserError(f"make_optimizer of {file} must return a torch.optim.Optimizer.")
     return optimizer

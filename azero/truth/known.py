@@ -82,6 +82,7 @@ def file_of(config: Config) -> Path | None:
     return shipped_file(config.game.name, config.game.options)
 
 
+MEASURING = "correctness"  # what follows a cycle: measuring the champion
 LAST_STAT = {  # by what is known, in the order of measuring: the stat that is reported last
     "positions": "oracle/keeps_value_policy",
     "openings": "oracle/openings_right",
@@ -106,8 +107,10 @@ def known_truths(config: Config) -> list[str]:
 
 
 def last_metric(config: Config) -> str:
-    """Return the tag of the stat that is reported last of a champion; "" if nothing is known exactly."""
+    """Return the tag of the stat that is reported last of a champion; "" if nothing is measured."""
     known = known_truths(config)
+    if config.metrics:
+        return f"time/{MEASURING}"
     return LAST_STAT[known[-1]] if known else ""
 
 

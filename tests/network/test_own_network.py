@@ -16,8 +16,8 @@ from azero.config.schema import InferenceConfig, NetworkConfig, UserError
 from azero.export.onnx import write_onnx
 from azero.export.torchscript import write_torchscript
 from azero.games import make_game
+from azero.games import own_files as allowed
 from azero.games.game import Game
-from azero.network import allowed
 from azero.network.backends import make_inference
 from azero.network.choosing import choose_inference, strays
 from azero.network.inference import InferenceChoice

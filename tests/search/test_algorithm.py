@@ -1,23 +1,26 @@
-"""A search algorithm is one module and one line: UCB1 of `toy_search.py` plays and makes examples."""
+"""A search algorithm is one file: UCB1 of `toy_search.py`, outside the package, plays and makes examples."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
+from places import PROJECT
 from searching import FakeInference, after
 from targets import rows_of_targets
 from trees import action_at, root_with
 
 from azero.cli.hydra_program import compose
-from azero.config.schema import SEARCH_ALGORITHMS, Config, SearchConfig, SelfplayConfig, UserError
+from azero.config.schema import Config, SearchConfig, SelfplayConfig, UserError
 from azero.games import make_game
 from azero.games.game import Game
 from azero.match.lockstep import play_match
 from azero.players import make_player
 from azero.players.pv_mcts import PvMcts
+from azero.process.kernel_cache import OWN_SEARCH, kernel_folder
 from azero.process.seeds import SELFPLAY, game_seeds
 from azero.process.signals import StopSignal
 from azero.replay.examples import GameRecord, examples_of, plies_of
@@ -26,14 +29,8 @@ from azero.search.algorithm import check, find_kind, with_kind
 from azero.search.tree import ROOT
 from azero.workers.threads import GameQueue, play_games
 
-UCB = SearchConfig(kind="ucb", num_simulations=20, tree_reuse=False)
-
-
-@pytest.fixture(autouse=True)
-def registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Register the toy, and keep its kernels off the disk: their index names a module that others lack."""
-    monkeypatch.setitem(SEARCH_ALGORITHMS, "ucb", "toy_search")
-    monkeypatch.setattr("numba.core.caching.Cache.save_overload", lambda self, signature, data: None)
+TOY = str(PROJECT / "tests" / "support" / "toy_search.py")
+UCB = SearchConfig(kind=TOY, num_simulations=20, tree_reuse=False)
 
 
 @pytest.fixture(scope="module")
@@ -116,26 +113,52 @@ def test_it_plays_games_whose_targets_are_the_shares_of_its_visits(
 
 @pytest.mark.long
 def test_it_plays_a_match_as_a_player(game: Game) -> None:
-    player = make_player("pv_mcts", game, inference=FakeInference(game), kind="ucb", num_simulations=20)
-    assert isinstance(player, PvMcts) and player.search.kind == "ucb"
+    player = make_player("pv_mcts", game, inference=FakeInference(game), kind=TOY, num_simulations=20)
+    assert isinstance(player, PvMcts) and player.search.kind == TOY
     result = play_match(game, (player, make_player("random", game)), np.arange(8, dtype=np.uint64))
     assert len(result.games) == 8
-    timed = make_player("pv_mcts", game, inference=FakeInference(game), kind="ucb", seconds=0.05)
+    timed = make_player("pv_mcts", game, inference=FakeInference(game), kind=TOY, seconds=0.05)
     assert timed.choose(after(game)[None], np.zeros(1, np.int64), np.zeros(1, np.int64))[0] in range(9)
 
 
 def test_an_unknown_option_is_refused(game: Game) -> None:
-    check(SearchConfig(kind="ucb", options={"exploration": 2.0}))
-    wrong = SearchConfig(kind="ucb", options={"explore": 2.0})
+    check(SearchConfig(kind=TOY, options={"exploration": 2.0}))
+    wrong = SearchConfig(kind=TOY, options={"explore": 2.0})
     with pytest.raises(UserError, match=r"search\.options\.explore; search\.kind=ucb has exploration"):
         check(wrong)
     with pytest.raises(UserError, match=r"search\.options\.explore; search\.kind=puct has none"):
         compose("experiment=smoke", "+search.options.explore=1")
 
 
-@pytest.mark.parametrize("name", ["puct", "gumbel", "ucb"])
-def test_every_algorithm_registers_the_name_that_finds_it(name: str) -> None:
-    assert find_kind(name).name == name
+@pytest.mark.parametrize(("kind", "name"), [("puct", "puct"), ("gumbel", "gumbel"), (TOY, "ucb")])
+def test_every_algorithm_registers_its_name(kind: str, name: str) -> None:
+    assert find_kind(kind).name == name
+
+
+def test_kernels_of_a_file_are_not_kept(game: Game) -> None:
+    """Their index would name the file's module, and a process without it could read none of the index."""
+    make_player("pv_mcts", game, inference=FakeInference(game), kind=TOY, num_simulations=4).choose(
+        after(game)[None], np.zeros(1, np.int64), np.zeros(1, np.int64)
+    )
+    kept = list(Path(kernel_folder()).rglob("mcts.*.nbi"))
+    assert kept and not any(OWN_SEARCH.encode() in path.read_bytes() for path in kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("KIND = 3", r"KIND of \S+mine\.py must be a SearchKind"),
+        ("KINDS = 3", r"mine\.py must define KIND; docs/lab/own_parts\.md shows how\."),
+        ("1 / 0", r"mine\.py cannot be loaded; fix this first: ZeroDivisionError.*line 1"),
+        (None, r"^search\.kind=\S*mine\.py cannot be read: No such file"),
+    ],
+)
+def test_a_bad_file_is_refused(tmp_path: Path, text: str | None, said: str) -> None:
+    file = tmp_path / "mine.py"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(UserError, match=said):
+        compose("experiment=smoke", f"search.kind={file}")
 
 
 def test_a_change_of_algorithm_drops_how_puct_explores() -> None:

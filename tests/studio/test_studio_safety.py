@@ -27,7 +27,7 @@ from waiting import wait_for
 from websockets.sync.client import connect
 
 from azero.config.schema import UserError
-from azero.network import allowed
+from azero.games import own_files as allowed
 from azero.studio import patience
 from azero.studio.__main__ import StudioSettings, listen, own_games, serve, take_token
 from azero.studio.safety import MOST_BODY, MOST_RECORD

@@ -1,7 +1,4 @@
-"""A search algorithm of one's own in one file: UCB1 (Auer et al. 2002), which does not read the prior.
-
-Compiled kernels are kept on disk under the name of `Ucb`; rename it when you change a function.
-"""
+"""A search algorithm of one's own in one file: UCB1 (Auer et al. 2002), which does not read the prior."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import copy
 import math
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from places import PROJECT
 from targets import rows_of_targets
 
 from azero.config.schema import NetworkConfig, TrainConfig, UserError
@@ -28,6 +30,8 @@ from azero.training.losses import occupation_loss_of, outcome_shares, policy_los
 from azero.training.trainer import Ledger, Trainer, make_optimizer, resolve_precision
 
 SMALL = NetworkConfig(blocks=1, channels=8)
+LION = str(PROJECT / "tests" / "support" / "lion.py")  # a person's own
+OPTIMIZERS = ["sgd", "adam", "adamw", LION]
 
 
 @pytest.fixture(autouse=True)
@@ -253,6 +257,37 @@ def test_weight_decay_acts_on_kernels_alone(game: Game) -> None:
             assert parameter.flatten()[0].item() == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("def make_optimizer(groups, config): return 3", r"must return a torch\.optim\.Optimizer\."),
+        ("def make_optimizer(groups): return 3", r"cannot be loaded; fix this first: TypeError"),
+        ("x = 3", r"must define make_optimizer; docs/lab/own_parts\.md shows how"),
+    ],
+)
+def test_an_own_optimizer_that_is_none(game: Game, tmp_path: Path, text: str, said: str) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(text)
+    with pytest.raises(UserError, match=said):
+        make_optimizer(build_network(SMALL, game, 1), TrainConfig(optimizer=str(file)))
+
+
+def test_numbers_in_the_state_of_an_own_optimizer_go_on(
+    game: Game, examples: Examples, tmp_path: Path
+) -> None:
+    """Lion, which counts the steps of each weight."""
+    line = "                direction ="
+    text = Path(LION).read_text()
+    assert text.count(line) == 1
+    file = tmp_path / "counting.py"
+    file.write_text(text.replace(line, f"                state['steps'] = state.get('steps', 0) + 1\n{line}"))
+    config = TrainConfig(optimizer=str(file), batch_size=16, epochs=2)
+    first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
+    second = fit(first.network, examples, game, config, 2, "cpu", earlier=Earlier(first.optimizer_state))
+    counts = {int(state["steps"]) for state in second.optimizer_state["state"].values()}
+    assert counts == {first.steps + second.steps}
+
+
 def test_decay_of_adam_is_in_the_gradient(game: Game) -> None:
     """Adam divides a gradient by its size, so L2 in the gradient moves a weight by lr for any decay."""
     for decay in (0.001, 0.1):
@@ -296,7 +331,7 @@ def test_a_win_draw_loss_head_learns_the_outcomes_of_64_positions(game: Game, ex
     assert (chances.argmax(1).numpy() == expected).mean() > 0.95
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 def test_a_small_network_learns_64_positions_by_heart(
     game: Game, examples: Examples, optimizer: str, precision: str
@@ -346,7 +381,7 @@ def test_the_published_kind_learns_by_squared_error(game: Game, examples: Exampl
 # --- equal seeds, equal bits ---
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_training_again_gives_equal_bits_and_leaves_the_first_network_alone(
     game: Game, examples: Examples, optimizer: str
 ) -> None:
@@ -358,7 +393,7 @@ def test_training_again_gives_equal_bits_and_leaves_the_first_network_alone(
     assert same(network, before) and not network.training
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_moments_go_through_a_file_without_a_trace(game: Game, examples: Examples, optimizer: str) -> None:
     config = TrainConfig(optimizer=optimizer, batch_size=16, epochs=2)
     first = fit(build_network(SMALL, game, 1), examples, game, config, 1, "cpu")
@@ -587,7 +622,7 @@ def test_every_symmetry_is_drawn_for_every_example_unless_there_shall_be_none(
 # --- what is not finite ---
 
 
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("clip_norm", [0.0, 1.0])
 @pytest.mark.parametrize("first", [True, False])
 def test_a_step_that_is_not_finite_changes_nothing(
@@ -717,7 +752,7 @@ def test_a_value_that_is_sure_and_wrong_learns_in_bf16_too(game: Game) -> None:
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
-@pytest.mark.parametrize("optimizer", ["sgd", "adam", "adamw"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
 @pytest.mark.parametrize("parts", [{}, {"value_output": "wdl"}])
 def test_training_on_a_gpu_learns_repeats_and_guards(
     game: Game, examples: Examples, optimizer: str, parts: dict[str, Any]

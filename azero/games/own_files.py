@@ -1,0 +1,135 @@
+"""Files that a person wrote: rules, a network, a player, a heuristic, a search, an optimizer or a measure.
+
+The path of such a file, which ends in .py, stands where azero's own have names. A file is run again only if
+it has changed. Functions compiled from other texts of it, or of its helpers, are not used for it.
+"""
+
+from __future__ import annotations
+
+import builtins
+import re
+import traceback
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from azero.config.schema import UserError
+from azero.games.sources import import_file, prepare_rules
+
+GAME = "game"
+
+
+class OwnFile(NamedTuple):
+    """What a person wrote: the module, and a digest of its text and that of its own helpers."""
+
+    module: ModuleType
+    digest: str
+
+
+HELD: dict[Path, OwnFile] = {}  # files of rules that stay as they are; see `azero.games.held_rules`
+
+
+named: Collection[Path] | None = None  # the files that may be run; None: all
+
+
+def allow_only(files: Collection[Path]) -> None:
+    """Let this process run these files from now on, and no other; games are not counted."""
+    global named
+    named = files
+
+
+def check_allowed(file: str) -> None:
+    """Refuse a file that may not be run.
+
+    Raises:
+        UserError: it was not named.
+    """
+    if named is not None and Path(file).resolve() not in named:
+        raise UserError(f"it needs {file}, which is not run here; start again with network={file}.")
+
+
+def load_file(kind: str, name: str, typed: str = "") -> OwnFile:
+    """Run a person's file.
+
+    Args:
+        kind: what it holds, such as "player".
+        name: its path.
+        typed: what a person types before it, such as "train.optimizer=".
+
+    Raises:
+        UserError: it cannot be read, fails, or may not be run here.
+    """
+    path = Path(name).resolve()
+    if path in HELD:
+        return HELD[path]
+    if kind != GAME:  # a server knows the games that it may run
+        check_allowed(name)
+    if not path.is_file():
+        where = "" if str(path) == name else f" ({path})"
+        raise UserError(f"{typed or f'{kind}='}{name} cannot be read: No such file or directory{where}.")
+    with explaining(name):
+        return run_file(kind, path, path.stat().st_mtime_ns)
+
+
+def own_part(kind: str, name: str, part: str, typed: str = "") -> Any:
+    """Return one thing that a person's file must define, such as a function; arguments as for `load_file`.
+
+    Raises:
+        UserError: as there, or the file lacks it.
+    """
+    module = load_file(kind, name, typed).module
+    if not hasattr(module, part):
+        raise UserError(f"{name} must define {part}; docs/lab/own_parts.md shows how.")
+    return getattr(module, part)
+
+
+@cache
+def run_file(kind: str, path: Path, _changed: int) -> OwnFile:
+    """Return a file as a module."""
+    digest = prepare_rules(path.parent, path)
+    return OwnFile(import_file(kind, path), digest)
+
+
+@contextmanager
+def explaining(name: str) -> Iterator[None]:
+    """Turn any error of a person's code, run by this block, into a UserError that names the line."""
+    try:
+        yield
+    except Exception as error:
+        raise fault_of(name, error) from error
+
+
+def fault_of(name: str, error: Exception) -> UserError:
+    """Return an error that says what a person's code raised, and in which line."""
+    if isinstance(error, UserError):
+        return error
+    path, frames = str(Path(name).resolve()), traceback.extract_tb(error.__traceback__)
+    own = [frame.lineno for frame in frames if frame.filename == path]
+    said = " ".join(str(error).split())[:300].rstrip(".")
+    if type(error).__module__.startswith("numba."):
+        said, line = explained(error, path)
+        own = [line or own[-1]] if line or own else []
+    place = f" (line {own[-1]})" if own else ""
+    return UserError(f"{name} cannot be loaded; fix this first: {type(error).__name__}: {said}{place}.")
+
+
+def explained(error: Exception, path: str) -> tuple[str, int | None]:
+    """Return what Numba's error says, and the line of the file in which it arose, if known."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    known = re.findall(rf"{re.escape(Path(path).name)}(?:\", line | \()(\d+)", str(error))
+    asked = re.search(r">>> (\w+)\(", str(error))
+    # rules are compiled without Numba's memory management
+    refusal = "a rule cannot make an array, a list, a text or the like; write into its last argument instead"
+    if "NRT required" in str(error):
+        said = refusal
+    elif asked and callable(getattr(np, asked[1], None)) and not hasattr(builtins, asked[1]):
+        said = f"np.{asked[1]} cannot be used so; {refusal}"
+    else:
+        said = next(line for line in lines if line and not line.startswith(("Failed in", "- Resolution")))
+        said += next((f" {line[4:]}" for line in lines if line.startswith(">>>")), "") * said.endswith(":")
+    return said.rstrip("."), int(known[0]) if known else None
