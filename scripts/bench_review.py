@@ -14,6 +14,7 @@ from the scores of all moves.
 from __future__ import annotations
 
 import argparse
+import itertools
 import time
 
 import numpy as np
@@ -29,6 +30,7 @@ from azero.truth.positions import ILLEGAL
 from azero.truth.solvers import make_oracle
 
 RANDOM = 0.15  # share of random moves in the champion's games
+PLIES = 40  # of a game at most
 
 
 class Unsolved:
@@ -38,10 +40,12 @@ class Unsolved:
         """Return None."""
 
 
-def champion_judge(game: Game, pool: Pool, run: str, simulations: int) -> Reviewer:
-    """Return a judge that only searches."""
-    search, title = pool.search(game, {"player": "pv_mcts", "run": run, "simulations": simulations})
-    return Reviewer(Unsolved(), search, f"{title}, {simulations}")  # type: ignore[arg-type]
+def champion_judge(game: Game, pool: Pool, run: str, simulations: int, longer: int = 0) -> Reviewer:
+    """Return a judge that only searches, and searches longer where a move seems to be a mistake; 0: not."""
+    asked = {"player": "pv_mcts", "run": run}
+    search, title = pool.search(game, {**asked, "simulations": simulations})
+    again = pool.search(game, {**asked, "simulations": longer})[0] if longer else None
+    return Reviewer(Unsolved(), search, f"{title}, {simulations}", again)  # type: ignore[arg-type]
 
 
 def losses_of(tree: GameTree, judge: Reviewer) -> list[float]:
@@ -61,7 +65,7 @@ def play_game(game: Game, judge: Reviewer, plies: int, random: float, rng: np.ra
     while not tree.is_over() and len(tree.path()) <= plies:
         moves, thought = np.flatnonzero(tree.legal()), None
         if rng.random() >= random:
-            thought = judge.think(tree.at(), lambda: False)
+            thought = judge.think(judge.search, tree.at(), lambda: False)
         tree.play(int(rng.choice(moves)) if thought is None else thought.best)
     return [node.action for node in tree.path()[1:]]
 
@@ -74,14 +78,17 @@ def replayed(game: Game, moves: list[int]) -> GameTree:
     return tree
 
 
-def champion(run: str, games: int, sizes: list[int], long: int, checkpoints: str) -> None:
+def champion(run: str, games: int, least: int, sizes: list[int], long: int, checkpoints: str) -> None:
     """Print how often reviews by searches of some sizes call a move a mistake that is none."""
     from azero.champion.load import load_for_one_game
 
     config = Config(checkpoints=checkpoints)
     game, pool, rng = load_for_one_game(config, run).game, Pool(config), np.random.default_rng(1)
     fast, slow = champion_judge(game, pool, run, 100), champion_judge(game, pool, run, long)
-    played = [play_game(game, fast, 40, RANDOM, rng) for _ in range(games)]
+    played = list[list[int]]()
+    while len(played) < games:
+        moves = play_game(game, fast, PLIES, RANDOM, rng)
+        played += [moves] if len(moves) >= least else []
     began = time.perf_counter()
     truth = [loss for moves in played for loss in losses_of(replayed(game, moves), slow)]
     print(f"{games} games, {len(truth)} moves; {long:,} simulations: {time.perf_counter() - began:.0f} s")
@@ -89,15 +96,13 @@ def champion(run: str, games: int, sizes: list[int], long: int, checkpoints: str
         "true sizes:",
         {size: [size_of(loss) for loss in truth].count(size) for size in ("good", *SIZES)},
     )
-    for size in sizes:
-        judge, began = champion_judge(game, pool, run, size), time.perf_counter()
+    for size, longer in itertools.product(sizes, (0, 4)):
+        judge, began = champion_judge(game, pool, run, size, longer * size), time.perf_counter()
         found = [loss for moves in played for loss in losses_of(replayed(game, moves), judge)]
-        seconds = time.perf_counter() - began
+        again = f", {longer * size} for mistakes" if longer else ""
+        print(f"{size} simulations{again}, {time.perf_counter() - began:.0f} s")
         for name in SIZES:
-            print(
-                f"{size:>6} simulations, {seconds:5.0f} s: {name:>7} or worse:",
-                compare(found, truth, SIZES[name]),
-            )
+            print(f"{name:>9} or worse:", compare(found, truth, SIZES[name]))
 
 
 def compare(found: list[float], truth: list[float], least: float) -> str:
@@ -132,6 +137,7 @@ def main() -> None:
     parser.add_argument("what", choices=["champion", "solver"])
     parser.add_argument("run", nargs="?", default="gomoku9")
     parser.add_argument("--games", type=int, default=4)
+    parser.add_argument("--least", type=int, default=0, help="plies of a game; shorter ones are left out")
     parser.add_argument("--simulations", type=int, nargs="*", default=[400, 800, 1600])
     parser.add_argument(
         "--long", type=int, default=10_000, help="simulations of the searches to compare with"
@@ -141,7 +147,7 @@ def main() -> None:
     if asked.what == "solver":
         solver(asked.games)
     else:
-        champion(asked.run, asked.games, asked.simulations, asked.long, asked.checkpoints)
+        champion(asked.run, asked.games, asked.least, asked.simulations, asked.long, asked.checkpoints)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 MOST_REVIEWS = 3  # at once, on all tables
 SIMULATIONS = 1600  # of a position; docs/lab/review.md has what they find
+LONGER = 6400  # where a move seems to be a mistake
 SOLVE_SECONDS = 0.5  # of CPU for one position; after one that takes longer, earlier ones are not tried
 COSTLIEST = 3  # moves of each side that a report names
 SOLVER, RULES = "a solver", "the rules"
@@ -75,14 +76,28 @@ class Opinion(NamedTuple):
     value: float  # for the player who moves first in the game
     by: str
     loss: float | None = None  # of the move that was played there; None: there is none
+    after: float | None = None  # what it led to, if that was judged anew; for the player who moves first
 
 
 class Reviewer:
     """Knows what positions are worth: a solver, and the champion where that knows nothing."""
 
-    def __init__(self, exact: ExactValues, search: GrowingSearch | None, title: str) -> None:
-        """`search`: the champion's, None if there is none; `title`: what it is called."""
-        self.exact, self.search, self.title = exact, search, title
+    def __init__(
+        self,
+        exact: ExactValues,
+        search: GrowingSearch | None,
+        title: str,
+        longer: GrowingSearch | None = None,
+    ) -> None:
+        """Take a solver and searches.
+
+        Args:
+            exact: the solver.
+            search: the champion's; None if there is none.
+            title: what it is called.
+            longer: of more simulations, for moves that seem to be mistakes; None: they are not judged anew.
+        """
+        self.exact, self.search, self.title, self.longer = exact, search, title, longer
         self.solves = True  # until a position takes too long; earlier ones take longer
 
     def judge(
@@ -90,7 +105,8 @@ class Reviewer:
     ) -> Opinion | None:
         """Return what a position and the move played there are worth; None: stopped, or nothing knows it.
 
-        A search compares its best move with `after`, a search of its own: it hardly looks at bad moves.
+        A search compares its best move with `after`, a search of its own: it hardly looks at bad moves. If that
+        makes a mistake of the move, longer searches of both positions decide.
 
         Args:
             at: the game up to the position.
@@ -105,7 +121,27 @@ class Reviewer:
                 loss = None if after is None else max(0.0, value - sign * after)
                 return Opinion(sign * value, SOLVER, loss)
             self.solves = stopped()
-        thought = self.think(at, stopped)
+        opinion = self.opinion(self.search, at, played, after, stopped)
+        if opinion and opinion.loss is not None and opinion.loss >= SIZES["mistake"] and self.longer:
+            assert played is not None and after is not None
+            reply = GameInProgress.along(at.game, at.actions, at.states)
+            reply.play(played)
+            thought = None if reply.is_over else self.think(self.longer, reply, stopped)
+            after = after if thought is None else -sign * value_of(thought)
+            opinion = self.opinion(self.longer, at, played, after, stopped)
+            return opinion and opinion._replace(after=after)
+        return opinion
+
+    def opinion(
+        self,
+        search: GrowingSearch | None,
+        at: GameInProgress,
+        played: int | None,
+        after: float | None,
+        stopped: Callable[[], bool],
+    ) -> Opinion | None:
+        """Return what a search says, as `judge` does."""
+        thought, sign = self.think(search, at, stopped), 1.0 if at.to_play == 0 else -1.0
         if thought is None:
             return None
         opinion, best = Opinion(sign * value_of(thought), self.title), thought.best_move()
@@ -114,15 +150,17 @@ class Reviewer:
         loss = 0.0 if best.action == played else max(0.0, value_of(best) - sign * after)
         return opinion._replace(loss=loss)
 
-    def think(self, at: GameInProgress, stopped: Callable[[], bool]) -> Thought | None:
-        """Return what the champion thinks of a position; None: stopped, or there is no champion."""
-        if self.search is None or stopped():
+    def think(
+        self, search: GrowingSearch | None, at: GameInProgress, stopped: Callable[[], bool]
+    ) -> Thought | None:
+        """Return what a search of the champion's finds; None: stopped, or there is no champion."""
+        if search is None or stopped():
             return None
-        self.search.begin(at.state, at.banned())
-        while self.search.grow(LOOK_SECONDS):
+        search.begin(at.state, at.banned())
+        while search.grow(LOOK_SECONDS):
             if stopped():
                 return None
-        return self.search.read()
+        return search.read()
 
 
 def make_judge(game: Game, pool: Pool, asked: dict[str, Any]) -> Reviewer:
@@ -132,9 +170,10 @@ def make_judge(game: Game, pool: Pool, asked: dict[str, Any]) -> Reviewer:
     exact, run = ExactValues(game, SOLVE_SECONDS), asked.get("run") or run_of(game, pool.config)
     if run is None:
         return Reviewer(exact, None, "")
-    asked = {**asked, "player": "pv_mcts", "run": run, "simulations": SIMULATIONS}
-    search, title = pool.search(game, asked)
-    return Reviewer(exact, search, f"{title}, {SIMULATIONS:,} simulations")
+    asked = {**asked, "player": "pv_mcts", "run": run}
+    search, title = pool.search(game, {**asked, "simulations": SIMULATIONS})
+    longer, _ = pool.search(game, {**asked, "simulations": LONGER})
+    return Reviewer(exact, search, f"{title}, {SIMULATIONS:,} simulations", longer)
 
 
 class Review:
@@ -213,6 +252,7 @@ class Review:
         node.value, node.judged_by = opinion.value, opinion.by
         if child is not None:
             child.loss = opinion.loss
+            child.value = child.value if opinion.after is None else opinion.after
         self.left -= 1
 
     def end(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def game() -> Game:
     return make_game("tictactoe")
 
 
-def first_move(game: Game, player: str, **options: object) -> int:
+def first_move(game: Game, player: str, **options: Any) -> int:
     one = np.zeros(1, np.int64)
     start = game.initial_state()[None]
     return int(make_player(player, game, prefix="first.", **options).choose(start, one, one)[0])

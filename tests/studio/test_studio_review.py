@@ -152,6 +152,43 @@ def test_a_position_is_worth_the_mean_of_its_search_and_a_move_what_it_leads_to(
     assert [node["size"] for node in tree.nodes_json()] == [None, "mistake", "good"]
 
 
+def test_a_mistake_is_judged_anew_by_longer_searches() -> None:
+    """0.5 - 0.25 is a mistake by the short search. By the longer one the move led to 0.49 and gave away 0.01."""
+    tree = line_of("tictactoe", "0", "1")
+    start, corner, last = tree.line()
+
+    def thinker(best: float, after: float) -> Thinker:
+        found = [(start, 4, best, 0.1), (corner, 1, 0.2, -after), (last, 8, 0.3, 0.3)]
+        return Thinker({
+            node.state.tobytes(): Thought(move, 18, value, [Move(move, 9, worth, 0.1, (), -1.0, 1.0)])
+            for node, move, worth, value in found
+        })  # fmt: skip
+
+    long = thinker(0.5, 0.49)
+    judged(tree, Reviewer(Nothing(), thinker(0.5, 0.25), "one", long))  # type: ignore[arg-type]
+    assert corner.loss == pytest.approx(0.01) and (corner.value, last.loss) == (0.49, 0.0)
+    assert long.searched == [corner.state.tobytes(), start.state.tobytes()]
+    worse = thinker(0.6, 0.2)
+    judged(tree, Reviewer(Nothing(), thinker(0.5, 0.25), "two", worse))  # type: ignore[arg-type]
+    assert corner.loss == pytest.approx(0.4) and corner.value == 0.2
+    judged(tree, Reviewer(Nothing(), thinker(0.5, 0.25), "three"))  # type: ignore[arg-type]
+    assert corner.loss == pytest.approx(0.25) and corner.value == 0.25
+
+
+def test_a_move_that_ends_the_game_is_worth_its_outcome() -> None:
+    """O takes 3 where 2 wins for X, who plays it: no longer search looks at a finished game."""
+    tree = line_of("tictactoe", "0", "3", "1", "4", "2")
+    before = tree.line()[-2]
+    thought = Thought(8, 9, -0.9, [Move(8, 9, -0.9, 0.1, (), -1.0, 1.0)])
+    search = Thinker({node.state.tobytes(): thought for node in tree.line()})
+    longer = Thinker(search.values)
+    found = Reviewer(Nothing(), search, "champion", longer)  # type: ignore[arg-type]
+    opinion = found.judge(tree.at(before), 2, -1.0, never)  # as if the end were a loss
+    assert opinion and opinion.loss == pytest.approx(0.1) and longer.searched == []
+    opinion = found.judge(tree.at(before), 2, -1.2, never)
+    assert opinion and opinion.after == -1.2 and longer.searched == [before.state.tobytes()]
+
+
 def test_proven_bounds_limit_a_value() -> None:
     lost, open_move = Move(0, 5, 0.4, 0.1, (), -1.0, -1.0), Move(1, 5, 0.4, 0.1, (), -1.0, 0.0)
     assert value_of(lost) == -1.0 and value_of(Thought(1, 10, 0.4, [lost, open_move])) == 0.0

@@ -8,7 +8,7 @@ class Lion(torch.optim.Optimizer):
         super().__init__(groups, {"lr": lr})
 
     @torch.no_grad()
-    def step(self):
+    def step(self, closure=None):
         for group in self.param_groups:
             for weights in group["params"]:
                 if weights.grad is None:
