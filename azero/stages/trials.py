@@ -155,7 +155,7 @@ class Trial:
         network = unpack_network(first, "first network").network
         self.choice: InferenceChoice = ensure_choice(run, config, self.game, network, NullReporter())
         self.workers = worker_count(config, config.selfplay.games, self.choice)
-        moments = MOMENTS[config.train.optimizer] if config.train.keep_optimizer else 0
+        moments = MOMENTS.get(config.train.optimizer, 2) if config.train.keep_optimizer else 0
         self.network_bytes = len(first) * (1 + moments + bool(config.train.ema_decay))
         self.cluster: ClusterSpeed | None = None
         self.start = self.play_quickly() - begin

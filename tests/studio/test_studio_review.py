@@ -153,7 +153,7 @@ def test_a_position_is_worth_the_mean_of_its_search_and_a_move_what_it_leads_to(
 
 
 def test_a_mistake_is_judged_anew_by_longer_searches() -> None:
-    """0.5 - 0.25 is a mistake by the short search. By the longer one the move led to 0.49 and gave away 0.01."""
+    """0.5 - 0.25 is a mistake by the short search. By the longer one the move gave away 0.5 - 0.49."""
     tree = line_of("tictactoe", "0", "1")
     start, corner, last = tree.line()
 

@@ -8,6 +8,7 @@ import { playersOf, shortRun } from "./sides.js";
 import { SHOWN, searchTable, short } from "./variations.js";
 
 const LEAST_SHARE = 0.01; // of the visits, for a number on the board
+const REDRAW = 250; // milliseconds between two drawings of a search, which take its cores
 const SIMULATIONS = [100, 300, 1000, 3000, 10000, 30000, 100000, 200000];
 const SECONDS = [0, 1, 2, 5, 10, 20, 30, 60];
 const START = { player: "auto", simulations: 10000, seconds: 0, kind: "" };
@@ -18,6 +19,7 @@ const EXACT = { 1: ["win", "W"], 0: ["draw", "D"], "-1": ["loss", "L"] };
 export function makeAnalysis(desk, onValue) {
   const settings = { ...START, ...remembered("analysis", {}) };
   let on = false, exactOn = false, found = null, exact = null, pointed = null, kept = { id: null, rows: 0 };
+  let drawn = 0; // when the search was last drawn
 
   const summary = el("p", { class: "summary" }), line = el("p", { class: "line quiet" });
   const box = el("div", { class: "search-box" });
@@ -156,8 +158,11 @@ export function makeAnalysis(desk, onValue) {
     /** A message of the stream. */
     receive(message) {
       if (message.node !== desk.table.node) return;
-      found = message;
-      if (on) show();
+      const waits = found && message.running && performance.now() - drawn < REDRAW;
+      found = message; // what is not drawn now is by the next one, or by the table's end of the search
+      if (!on || waits) return;
+      drawn = performance.now();
+      show();
     },
     /** The table has changed; moved: so has the position. */
     update(moved) {
