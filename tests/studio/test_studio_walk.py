@@ -54,12 +54,12 @@ class Walker:
         self.page, self.screen = page, screen
 
     def press(self, what: Any) -> None:
-        """Press a button or the like: by a finger, by Enter, or by the mouse."""
+        """Press a button or the like: by a finger, by a key, or by the mouse."""
         if self.screen == "telephone":
             what.tap()
         elif self.screen == "laptop":
             what.focus()
-            self.page.keyboard.press("Enter")
+            self.page.keyboard.press("Enter" if what.evaluate("each => each.tagName") == "A" else "Space")
         else:
             what.click()
 
@@ -131,7 +131,7 @@ def test_a_new_game_is_chosen_played_and_searched(walker: Walker) -> None:
     dialog = page.get_by_role("dialog", name="New game")
     expect(dialog.get_by_label("game")).to_be_in_viewport()
     second = dialog.get_by_role("group", name="Plays second")
-    expect(second.get_by_label("level")).to_be_visible()
+    second.get_by_label("player").select_option(label="Champion of trained")
     second.get_by_label("level").select_option("beginner")
     walker.look("new")
     walker.press(dialog.get_by_role("button", name="Start"))

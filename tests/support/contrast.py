@@ -13,7 +13,8 @@ LEAST_CONTRAST = 4.5
 # what lies behind them.
 TEXTS = """() => {
   const found = [], range = document.createRange();
-  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const seen = document.querySelector("dialog[open]") ?? document.body; // a dialog dims what lies behind it
+  const walk = document.createTreeWalker(seen, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const node = walk.currentNode, element = node.parentElement;
     if (!node.data.trim() || element.closest("script, style, [disabled], option, noscript")) continue;
