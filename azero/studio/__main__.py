@@ -17,6 +17,7 @@ from azero.cli.arguments import FolderSettings, refuse_rest, run_program, split_
 from azero.config.reading import AUTO
 from azero.config.schema import DEVICES, UserError, setting
 from azero.games.own_files import allow_only
+from azero.process.ending import end_now, flush_output
 
 EXAMPLES = """
 
@@ -135,11 +136,16 @@ def serve(asked: StudioSettings) -> int:
 
 
 def studio_asked(words: Sequence[str]) -> int:
-    """Serve what the words of the command line ask for; return the exit status."""
+    """Serve what the words of the command line ask for, and end the process.
+
+    All games are saved by then. Python's own end would wait for a thread that compiles, perhaps a minute.
+    """
     texts = split_words(words)
     asked = take_settings(texts, StudioSettings)
     refuse_rest(texts, StudioSettings)
-    return serve(asked)
+    status = serve(asked)
+    flush_output()
+    end_now(status)
 
 
 main = partial(run_program, "studio", studio_asked, StudioSettings, EXAMPLES)

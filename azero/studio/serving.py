@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import socket
+import threading
+from types import FrameType
 
 import uvicorn
 
+from azero.process.ending import INTERRUPTED, end_now, write_line
 from azero.studio.patience import PatientProtocol
 from azero.studio.safety import Guard
+
+LATE_SECONDS = 5.0  # of an end, which takes about two where nothing holds it up
+LATE = "The studio waits for what it computes, and saves all games then. Ctrl-C again ends it now."
 
 
 class StudioServer(uvicorn.Server):
@@ -27,7 +33,22 @@ class StudioServer(uvicorn.Server):
                 server_header=False,
             )
         )
-        self.guard = guard
+        self.guard, self.late = guard, False
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end. A second Ctrl-C must not keep games from being saved, unless the end takes long."""
+        if self.late:
+            end_now(INTERRUPTED)
+        if not self.should_exit:
+            super().handle_exit(sig, frame)
+            late = threading.Timer(LATE_SECONDS, self.note_late)
+            late.daemon = True
+            late.start()
+
+    def note_late(self) -> None:
+        """Say that the end takes long."""
+        self.late = True
+        write_line(LATE)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End, after an answer to all requests under way."""
