@@ -11,8 +11,8 @@ import asyncio
 import hmac
 import html
 import json
-from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeGuard
 from urllib.parse import parse_qs
@@ -29,6 +29,8 @@ from azero.studio.mistakes import FieldMistake
 MOST_BODY = 64_000  # bytes of a request
 MOST_RECORD = 1_000_000  # bytes of a game record
 MOST_AT_ONCE = 200  # requests; each may take a thread
+MOST_QUEUED = 2_000  # requests that wait for others to be answered; each takes some kilobytes
+QUEUE_SECONDS = 60.0  # that such a request waits at most
 HEADERS = {
     "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -39,7 +41,10 @@ HEADERS = {
 }
 SAFE_METHODS = ("GET", "HEAD")
 CLOSE_FORBIDDEN = 4403  # of a WebSocket: the reason is in the close message
-NO_ENTRY = Path(__file__).parent / "static" / "no_entry.html"
+NO_ENTRY, NOTHING_HERE = (
+    Path(__file__).parent / "static" / f"{name}.html" for name in ("no_entry", "nothing_here")
+)
+BUSY = "The studio is busy with {} requests; try again in a moment."
 NO_TOKEN = "Open the address that azero studio has printed; this browser has not shown its token."
 
 
@@ -59,15 +64,18 @@ def answer_to(failure: Exception) -> Response:
 
 
 def wants_page(scope: Scope, headers: Headers) -> bool:
-    """Return whether a person opens the studio in a browser, who reads a page better than JSON."""
-    return scope["method"] == "GET" and scope["path"] == "/" and "text/html" in headers.get("accept", "")
+    """Return whether a person opens an address in a browser, who reads a page better than JSON."""
+    return scope["method"] == "GET" and is_page(scope["path"]) and "text/html" in headers.get("accept", "")
 
 
-def page_of(refusal: Refusal) -> Response:
-    """Return a refusal as a page."""
-    return HTMLResponse(
-        NO_ENTRY.read_text("utf-8").replace("{sentence}", html.escape(str(refusal))), refusal.status
-    )
+def is_page(path: str) -> bool:
+    """Return whether a path is none of those that a program reads."""
+    return not path.startswith(("/api/", "/static/"))
+
+
+def page_of(file: Path, sentence: str, status: int) -> Response:
+    """Return the page of a file that says why there is no other page."""
+    return HTMLResponse(file.read_text("utf-8").replace("{sentence}", html.escape(sentence)), status)
 
 
 def api(method: str, path: str, answer: Callable[[Request], Awaitable[object]]) -> Route:
@@ -115,8 +123,9 @@ class Guard:
     Attributes:
         token: what the browser must have shown once.
         cookie: the name of the cookie that holds it; cookies of other ports keep out of the way.
-        answering: requests under way.
-        waiting: those whose answer has not begun.
+        places: for requests under way.
+        queued: how many requests wait for a place.
+        waiting: requests whose answer has not begun.
         ended: whether the server ends.
     """
 
@@ -125,7 +134,7 @@ class Guard:
         self.app, self.token, self.cookie = app, token, f"azero_studio_{port}"
         bracketed = (f"[{host}]" if ":" in host else host for host in hosts)
         self.hosts = {f"{host}:{port}".lower() for host in bracketed}
-        self.answering, self.ended = 0, False
+        self.places, self.queued, self.ended = asyncio.Semaphore(MOST_AT_ONCE), 0, False
         self.waiting = set[asyncio.Future[None]]()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -141,8 +150,7 @@ class Guard:
                 return
             self.check(scope, headers)
             if scope["type"] == "http":
-                with self.place():
-                    await self.answer(scope, bounded(scope, headers, receive), with_headers(send))
+                await self.answer(scope, bounded(scope, headers, receive), with_headers(send))
             else:
                 await self.app(scope, receive, send)
         except Refusal as refusal:
@@ -150,7 +158,9 @@ class Guard:
                 await receive()  # the request to connect
                 await send({"type": "websocket.close", "code": CLOSE_FORBIDDEN, "reason": str(refusal)[:120]})
                 return
-            answer = page_of(refusal) if wants_page(scope, headers) else answer_to(refusal)
+            answer = answer_to(refusal)
+            if wants_page(scope, headers):
+                answer = page_of(NO_ENTRY, str(refusal), refusal.status)
             await answer(scope, receive, with_headers(send))
 
     async def answer(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -160,7 +170,11 @@ class Guard:
             self.waiting.discard(answering)
             await send(message)
 
-        answering = asyncio.ensure_future(self.app(scope, receive, send_noted))
+        async def answer_in_turn() -> None:
+            async with self.place():
+                await self.app(scope, receive, send_noted)
+
+        answering = asyncio.ensure_future(answer_in_turn())
         self.waiting.add(answering)
         try:
             await answering
@@ -177,16 +191,23 @@ class Guard:
         for answering in self.waiting:
             answering.cancel()
 
-    @contextmanager
-    def place(self) -> Iterator[None]:
-        """Count a request while it is under way; Refusal: there are too many."""
-        if self.answering >= MOST_AT_ONCE:
-            raise Refusal(503, f"The studio is busy with {MOST_AT_ONCE} requests; try again in a moment.")
-        self.answering += 1
+    @asynccontextmanager
+    async def place(self) -> AsyncIterator[None]:
+        """Let a request wait until few enough are under way; Refusal: too many wait, or for too long."""
+        if self.queued >= MOST_QUEUED:
+            raise Refusal(503, BUSY.format(MOST_AT_ONCE + self.queued))
+        self.queued += 1
+        try:
+            async with asyncio.timeout(QUEUE_SECONDS):
+                await self.places.acquire()
+        except TimeoutError:
+            raise Refusal(503, BUSY.format(MOST_AT_ONCE + self.queued - 1)) from None
+        finally:
+            self.queued -= 1
         try:
             yield
         finally:
-            self.answering -= 1
+            self.places.release()
 
     def check_host(self, headers: Headers) -> None:
         """Refuse a request that names another host."""
@@ -208,7 +229,7 @@ class Guard:
 
     def token_shown(self, scope: Scope) -> str:
         """Return the token if the address of a GET of the page carries the right one, else ""."""
-        if scope["method"] != "GET" or scope["path"] != "/":
+        if scope["method"] != "GET" or not is_page(scope["path"]):
             return ""
         shown = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         return shown if self.is_token(shown) else ""
@@ -218,7 +239,10 @@ class Guard:
         return hmac.compare_digest(text.encode(), self.token.encode())
 
     def welcome(self, token: str) -> Response:
-        """Return the answer that puts the token into a cookie and out of the address."""
+        """Return the answer that puts the token into a cookie and out of the address.
+
+        It leads to the one page that there is; the browser keeps what follows the address's #.
+        """
         answer = RedirectResponse("/", 303, headers={**HEADERS, "cache-control": "no-store"})
         answer.set_cookie(self.cookie, token, httponly=True, samesite="strict", max_age=30 * 86_400)
         return answer

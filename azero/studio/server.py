@@ -34,7 +34,7 @@ from azero.studio import learn, library_routes, matches, records_routes, runs_vi
 from azero.studio.offered import games_json, openspiel_names, option_json
 from azero.studio.pool import options_here
 from azero.studio.review import value_of
-from azero.studio.safety import Guard, Refusal, answer_to, read_json
+from azero.studio.safety import NOTHING_HERE, Guard, Refusal, answer_to, page_of, read_json, wants_page
 from azero.studio.state import Studio, read_options, route, table_of
 from azero.studio.table import GameTable, json_number
 
@@ -271,8 +271,11 @@ async def page(request: Request) -> Response:
 async def refuse(request: Request, failure: Exception) -> Response:
     """Answer a request that has failed with a sentence."""
     if isinstance(failure, HTTPException):
-        sentence = {404: "There is nothing at this address.", 405: "This address does not do that."}
-        return JSONResponse({"error": sentence.get(failure.status_code, failure.detail)}, failure.status_code)
+        known = {404: "There is nothing at this address.", 405: "This address does not do that."}
+        sentence = known.get(failure.status_code, failure.detail)
+        if wants_page(request.scope, request.headers):
+            return page_of(NOTHING_HERE, sentence, failure.status_code)
+        return JSONResponse({"error": sentence}, failure.status_code)
     return answer_to(failure)
 
 
