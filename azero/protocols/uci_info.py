@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 import numpy as np
@@ -11,17 +10,8 @@ from azero.games.game import Game
 from azero.players import Move, Thought
 from azero.players.alpha_beta import AlphaBetaPlayer
 from azero.players.pv_mcts import PvMcts
+from azero.records.signs import centipawns
 from azero.search.tree import LOSS, WIN
-
-SCALE, SLOPE = 90.0, 1.5637541897  # of `centipawns`
-
-
-def centipawns(value: float) -> int:
-    """Return a value for the player to move, in [-1, 1], in hundredths of a pawn, from -12,780 to 12,780.
-
-    90 tan(1.5637541897 value) is lc0's score type `centipawn` (`src/search/classic/search.cc`).
-    """
-    return round(SCALE * math.tan(SLOPE * min(1.0, max(-1.0, value))))
 
 
 def is_won(move: Move) -> bool:

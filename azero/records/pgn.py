@@ -39,6 +39,7 @@ from azero.records.record import (
     text_in,
     wrong_move,
 )
+from azero.records.signs import NAG, SIGNS, TAG, centipawns
 from azero.records.walk import positions
 
 VARIANTS = {  # of the tag Variant, in small letters
@@ -52,8 +53,11 @@ TAGS = {  # that a record keeps as a property of SGF, see `RecordNode.properties
     **{"Annotator": "AN", "Opening": "ON", "TimeControl": "TM"},
 }
 ROSTER = ("Event", "Site", "Date", "Round", "White", "Black", "Result")  # always written, in this order
-SIGNS = {"!": "1", "?": "2", "!!": "3", "??": "4", "!?": "5", "?!": "6"}  # after a move, and their NAGs
-NAG = "NAG"  # the property of a node
+OWN = {
+    *ROSTER,
+    *TAGS,
+    *["Azero", "FEN", "SetUp", "Variant", "Source", "PlyCount"],
+}  # others are kept
 WIDTH = 80  # of a line of moves, comments aside
 MOST_PLIES = 9_999  # of chess in azero
 MOST_BEFORE = 2**16  # bytes of comments before a game
@@ -73,10 +77,12 @@ TOKEN = re.compile(
     )""",
     re.VERBOSE,
 )
-TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s*"(.*)"', re.DOTALL)
+WRITTEN_TAG = re.compile(r'\[\s*([A-Za-z0-9_]+)\s*"(.*)"', re.DOTALL)
 ESCAPE = re.compile(r"^%[^\n]*\n?", re.MULTILINE)  # a line for other programs
 BLANK = re.compile(r"\s*+")
+TAG_NAME = re.compile(r"[A-Za-z0-9_]+")
 WRITTEN_NAG = re.compile(r"[0-9]{1,4}")
+OWN_EVAL = re.compile(r"\[%eval [^\]\s]*\](?=\[%azvalue )")
 COMMAND = re.compile(r"\[%(az\w+)\s+([^\]]*)\]\s*")
 
 
@@ -149,6 +155,8 @@ def tags_of(record: Record, result: str) -> dict[str, str]:
         "Result": result,
     }
     tags = {name: (known | tags).get(name) or "?" for name in ROSTER} | tags
+    others = [text.partition(" ") for text in kept.get(TAG, ())]
+    tags |= {name: text for name, _, text in others if name not in OWN and TAG_NAME.fullmatch(name)}
     rules: dict[str, Any] = {"game": record.game.name, "options": record.game.options}
     rules |= {"outcome": record.outcome, "result": record.result}
     if record.cycle is not None:
@@ -173,14 +181,20 @@ def first_number(game: Game, state: np.ndarray) -> int:
 
 
 def notes_of(record: Record, place: int, state: np.ndarray) -> list[str]:
-    """Return the NAGs and the comment of a node; the comment has what a search found."""
+    """Return the NAGs and the comment of a node; the comment has what a search found.
+
+    Other programs read `[%eval]`, pawns for White; it is not written where the file has one or a player wins.
+    """
     node, game = record.nodes[place], record.game
     policy = ",".join(f"{game.action_name(state, action)}:{share:.6g}" for action, share in node.best_first())
-    commands = "" if node.value is None else f"[%azvalue {node.value:.6g}]"
+    value, commands = node.value, ""
+    if value is not None and abs(value) < 1 and "[%eval" not in node.comment:
+        commands = f"[%eval {centipawns(value) / 100:.2f}]"
+    commands += "" if value is None else f"[%azvalue {value:.6g}]"
     commands += "" if node.visits is None else f"[%azvisits {node.visits}]"
     commands += f"[%azpolicy {policy}]" if policy else ""
-    note = f"{commands} {node.note(lambda action: game.move_text(state, action))}" if commands else ""
-    comment = "\n".join(filter(None, [clean(node.comment).replace("}", ")"), note])).replace("\n%", "\n %")
+    said = clean(node.comment).replace("}", ")")
+    comment = "\n".join(filter(None, [said, commands])).replace("\n%", "\n %")
     nags = [f"${nag}" for nag in node.properties.get(NAG, ()) if WRITTEN_NAG.fullmatch(nag)]
     return nags + ([f"{{{comment}}}"] if comment else [])
 
@@ -289,6 +303,8 @@ def read_game(tokens: list[Token], make: MakeGame) -> Record:
     for name, kept in TAGS.items():
         if tags.get(name, "?") not in ("", "?", "-"):
             record.nodes[0].keep({kept: [tags[name]]})
+    if others := [f"{name} {tags[name]}" for name in reversed(tags) if name not in OWN]:
+        record.nodes[0].keep({TAG: others})
     record, end = add_moves(record, tokens)
     if record.outcome is None and "Azero" not in tags:
         record.outcome = RESULTS.get(tags.get("Result", ""), RESULTS.get(end))
@@ -299,7 +315,7 @@ def read_game(tokens: list[Token], make: MakeGame) -> Record:
 
 def read_tag(text: str) -> tuple[str, str]:
     """Return the name and the value of a tag."""
-    found = TAG.match(text)
+    found = WRITTEN_TAG.match(text)
     assert found
     return found[1], one_line(re.sub(r"\\(.)", r"\1", found[2])).strip()
 
@@ -423,7 +439,7 @@ def read_comments(record: Record, place: int, texts: list[str], state: np.ndarra
         for name, value in COMMAND.findall(text):
             has_search = read_command(node, name, value, record.game, state) or has_search
         if has_search:
-            text = COMMAND.sub("", text).strip()
+            text = COMMAND.sub("", OWN_EVAL.sub("", text)).strip()
             before, _, last = text.rpartition("\n")
             text = before if last.startswith(NOTE) else text
         text = clean(text).strip().replace("}", ")")  # a comment after ; may have what none in braces can

@@ -12,7 +12,8 @@ from azero.games.game import Game
 from azero.games.kit.board import EMPTY, FIRST, Board, owner_of
 from azero.games.playing import GameInProgress
 from azero.page.board import is_by_column
-from azero.records.record import RecordNode
+from azero.records.record import NONE, RecordNode
+from azero.records.signs import glyphs_of, without_commands
 from azero.studio.losses import size_of
 from azero.studio.safety import Refusal
 
@@ -34,6 +35,7 @@ class Node:
         kept: what else that file says: properties, and visits and policy of the search of `value`.
         children: continuations, the main one first.
         loss: how much value the move that led here gave away, by a review, 0 to 2; None: unknown.
+        better: the best move there instead, by a review; -1: unknown.
         judged_by: who judged the position in a review; "": nobody did.
         shown: the move that led here as people write it; "" at the start.
     """
@@ -47,6 +49,7 @@ class Node:
     kept: RecordNode = field(default_factory=RecordNode)
     children: list[Node] = field(default_factory=list)
     loss: float | None = None
+    better: int = NONE
     judged_by: str = ""
     shown: str = ""
 
@@ -302,17 +305,25 @@ class GameTree:
                 if node.parent is None
                 else self.game.action_name(node.parent.state, node.action),
                 "shown": node.shown,
+                "glyphs": glyphs_of(node.kept),
                 "mover": None if node.parent is None else self.mover(node.parent),
                 "value": node.value,
                 "loss": node.loss,
                 "size": size_of(node.loss),
+                "better": self.better_text(node),
                 "cell": None if node.parent is None else self.cell(node.parent, node.action),
                 "from": None if node.parent is None else self.game.from_of(node.parent.state, node.action),
-                "comment": node.comment,
+                "comment": without_commands(node.comment),
             }
             for node in self.nodes
             if node is not None
         ]
+
+    def better_text(self, node: Node) -> str | None:
+        """Return the best move instead of a bad one that led to a node; None: it is unknown, or not bad."""
+        if node.parent is None or node.better == NONE or size_of(node.loss) in (None, "good"):
+            return None
+        return self.game.move_text(node.parent.state, node.better)
 
     def position_json(self) -> dict[str, Any]:
         """Return the position on the board as the page reads it."""

@@ -14,6 +14,7 @@ from azero.config.schema import UserError
 from azero.records.json_lines import read_content
 from azero.records.pictures import svg_of_node
 from azero.records.record import once, one_line
+from azero.records.signs import with_commands
 from azero.studio.about import LONGEST_NAME, comment_of
 from azero.studio.keeping import Keeper
 from azero.studio.library import MISSING, Library
@@ -110,7 +111,8 @@ async def rename(studio: Studio, library: Library, number: str, name: object) ->
 async def write_comment(studio: Studio, request: Request) -> Response:
     """POST /tables/{id}/comment: write a comment of a position."""
     table, asked = table_of(studio, request), await read_json(request)
-    table.tree.find(asked.get("node")).comment = comment_of(asked.get("text"))
+    node = table.tree.find(asked.get("node"))
+    node.comment = with_commands(comment_of(asked.get("text")), node.comment)
     table.send_table()
     return JSONResponse(table.to_json())
 

@@ -35,7 +35,8 @@ from azero.protocols import thinking
 from azero.protocols.lines import Lines
 from azero.protocols.uci import Uci, check_moves
 from azero.protocols.uci_go import Go, read_go
-from azero.protocols.uci_info import centipawns, info_lines, new_simulations
+from azero.protocols.uci_info import info_lines, new_simulations
+from azero.records.signs import centipawns
 from azero.search.tree import LOSS, WIN
 
 CHESS, GARDNER = make_game("chess"), make_game("chess", variant="gardner")

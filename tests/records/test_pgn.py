@@ -17,9 +17,10 @@ from azero.games import make_game
 from azero.games.game import Game
 from azero.records.files import open_records, read_file, read_records
 from azero.records.json_lines import read_json_lines, write_json
-from azero.records.pgn import NAG, looks_like_pgn, notes_of, read_pgn, write_pgn
+from azero.records.pgn import looks_like_pgn, notes_of, read_pgn, write_pgn
 from azero.records.record import Record, known_game
 from azero.records.sgf import read_sgf, write_sgf
+from azero.records.signs import NAG, TAG
 from azero.records.walk import positions
 
 CHESS, GARDNER = make_game("chess"), make_game("chess", variant="gardner")
@@ -209,6 +210,39 @@ def test_numbers_begin_where_the_position_says() -> None:
     record.add_line([action, CHESS.parse_action(CHESS.step(state, action), "e4")])
     text = write_pgn(record).decode()
     assert f'[FEN "{ENDING}"]' in text and '[SetUp "1"]' in text and "\n40... Kd7 41. e4 *" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "comment", "said"),
+    [
+        (0.25, "Good", "Good\n[%eval 0.37][%azvalue 0.25][%azvisits 9]"),
+        (-0.5, "", "[%eval -0.89][%azvalue -0.5][%azvisits 9]"),
+        (0.25, "[%eval 1.5] as Ann says", "[%eval 1.5] as Ann says\n[%azvalue 0.25][%azvisits 9]"),
+        (1.0, "", "[%azvalue 1][%azvisits 9]"),
+    ],
+)
+def test_other_programs_read_a_search_in_pawns(value: float, comment: str, said: str) -> None:
+    record = Record(CHESS)
+    record.add_line([CHESS.parse_action(record.first_state(), "e4")])
+    node = record.nodes[1]
+    node.value, node.visits, node.comment = value, 9, comment
+    text = write_pgn(record).decode()
+    assert f"1. e4 {{{said}}} *" in text
+    old = text.replace("[%azvisits 9]", "[%azvisits 9] azero: value +0.25")  # as it was once written
+    for each in (text, old):
+        assert next(read_pgn(each.encode())).nodes == record.nodes
+
+
+def test_tags_that_azero_has_no_use_for_are_kept() -> None:
+    text = '[Event "x"]\n[ECO "B33"]\n[BlackTitle "a \\"b\\""]\n[PlyCount "1"]\n\n1. e4 *\n'
+    (record,) = read_pgn(text.encode())
+    assert record.nodes[0].properties[TAG] == ["ECO B33", 'BlackTitle a "b"']
+    written = write_pgn(record).decode()
+    assert '[ECO "B33"]\n[BlackTitle "a \\"b\\""]\n' in written and "PlyCount" not in written
+    (sgf,) = read_sgf(write_sgf(record))
+    assert write_pgn(sgf).decode() == written
+    record.nodes[0].properties[TAG] = ["", "a]b c", "White x", "Azero 3"]  # as a strange file may have it
+    assert "Azero 3" not in (strange := write_pgn(record).decode()) and "a]b" not in strange
 
 
 def main_moves(text: str) -> str:

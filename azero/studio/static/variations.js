@@ -16,7 +16,7 @@ export function moveTree(element, { onGo }) {
   const list = el("div", { class: "move-list", role: "group", "aria-label": "Moves" });
   element.replaceChildren(list);
   return {
-    update({ game, nodes, node: current, line }) {
+    update({ game, nodes, node: current, line, start }) {
       const focused = list.contains(document.activeElement) && document.activeElement.dataset.node;
       const children = new Map();
       for (const { id, parent } of nodes) if (parent !== null)
@@ -24,19 +24,21 @@ export function moveTree(element, { onGo }) {
       const byId = new Map(nodes.map((each) => [each.id, each]));
       const onLine = new Set(line);
       const paired = Boolean(game.board && hasFigures(game.board)); // chess numbers moves of both players
+      const [fen] = `${start || game.options.start || ""}`.match(/\d+(?=\s*$)/) ?? [1]; // the number of the first move
       const numberOf = (ply, mover) => {
         if (!paired) return ply;
-        return `${Math.ceil((ply + (mover ^ (ply + 1) & 1)) / 2)}${mover ? "…" : "."}`;
+        return `${Number(fen) - 1 + Math.ceil((ply + (mover ^ (ply + 1) & 1)) / 2)}${mover ? "…" : "."}`;
       };
       list.classList.toggle("paired", paired);
       const chip = (id, ply) => {
-        const { shown, mover, loss, size, comment } = byId.get(id);
+        const { shown, glyphs, mover, loss, size, comment } = byId.get(id);
         const gave = isMistake({ size }) ? `, gave away ${given(loss)}` : "";
-        const name = `${shown}${comment ? ", with a comment" : ""}${gave}`;
+        const name = `${shown}${glyphs && ` ${glyphs}`}${comment ? ", with a comment" : ""}${gave}`;
         return el("button", { type: "button", title: name, onclick: () => onGo(id), "data-node": id,
           class: `move ${mover ? "second" : "first"}${onLine.has(id) ? " on-line" : ""}`,
           "aria-current": id === current ? "step" : null },
-        el("small", {}, numberOf(ply, mover)), el("span", { class: comment ? "has-comment" : "" }, shown),
+        el("small", {}, numberOf(ply, mover)), el("span", { class: comment ? "has-comment" : "" }, shown,
+          glyphs && el("b", { class: "glyphs" }, glyphs)),
         size && el("i", { class: `loss ${size}` }));
       };
       const grow = (from, ply) => {
